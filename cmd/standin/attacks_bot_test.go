@@ -22,7 +22,7 @@ import (
 // whose job ended longer ago than tokens are valid.
 func TestAttackEndedToken(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir(), "STANDIN_BOT_TOKEN_LIFETIME=1ms")
+	s := startTarget(t, newDataDir(t), "STANDIN_BOT_TOKEN_LIFETIME=1ms")
 	id := s.startedJob()
 	s.report(id, "lifecycle.exited", map[string]any{"failureCode": "meeting_not_found"})
 	s.await("the end of the token", func() bool {
@@ -49,7 +49,7 @@ func (s *target) startedJob() string {
 // TestAttackEventFlood reports large events until the service refuses them.
 func TestAttackEventFlood(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	id := s.startedJob()
 	const events, size = 15, 900 << 10
 	data := map[string]any{"detectedBotName": "x", "padding": strings.Repeat("a", size)}
@@ -69,7 +69,7 @@ func TestAttackEventFlood(t *testing.T) {
 // TestAttackUploadFlood uploads more than a job's quota.
 func TestAttackUploadFlood(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir(), "STANDIN_UPLOAD_QUOTA=1")
+	s := startTarget(t, newDataDir(t), "STANDIN_UPLOAD_QUOTA=1")
 	id := s.startedJob()
 	const files = 3
 	content := make([]byte, 700<<10)
@@ -90,7 +90,7 @@ func TestAttackUploadFlood(t *testing.T) {
 // which consumers would send their keys.
 func TestAttackForeignManifest(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	key := s.key("ada")
 	id := s.startedJob()
 	for _, kind := range []string{"in_meeting", "recording_started", "recording_stopped", "post_processing", "media_uploading", "exited"} {
@@ -108,7 +108,7 @@ func TestAttackForeignManifest(t *testing.T) {
 // to the rest.
 func TestAttackHugeJobPage(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	user := s.operator()
 	key := s.key("crew")
 	id := s.create(key, nil)
@@ -138,7 +138,7 @@ func TestAttackHugeJobPage(t *testing.T) {
 func TestAttackSparseBundle(t *testing.T) {
 	t.Parallel()
 	needTools(t)
-	dir, tools := t.TempDir(), t.TempDir()
+	dir, tools := newDataDir(t), t.TempDir()
 	seen := filepath.Join(tools, "seen")
 	for _, name := range []string{"ffmpeg", "ffprobe"} {
 		real, err := exec.LookPath(name)
@@ -198,7 +198,7 @@ func TestAttackBotEnvironment(t *testing.T) {
 	tools := t.TempDir()
 	seen := filepath.Join(tools, "seen")
 	writeScript(t, filepath.Join(tools, "browser"), fmt.Sprintf("tr '\\0' '\\n' </proc/$PPID/environ >%[1]s.new; env >>%[1]s.new; mv %[1]s.new %[1]s; exec sleep 600", seen))
-	s := startTarget(t, t.TempDir(), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"), "STANDIN_NO_SANDBOX=true",
+	s := startTarget(t, newDataDir(t), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"), "STANDIN_NO_SANDBOX=true",
 		"AWS_SECRET_ACCESS_KEY=topsecret", "PGPASSWORD=topsecret", "GITHUB_TOKEN=topsecret")
 	key := s.key("ada")
 	id := s.create(key, nil)
@@ -222,7 +222,7 @@ func TestAttackUnnoticedSandbox(t *testing.T) {
 	tools := t.TempDir()
 	seen := filepath.Join(tools, "seen")
 	writeScript(t, filepath.Join(tools, "browser"), fmt.Sprintf("echo \"$@\" >%s.new; mv %[1]s.new %[1]s; exec sleep 600", seen))
-	s := startTarget(t, t.TempDir(), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"), "STANDIN_NO_SANDBOX=false")
+	s := startTarget(t, newDataDir(t), "STANDIN_LAUNCHER=process", "STANDIN_BROWSER="+filepath.Join(tools, "browser"), "STANDIN_NO_SANDBOX=false")
 	key := s.key("ada")
 	id := s.create(key, nil)
 	var log string
@@ -286,7 +286,7 @@ func oneSecondOfMedia(t *testing.T) []byte {
 // unused files, which runs every day, removes it.
 func TestAttackUploadsOfFailedJob(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	id := s.startedJob()
 	s.report(id, "lifecycle.exited", map[string]any{"failureCode": "meeting_not_found"})
 	s.awaitStatus(s.key("ada"), id, "failed")

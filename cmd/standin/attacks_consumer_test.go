@@ -20,7 +20,7 @@ import (
 // service is not reached, and its response is not in the delivery log.
 func TestAttackWebhookToLoopback(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir(), "STANDIN_BASE_URL=https://standin.example.com")
+	s := startTarget(t, newDataDir(t), "STANDIN_BASE_URL=https://standin.example.com")
 	internal, reached := internalService(t)
 	key := s.key("mallory", "--test")
 	id := s.create(key, map[string]any{"webhooks": map[string]string{"onStatusChange": internal}, "metadata": map[string]string{"simulate": "lobby_timeout"}})
@@ -38,7 +38,7 @@ func TestAttackWebhookToLoopback(t *testing.T) {
 // internal service.
 func TestAttackWebhookTesterToLoopback(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir(), "STANDIN_BASE_URL=https://standin.example.com")
+	s := startTarget(t, newDataDir(t), "STANDIN_BASE_URL=https://standin.example.com")
 	internal, reached := internalService(t)
 	user := s.operator()
 	user.submit("/webhooks", "/webhooks/endpoint", map[string][]string{"url": {internal}})
@@ -72,7 +72,7 @@ func TestAttackStarvation(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("STANDIN_TEST_JOBS")); err == nil {
 		jobs = n
 	}
-	s := startTarget(t, t.TempDir(), "STANDIN_MAX_BOTS=1")
+	s := startTarget(t, newDataDir(t), "STANDIN_MAX_BOTS=1")
 	mallory, ada := s.key("mallory"), s.key("ada")
 	past := time.Now().Add(-20 * time.Hour).UTC().Format(time.RFC3339)
 	for i := range jobs {
@@ -111,7 +111,7 @@ func TestAttackStarvation(t *testing.T) {
 // describes. Each is a 400 that names the field, and a long displayName is cut.
 func TestAttackLongFields(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	key := s.key("mallory", "--test")
 	long := strings.Repeat("a", 300<<10)
 	for field, value := range map[string]any{
@@ -134,7 +134,7 @@ func TestAttackLongFields(t *testing.T) {
 // have the form of the API's errors.
 func TestAttackMalformedHTTP(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	for name, request := range map[string]string{
 		"escape":  "GET /api/v1/jobs/%zz HTTP/1.1\r\nHost: a\r\n\r\n",
 		"headers": "GET /api/v1/jobs HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("a", 2<<20) + "\r\n\r\n",
@@ -183,7 +183,7 @@ func TestAttackReadableData(t *testing.T) {
 // of his, while others stay.
 func TestAttackLeftBehindConsumer(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	mallory, ada := s.key("mallory", "--test"), s.key("ada", "--test")
 	id := s.create(mallory, map[string]any{"metadata": map[string]string{"simulate": "lobby_timeout", "person": "Grace"}})
 	s.awaitStatus(mallory, id, "failed")

@@ -19,6 +19,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/testing/logtail"
+	"standin/internal/testing/storetest"
 )
 
 // The tests whose names start with TestAttack attack a running service over HTTP
@@ -32,6 +33,16 @@ func testedBinary() string {
 		return path
 	}
 	return os.Args[0]
+}
+
+// newDataDir returns a data directory with a new, migrated database. Another build
+// migrates its own.
+func newDataDir(t *testing.T) string {
+	t.Helper()
+	if testedBinary() != os.Args[0] {
+		return t.TempDir()
+	}
+	return storetest.FreshDataDir(t)
 }
 
 // signingKey signs the tokens of bots.

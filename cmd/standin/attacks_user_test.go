@@ -19,7 +19,7 @@ import (
 // TestAttackRemoveOperator removes an operator as a member of the same team.
 func TestAttackRemoveOperator(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	founder := s.operator()
 	operators := []*visitor{founder, founder.invite("grace@example.test", "operator")}
 	member := founder.invite("ben@example.test", "")
@@ -41,7 +41,7 @@ func TestAttackRemoveOperator(t *testing.T) {
 // refuses. The user can sign in from another address nevertheless.
 func TestAttackLockout(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir(), "STANDIN_TRUSTED_PROXIES=127.0.0.0/8")
+	s := startTarget(t, newDataDir(t), "STANDIN_TRUSTED_PROXIES=127.0.0.0/8")
 	s.operator()
 	attacker, user := &visitor{target: s, address: "203.0.113.9"}, &visitor{target: s, address: "198.51.100.7"}
 	refused := false
@@ -65,7 +65,7 @@ func TestAttackLockout(t *testing.T) {
 // with the command line.
 func TestAttackLostOperator(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	s.operator()
 	password, err := s.standin("users", "reset-password", "ada@example.test")
 	if err != nil {
@@ -81,7 +81,7 @@ func TestAttackLostOperator(t *testing.T) {
 // allows.
 func TestAttackManyStreams(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	user := s.operator()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -110,7 +110,7 @@ func TestAttackManyStreams(t *testing.T) {
 // may have.
 func TestAttackFormFlood(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	user := s.operator()
 	many := url.Values{"meetingUrl": {"https://meet.google.com/abc-defg-hij"}}
 	for i := range 2000 {
@@ -164,7 +164,7 @@ func TestAttackFullDisk(t *testing.T) {
 // on one that is damaged after the service was killed.
 func TestAttackDamagedDatabase(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, t.TempDir())
+	s := startTarget(t, newDataDir(t))
 	for key, i := s.key("ada"), 0; i < 60; i++ {
 		s.create(key, map[string]any{"externalId": fmt.Sprint(i), "metadata": map[string]string{"note": strings.Repeat("a", 2000)}})
 	}

@@ -87,7 +87,7 @@ func newHarness(t *testing.T) *harness { t.Helper(); return newHarnessOf(t, smal
 func newHarnessOf(t *testing.T, size picture) *harness {
 	t.Helper()
 	needTools(t)
-	h := &harness{T: t, dir: t.TempDir(), picture: size}
+	h := &harness{T: t, dir: newDataDir(t), picture: size}
 	media, err := size.prepare(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)

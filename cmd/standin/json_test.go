@@ -11,7 +11,7 @@ import (
 // TestJSONOutput checks that --json prints valid JSON with the same content as the text output.
 func TestJSONOutput(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	asJSON := func(args ...string) map[string]any {
 		t.Helper()
 		var stdout, stderr bytes.Buffer

@@ -77,7 +77,7 @@ func TestMailSettings(t *testing.T) {
 // retries it.
 func TestServeMail(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer stop()
 	serve := exec.CommandContext(ctx, os.Args[0], "serve", "--listen=127.0.0.1:0", "--launcher=manual", "--data-dir="+dir, "--mail",

@@ -82,7 +82,7 @@ func TestRecordingsVerify(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	id := simulated(t, dir)
 	for _, which := range [][]string{nil, {id}} {
 		code, out, stderr := command(append([]string{"recordings", "verify", "--data-dir", dir}, which...)...)
@@ -115,7 +115,7 @@ func TestRecordingsVerify(t *testing.T) {
 // TestRecordingsSweep checks that the command deletes only with --delete.
 func TestRecordingsSweep(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	stray := filepath.Join(dir, "recordings", "jobs", "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80", "manifest.json")
 	if err := os.MkdirAll(filepath.Dir(stray), 0o700); err != nil {
 		t.Fatal(err)
@@ -141,7 +141,7 @@ func TestRecordingsSweep(t *testing.T) {
 
 func TestConsumersSetRetention(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	if code, _, stderr := command("keys", "create", "--consumer", "acme", "--data-dir", dir); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -181,7 +181,7 @@ func TestConsumersSetRetention(t *testing.T) {
 // TestConsumersDelete deletes a consumer, with confirmation.
 func TestConsumersDelete(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	for _, name := range []string{"acme", "other"} {
 		if code, _, stderr := command("keys", "create", "--consumer", name, "--data-dir", dir); code != 0 {
 			t.Fatal(stderr)

@@ -60,7 +60,7 @@ func TestSecretsStayPrivate(t *testing.T) {
 	outside := newOutside(t)
 	meeting, meetingHost := openMeeting(t)
 	secrets := newSecrets(t)
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	env := append(secrets.environment(), outside.environment(t, secrets)...)
 	env = append(env, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_BROWSER_MODE=headless", "STANDIN_LOG_LEVEL=debug",
 		"STANDIN_PICTURE_SIZE=640x360", "STANDIN_FRAME_RATE=8",

@@ -16,7 +16,7 @@ import (
 // cannot be removed.
 func TestUsers(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	s, err := (dataFlags{DataDir: dir}).open(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestUsers(t *testing.T) {
 // who accepts and is made a member.
 func TestInviteAndDemote(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	if code, out, stderr := command("consumers", "create", "crew", "--data-dir", dir); code != 0 || len(strings.TrimSpace(out)) != 36 {
 		t.Fatalf("consumers create: exit code %d, %s%s", code, out, stderr)
 	}

@@ -163,7 +163,7 @@ func TestWebhooksListen(t *testing.T) {
 // TestConsumersRotateSecret checks that the command prints only the new secret.
 func TestConsumersRotateSecret(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := newDataDir(t)
 	command := func(args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer

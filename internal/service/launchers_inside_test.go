@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
 
 // TestInstance checks that services with the same signing key have the same instance
@@ -28,7 +29,7 @@ func TestInstance(t *testing.T) {
 // has a wake time.
 func TestWanted(t *testing.T) {
 	t.Parallel()
-	s := start(t, settings(t.TempDir()))
+	s := start(t, settings(storetest.FreshDataDir(t)))
 	defer closeService(t, s)
 	_, secret, err := s.Keys.Issue(t.Context(), "ada", "ada@example.com", "live")
 	if err != nil {

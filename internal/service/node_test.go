@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/event"
 	"standin/internal/job"
+	"standin/internal/testing/storetest"
 )
 
 // get fetches a page.
@@ -38,7 +38,7 @@ func get(t *testing.T, url, bearer string) (status int, text string) {
 // the metrics address serves only the metrics, without credentials.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
-	with := settings(filepath.Join(t.TempDir(), "data"))
+	with := settings(storetest.FreshDataDir(t))
 	with.MetricsSecret, with.MetricsListen, with.NodeName, with.MaxBots = "scrape me", "127.0.0.1:0", "first", 7
 	s := start(t, with)
 	defer closeService(t, s)
@@ -71,7 +71,7 @@ func TestMetrics(t *testing.T) {
 // without the command line.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	with := settings(filepath.Join(t.TempDir(), "data"))
+	with := settings(storetest.FreshDataDir(t))
 	with.Profiling = true
 	if _, err := Start(t.Context(), with); err == nil {
 		t.Fatal("started with profiles and without an address for them")
@@ -110,7 +110,7 @@ func untilTrue(t *testing.T, what string, holds func() bool) {
 // folder.
 func TestNodeIDPersists(t *testing.T) {
 	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
+	dir := storetest.FreshDataDir(t)
 	var ids []string
 	for range 2 {
 		s := start(t, settings(dir))
@@ -135,7 +135,7 @@ func TestNodeIDPersists(t *testing.T) {
 // on its own node.
 func TestMeasureStartTime(t *testing.T) {
 	t.Parallel()
-	s := start(t, settings(filepath.Join(t.TempDir(), "data")))
+	s := start(t, settings(storetest.FreshDataDir(t)))
 	defer closeService(t, s)
 	var took []time.Duration
 	for _, node := range []string{"mine", "other"} {

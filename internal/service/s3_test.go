@@ -16,6 +16,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/retention"
 	"standin/internal/testing/s3test"
+	"standin/internal/testing/storetest"
 )
 
 // TestRecordingsOnS3 stores a recording on a real S3 server while every fourth request
@@ -48,7 +49,7 @@ func TestRecordingsOnS3(t *testing.T) {
 		}
 		return s3test.Fault{}
 	})
-	with := settings(t.TempDir())
+	with := settings(storetest.FreshDataDir(t))
 	with.StorageURL = proxy.Address()
 	s := start(t, with)
 	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Test)

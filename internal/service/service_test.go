@@ -18,6 +18,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/testing/storetest"
 )
 
 // settings returns the settings of a service that launches no bots, on a free port.
@@ -94,7 +95,7 @@ func TestAddresses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			with := settings(t.TempDir())
+			with := settings(storetest.FreshDataDir(t))
 			test.change(&with)
 			s := start(t, with)
 			defer closeService(t, s)
@@ -137,7 +138,7 @@ func TestReachable(t *testing.T) {
 // used again.
 func TestSigningKey(t *testing.T) {
 	t.Parallel()
-	with := settings(t.TempDir())
+	with := settings(storetest.FreshDataDir(t))
 	with.IngestSigningKey = ""
 	first := start(t, with)
 	closeService(t, first)
@@ -150,7 +151,7 @@ func TestSigningKey(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("mode of the key file: %v (%v)", info.Mode(), err)
 	}
-	other := settings(t.TempDir())
+	other := settings(storetest.FreshDataDir(t))
 	other.IngestSigningKey = ""
 	third := start(t, other)
 	closeService(t, third)
@@ -163,7 +164,7 @@ func TestSigningKey(t *testing.T) {
 // that nothing stays open.
 func TestStartErrors(t *testing.T) {
 	t.Parallel()
-	used := settings(t.TempDir())
+	used := settings(storetest.FreshDataDir(t))
 	running := start(t, used)
 	t.Cleanup(func() { closeService(t, running) })
 	tests := map[string]struct {
@@ -180,7 +181,7 @@ func TestStartErrors(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			with := settings(t.TempDir())
+			with := settings(storetest.FreshDataDir(t))
 			dir := with.DataDir
 			test.change(&with)
 			if s, err := Start(t.Context(), with); err == nil {
@@ -198,7 +199,7 @@ func TestStartErrors(t *testing.T) {
 // next service on the data folder has the job.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	with := settings(t.TempDir())
+	with := settings(storetest.FreshDataDir(t))
 	s := start(t, with)
 	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Live)
 	if err != nil {
