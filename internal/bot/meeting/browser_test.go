@@ -2,11 +2,13 @@ package meeting
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -85,22 +87,37 @@ func openDocument(t testing.TB, ctx context.Context, running *browser.Browser, d
 	return page
 }
 
-// showDocument loads a document with all its frames.
+// documentServer serves empty documents, for all tests of the package.
+var documentServer = sync.OnceValue(func() string {
+	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, "<!doctype html>")
+	})).URL
+})
+
+// showDocument shows a document with all its frames. It writes over the document of a
+// page that shows one, because to load a page takes much longer.
 func showDocument(t testing.TB, ctx context.Context, page *browser.Page, document string) {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if r.URL.Path == "/" {
-			fmt.Fprintf(w, "<!doctype html><html lang=en><title>Meet</title>%s", document)
-		}
-	}))
-	t.Cleanup(server.Close)
-	if err := page.Navigate(ctx, server.URL+"/"); err != nil {
+	address, err := page.URL(ctx)
+	if err == nil && address != documentServer()+"/" {
+		err = page.Navigate(ctx, documentServer()+"/")
+	}
+	if err != nil {
 		t.Fatalf("navigating: %v", err)
 	}
-	complete := `new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", done))`
-	if err := page.Eval(ctx, complete, nil); err != nil {
-		t.Fatalf("waiting for the document: %v", err)
+	text, err := json.Marshal("<!doctype html><html lang=en><title>Meet</title>" + document)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const write = `(text => {
+		document.open();
+		document.write(text);
+		document.close();
+		return new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", () => done()));
+	})`
+	if err := page.Eval(ctx, write+"("+string(text)+")", nil); err != nil {
+		t.Fatalf("writing the document: %v", err)
 	}
 }
 
