@@ -18,6 +18,12 @@ import (
 // busy.
 const pageTimeout = 3 * time.Minute
 
+// retryInterval is how often a test asks a page for an element or a condition.
+const retryInterval = 100 * time.Millisecond
+
+// retry is an option of queries. The default, 5 ms, keeps a busy machine busy.
+var retry = chromedp.RetryInterval(retryInterval)
+
 // tab is a tab of a real browser, controlled with real input events.
 type tab struct {
 	*testing.T
@@ -58,14 +64,14 @@ func (p *tab) open(address string) { p.Helper(); p.do("open "+address, chromedp.
 
 func (p *tab) click(selector string) {
 	p.Helper()
-	p.untilClicked(selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	p.untilClicked(selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible, retry))
 }
 
 // clickText clicks the button or link with the text.
 func (p *tab) clickText(text string) {
 	p.Helper()
 	search := chromedp.Search(`//*[self::button or self::a or self::summary][normalize-space()="` + text + `"]`)
-	p.untilClicked(text, chromedp.Click(search, chromedp.NodeVisible))
+	p.untilClicked(text, chromedp.Click(search, chromedp.NodeVisible, retry))
 }
 
 // untilClicked clicks an element. It retries if a live update replaced the element
@@ -87,7 +93,7 @@ func (p *tab) untilClicked(name string, click chromedp.Action[chromedp.Void]) {
 
 func (p *tab) fill(selector, text string) {
 	p.Helper()
-	p.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text))
+	p.do("fill "+selector, chromedp.SendKeys(chromedp.CSS(selector), text, retry))
 }
 
 func (p *tab) press(keys string) { p.Helper(); p.do("press "+keys, chromedp.KeyEvent(keys)) }
@@ -97,7 +103,7 @@ func (p *tab) until(condition string) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, pageTimeout)
 	defer cancel()
-	ticker := time.NewTicker(30 * time.Millisecond)
+	ticker := time.NewTicker(retryInterval)
 	defer ticker.Stop()
 	for {
 		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("(async () => !!("+condition+"))()", chromedp.EvalAwaitPromise))

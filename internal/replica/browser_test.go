@@ -20,6 +20,12 @@ import (
 // waitTimeout is how long a test waits for a condition on a busy machine.
 const waitTimeout = 2 * time.Minute
 
+// retryInterval is how often a test asks a page for an element or a condition.
+const retryInterval = 100 * time.Millisecond
+
+// retry is an option of queries. The default, 5 ms, keeps a busy machine busy.
+var retry = chromedp.RetryInterval(retryInterval)
+
 // chromium returns the path of the browser, or "".
 func chromium() string {
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -149,19 +155,19 @@ func (p *tab) open(url string) { p.t.Helper(); p.do("open "+url, chromedp.Naviga
 
 func (p *tab) click(selector string) {
 	p.t.Helper()
-	p.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	p.do("click "+selector, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible, retry))
 }
 
 // clickText clicks the button with the text.
 func (p *tab) clickText(text string) {
 	p.t.Helper()
 	search := chromedp.Search(`//button[normalize-space()="` + text + `"]`)
-	p.do("click "+text, chromedp.Click(search, chromedp.NodeVisible))
+	p.do("click "+text, chromedp.Click(search, chromedp.NodeVisible, retry))
 }
 
 func (p *tab) waitVisible(selector string) {
 	p.t.Helper()
-	p.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector)))
+	p.do("see "+selector, chromedp.WaitVisible(chromedp.CSS(selector), retry))
 }
 
 // waitUntil waits until a JavaScript expression, which may be a promise, is true.
@@ -169,7 +175,7 @@ func (p *tab) waitUntil(condition string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, waitTimeout)
 	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
+	ticker := time.NewTicker(retryInterval)
 	defer ticker.Stop()
 	for {
 		holds, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("(async () => !!("+condition+"))()", chromedp.EvalAwaitPromise))
@@ -231,7 +237,7 @@ func (p *tab) text() string {
 func (p *tab) join(m *Meeting, name string) {
 	p.t.Helper()
 	p.open(m.URL() + "?hl=en")
-	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`input[type="text"][aria-label="Your name"]`), name))
+	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`input[type="text"][aria-label="Your name"]`), name, retry))
 	p.waitUntil(`!document.querySelector("[data-join]").disabled`)
 	p.click("[data-join]")
 }
