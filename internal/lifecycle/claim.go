@@ -19,7 +19,7 @@ func (s *Service) Claim(ctx context.Context, claim job.Claim, start func(*Change
 		changes = changes[:0]
 		consumers := make(map[uuid.UUID]account.Consumer)
 		claimed, err = q.ClaimJobs(ctx, claim, func(r *job.Record) error {
-			c := &Change{Record: *r, before: *r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: consumers}
+			c := &Change{Record: *r, before: *r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, sender: s.Sender, consumers: consumers}
 			changes = append(changes, c)
 			err := start(c)
 			*r = c.Record

@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,6 +39,7 @@ type Settings struct {
 	Recordings Recordings
 	BaseURL    string // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
+	Sender     *webhook.Sender // gets new deliveries without a claim; nil for none
 	// ManifestPrefixes are URLs below which bots may store manifests, in addition to
 	// BaseURL.
 	ManifestPrefixes []string
@@ -80,10 +82,12 @@ type Change struct {
 	before     job.Record // as the transaction read it
 	q          *store.Queries
 	applied    []event.StateApplied
-	deliveries bool // deliveries were created
-	commands   bool // commands were queued
-	attempt    int  // before the change
-	transcribe bool // Settings.Transcribe
+	emittedTo  []string           // the URL of each delivery that was created
+	direct     []webhook.Delivery // of these, those that are leased to the sender of this node
+	sender     *webhook.Sender    // Settings.Sender
+	commands   bool               // commands were queued
+	attempt    int                // before the change
+	transcribe bool               // Settings.Transcribe
 
 	consumers map[uuid.UUID]account.Consumer // that the transaction has read; nil when they are not kept
 }
@@ -103,7 +107,7 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare func(*store.
 		if err != nil {
 			return err
 		}
-		c = Change{Record: r, before: r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: make(map[uuid.UUID]account.Consumer)}
+		c = Change{Record: r, before: r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, sender: s.Sender, consumers: make(map[uuid.UUID]account.Consumer)}
 		if prepare != nil {
 			if err := prepare(q); err != nil {
 				return err
@@ -131,7 +135,10 @@ func (c *Change) save(ctx context.Context) error {
 
 // publish publishes the events of a committed change.
 func (s *Service) publish(c Change) {
-	if c.deliveries {
+	if len(c.direct) > 0 {
+		s.Sender.Send(c.direct)
+	}
+	if len(c.emittedTo) > len(c.direct) {
 		s.Events.Publish(event.DeliveryDue{})
 	}
 	if c.commands || c.Attempt != c.attempt || c.Status == job.Failed {
@@ -213,23 +220,35 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 		return fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
 	}
 	for _, target := range webhook.Targets(c.Job, consumer.WebhookURL, e.Name) {
-		c.deliveries = true
-		err := c.q.InsertDelivery(ctx, webhook.Delivery{
+		err := c.insertDelivery(ctx, webhook.Delivery{
 			ID:         webhook.NewDeliveryID(),
 			JobID:      c.ID,
 			ConsumerID: c.ConsumerID,
 			URL:        target,
 			Event:      e.Name,
 			Sequence:   c.Sequence,
-			EmittedAt:  c.Now,
+			EmittedAt:  c.Now.UTC().Truncate(time.Millisecond), // as it is stored
 			Data:       data,
 			Version:    consumer.WebhookVersion,
+			Secrets:    store.SecretsOf(consumer),
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// insertDelivery puts a delivery into the outbox. If this node's sender takes it and
+// no earlier one has to be sent first, it is leased to the sender, so that no claim
+// is needed.
+func (c *Change) insertDelivery(ctx context.Context, d webhook.Delivery) error {
+	waits := slices.Contains(c.emittedTo, d.URL)
+	c.emittedTo = append(c.emittedTo, d.URL)
+	if waits || c.sender == nil || !c.sender.Lease(&d) {
+		return c.q.InsertDelivery(ctx, d)
+	}
+	return c.q.InsertLeasedDelivery(ctx, d, func() { c.direct = append(c.direct, d) })
 }
 
 // consumer returns the consumer of the job. A transaction reads each consumer once.

@@ -167,7 +167,7 @@ func (s *Service) tryGroup(group []*sharedChange) (failed *sharedChange, err err
 			if c.alone = !found; c.alone {
 				continue // it is locked, or does not exist
 			}
-			c.change = Change{Record: r, before: r, Now: now, q: q, attempt: r.Attempt, transcribe: s.Transcribe, consumers: consumers}
+			c.change = Change{Record: r, before: r, Now: now, q: q, attempt: r.Attempt, transcribe: s.Transcribe, sender: s.Sender, consumers: consumers}
 		}
 		changes := make([]store.JobChange, 0, len(group))
 		for _, c := range group {

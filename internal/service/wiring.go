@@ -72,7 +72,7 @@ func (s *Service) build(ctx context.Context) error {
 		Leftovers: s.leftovers,
 	}
 	jobs := lifecycle.New(lifecycle.Settings{
-		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Now: time.Now,
+		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Sender: s.sender, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	if s.simulator, err = simulator.New(simulator.Settings{

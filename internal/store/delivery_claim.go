@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/webhook"
 )
 
@@ -136,10 +137,7 @@ func (q *Queries) fillSecrets(ctx context.Context, deliveries []webhook.Delivery
 			if err != nil {
 				return err
 			}
-			secrets := []webhook.Secret{{Value: consumer.WebhookSecret}}
-			if consumer.PreviousWebhookSecret != "" {
-				secrets = append(secrets, webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
-			}
+			secrets := SecretsOf(consumer)
 			for _, i := range indexes {
 				deliveries[i].Secrets = secrets
 			}
@@ -150,6 +148,15 @@ func (q *Queries) fillSecrets(ctx context.Context, deliveries []webhook.Delivery
 		}
 	}
 	return nil
+}
+
+// SecretsOf returns the secrets of a consumer, the current one first.
+func SecretsOf(consumer account.Consumer) []webhook.Secret {
+	secrets := []webhook.Secret{{Value: consumer.WebhookSecret}}
+	if consumer.PreviousWebhookSecret != "" {
+		secrets = append(secrets, webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
+	}
+	return secrets
 }
 
 // ReleaseDeliveries implements webhook.Outbox.

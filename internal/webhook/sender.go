@@ -70,6 +70,9 @@ type Sender struct {
 	wake      chan struct{}
 	results   chan *Result // pointers: the buffer of a channel is allocated at once
 
+	direct   direct
+	caughtUp atomic.Bool // the last claim left no due deliveries
+
 	unrecorded atomic.Int64 // results that are not stored yet
 	tries      sync.WaitGroup
 	log        *slog.Logger
@@ -146,11 +149,15 @@ func (s *Sender) Run(ctx context.Context) {
 		s.recordAll(tryCtx)
 	}()
 
+	s.openDirect(tryCtx)
 	s.claimAll(ctx, tryCtx)
+	s.caughtUp.Store(false)
+	s.openDirect(nil) // before Wait: nothing is started after it
 
 	stop := time.AfterFunc(s.grace, cancelTries)
 	defer stop.Stop()
 	s.release(ctx, s.scheduler.drain())
+	s.releaseRefused(ctx)
 	s.tries.Wait()
 	close(s.results)
 	<-recorded
@@ -160,6 +167,7 @@ func (s *Sender) Run(ctx context.Context) {
 func (s *Sender) claimAll(ctx, tryCtx context.Context) {
 	backoff := databaseBackoff()
 	for ctx.Err() == nil {
+		s.releaseRefused(ctx)
 		s.start(tryCtx, s.scheduler.sweep())
 		sleep, err := s.claim(ctx, tryCtx)
 		switch {
@@ -190,8 +198,10 @@ func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err er
 		Now: now, Lease: s.lease, Limit: limit, Admit: s.scheduler.admission,
 	})
 	if err != nil {
+		s.caughtUp.Store(false)
 		return 0, fmt.Errorf("claim deliveries: %w", err)
 	}
+	s.caughtUp.Store(!more)
 	s.start(tryCtx, s.scheduler.add(claimed))
 	if more {
 		if len(claimed) < limit/deferringShare {
