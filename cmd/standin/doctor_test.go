@@ -61,7 +61,7 @@ func TestDoctorJSON(t *testing.T) {
 func TestDoctorInspectsPage(t *testing.T) {
 	t.Parallel()
 	needTools(t)
-	media, err := replica.PrepareMedia(t.Context(), replica.MediaFolder())
+	media, err := replica.PrepareSmallMedia(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
 	}

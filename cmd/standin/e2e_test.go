@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -105,26 +106,31 @@ func countBeats(report mediacheck.Report, from, to float64) span {
 	return span{seconds: (to - from) / 1000, flashes: within(report.FlashesMs), beeps: within(report.BeepsMs)}
 }
 
+// player starts the browser that plays the recordings of all tests.
+var player = sync.OnceValues(func() (*browser.Browser, error) {
+	chromium, err := browser.Launch(context.Background(), browser.Options{})
+	if err == nil {
+		atExit = append(atExit, func() { _ = chromium.Close() })
+	}
+	return chromium, err
+})
+
 // checkPlays plays a recording in a browser and seeks in it.
 func checkPlays(t *testing.T, path string, report mediacheck.Report) {
 	t.Helper()
-	executable, err := browser.Find("")
-	if err != nil {
-		t.Fatal(err)
-	}
 	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(path))))
 	t.Cleanup(server.Close)
-	chromium, err := browser.Launch(t.Context(), browser.Options{Executable: executable})
+	chromium, err := player()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = chromium.Close() })
 	ctx, cancel := context.WithTimeout(t.Context(), awaitTimeout)
 	defer cancel()
 	page, err := chromium.NewPage(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(page.Close)
 	if err := page.Navigate(ctx, server.URL+"/"); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,9 @@ import (
 // recording, so that more of them than there are cores can run.
 const parallelTests = "4"
 
+// atExit ends what the tests share.
+var atExit []func()
+
 // TestMain makes the test binary act as standin when it is run with a command,
 // as the tests and the service's launcher do.
 func TestMain(m *testing.M) {
@@ -24,5 +27,9 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", parallelTests); err != nil {
 		panic(err)
 	}
-	os.Exit(m.Run())
+	code := m.Run()
+	for _, end := range atExit {
+		end()
+	}
+	os.Exit(code)
 }
