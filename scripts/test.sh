@@ -43,7 +43,7 @@ failures() {
 	' "$1" | tail -n 80
 }
 
-flags=(-race -gcflags=all=-dwarf=false) # test binaries contain no debug information
+flags=(-race -gcflags=all=-dwarf=false -ldflags=-s) # binaries contain no debug information and no symbols
 for modules in github.com golang.org/x google.golang.org go.opentelemetry.io gocloud.dev k8s.io sigs.k8s.io; do
 	flags+=("-gcflags=$modules/...=-l -dwarf=false")
 done
