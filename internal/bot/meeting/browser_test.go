@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -95,10 +96,15 @@ var documentServer = sync.OnceValue(func() string {
 	})).URL
 })
 
-// showDocument shows a document with all its frames. It writes over the document of a
-// page that shows one, because to load a page takes much longer.
+// showDocument shows a document with all its frames. One without frames is written
+// over the document of a page that shows one, because to load it takes much longer.
 func showDocument(t testing.TB, ctx context.Context, page *browser.Page, document string) {
 	t.Helper()
+	document = "<!doctype html><html lang=en><title>Meet</title>" + document
+	if strings.Contains(document, "<iframe") {
+		loadDocument(t, ctx, page, document)
+		return
+	}
 	address, err := page.URL(ctx)
 	if err == nil && address != documentServer()+"/" {
 		err = page.Navigate(ctx, documentServer()+"/")
@@ -106,7 +112,7 @@ func showDocument(t testing.TB, ctx context.Context, page *browser.Page, documen
 	if err != nil {
 		t.Fatalf("navigating: %v", err)
 	}
-	text, err := json.Marshal("<!doctype html><html lang=en><title>Meet</title>" + document)
+	text, err := json.Marshal(document)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,10 +120,35 @@ func showDocument(t testing.TB, ctx context.Context, page *browser.Page, documen
 		document.open();
 		document.write(text);
 		document.close();
-		return new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", () => done()));
 	})`
 	if err := page.Eval(ctx, write+"("+string(text)+")", nil); err != nil {
 		t.Fatalf("writing the document: %v", err)
+	}
+	awaitComplete(t, ctx, page)
+}
+
+// loadDocument loads a document with all its frames.
+func loadDocument(t testing.TB, ctx context.Context, page *browser.Page, document string) {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		if r.URL.Path == "/" {
+			fmt.Fprint(w, document)
+		}
+	}))
+	t.Cleanup(server.Close)
+	if err := page.Navigate(ctx, server.URL+"/"); err != nil {
+		t.Fatalf("navigating: %v", err)
+	}
+	awaitComplete(t, ctx, page)
+}
+
+// awaitComplete waits until the document and its frames are loaded.
+func awaitComplete(t testing.TB, ctx context.Context, page *browser.Page) {
+	t.Helper()
+	const complete = `new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", () => done()))`
+	if err := page.Eval(ctx, complete, nil); err != nil {
+		t.Fatalf("waiting for the document: %v", err)
 	}
 }
 
