@@ -166,7 +166,7 @@ func openPage(t testing.TB, ctx context.Context, running *browser.Browser) *brow
 // await observes and tidies the page like a bot until a condition holds.
 func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what string, wanted func(Observation) bool) Observation {
 	t.Helper()
-	again := time.NewTicker(150 * time.Millisecond)
+	again := time.NewTicker(observeInterval)
 	defer again.Stop()
 	for {
 		observation, err := adapter.Observe(ctx, page)

@@ -18,9 +18,9 @@ func replicaPlatforms() map[job.Platform]replica.Platform {
 	return map[job.Platform]replica.Platform{job.Meet: replica.Meet, job.Teams: replica.Teams, job.ZoomWeb: replica.Zoom}
 }
 
-// pagesAtOnce is how many pages a test opens at the same time. They mostly wait,
-// so there may be more of them than processors.
-const pagesAtOnce = 8
+// pagesAtOnce is how many pages a test opens at the same time. They mostly wait, so
+// there may be more of them than processors, but each takes CPU time while it waits.
+const pagesAtOnce = 4
 
 // rowTimeout limits one visit.
 const rowTimeout = 2 * time.Minute
