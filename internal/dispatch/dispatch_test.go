@@ -29,10 +29,9 @@ func TestLaunch(t *testing.T) {
 		asked := time.Now()
 		id := h.create(t, time.Time{})
 		<-h.bots.entered
-		if late := time.Since(asked); late > time.Second {
+		// Without the notification of the insert the dispatcher would sleep for 5 s.
+		if late := time.Since(asked); late > 4*time.Second {
 			t.Errorf("the bot was launched %s after the insert", late)
-		} else {
-			t.Logf("the bot was launched %s after the insert", late)
 		}
 		r := h.untilLaunched(t, id, 0)
 		if r.Status != job.Dispatching || r.Attempts != 1 || !r.WakeAt.After(h.clock.Now()) {
