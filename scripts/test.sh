@@ -3,7 +3,7 @@
 # once more, alone, if at most ten failed. Tests that failed and then passed are
 # listed at the end; the first failure's output stays in the log.
 #
-# Packages run three at a time, those that take longest first: most tests wait, for
+# Packages run four at a time, those that take longest first: most tests wait, for
 # a browser, a recording in real time or a timeout.
 #
 # SQLite is compiled without the race detector: it is C translated to Go, and the
@@ -20,8 +20,9 @@
 # every commit, which a busy disk delays. Binaries stay on disk.
 set -uo pipefail
 gotestsum=gotest.tools/gotestsum@v1.13.0
-longest='internal/bot cmd/standin internal/recording internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/store
-	internal/service internal/replica internal/dashboard internal/httpapi internal/bot/browser internal/bot/capture internal/bot/zoomsdk'
+longest='internal/bot cmd/standin internal/recording internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/dashboard
+	internal/replica internal/bot/browser internal/service internal/store internal/bot/capture internal/bot/zoomsdk internal/lifecycle
+	internal/httpapi internal/testing/fieldpages internal/canary deploy bench internal/testing/deliverytest internal/dispatch internal/mail'
 work=$(mktemp -d)
 trap 'rm -rf "$work" "${memory:-}"' EXIT
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4194304 ] 2>/dev/null &&
@@ -70,7 +71,7 @@ export GORACE=${GORACE:-atexit_sleep_ms=50}
 
 TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "${flags[@]}" "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
 	--rerun-fails=1 --rerun-fails-max-failures=10 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
-	-vet=off "${flags[@]}" -timeout 30m -p 3 2>&1 | tee "$work/output"
+	-vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}
 
 if [ "$code" -ne 0 ]; then
