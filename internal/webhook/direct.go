@@ -28,14 +28,20 @@ func (s *Sender) Lease(d *Delivery) bool {
 }
 
 // Send sends deliveries that were inserted with a lease, and releases those that it
-// cannot send now. It does not wait for either. A delivery that is leased and not
+// cannot send now. It does not wait for tries. A delivery that is leased and not
 // passed to Send is due at the end of its lease.
 func (s *Sender) Send(deliveries []Delivery) {
+	if !s.sendDirect(deliveries) {
+		s.release(context.Background(), deliveries)
+	}
+}
+
+// sendDirect is Send while Run claims; otherwise it returns false.
+func (s *Sender) sendDirect(deliveries []Delivery) bool {
 	s.direct.mu.Lock()
 	defer s.direct.mu.Unlock()
 	if s.direct.ctx == nil {
-		go s.release(context.Background(), deliveries)
-		return
+		return false
 	}
 	started, refused := s.scheduler.addNew(deliveries)
 	s.start(s.direct.ctx, started)
@@ -43,14 +49,23 @@ func (s *Sender) Send(deliveries []Delivery) {
 		s.direct.refused = append(s.direct.refused, refused...)
 		s.Wake() // releases them
 	}
+	return true
 }
 
-// openDirect sends the deliveries that are passed to Send from now on; with nil it
-// only releases them.
+// openDirect sends the deliveries that are passed to Send from now on.
 func (s *Sender) openDirect(ctx context.Context) {
 	s.direct.mu.Lock()
 	defer s.direct.mu.Unlock()
 	s.direct.ctx = ctx
+}
+
+// closeDirect only releases the deliveries that are passed to Send from now on, and
+// makes Lease return false.
+func (s *Sender) closeDirect() {
+	s.caughtUp.Store(false)
+	s.direct.mu.Lock()
+	defer s.direct.mu.Unlock()
+	s.direct.ctx = nil
 }
 
 // releaseRefused releases the deliveries of Send for which there was no room.

@@ -151,8 +151,7 @@ func (s *Sender) Run(ctx context.Context) {
 
 	s.openDirect(tryCtx)
 	s.claimAll(ctx, tryCtx)
-	s.caughtUp.Store(false)
-	s.openDirect(nil) // before Wait: nothing is started after it
+	s.closeDirect() // before Wait: nothing is started after it
 
 	stop := time.AfterFunc(s.grace, cancelTries)
 	defer stop.Stop()
