@@ -56,7 +56,8 @@ func (q *Queries) InsertLeasedDelivery(ctx context.Context, d webhook.Delivery, 
 }
 
 // leasedDeliveries inserts deliveries and finds those that get their lease. It is
-// PostgreSQL's.
+// PostgreSQL's, which would read all waiting deliveries for an EXISTS instead of a
+// LIMIT if it planned the statement while there were few.
 var leasedDeliveries = newLeasedDeliveries()
 
 func newLeasedDeliveries() *lookup {
@@ -68,8 +69,8 @@ func newLeasedDeliveries() *lookup {
 	}
 	columns := strings.Join(names, ", ")
 	statement := func(rows string) string {
-		return `WITH new AS (SELECT v.*, NOT EXISTS (
-				SELECT 1 FROM deliveries ahead WHERE ahead.endpoint = v.endpoint AND ahead.job_id = v.job_id AND ahead.` + aheadOf + `) AS free
+		return `WITH new AS (SELECT v.*, (
+				SELECT 1 FROM deliveries ahead WHERE ahead.endpoint = v.endpoint AND ahead.job_id = v.job_id AND ahead.` + aheadOf + ` LIMIT 1) IS NULL AS free
 			FROM ` + rows + `), inserted AS (INSERT INTO deliveries (` + columns + `)
 				SELECT ` + strings.Join(names[:len(names)-3], ", ") + `, CASE WHEN free THEN due_at ELSE emitted_at END,
 					CASE WHEN free THEN lease ELSE '' END, CASE WHEN free THEN attempt ELSE 0 END FROM new)

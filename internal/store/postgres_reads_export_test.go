@@ -3,6 +3,9 @@ package store
 import (
 	"context"
 	"strings"
+	"time"
+
+	"standin/internal/webhook"
 )
 
 // GatheredNumber runs a query of one number together with other gathered reads.
@@ -27,6 +30,21 @@ func (s *Store) RecordPlan(ctx context.Context) (plan string, err error) {
 		}
 		verdicts, args := q.table([][]any{{"a"}, {"b"}}, "TEXT")
 		steps, err := list(ctx, q, scanColumn[string], `EXPLAIN UPDATE deliveries SET lease = '' FROM `+verdicts+` WHERE id = v.column1`, args...)
+		plan = strings.Join(steps, "\n")
+		return err
+	})
+	return plan, err
+}
+
+// LeasePlan returns PostgreSQL's plan of an insertion of leased deliveries.
+func (s *Store) LeasePlan(ctx context.Context) (plan string, err error) {
+	err = s.Write(ctx, func(q *Queries) error {
+		if err := q.preferIndexes(ctx); err != nil {
+			return err
+		}
+		d := newDeliveryValues(webhook.Delivery{}, time.Time{})
+		query, args := waitingStatement{in: leasedDeliveries, rows: [][]any{d, d}}.text()
+		steps, err := list(ctx, q, scanColumn[string], `EXPLAIN `+query, args...)
 		plan = strings.Join(steps, "\n")
 		return err
 	})
