@@ -144,7 +144,7 @@ screenshots: ## Take screenshots of the dashboard for docs/dashboard
 	STANDIN_SCREENSHOTS=$(CURDIR)/docs/dashboard go test -count=1 -timeout 10m -run TestScreenshots ./internal/dashboard
 
 .PHONY: webhooks-crash
-webhooks-crash: ## Kill the webhook sender at random while it sends 50,000 events
+webhooks-crash: ## Kill a node at random while it inserts and sends webhooks: 50,000 events
 	STANDIN_TEST_EVENTS=50000 go test -count=1 -timeout 2h -v -run TestNothingIsLostInCrashes ./internal/testing/deliverytest
 
 .PHONY: schemathesis

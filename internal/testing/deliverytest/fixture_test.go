@@ -66,16 +66,22 @@ func newJob(ctx context.Context, q *store.Queries, consumer uuid.UUID) (job.Job,
 	return r.Job, err
 }
 
-// newEvent inserts an event of a job into the outbox.
-func newEvent(ctx context.Context, q *store.Queries, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
+// newEvent returns an event of a job.
+func newEvent(j job.Job, sequence int64, url string) (webhook.Delivery, error) {
 	event := webhook.StatusChanged(j, job.Scheduled, job.Dispatching)
 	data, err := event.Data(sequence)
-	if err != nil {
-		return webhook.Delivery{}, err
-	}
-	d := webhook.Delivery{
+	return webhook.Delivery{
 		ID: webhook.NewDeliveryID(), JobID: j.ID, ConsumerID: j.ConsumerID, URL: url, Event: event.Name,
 		Sequence: sequence, EmittedAt: time.Now(), Data: data, Version: webhook.Version2,
+		Secrets: []webhook.Secret{{Value: secret}},
+	}, err
+}
+
+// insertEvent inserts an event of a job into the outbox.
+func insertEvent(ctx context.Context, q *store.Queries, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
+	d, err := newEvent(j, sequence, url)
+	if err != nil {
+		return d, err
 	}
 	return d, q.InsertDelivery(ctx, d)
 }
@@ -95,7 +101,7 @@ func fill(tb testing.TB, s *store.Store, consumer uuid.UUID, urls []string, coun
 					return err
 				}
 				for n := range int64(min(ofJob, count)) {
-					if _, err := newEvent(tb.Context(), q, j, n+1, urls[jobs%len(urls)]); err != nil {
+					if _, err := insertEvent(tb.Context(), q, j, n+1, urls[jobs%len(urls)]); err != nil {
 						return err
 					}
 				}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/webhook"
 )
 
@@ -28,6 +30,7 @@ type receiver struct {
 	repeated     int                  // acknowledged more than once
 	acknowledged map[string]time.Time // by delivery id, for the first time
 	events       map[string]string    // delivery ids by job and sequence
+	jobs         map[string]uuid.UUID // by delivery id
 	tries        map[string]bool      // delivery ids with attempts
 	notBefore    map[string]time.Time // by delivery id
 	faults       []string
@@ -62,7 +65,7 @@ func newReceivers(t *testing.T, chance *dice) []*receiver {
 	var all []*receiver
 	for kind, refuse := range kinds {
 		r := &receiver{
-			kind: kind, refuse: refuse, acknowledged: make(map[string]time.Time), events: make(map[string]string),
+			kind: kind, refuse: refuse, acknowledged: make(map[string]time.Time), events: make(map[string]string), jobs: make(map[string]uuid.UUID),
 			tries: make(map[string]bool), notBefore: make(map[string]time.Time),
 		}
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +158,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		DeliveryID string
 		Attempt    int
 		Data       struct {
-			JobID    string
+			JobID    uuid.UUID
 			Sequence int64
 		}
 	}
@@ -178,6 +181,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		r.fault("event %s came as %s and as %s", event, id, got.DeliveryID)
 	}
 	r.events[event] = got.DeliveryID
+	r.jobs[got.DeliveryID] = got.Data.JobID
 	if wait := time.Until(r.notBefore[got.DeliveryID]); wait > 0 {
 		r.fault("%s came %v before Retry-After had passed", got.DeliveryID, wait)
 	}

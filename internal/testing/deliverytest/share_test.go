@@ -1,32 +1,37 @@
 package deliverytest
 
 import (
+	"maps"
 	"math/rand/v2"
 	"testing"
 
 	"standin/internal/webhook"
 )
 
-// TestSendersShareAnOutbox runs three senders on one database, as the nodes of
-// a cluster do. Each event is acknowledged, in the order of its job, and no
-// try is made twice.
-func TestSendersShareAnOutbox(t *testing.T) {
+// TestNodesShareAnOutbox runs three nodes on one database. They and this process
+// insert events. Each event is acknowledged, in the order of its job, and no try is
+// made twice.
+func TestNodesShareAnOutbox(t *testing.T) {
 	t.Parallel()
-	const events, senders = 1000, 3
+	const events, count = 1000, 3
 	address, seed := cluster.Fresh(t), number(t, envSeed, int(rand.Uint32()))
 	t.Logf("repeat with %s=%d", envSeed, seed)
 	chance := &dice{random: rand.New(rand.NewPCG(uint64(seed), 0))}
 	s := openStore(t, address)
 	receivers := newReceivers(t, chance)
-	var all []*senderProcess
-	for range senders {
-		all = append(all, startSender(t, address))
+	consumer := newConsumer(t, s).ID
+	nodes := newNodes(address, consumer, receivers, events/2)
+	var all []*node
+	for range count {
+		all = append(all, nodes.start(t))
 	}
 	inserted := make(map[string]webhook.Delivery)
-	flow(t, s, chance, receivers, events, inserted)
+	flow(t, s, chance, consumer, receivers, events-nodes.events, inserted)
+	nodes.await(t, all[0])
 	awaitEmpty(t, s, events)
-	for _, sender := range all {
-		sender.kill(t)
+	for _, node := range all {
+		node.kill(t)
 	}
+	maps.Copy(inserted, nodes.inserted)
 	check(t, s, receivers, inserted, events)
 }
