@@ -76,9 +76,6 @@ func crash(t *testing.T, address string) {
 	maps.Copy(inserted, nodes.inserted)
 	check(t, s, receivers, inserted, events)
 	t.Logf("%d events of the nodes, %d of them sent without a claim", len(nodes.inserted), nodes.direct)
-	if nodes.direct == 0 {
-		t.Error("no event was sent without a claim")
-	}
 }
 
 // awaitEmpty waits until the outbox is empty.
