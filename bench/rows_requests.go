@@ -56,10 +56,12 @@ func readRow(name, title string, requests func(context.Context, *instance) (load
 }
 
 // creates returns requests that create jobs with unique external IDs.
-func creates(path, key string) load.Next {
+func creates(path, key string) load.Next { return createsOf(path, key, newJob(0)) }
+
+// createsOf is creates for jobs like j.
+func createsOf(path, key string, j job) load.Next {
 	prefix := rand.Text() + "-" // 27 characters
 	placeholder := prefix + strings.Repeat("0", 9)
-	j := newJob(0)
 	j.ExternalID = placeholder
 	before, after, _ := strings.Cut(string(encode(http.MethodPost, path, key, j)), placeholder)
 	var created atomic.Int64

@@ -41,10 +41,16 @@ func webhookRows() []row {
 			name: "ingest",
 			table: []report.Row{
 				{Title: "bot event with its webhook", Unit: perSecond, Limit: string(limit.OneTable)},
-				{Title: "webhooks from the event to the receiver", Unit: delivered},
+				{Title: "bot event, beside a bare server that sends the webhook", Unit: perSecond, Limit: string(limit.Webhook)},
+				{Title: "webhooks from the event to the receiver", Unit: delivered, Limit: string(limit.Webhook)},
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.withReceivers(ctx, hosts, e.events, limit.OneTable)
+				all, err := e.withReceivers(ctx, hosts, e.events, limit.OneTable)
+				if err != nil {
+					return all, err
+				}
+				bare, err := e.bareSenders(ctx)
+				return append(all, bare...), err
 			},
 		},
 		{
@@ -121,9 +127,19 @@ func (e *env) cancels(ctx context.Context, s *instance, r *receivers) (measureFu
 // measureDelivered sends requests, each of which causes one webhook, and waits
 // for the webhooks.
 func (e *env) measureDelivered(ctx context.Context, s *instance, r *receivers, count int, next load.Next) (report.Metrics, error) {
+	before := e.usedBy(s)
+	m, err := loadDelivered(ctx, s.Address, r, count, next)
+	if err == nil {
+		m[cpu] = float64((e.usedBy(s) - before).Microseconds()) / float64(count)
+	}
+	return m, err
+}
+
+// loadDelivered is measureDelivered without the CPU time.
+func loadDelivered(ctx context.Context, address string, r *receivers, count int, next load.Next) (report.Metrics, error) {
 	r.reset()
-	before, start := e.usedBy(s), time.Now()
-	result, err := load.Closed(ctx, s.Address, receiverTimeout, next)
+	start := time.Now()
+	result, err := load.Closed(ctx, address, receiverTimeout, next)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +148,42 @@ func (e *env) measureDelivered(ctx context.Context, s *instance, r *receivers, c
 	}
 	m := metrics(result)
 	m[delivered] = float64(count) / r.lastAt().Sub(start).Seconds()
-	m[cpu] = float64((e.usedBy(s) - before).Microseconds()) / float64(count)
 	return m, nil
+}
+
+// bareSenders starts the limit that sends webhooks, and measures as many requests as
+// events does.
+func (e *env) bareSenders(ctx context.Context) (all []contestant, err error) {
+	for _, database := range e.databases {
+		r, err := newReceivers(ctx, hosts)
+		if err != nil {
+			return all, err
+		}
+		l, err := e.startLimit(ctx, limit.Webhook, database)
+		if err != nil {
+			r.close()
+			return all, err
+		}
+		var to [hosts]load.Next
+		for n := range to {
+			j := newJob(n)
+			j.Webhooks = &webhooks{OnStatusChange: r.url(n)}
+			to[n] = createsOf(limit.Path, "", j)
+		}
+		ofRound := e.requestsPerRound() / load.Connections
+		next := upTo(ofRound, func(connection, n int) []byte { return to[(connection+n)%hosts](connection, n) })
+		measure := func(ctx context.Context) (report.Metrics, error) {
+			return loadDelivered(ctx, l.Address, r, ofRound*load.Connections, next)
+		}
+		all = append(all, contestant{program: string(limit.Webhook), database: database, measure: measure, close: func() error {
+			r.close()
+			return l.Stop()
+		}})
+		if _, err := measure(ctx); err != nil { // warms up
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 // events report events of bots. Each bot pauses and resumes its recording again

@@ -1,6 +1,6 @@
 // Package limit has the bare servers that Standin is compared with. Each decodes
-// a job, stores one row durably in a group with other requests, and answers.
-// They have no authentication, validation, logging or metrics, so their rates
+// a job, stores one row durably in a group with other requests, and answers. One
+// also sends a webhook. They have no authentication, validation, logging or metrics, so their rates
 // are upper limits for a server in Go on the same machine and database.
 package limit
 
@@ -24,6 +24,7 @@ const (
 	NoDatabase Kind = "no-database" // answers without storing anything
 	OneTable   Kind = "one-table"   // stores a row of five columns with one unique index
 	JobsTable  Kind = "jobs-table"  // stores a row of Standin's jobs table, with all its indexes
+	Webhook    Kind = "webhook"     // stores the row of OneTable, posts it to a receiver, and stores that it was delivered
 )
 
 // Path is the only path of a limit program.
@@ -35,6 +36,11 @@ type request struct {
 	MeetingURL string          `json:"meetingUrl"`
 	JoinAt     time.Time       `json:"joinAt"`
 	Metadata   json.RawMessage `json:"metadata"`
+	Webhooks   *webhooks       `json:"webhooks,omitempty"` // of Webhook
+}
+
+type webhooks struct {
+	OnStatusChange string `json:"onStatusChange"`
 }
 
 // response is the body of a response.
@@ -49,6 +55,9 @@ type response struct {
 type inserter interface {
 	// insert returns when the job is durable.
 	insert(ctx context.Context, r response) error
+	// delivered returns when it is durable that the webhook of a job was
+	// delivered. It is for the kind Webhook.
+	delivered(ctx context.Context, r response) error
 	close()
 }
 
@@ -60,6 +69,9 @@ func Serve(ctx context.Context, out io.Writer, kind Kind, address string) error 
 		return err
 	}
 	defer jobs.close()
+	if kind == Webhook {
+		jobs = newSender(ctx, jobs)
+	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -101,5 +113,6 @@ func create(w http.ResponseWriter, r *http.Request, jobs inserter) {
 // nothing is the inserter without a database.
 type nothing struct{}
 
-func (nothing) insert(context.Context, response) error { return nil }
-func (nothing) close()                                 {}
+func (nothing) insert(context.Context, response) error    { return nil }
+func (nothing) delivered(context.Context, response) error { return nil }
+func (nothing) close()                                    {}

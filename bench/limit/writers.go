@@ -9,23 +9,30 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
+// The statements around a group on SQLite.
+const (
+	begin = `BEGIN IMMEDIATE`
+	end   = `COMMIT`
+)
+
 // sqliteWriter commits groups on one connection, with prepared statements.
 type sqliteWriter struct {
 	connection *sql.Conn
-	begin      *sql.Stmt
-	insert     *sql.Stmt
-	end        *sql.Stmt
-	values     func(response) []any
+	prepared   map[string]*sql.Stmt // by text
+	statements
 }
 
-func newSQLiteWriter(ctx context.Context, db *sql.DB, insert string, values func(response) []any) (*sqliteWriter, error) {
+func newSQLiteWriter(ctx context.Context, db *sql.DB, all statements) (*sqliteWriter, error) {
 	connection, err := db.Conn(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &sqliteWriter{connection: connection, values: values}
-	for statement, text := range map[**sql.Stmt]string{&w.begin: `BEGIN IMMEDIATE`, &w.insert: insert, &w.end: `COMMIT`} {
-		*statement, err = connection.PrepareContext(ctx, text) //nolint:sqlclosecheck // closed with the connection
+	w := &sqliteWriter{connection: connection, prepared: make(map[string]*sql.Stmt), statements: all}
+	for _, text := range []string{begin, all.insert, all.update, end} {
+		if text == "" {
+			continue // the kind has no update
+		}
+		w.prepared[text], err = connection.PrepareContext(ctx, text) //nolint:sqlclosecheck // closed with the connection
 		if err != nil {
 			return nil, errors.Join(err, connection.Close())
 		}
@@ -35,16 +42,17 @@ func newSQLiteWriter(ctx context.Context, db *sql.DB, insert string, values func
 
 func (w *sqliteWriter) commit(group []waiting) error {
 	ctx := context.Background()
-	if _, err := w.begin.ExecContext(ctx); err != nil {
+	if _, err := w.prepared[begin].ExecContext(ctx); err != nil {
 		return err
 	}
 	for _, member := range group {
-		if _, err := w.insert.ExecContext(ctx, w.values(member.row)...); err != nil {
+		statement, arguments := w.of(member)
+		if _, err := w.prepared[statement].ExecContext(ctx, arguments...); err != nil {
 			_, rollback := w.connection.ExecContext(ctx, `ROLLBACK`)
 			return errors.Join(err, rollback)
 		}
 	}
-	_, err := w.end.ExecContext(ctx)
+	_, err := w.prepared[end].ExecContext(ctx)
 	return err
 }
 
@@ -52,15 +60,15 @@ func (w *sqliteWriter) close() { _ = w.connection.Close() }
 
 // postgresWriter sends each group as one batch, which is one transaction.
 type postgresWriter struct {
-	pool   *pgxpool.Pool
-	insert string
-	values func(response) []any
+	pool *pgxpool.Pool
+	statements
 }
 
 func (w postgresWriter) commit(group []waiting) error {
 	batch := new(pgx.Batch)
 	for _, member := range group {
-		batch.Queue(w.insert, w.values(member.row)...)
+		statement, arguments := w.of(member)
+		batch.Queue(statement, arguments...)
 	}
 	return w.pool.SendBatch(context.Background(), batch).Close()
 }
