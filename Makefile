@@ -56,7 +56,7 @@ test: ## Run all tests; installs what they need
 matrix: ## Run every bot scenario on every platform
 	@scripts/setup.sh test
 	STANDIN_TEST_MATRIX=full go test ./internal/bot -run '^(TestVisits|TestTextVisits|TestEgress)$$' -count=1 -timeout 30m
-	STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
+	STANDIN_TEST_BROWSER=full STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
 
 .PHONY: kills
 kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)
@@ -141,7 +141,7 @@ scale-dashboard: ## Check the dashboard's p95 latency with many jobs (JOBS=10000
 
 .PHONY: screenshots
 screenshots: ## Take screenshots of the dashboard for docs/dashboard
-	STANDIN_SCREENSHOTS=$(CURDIR)/docs/dashboard go test -count=1 -timeout 10m -run TestScreenshots ./internal/dashboard
+	STANDIN_TEST_BROWSER=full STANDIN_SCREENSHOTS=$(CURDIR)/docs/dashboard go test -count=1 -timeout 10m -run TestScreenshots ./internal/dashboard
 
 .PHONY: webhooks-crash
 webhooks-crash: ## Kill a node at random while it inserts and sends webhooks: 50,000 events

@@ -5,13 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/chromedp"
+
+	"standin/internal/testing/testbrowser"
 )
 
 // pageTimeout bounds the wait for a page. It is long because the machine may be
@@ -34,12 +35,10 @@ type tab struct {
 // fails it in CI.
 func openTab(t *testing.T) *tab {
 	t.Helper()
-	shared.once.Do(shared.start)
+	path := testbrowser.ForPages(t)
+	shared.once.Do(func() { shared.start(path) })
 	if shared.err != nil {
-		if os.Getenv("CI") != "" || !errors.Is(shared.err, errNoBrowser) {
-			t.Fatal(shared.err)
-		}
-		t.Skip(shared.err)
+		t.Fatal(shared.err)
 	}
 	ctx, closeTab := chromedp.NewContext(shared.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(closeTab)

@@ -2,7 +2,6 @@ package dashboard_test
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -19,13 +18,12 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/bot/browser"
 	"standin/internal/service"
 	"standin/internal/testing/storetest"
 )
 
-// chromium is the browser that all tests of this package share. Each tab has its own
-// cookies.
+// chromium is the browser that all tests of this package share, chosen by
+// testbrowser.ForPages. Each tab has its own cookies.
 type chromium struct {
 	once sync.Once
 	ctx  context.Context
@@ -43,16 +41,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// errNoBrowser reports that no Chromium is installed.
-var errNoBrowser = errors.New("no Chromium is installed")
-
 // start starts the browser. It is called once.
-func (c *chromium) start() {
-	path, err := browser.Find("")
-	if err != nil {
-		c.err = errNoBrowser
-		return
-	}
+func (c *chromium) start(path string) {
 	dir, err := os.MkdirTemp("", "dashboard-browser-")
 	if err != nil {
 		c.err = err

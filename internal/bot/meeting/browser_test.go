@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,13 +14,15 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/job"
+	"standin/internal/testing/testbrowser"
 )
 
 // browserTestTimeout limits the browser's work in one test.
 const browserTestTimeout = 15 * time.Minute
 
-// launchBrowser starts a browser that is closed with the test. Without one a
-// test fails in CI and is skipped elsewhere.
+// launchBrowser starts a browser for pages that is closed with the test. The adapters
+// use only pages; package bot tests them with the browser that bots use. Without a
+// browser, a test fails in CI and is skipped elsewhere.
 func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	t.Helper()
 	return launchBrowserFor(t, browserTestTimeout)
@@ -42,13 +43,7 @@ func launchBrowserFor(t testing.TB, most time.Duration) (context.Context, *brows
 // launchBrowserWith is launchBrowserFor with options.
 func launchBrowserWith(t testing.TB, most time.Duration, options browser.Options) (context.Context, *browser.Browser) {
 	t.Helper()
-	executable, err := browser.Find("")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("this test needs a browser: %v", err)
-		}
-		t.Skipf("this test needs a browser: %v", err)
-	}
+	executable := testbrowser.ForPages(t)
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	t.Cleanup(cancel)
 	options.Executable, options.ProfileDir, options.LoopbackPeers = executable, filepath.Join(t.TempDir(), "profile"), true
