@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+
+	"standin/internal/testing/testbrowser"
 )
 
 // waitTimeout is how long a test waits for a condition on a busy machine.
@@ -26,16 +26,6 @@ const retryInterval = 100 * time.Millisecond
 // retry is an option of queries. The default, 5 ms, keeps a busy machine busy.
 var retry = chromedp.RetryInterval(retryInterval)
 
-// chromium returns the path of the browser, or "".
-func chromium() string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}
-
 // tab is a browser page that is controlled with input events.
 type tab struct {
 	t   *testing.T
@@ -45,17 +35,11 @@ type tab struct {
 // devicesGranted is whether pages have access to microphone and camera.
 type devicesGranted bool
 
-// openTab opens a window with its own profile in the browser of the tests.
+// openTab opens a page with its own profile in a browser with or without devices.
 func openTab(t *testing.T, devices devicesGranted) *tab {
 	t.Helper()
-	path := chromium()
-	if path == "" {
-		if os.Getenv("CI") != "" {
-			t.Fatal("Chromium is not installed, and CI must have it")
-		}
-		t.Skip("Chromium is not installed")
-	}
-	running, err := testBrowser.launch(path)
+	path := testbrowser.ForPages(t)
+	running, err := testBrowsers[devices].launch(path, devices)
 	if err != nil {
 		t.Fatalf("start %s: %v", path, err)
 	}
@@ -69,21 +53,11 @@ func openTab(t *testing.T, devices devicesGranted) *tab {
 	if _, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}); err != nil {
 		t.Fatalf("give the window the focus: %v", err)
 	}
-	setting := browser.PermissionSettingDenied
-	if devices {
-		setting = browser.PermissionSettingGranted
-	}
-	for _, name := range []string{"microphone", "camera"} {
-		if _, err := chromedp.CallBrowser(ctx, browser.SetPermission, browser.SetPermissionParams{
-			Permission: &browser.PermissionDescriptor{Name: name}, Setting: setting, BrowserContextID: chromedp.FromContext(ctx).BrowserContextID,
-		}); err != nil {
-			t.Fatalf("set permission of the %s: %v", name, err)
-		}
-	}
 	return &tab{t: t, ctx: ctx}
 }
 
-// sharedBrowser is the browser of the package's tests, started once.
+// sharedBrowser is a browser of the package's tests, chosen by testbrowser.ForPages and
+// started once.
 type sharedBrowser struct {
 	once   sync.Once
 	folder string
@@ -92,11 +66,18 @@ type sharedBrowser struct {
 	err    error
 }
 
-var testBrowser sharedBrowser
+// testBrowsers are the browsers of the package's tests. The headless shell has no
+// permissions for devices: a flag answers all requests.
+var testBrowsers = map[devicesGranted]*sharedBrowser{true: {}, false: {}}
 
-// launch starts the browser, with the flags that bots use, on the first call.
-func (b *sharedBrowser) launch(path string) (context.Context, error) {
+// launch starts the browser on the first call, with the flags that bots use and one that
+// answers requests for devices.
+func (b *sharedBrowser) launch(path string, devices devicesGranted) (context.Context, error) {
 	b.once.Do(func() {
+		answer := "deny"
+		if devices {
+			answer = "accept"
+		}
 		if b.folder, b.err = os.MkdirTemp("", "replica-browser-"); b.err != nil {
 			return
 		}
@@ -115,6 +96,7 @@ func (b *sharedBrowser) launch(path string) (context.Context, error) {
 			chromedp.Flag("disable-component-update", true),
 			chromedp.Flag("disable-sync", true),
 			chromedp.Flag("mute-audio", false),
+			chromedp.Flag("use-fake-ui-for-media-stream", answer),
 			chromedp.Flag("no-first-run", true),
 			chromedp.Flag("password-store", "basic"),
 			chromedp.Flag("use-mock-keychain", true),

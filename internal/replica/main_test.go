@@ -25,7 +25,9 @@ var testMedia prepared
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	testBrowser.close()
+	for _, running := range testBrowsers {
+		running.close()
+	}
 	if testMedia.folder != "" {
 		os.RemoveAll(testMedia.folder)
 	}
