@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
 	"standin/internal/testing/mediacheck"
 )
@@ -107,9 +106,11 @@ async function received() {
 func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 	t.Parallel()
 	type sums struct{ Audio, Frames, Bytes int }
+	ctx, f := prepare(t, "?still&silent")
 	receive := func(t *testing.T, settings recorder.Settings, query string, enough func(sums) bool) (got sums) {
 		t.Helper()
-		ctx, f := prepareIn(t, browser.Headless, strings.TrimPrefix(videoCallPath, "/")+query, testTimeout, settings)
+		f := f.open(t, ctx, strings.TrimPrefix(videoCallPath, "/")+query, settings)
+		defer f.page.Close()
 		await(t, ctx, "the media", func() bool {
 			if err := f.page.Eval(ctx, "received()", &got); err != nil {
 				t.Fatal(err)
@@ -120,7 +121,6 @@ func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 	}
 	for _, query := range []string{"", "?offers", "?offers=options"} {
 		t.Run(query, func(t *testing.T) {
-			t.Parallel()
 			const packets = 100 // two seconds
 			if got := receive(t, recorder.Settings{AudioOnly: true}, query, func(s sums) bool { return s.Audio > packets }); got.Frames > 0 || got.Bytes > 0 {
 				t.Errorf("received %+v", got)
@@ -128,7 +128,6 @@ func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 		})
 	}
 	t.Run("with video", func(t *testing.T) {
-		t.Parallel()
 		receive(t, recorder.Settings{}, "", func(s sums) bool { return s.Audio > 0 && s.Frames > 0 })
 	})
 }

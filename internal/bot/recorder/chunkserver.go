@@ -114,12 +114,39 @@ func startChunkServer(ctx context.Context, settings Settings, sink Sink) (*chunk
 	if s.revoke, err = settings.AllowAddress(listener.Addr().String(), s.path()); err != nil {
 		return nil, errors.Join(fmt.Errorf("allow the browser to access the chunk server: %w", err), listener.Close())
 	}
-	s.server = &http.Server{Handler: s.routes(), ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout}
+	unused := unusedConnections{all: make(map[net.Conn]bool)}
+	s.server = &http.Server{Handler: s.routes(), ReadTimeout: readTimeout, ReadHeaderTimeout: readTimeout, ConnState: unused.update}
+	s.server.RegisterOnShutdown(unused.close)
 	s.serving.Go(func() {
 		// It returns ErrServerClosed after close.
 		_ = s.server.Serve(listener)
 	})
 	return s, nil
+}
+
+// unusedConnections are connections without a request. Chromium opens them in advance,
+// and Shutdown of http.Server waits for them, for up to five seconds.
+type unusedConnections struct {
+	mu  sync.Mutex
+	all map[net.Conn]bool
+}
+
+func (u *unusedConnections) update(conn net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if state == http.StateNew {
+		u.all[conn] = true
+	} else {
+		delete(u.all, conn)
+	}
+}
+
+func (u *unusedConnections) close() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for conn := range u.all {
+		_ = conn.Close()
+	}
 }
 
 // address returns the URL of the recorder tab's page.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -59,6 +60,25 @@ func send(t *testing.T, s *chunkServer, method, path, body string, change func(*
 	}
 	_ = answer.Body.Close()
 	return answer.StatusCode
+}
+
+// Closing the server does not wait for a connection that Chromium opened in advance.
+func TestChunkServerClosesUnusedConnections(t *testing.T) {
+	t.Parallel()
+	s, _ := startTestServer(t)
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", s.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	send(t, s, http.MethodGet, "/", "", nil) // the server has accepted the first connection
+	began := time.Now()
+	if err := s.close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > shutdownTimeout*4/5 {
+		t.Errorf("close took %s", took)
+	}
 }
 
 func TestChunkServerStoresEachChunkOnceInOrder(t *testing.T) {

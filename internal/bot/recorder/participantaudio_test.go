@@ -19,14 +19,14 @@ import (
 // participantsPath is the path of participantsPage.
 const participantsPath = "/participants"
 
-// participantsPage has two participants with one connection each, whose beeps of 1000
-// and 1700 Hz start together at each full second, and plays both. With ?framed it
-// does so in a frame.
+// participantsPage has two participants with one connection each, who beep at 1000 and
+// 1700 Hz at each full second, and plays both. With ?framed the second one is in a
+// frame.
 const participantsPage = `<!doctype html><meta charset=utf-8><title>Participants</title>
 <style>@keyframes move { to { margin-left: 200px } } div { width: 90px; height: 90px; background: #48c; animation: move 1s infinite alternate steps(10) }</style>
 <div></div><script>
-if (location.search === "?framed") document.write('<iframe src="/participants" allow="autoplay"></iframe>');
-else {
+{
+	if (location.search === "?framed") document.write('<iframe src="/participants?second" allow="autoplay"></iframe>');
 	const sound = new AudioContext();
 	window.people = {};
 	window.join = async (name, hertz) => {
@@ -58,8 +58,8 @@ else {
 		await called.setLocalDescription();
 		await caller.setRemoteDescription(called.localDescription);
 	};
-	join("ada", 1000);
-	join("ben", 1700);
+	if (location.search !== "?second") join("ada", 1000);
+	if (location.search !== "?framed") join("ben", 1700);
 }
 </script>`
 
@@ -154,43 +154,42 @@ func tones(t *testing.T, ctx context.Context, content []byte) (ada, ben []float6
 	return onsets[0], onsets[1]
 }
 
-// Each participant is recorded individually, synchronized with the main recording.
+// Each participant is recorded individually, in the page and in a frame, synchronized
+// with the main recording.
 func TestParticipantAudio(t *testing.T) {
 	t.Parallel()
-	for name, query := range map[string]string{"in the page": "", "in a frame": "?framed"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, s := prepare(t, "participants"+query)
-			tracks := newTrackSink()
-			r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: tracks})
-			sink.await(t, ctx, r, 6*time.Second)
-			if err := r.Stop(ctx); err != nil {
-				t.Fatal(err)
-			}
-			all := tracks.taken()
-			if len(all) != 2 {
-				t.Fatalf("%d tracks", len(all))
-			}
-			mixed, _ := tones(t, ctx, bytes.Join(chunks(sink), nil))
-			pitches := 0
-			for _, track := range all {
-				if !track.ended || track.cause != "" {
-					t.Errorf("track %s ended %v, because %q", track.ID, track.ended, track.cause)
-				}
-				ada, ben := tones(t, ctx, track.content)
-				t.Logf("track of %d bytes in %d chunks: ada %.0f, ben %.0f; mixed %.0f; starts %v after", len(track.content), track.chunks, ada, ben, mixed, track.StartedAt.Sub(r.StartedAt()))
-				if (len(ada) > 0) == (len(ben) > 0) || len(ada)+len(ben) < 2 {
-					t.Errorf("beeps of Ada at %.0f and of Ben at %.0f in one track", ada, ben)
-				}
-				if len(ada) > 0 {
-					pitches++
-				}
-				checkOffsets(t, append(ada, ben...), mixed, track.StartedAt.Sub(r.StartedAt()))
-			}
-			if pitches != 1 {
-				t.Errorf("%d tracks are Ada's", pitches)
-			}
-		})
+	ctx, s := prepare(t, "participants?framed")
+	tracks := newTrackSink()
+	r, sink := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: tracks})
+	sink.await(t, ctx, r, 6*time.Second)
+	if err := r.Stop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	all := tracks.taken()
+	if len(all) != 2 {
+		t.Fatalf("%d tracks", len(all))
+	}
+	mixedAda, mixedBen := tones(t, ctx, bytes.Join(chunks(sink), nil))
+	pitches := 0
+	for _, track := range all {
+		if !track.ended || track.cause != "" {
+			t.Errorf("track %s ended %v, because %q", track.ID, track.ended, track.cause)
+		}
+		ada, ben := tones(t, ctx, track.content)
+		after := track.StartedAt.Sub(r.StartedAt())
+		t.Logf("track of %d bytes in %d chunks: ada %.0f, ben %.0f; mixed %.0f and %.0f; starts %v after",
+			len(track.content), track.chunks, ada, ben, mixedAda, mixedBen, after)
+		if (len(ada) > 0) == (len(ben) > 0) || len(ada)+len(ben) < 2 {
+			t.Errorf("beeps of Ada at %.0f and of Ben at %.0f in one track", ada, ben)
+		}
+		if len(ada) > 0 {
+			pitches++
+		}
+		checkOffsets(t, ada, mixedAda, after)
+		checkOffsets(t, ben, mixedBen, after)
+	}
+	if pitches != 1 {
+		t.Errorf("%d tracks are Ada's", pitches)
 	}
 }
 

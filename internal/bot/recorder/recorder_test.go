@@ -169,6 +169,25 @@ type fixture struct {
 	address string
 }
 
+// open opens another page of the test's server, in the same browser.
+func (s fixture) open(t *testing.T, ctx context.Context, query string, settings recorder.Settings) fixture {
+	t.Helper()
+	page, err := s.browser.NewPage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := recorder.Prepare(ctx, page, settings); err != nil {
+		t.Fatal(err)
+	}
+	if query == "" && exact() {
+		query = "?smooth"
+	}
+	if err := page.Navigate(ctx, s.address+"/"+query); err != nil {
+		t.Fatal(err)
+	}
+	return fixture{browser: s.browser, page: page, address: s.address}
+}
+
 // A page hangs for hangTime while it loads hangPath synchronously.
 const (
 	hangPath = "/hang"
@@ -226,20 +245,7 @@ func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Durat
 			t.Errorf("close the browser: %v", err)
 		}
 	})
-	page, err := b.NewPage(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := recorder.Prepare(ctx, page, settings); err != nil {
-		t.Fatal(err)
-	}
-	if query == "" && exact() {
-		query = "?smooth"
-	}
-	if err := page.Navigate(ctx, server.URL+"/"+query); err != nil {
-		t.Fatal(err)
-	}
-	return ctx, fixture{browser: b, page: page, address: server.URL}
+	return ctx, fixture{browser: b, address: server.URL}.open(t, ctx, query, settings)
 }
 
 // small returns settings with a small video, unless the checks are exact.
@@ -482,7 +488,10 @@ func TestPausesAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	ctx, f := prepare(t, "")
 	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 3 * time.Second})
-	const part = 2 * time.Second // of recording, before each pause and after the last
+	part := time.Second // of recording, before each pause and after the last
+	if exact() {
+		part = 2 * time.Second
+	}
 	var pauses time.Duration
 	var ends []float64 // of the recorded parts, in ms of the recording
 	for number, pause := range []time.Duration{
@@ -554,105 +563,102 @@ func TestStillAndSilentPage(t *testing.T) {
 	t.Logf("%d frames, longest %.0f ms, longest gap between chunks %v", report.Frames, report.LongestFrameGapMs, stats.LongestGap)
 }
 
-func TestRejectedChunksAreSentAgain(t *testing.T) {
+// TestFailingSink records a page three times, with a sink that fails: chunks that it
+// refuses are sent again, the recording ends if it keeps failing, and Stop does not
+// wait for it without end.
+func TestFailingSink(t *testing.T) {
 	t.Parallel()
 	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{})
-	sink.await(t, ctx, r, 2*time.Second)
-	sink.fail(errors.New("the disk is full"))
-	before := len(sink.taken())
-	for range 3 { // three failures
-		select {
-		case <-sink.changed:
-		case <-ctx.Done():
-			t.Fatal("Append was not called")
-		}
-	}
-	if len(sink.taken()) != before {
-		t.Fatal("a failing sink stored a chunk")
-	}
-	sink.fail(nil)
-	sink.await(t, ctx, r, 4*time.Second)
-	if err := r.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
-	checkSeconds(t, decode(t, ctx, sink))
-}
-
-func TestRecordingEndsWhenSinkKeepsFailing(t *testing.T) {
-	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
-	sink.await(t, ctx, r, 2*time.Second)
 	full := errors.New("the disk is full")
-	sink.fail(full)
-	select {
-	case <-r.Done():
-	case <-ctx.Done():
-		t.Fatal("the recording did not end")
-	}
-	var stall *recorder.StallError
-	if err := r.Err(); !errors.As(err, &stall) || !errors.Is(err, full) {
-		t.Errorf("Err = %v, want a StallError with the error of the sink", err)
-	}
+	t.Run("for a while", func(t *testing.T) {
+		r, sink := f.record(t, ctx, recorder.Settings{})
+		sink.await(t, ctx, r, 2*time.Second)
+		sink.fail(full)
+		before := len(sink.taken())
+		for range 3 { // three failures
+			select {
+			case <-sink.changed:
+			case <-ctx.Done():
+				t.Fatal("Append was not called")
+			}
+		}
+		if len(sink.taken()) != before {
+			t.Fatal("a failing sink stored a chunk")
+		}
+		sink.fail(nil)
+		sink.await(t, ctx, r, 4*time.Second)
+		if err := r.Stop(ctx); err != nil {
+			t.Fatal(err)
+		}
+		checkSeconds(t, decode(t, ctx, sink))
+	})
+	t.Run("for good", func(t *testing.T) {
+		r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
+		sink.await(t, ctx, r, time.Second)
+		sink.fail(full)
+		select {
+		case <-r.Done():
+		case <-ctx.Done():
+			t.Fatal("the recording did not end")
+		}
+		var stall *recorder.StallError
+		if err := r.Err(); !errors.As(err, &stall) || !errors.Is(err, full) {
+			t.Errorf("Err = %v, want a StallError with the error of the sink", err)
+		}
+	})
+	t.Run("while stopping", func(t *testing.T) {
+		r, sink := f.record(t, ctx, recorder.Settings{})
+		sink.await(t, ctx, r, time.Second)
+		sink.fail(full)
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if err := r.Stop(short); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Stop = %v, want the deadline", err)
+		}
+		select {
+		case <-r.Done():
+		default:
+			t.Error("Stop returned before the recording was over")
+		}
+		if err := r.Err(); !errors.Is(err, recorder.ErrStopTimeout) {
+			t.Errorf("Err = %v, want ErrStopTimeout", err)
+		}
+	})
 }
 
+// TestRecordingEndsWhenPageIsGone closes a page while it is recorded, and kills the
+// process of another one. Recording a closed page fails.
 func TestRecordingEndsWhenPageIsGone(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(context.Context, fixture){
-		"closed":  func(_ context.Context, s fixture) { s.page.Close() },
-		"crashed": func(ctx context.Context, s fixture) { _ = crash(ctx, s.browser.PID(), s.page) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, f := prepare(t, "")
-			r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
-			sink.await(t, ctx, r, 2*time.Second)
-			end(ctx, f)
-			select {
-			case <-r.Done():
-			case <-ctx.Done():
-				t.Fatal("the recording did not end")
+	ctx, f := prepare(t, "")
+	endsWith := func(t *testing.T, f fixture, end func()) {
+		t.Helper()
+		r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})
+		sink.await(t, ctx, r, 2*time.Second)
+		end()
+		select {
+		case <-r.Done():
+		case <-ctx.Done():
+			t.Fatal("the recording did not end")
+		}
+		t.Logf("ended with: %v", r.Err())
+		if r.Err() == nil {
+			t.Error("a recording whose page is gone ended without an error")
+		}
+		decode(t, ctx, sink)
+	}
+	t.Run("closed", func(t *testing.T) {
+		endsWith(t, f, f.page.Close)
+		if _, err := recorder.Start(ctx, f.browser, f.page, recorder.Settings{}, newMemorySink()); !errors.Is(err, browser.ErrPageClosed) {
+			t.Errorf("Start = %v, want ErrPageClosed", err)
+		}
+	})
+	t.Run("crashed", func(t *testing.T) {
+		f := f.open(t, ctx, "", recorder.Settings{})
+		endsWith(t, f, func() {
+			if err := crash(ctx, f.browser.PID(), f.page); err != nil {
+				t.Error(err)
 			}
-			t.Logf("ended with: %v", r.Err())
-			if r.Err() == nil {
-				t.Error("a recording whose page is gone ended without an error")
-			}
-			decode(t, ctx, sink)
 		})
-	}
-}
-
-func TestStopTimeout(t *testing.T) {
-	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{})
-	sink.await(t, ctx, r, 2*time.Second)
-	sink.fail(errors.New("the disk is full"))
-	short, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	if err := r.Stop(short); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Stop = %v, want the deadline", err)
-	}
-	select {
-	case <-r.Done():
-	default:
-		t.Error("Stop returned before the recording was over")
-	}
-	if err := r.Err(); !errors.Is(err, recorder.ErrStopTimeout) {
-		t.Errorf("Err = %v, want ErrStopTimeout", err)
-	}
-}
-
-func TestStartFailsOnClosedPage(t *testing.T) {
-	t.Parallel()
-	ctx, f := prepare(t, "")
-	f.page.Close()
-	_, err := recorder.Start(ctx, f.browser, f.page, recorder.Settings{}, newMemorySink())
-	if !errors.Is(err, browser.ErrPageClosed) {
-		t.Errorf("Start = %v, want ErrPageClosed", err)
-	}
-	if _, err := f.browser.NewPage(ctx); err != nil {
-		t.Errorf("NewPage after a failed start: %v", err)
-	}
+	})
 }

@@ -31,13 +31,15 @@ else (async () => {
 // Connected reports whether a call in the page or in a frame is connected.
 func TestConnected(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ query, hangUp string }{
-		"in the page": {"", "hangUp()"},
-		"in a frame":  {"?framed", "frames[0].hangUp()"},
+	ctx, s := prepare(t, strings.TrimPrefix(callPath, "/"))
+	for _, test := range []struct{ name, query, hangUp string }{
+		{"in the page", "", "hangUp()"},
+		{"in a frame", "?framed", "frames[0].hangUp()"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx, s := prepare(t, strings.TrimPrefix(callPath, "/")+test.query)
+		t.Run(test.name, func(t *testing.T) {
+			if err := s.page.Navigate(ctx, s.address+callPath+test.query); err != nil {
+				t.Fatal(err)
+			}
 			waitFor := func(want bool) {
 				t.Helper()
 				await(t, ctx, "the state of the call", func() bool {
