@@ -126,7 +126,10 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 		Log:      slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if !fullMatrix() {
-		h.settings.Recorder.Width, h.settings.Recorder.Height = 960, 540
+		h.settings.Recorder.Width, h.settings.Recorder.Height = 640, 360
+		if platform == job.Teams { // its join button is further down
+			h.settings.Recorder.Width, h.settings.Recorder.Height = 960, 540
+		}
 	}
 	if s.configure != nil {
 		s.configure(&h.settings)
@@ -136,6 +139,10 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 	}
 	return h
 }
+
+// audioOnly records without video, which takes half of the CPU time, except in the full
+// matrix.
+func audioOnly(s *Settings) { s.Recorder.AudioOnly = !fullMatrix() }
 
 // run runs the bot and the scenario, and checks the result.
 func (h *harness) run() {

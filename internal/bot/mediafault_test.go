@@ -92,12 +92,13 @@ func mediaFaultScenarios() []scenario {
 	still := []replica.Participant{{Name: "Ada Quill", Muted: true}, {Name: "Ben Okafor", Muted: true}}
 	return []scenario{
 		{
-			name: "audio to be joined", only: zoom, configure: fast, reason: reasonHostEnded,
-			meeting: replica.Settings{Audio: replica.AudioOnRequest},
+			name: "audio to be joined, then alone", only: zoom, reason: reasonAlone,
+			meeting:   replica.Settings{Audio: replica.AudioOnRequest},
+			configure: func(s *Settings) { fast(s); alone(&s.AutoLeave) },
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitFault("ended")
-				h.meeting.End()
+				h.everybodyLeaves()
 			},
 			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "ended") },
 		},

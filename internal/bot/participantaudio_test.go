@@ -32,8 +32,8 @@ func TestParticipantAudio(t *testing.T) {
 		main     recording.File
 	}{
 		job.Meet: {
-			recorder.Settings{FramesPerSecond: 5, Width: 960, Height: 540, VideoBitsPerSecond: 300_000}, rejoin, 3,
-			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 960, Height: 540},
+			recorder.Settings{FramesPerSecond: 5, Width: 640, Height: 360, VideoBitsPerSecond: 300_000}, rejoin, 3,
+			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 640, Height: 360},
 		},
 		job.Teams: {
 			recorder.Settings{AudioOnly: true}, talk, 1,

@@ -31,7 +31,7 @@ func TestTextVisits(t *testing.T) {
 		}
 		t.Run(string(platform), func(t *testing.T) {
 			newHarness(t, server, platform, scenario{
-				configure: func(s *Settings) { s.Chat, s.Captions, s.CaptionsLanguage = true, true, "en-US" },
+				configure: func(s *Settings) { audioOnly(s); s.Chat, s.Captions, s.CaptionsLanguage = true, true, "en-US" },
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.speak(spoken{"Ada Quill", []string{"Captions are on."}})

@@ -17,35 +17,25 @@ func autoLeave(change func(*job.AutoLeave)) func(*Settings) {
 	return func(s *Settings) { change(&s.AutoLeave) }
 }
 
+// silence makes the bot leave a silent meeting.
+func silence(l *job.AutoLeave) { l.AfterSilenceSeconds = 3 }
+
+// alone makes the bot leave when it is alone.
+func alone(l *job.AutoLeave) { l.AfterSoloSeconds = 1 }
+
 // leaveScenarios are the sessions that end for a reason of the meeting or of the
-// leave policy.
+// leave policy. Those that are long are also the ends of commandScenarios,
+// recoveryScenarios and mediaFaultScenarios, on another platform.
 func leaveScenarios() []scenario {
-	silent := autoLeave(func(l *job.AutoLeave) { l.AfterSilenceSeconds = 3 })
+	silent := autoLeave(silence)
 	return []scenario{
 		{
-			name: "removed", reason: reasonRemoved,
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				// A chat message is no removal.
-				if err := h.meeting.Say("Ben Okafor", "You've been removed from the meeting"); err != nil {
-					h.Fatal(err)
-				}
-				h.meeting.Remove()
-			},
-			check: func(h *harness) {
-				left := h.awaitGuest(1, replica.EventKind(replica.StateRemoved))
-				h.delays.add("removal", h.event(job.BotRecordingStopped).EmittedAt.Sub(left.At))
-			},
+			name: "removed", long: true, reason: reasonRemoved,
+			during: func(h *harness) { h.admitAndRecord(1); h.remove() }, check: removalDelay,
 		},
 		{
-			name: "alone after others left", configure: autoLeave(func(l *job.AutoLeave) { l.AfterSoloSeconds = 1 }),
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				if err := h.meeting.Leave(""); err != nil {
-					h.Fatal(err)
-				}
-			},
-			reason: reasonAlone,
+			name: "alone after others left", long: true, configure: autoLeave(alone), reason: reasonAlone,
+			during: func(h *harness) { h.admitAndRecord(1); h.everybodyLeaves() },
 		},
 		{
 			name: "alone from the start", long: true, only: onMeet(), meeting: replica.Settings{Participants: []replica.Participant{}},
@@ -53,7 +43,7 @@ func leaveScenarios() []scenario {
 			during:    func(h *harness) { h.admit(1) }, reason: reasonAlone, early: true,
 		},
 		{
-			name: "silence", configure: silent, reason: reasonSilence,
+			name: "silence", long: true, configure: silent, reason: reasonSilence,
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.SetSilent(true) },
 		},
 		{
@@ -79,17 +69,43 @@ func leaveScenarios() []scenario {
 			during: func(h *harness) { h.admit(1) }, early: true,
 		},
 		{
-			name: "another notetaker", configure: autoLeave(func(l *job.AutoLeave) { l.OnBotDetected = true }), reason: reasonCompeting,
+			name: "another notetaker", long: true, configure: autoLeave(func(l *job.AutoLeave) { l.OnBotDetected = true }), reason: reasonCompeting,
 			during: func(h *harness) { h.admitAndRecord(1); h.addParticipant(fireflies) },
 			check:  detectedNotetaker(true),
 		},
 		{
 			name: "ended by the host, after participants and a tolerated notetaker joined", reason: reasonHostEnded, during: participantsJoinAndLeave,
+			// Nobody beeps: a speech ends only in a longer silence than that between beeps.
+			meeting: replica.Settings{Participants: []replica.Participant{{Name: ada}, {Name: ben}}},
 			check: func(h *harness) {
 				checkParticipants(h)
 				detectedNotetaker(false)(h)
 			},
 		},
+	}
+}
+
+// remove removes the bot, after a chat message that is no removal.
+func (h *harness) remove() {
+	h.Helper()
+	if err := h.meeting.Say("Ben Okafor", "You've been removed from the meeting"); err != nil {
+		h.Fatal(err)
+	}
+	h.meeting.Remove()
+}
+
+// removalDelay adds the delay from the removal to the end of the recording.
+func removalDelay(h *harness) {
+	h.Helper()
+	left := h.awaitGuest(1, replica.EventKind(replica.StateRemoved))
+	h.delays.add("removal", h.event(job.BotRecordingStopped).EmittedAt.Sub(left.At))
+}
+
+// everybodyLeaves removes all participants but the bot.
+func (h *harness) everybodyLeaves() {
+	h.Helper()
+	if err := h.meeting.Leave(""); err != nil {
+		h.Fatal(err)
 	}
 }
 
@@ -206,7 +222,7 @@ func commandScenarios() []scenario {
 		},
 		{
 			// Zoom's page keeps showing the last answer.
-			name: "permission refused, then granted, then by the platform's notice", only: []job.Platform{job.Meet, job.Teams}, reason: reasonHostEnded,
+			name: "permission refused, then granted, then by the platform's notice, then removed", only: []job.Platform{job.Meet, job.Teams}, reason: reasonRemoved, configure: audioOnly,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				first := h.command(ingest.RequestRecordingPermission, nil)
@@ -226,8 +242,9 @@ func commandScenarios() []scenario {
 					h.Errorf("detail of the answer by the notice: %q", detail)
 				}
 				h.checkAnswers([]string{first, second, third, fourth}, "denied", "denied", "granted", "granted")
-				h.meeting.End()
+				h.remove()
 			},
+			check: removalDelay,
 		},
 		{
 			name: "permission by the platform's notice", long: true, reason: reasonHostEnded,
@@ -244,13 +261,13 @@ func commandScenarios() []scenario {
 			check: answeredWith("granted", "platform"),
 		},
 		{
-			name: "required permission given", reason: reasonHostEnded,
-			configure: func(s *Settings) { s.RequirePermission = true },
+			name: "required permission given, then silence", reason: reasonSilence,
+			configure: func(s *Settings) { s.RequirePermission = true; silence(&s.AutoLeave) },
 			during: func(h *harness) {
 				h.admit(1)
 				h.answerPermission(1, true)
 				h.event(job.BotRecordingStarted)
-				h.meeting.End()
+				h.meeting.SetSilent(true)
 			},
 			check: func(h *harness) {
 				kinds := h.kinds()

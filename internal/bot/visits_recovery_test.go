@@ -21,19 +21,20 @@ import (
 
 // recoveryScenarios are sessions in which something fails.
 func recoveryScenarios() []scenario {
-	shortTimeout := func(s *Settings) { s.Timeouts.Connection = time.Second }
+	shortTimeout := func(s *Settings) { audioOnly(s); s.Timeouts.Connection = time.Second }
 	return []scenario{
 		{
-			name: "connection lost and regained", reason: reasonHostEnded, check: hasParts(1),
-			configure: func(s *Settings) { s.Timeouts.Connection = 20 * time.Second },
+			name: "connection lost and regained, then another notetaker", reason: reasonCompeting,
+			configure: func(s *Settings) { s.Timeouts.Connection, s.AutoLeave.OnBotDetected = 20*time.Second, true },
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.meeting.Disconnect()
 				h.await("the lost connection is noticed", func() bool { return h.log.count("screen=reconnecting") > 0 })
 				h.meeting.Reconnect()
 				h.await("the regained connection is noticed", func() bool { return h.log.count("screen=inMeeting") == 2 })
-				h.meeting.End()
+				h.addParticipant(fireflies)
 			},
+			check: func(h *harness) { hasParts(1)(h); detectedNotetaker(true)(h) },
 		},
 		{
 			name: "connection lost and regained by rejoining", reason: reasonHostEnded, configure: shortTimeout, check: hasParts(2),
@@ -93,7 +94,7 @@ func recoveryScenarios() []scenario {
 		},
 		{
 			name: "page hangs", only: onMeet(), reason: reasonHostEnded, check: hasParts(2),
-			configure: func(s *Settings) { s.Timeouts.Unresponsive = 4 * time.Second },
+			configure: func(s *Settings) { audioOnly(s); s.Timeouts.Unresponsive = 4 * time.Second },
 			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Freeze("g1"); h.admitAndRecord(2); h.meeting.End() },
 		},
 		{
@@ -138,7 +139,13 @@ func recoveryScenarios() []scenario {
 			// The service accepts no segments: the recording stops, the bot stays,
 			// and recording continues when there is space.
 			name: "spool full", reason: reasonHostEnded, only: onMeet(), packedByService: true,
-			configure: func(s *Settings) { s.SpoolLimit, s.Recorder.ChunkTimeout = 150_000, 6*time.Second },
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.SpoolLimit, s.Recorder.ChunkTimeout = 150_000, 6*time.Second
+				if s.Recorder.AudioOnly {
+					s.SpoolLimit = 40_000
+				}
+			},
 			during: func(h *harness) {
 				h.refuseSegments(true)
 				h.admitAndRecord(1)
