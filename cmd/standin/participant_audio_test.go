@@ -6,11 +6,9 @@ import (
 	"reflect"
 	"slices"
 	"testing"
-	"time"
 
 	"standin/internal/bot/recorder"
 	"standin/internal/cli"
-	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/testing/mediacheck"
@@ -63,37 +61,30 @@ func (h *harness) checkParticipantAudio(manifest recording.Manifest, times int) 
 	}
 }
 
-// TestAudioOnly records a job without video and participant audio: the manifest
-// has one audio file.
-func TestAudioOnly(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	id := h.sendWith(map[string]any{"recordingMode": "audio", "participantAudio": false})
-	h.hooks.awaitStatus(t, job.RecordingStarted)
-	<-time.After(4 * time.Second) // of recording
-	h.meeting.End()
-	h.hooks.awaitStatus(t, job.Completed)
-	manifest := h.manifest(id)
-	if len(manifest.Media) != 1 || manifest.Partial {
-		t.Fatalf("partial %v, media %+v", manifest.Partial, manifest.Media)
+// checkAudioOnly checks the recording of a job without video and participant audio:
+// the manifest has one audio file, and no file of a participant.
+func (h *harness) checkAudioOnly(id string, manifest recording.Manifest) {
+	h.Helper()
+	file := recordingFile(h.T, manifest)
+	if manifest.Partial || slices.ContainsFunc(manifest.Media, func(m recording.Media) bool { return m.Kind == recording.ParticipantAudio }) {
+		h.Errorf("partial %v, media %+v", manifest.Partial, manifest.Media)
 	}
-	file := manifest.Media[0]
 	if file.Kind != recording.Audio || file.Name != "recording.m4a" || file.ContentType != "audio/mp4" || file.Codecs != "opus" || file.Width != 0 {
-		t.Errorf("media entry: %+v", file)
+		h.Errorf("media entry: %+v", file)
 	}
-	report, err := mediacheck.Decode(t.Context(), h.fetch(file))
+	report, err := mediacheck.Decode(h.Context(), h.fetch(file))
 	if err != nil {
-		t.Fatal(err)
+		h.Fatal(err)
 	}
 	if report.VideoCodec != "" || report.DurationMs < 3000 {
-		t.Errorf("decoded file: %+v", report)
+		h.Errorf("decoded file: %+v", report)
 	}
 	seconds := int(report.DurationMs / 1000)
 	if beeps := len(report.BeepsMs); beeps < seconds-2 || beeps > seconds+1 { // as in checkSpan
-		t.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
+		h.Errorf("%d beeps in %d s: %.0f", beeps, seconds, report.BeepsMs)
 	}
 	if code, out, stderr := command("recordings", "verify", id, "--data-dir", h.dir); code != 0 {
-		t.Errorf("verify: exit code %d, %s%s", code, out, stderr)
+		h.Errorf("verify: exit code %d, %s%s", code, out, stderr)
 	}
 }
 
