@@ -11,7 +11,6 @@ import (
 	"net/http/httputil"
 	"net/netip"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,6 +24,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/job"
 	"standin/internal/replica"
+	"standin/internal/testing/testbrowser"
 	"standin/internal/webhook"
 )
 
@@ -106,12 +106,7 @@ func openReplica(t *testing.T, changed *atomic.Bool) (opened *replica.Meeting, a
 // TestCanary visits a page that matches, then changes, and matches again.
 func TestCanary(t *testing.T) {
 	t.Parallel()
-	if _, err := browser.Find(""); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	path := testbrowser.ForPages(t) // a canary does not record
 	var changed atomic.Bool
 	opened, address := openReplica(t, &changed)
 	host, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
@@ -123,7 +118,7 @@ func TestCanary(t *testing.T) {
 	watcher := New(Settings{
 		Bot: bot.Settings{
 			MeetingURL: address, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: []string{host}, LoopbackPeers: true,
-			BrowserMode: browser.Headless, Timeouts: bot.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
+			BrowserPath: path, BrowserMode: browser.Headless, Timeouts: bot.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
 		},
 		Captures: captures, Webhook: hook, Secret: webhook.Secret{Value: secret}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Log: slog.New(slog.DiscardHandler),
