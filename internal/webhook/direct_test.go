@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,5 +114,42 @@ func TestNewDeliveriesBeyondLimitAreReleased(t *testing.T) {
 	outbox.mu.Unlock()
 	if released == 0 {
 		t.Error("no delivery was released")
+	}
+}
+
+// countClaims makes an outbox count its claims.
+func countClaims(outbox *memoryOutbox) *atomic.Int64 {
+	claims := new(atomic.Int64)
+	outbox.fail = func(operation string) error {
+		if operation == "claim" {
+			claims.Add(1)
+		}
+		return nil
+	}
+	return claims
+}
+
+// TestRecordsCauseNoClaims checks that a sender does not claim after each delivery that
+// it was passed if no other one waits.
+func TestRecordsCauseNoClaims(t *testing.T) {
+	t.Parallel()
+	receiver := newReceiver(t, ok)
+	outbox := &memoryOutbox{}
+	claims := countClaims(outbox)
+	sender := run(t, outbox, webhook.Settings{Poll: time.Hour})
+	first := delivery(receiver.URL)
+	put(t, outbox, first)
+	sender.Wake()
+	eventually(t, "the first delivery", func() bool { return outbox.row(first.ID).final })
+	before := claims.Load()
+	const count = 100
+	for range count {
+		d := delivery(receiver.URL)
+		d.ConsumerID = first.ConsumerID
+		eventually(t, "a lease", func() bool { return sender.sendNew(t, outbox, d) })
+		eventually(t, "the delivery", func() bool { return outbox.row(d.ID).final })
+	}
+	if n := claims.Load() - before; n > count/2 { // some for the endpoint, which is stored every minute
+		t.Errorf("%d claims while %d deliveries were sent without one", n, count)
 	}
 }

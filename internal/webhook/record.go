@@ -26,8 +26,17 @@ func (s *Sender) recordAll(ctx context.Context) {
 		for _, result := range group {
 			s.logTry(result, err, err == nil && slices.Contains(lost, result.Delivery.ID))
 		}
-		s.Wake() // deliveries that wait for these may be due
+		if err != nil || !s.idle.Load() || slices.ContainsFunc(group, changesDue) {
+			s.Wake() // deliveries that wait for these may be due
+		}
 	}
+}
+
+// changesDue reports whether the record of a try may make a delivery due that does
+// not wait for the tried one: itself again, or those to an endpoint that responds
+// again.
+func changesDue(r Result) bool {
+	return r.Verdict.Outcome != Delivered || r.UpdateEndpoint || r.Resume
 }
 
 // gather returns the first result and those that are ready.

@@ -72,6 +72,7 @@ type Sender struct {
 
 	direct   direct
 	caughtUp atomic.Bool // the last claim left no due deliveries
+	idle     atomic.Bool // no delivery was due after the last claim, so that none waits for room or an earlier one
 
 	unrecorded atomic.Int64 // results that are not stored yet
 	tries      sync.WaitGroup
@@ -188,6 +189,7 @@ func (s *Sender) claimAll(ctx, tryCtx context.Context) {
 
 // claim makes one claim, starts its tries, and returns how long to sleep.
 func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err error) {
+	s.idle.Store(false) // before the outbox is read: what is due then may wait for a try that ends meanwhile
 	limit := s.scheduler.claimable()
 	if limit == 0 || s.unrecorded.Load() > maxUnrecorded {
 		return s.poll, nil // the end of a try and the recording of results wake the sender
@@ -214,9 +216,14 @@ func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err er
 		return 0, nil // there is more to claim
 	default:
 	}
-	// Deliveries that are due and were not claimed wait for a busy endpoint or an
-	// earlier delivery: the end of a try wakes the sender.
-	next, ok, err := s.outbox.NextDelivery(ctx, now)
+	next, ok, err := s.outbox.NextDelivery(ctx, time.UnixMilli(0))
+	if err == nil && ok && !next.After(now) {
+		// Deliveries that are due and were not claimed wait for a busy endpoint or an
+		// earlier delivery: the end of a try wakes the sender.
+		next, ok, err = s.outbox.NextDelivery(ctx, now)
+	} else if err == nil {
+		s.idle.Store(true)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("find the next delivery: %w", err)
 	}
@@ -243,7 +250,7 @@ func (s *Sender) run(ctx context.Context, f *inFlight) {
 			f = end.start[0]
 			s.start(ctx, end.start[1:])
 		}
-		if end.claim {
+		if end.claim && !s.idle.Load() {
 			s.Wake()
 		}
 	}
