@@ -24,6 +24,7 @@ import (
 	"standin/internal/testing/ingesttest"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
+	"standin/internal/testing/testbrowser"
 )
 
 // requireTools skips a test if its tools are missing, and fails it in CI.
@@ -74,6 +75,7 @@ type scenario struct {
 	reason          string                // of a success
 	packedByService bool                  // the bot leaves packing to the service
 	long            bool                  // it runs only with the full matrix
+	outside         bool                  // the bot is never admitted, so any browser will do
 	early           bool                  // it may end before anything is recorded, which is a failure
 	detail          string                // a part of the detail for people
 	check           func(*harness)        // checks after the end; may be nil
@@ -130,6 +132,9 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 		if platform == job.Teams { // its join button is further down
 			h.settings.Recorder.Width, h.settings.Recorder.Height = 960, 540
 		}
+	}
+	if s.outside && !fullMatrix() {
+		h.settings.BrowserPath = testbrowser.ForPages(t)
 	}
 	if s.configure != nil {
 		s.configure(&h.settings)

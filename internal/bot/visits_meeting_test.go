@@ -277,16 +277,16 @@ func commandScenarios() []scenario {
 			},
 		},
 		{
-			name: "leave command in the lobby", code: job.MeetingEnded, detail: "commanded to leave",
+			name: "leave command in the lobby", outside: true, code: job.MeetingEnded, detail: "commanded to leave",
 			during: func(h *harness) { h.awaitLobby(1); h.leave(1) },
 		},
 		{
-			name: "stopped in the lobby", code: job.InternalError, detail: "asked to stop",
+			name: "stopped in the lobby", outside: true, code: job.InternalError, detail: "asked to stop",
 			during: func(h *harness) { h.awaitLobby(1); h.stop() },
 			check:  func(h *harness) { h.awaitGuest(1, replica.EventKind(replica.StateLeft)) },
 		},
 		{
-			name: "leave command while the page loads", code: job.MeetingEnded, detail: "commanded to leave",
+			name: "leave command while the page loads", outside: true, code: job.MeetingEnded, detail: "commanded to leave",
 			meeting: replica.Settings{NeverLoads: true}, only: onMeet(),
 			during: func(h *harness) { h.event(job.BotJoined); h.command(ingest.LeaveCall, nil) },
 		},

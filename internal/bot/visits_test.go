@@ -174,11 +174,11 @@ func notAMeeting(h *harness) string { return h.replica.URL() + "/?pwd=secret" }
 func failureScenarios() []scenario {
 	return []scenario{
 		{
-			name: "host absent", meeting: replica.Settings{HostAbsent: true}, configure: entryDelay(2),
+			name: "host absent", outside: true, meeting: replica.Settings{HostAbsent: true}, configure: entryDelay(2),
 			code: job.WaitingForHost, detail: "It waited 2 s", check: hasLobby,
 		},
 		{
-			name: "not admitted", configure: entryDelay(2),
+			name: "not admitted", outside: true, configure: entryDelay(2),
 			during: func(h *harness) { h.awaitLobby(1) },
 			code:   job.LobbyTimeout, detail: "It waited 2 s",
 			check: func(h *harness) { h.awaitGuest(1, replica.EventKind(replica.StateLeft)) },
@@ -189,12 +189,12 @@ func failureScenarios() []scenario {
 			code:   job.LobbyTimeout, detail: "platform",
 		},
 		{
-			name:   "denied",
+			name: "denied", outside: true,
 			during: func(h *harness) { h.awaitLobby(1); h.meeting.Deny() },
 			code:   job.HostDeniedAdmission,
 		},
-		{name: "not found", only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
-		{name: "sign-in wall", meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
+		{name: "not found", outside: true, only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
+		{name: "sign-in wall", outside: true, meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
 		{name: "captcha", long: true, meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall", check: detailHasAdvice},
 		{
 			name: "bot wall", long: true, only: onMeet(),
@@ -225,7 +225,7 @@ func failureScenarios() []scenario {
 			check: answeredWith("timeout", "left"),
 		},
 		{
-			name:      "unknown page instead of the lobby",
+			name: "unknown page instead of the lobby", outside: true,
 			configure: func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds, s.Timeouts.Leave = 12, time.Second }, // the page loads in this time
 			during: func(h *harness) {
 				h.awaitLobby(1)
@@ -241,7 +241,7 @@ func failureScenarios() []scenario {
 			code:      job.InternalError, detail: "not recogni", check: hasCapture("Meetings of this replica"),
 		},
 		{
-			name: "page never loads", meeting: replica.Settings{NeverLoads: true},
+			name: "page never loads", outside: true, meeting: replica.Settings{NeverLoads: true},
 			configure: func(s *Settings) { s.Timeouts.Open, s.Timeouts.MaxRejoins = 5*time.Second, -1 },
 			code:      job.NetworkLoss, detail: "did not load",
 		},
@@ -251,7 +251,7 @@ func failureScenarios() []scenario {
 			code:      job.NetworkLoss, detail: "stayed empty",
 		},
 		{
-			name: "no server at the address", only: onMeet(), address: closedPort,
+			name: "no server at the address", outside: true, only: onMeet(), address: closedPort,
 			code: job.NetworkLoss, detail: "did not load",
 		},
 		{

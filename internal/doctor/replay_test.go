@@ -17,6 +17,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/job"
 	"standin/internal/replica"
+	"standin/internal/testing/testbrowser"
 )
 
 var update = flag.Bool("update", false, "capture the replicas' pages again, to testdata/captures")
@@ -39,7 +40,7 @@ func TestCaptures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	viewer, err := capture.NewViewer(limited(t), capture.BrowserSettings{})
+	viewer, err := capture.NewViewer(limited(t), capture.BrowserSettings{Executable: testbrowser.ForPages(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func unpack(t *testing.T, made *capture.Capture, folder string) {
 // launchBrowser starts a browser like a bot's for the replicas.
 func launchBrowser(t *testing.T) *browser.Browser {
 	t.Helper()
-	running, err := browser.Launch(limited(t), browser.Options{LoopbackPeers: true})
+	running, err := browser.Launch(limited(t), browser.Options{Executable: testbrowser.ForPages(t), LoopbackPeers: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,19 +15,13 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/job"
 	"standin/internal/replica"
+	"standin/internal/testing/testbrowser"
 )
 
-// launchBrowser starts a browser for live pages. Without one a test fails in CI
-// and is skipped elsewhere.
+// launchBrowser starts a browser for live pages.
 func launchBrowser(t *testing.T) (context.Context, *browser.Browser) {
 	t.Helper()
-	executable, err := browser.Find("")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	executable := testbrowser.ForPages(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	running, err := browser.Launch(ctx, browser.Options{
@@ -48,7 +41,7 @@ func launchBrowser(t *testing.T) (context.Context, *browser.Browser) {
 // newViewer starts a browser for captured pages.
 func newViewer(t *testing.T) *Viewer {
 	t.Helper()
-	viewer, err := NewViewer(t.Context(), BrowserSettings{})
+	viewer, err := NewViewer(t.Context(), BrowserSettings{Executable: testbrowser.ForPages(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ async function received() {
 func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 	t.Parallel()
 	type sums struct{ Audio, Frames, Bytes int }
-	ctx, f := prepare(t, "?still&silent")
+	ctx, f := preparePages(t, "?still&silent")
 	receive := func(t *testing.T, settings recorder.Settings, query string, enough func(sums) bool) (got sums) {
 		t.Helper()
 		f := f.open(t, ctx, strings.TrimPrefix(videoCallPath, "/")+query, settings)

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
 )
 
@@ -12,7 +11,7 @@ import (
 // also when the page has paused it, and plays again.
 func TestInboundVideo(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepareIn(t, browser.Headless, "visibility", testTimeout, recorder.Settings{})
+	ctx, f := preparePages(t, "visibility")
 	ticker := time.NewTicker(300 * time.Millisecond)
 	defer ticker.Stop()
 	await := func(what string, holds func() bool) {

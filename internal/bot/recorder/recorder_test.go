@@ -20,6 +20,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
 	"standin/internal/testing/mediacheck"
+	"standin/internal/testing/testbrowser"
 )
 
 // testTimeout limits all browser calls of a test. The machine may be busy.
@@ -205,14 +206,24 @@ func prepare(t *testing.T, query string) (context.Context, fixture) {
 // recording with settings.
 func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Duration, settings recorder.Settings) (context.Context, fixture) {
 	t.Helper()
-	executable, err := browser.Find("")
-	err = errors.Join(err, browser.CheckMode(mode))
-	if err = errors.Join(err, mediacheck.Available()); err != nil {
+	if err := errors.Join(browser.CheckMode(mode), mediacheck.Available()); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("this test needs tools: %v", err)
 		}
 		t.Skipf("this test needs tools: %v", err)
 	}
+	return prepareWith(t, testbrowser.Full(t), mode, query, timeout, settings)
+}
+
+// preparePages is like prepare for a test that does not record.
+func preparePages(t *testing.T, query string) (context.Context, fixture) {
+	t.Helper()
+	return prepareWith(t, testbrowser.ForPages(t), browser.Headless, query, testTimeout, recorder.Settings{})
+}
+
+// prepareWith is like prepareIn with a browser.
+func prepareWith(t *testing.T, executable string, mode browser.Mode, query string, timeout time.Duration, settings recorder.Settings) (context.Context, fixture) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

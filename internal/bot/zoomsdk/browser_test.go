@@ -13,6 +13,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/zoomsdk"
+	"standin/internal/testing/testbrowser"
 )
 
 const (
@@ -39,49 +40,44 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// shared starts the browser that the tests share.
-var shared = sync.OnceValues(func() (*browser.Browser, error) {
-	running, err := browser.Launch(context.Background(), browser.Options{LoopbackPeers: true})
-	if err == nil {
-		closers = append(closers, running.Close)
-	}
-	return running, err
-})
+// shared is the browser that the tests share.
+var shared struct {
+	once    sync.Once
+	running *browser.Browser
+	err     error
+}
 
-// needBrowser returns the path of a browser and the time limit of a test. Without a
-// browser the test fails in CI and is skipped elsewhere.
-func needBrowser(t testing.TB) (executable string, ctx context.Context) {
+// limited returns a context with the time limit of a test.
+func limited(t testing.TB) context.Context {
 	t.Helper()
-	executable, err := browser.Find("")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("this test needs a browser: %v", err)
-		}
-		t.Skipf("this test needs a browser: %v", err)
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), browserTestTime)
 	t.Cleanup(cancel)
-	return executable, ctx
+	return ctx
 }
 
 // sharedBrowser returns the browser that the tests share.
 func sharedBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	t.Helper()
-	_, ctx := needBrowser(t)
-	running, err := shared()
-	if err != nil {
-		t.Fatalf("launching the browser: %v", err)
+	executable := testbrowser.ForPages(t)
+	shared.once.Do(func() {
+		shared.running, shared.err = browser.Launch(context.Background(), browser.Options{Executable: executable, LoopbackPeers: true})
+		if shared.err == nil {
+			closers = append(closers, shared.running.Close)
+		}
+	})
+	if shared.err != nil {
+		t.Fatalf("launching the browser: %v", shared.err)
 	}
-	return ctx, running
+	return limited(t), shared.running
 }
 
 // launchBrowser starts a browser with the test's environment. It is closed with the
 // test.
 func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	t.Helper()
-	executable, ctx := needBrowser(t)
+	ctx := limited(t)
 	running, err := browser.Launch(ctx, browser.Options{
-		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
+		Executable: testbrowser.Full(t), ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
 	})
 	if err != nil {
 		t.Fatalf("launching the browser: %v", err)
