@@ -59,14 +59,18 @@ func launchBrowserWith(t testing.TB, most time.Duration, options browser.Options
 	return ctx, running
 }
 
-// siteOf returns a platform's adapter with the built-in profile.
+// embeddedProfiles reads the built-in profiles once for all tests.
+var embeddedProfiles = sync.OnceValues(Embedded)
+
+// siteOf returns a platform's adapter with a copy of the built-in profile.
 func siteOf(t testing.TB, platform job.Platform) *site {
 	t.Helper()
-	profiles, err := Embedded()
+	profiles, err := embeddedProfiles()
 	if err != nil {
 		t.Fatalf("the embedded profiles are not valid: %v", err)
 	}
-	adapter, err := New(platform, profiles)
+	profile := *profiles[platform]
+	adapter, err := New(platform, Profiles{platform: &profile})
 	if err != nil {
 		t.Fatalf("the embedded profile of %s does not fit the adapter: %v", platform, err)
 	}
