@@ -16,24 +16,18 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/testing/testbrowser"
 )
 
 // testTimeout limits all browser calls of a test.
 const testTimeout = 60 * time.Second
 
-// executable returns the path of the browser. Without one, the test fails in CI and
-// is skipped elsewhere.
+// executable returns the path of the browser that bots use, because it differs from the
+// headless shell in what these tests check: flags, windows, permissions, isolation and
+// profiles.
 func executable(t *testing.T) string {
 	t.Helper()
-	path, err := browser.Find("")
-	if err == nil {
-		return path
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("this test needs a browser: %v", err)
-	}
-	t.Skipf("this test needs a browser: %v", err)
-	return ""
+	return testbrowser.Full(t)
 }
 
 // launch starts a browser that is closed when the test ends.
