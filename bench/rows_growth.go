@@ -5,6 +5,7 @@ import (
 
 	"standin/bench/load"
 	"standin/bench/report"
+	"standin/bench/seed"
 )
 
 // growthRows measure how cost grows. Their results have a scale.
@@ -16,6 +17,9 @@ func growthRows() []row {
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
 				return e.scaled(ctx, sizes(1000, e.stored), func(ctx context.Context, s *instance, stored int) (measureFunc, error) {
 					if err := s.copyJob(ctx, stored, map[string]string{"join_at": "original.join_at + i * 1000", "wake_at": "original.wake_at + i * 1000"}); err != nil {
+						return nil, err
+					}
+					if err := seed.Vacuum(ctx, s.address); err != nil { // otherwise it runs beside the rounds of all sizes
 						return nil, err
 					}
 					next := creates(jobsPath, s.key)
