@@ -70,7 +70,7 @@ fi
 as_root=""
 [ "$(id -u)" -eq 0 ] || as_root=sudo
 
-# install PACKAGE...
+# install [OPTION] PACKAGE...
 install() {
 	DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends "$@" >/dev/null
 }
@@ -83,7 +83,7 @@ install_headless_shell() {
 	dpkg-query -W chromium-common >/dev/null 2>&1 || return 0
 	echo "setup: installing $package (tests that need only pages use less CPU time with it)"
 	[ -n "$(apt-cache madison $package)" ] || $as_root apt-get update -qq || true
-	install $package || echo "setup: $package was not installed; tests use Chromium"
+	install --no-remove $package || echo "setup: $package was not installed; tests use Chromium"
 }
 
 if [ -z "$missing" ]; then
