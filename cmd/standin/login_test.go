@@ -15,9 +15,9 @@ import (
 	"github.com/creack/pty"
 
 	"standin/internal/account"
-	"standin/internal/bot/browser"
 	"standin/internal/credentials"
 	"standin/internal/service"
+	"standin/internal/testing/testbrowser"
 )
 
 // TestLogin runs standin login on a terminal and authorizes it in a real browser:
@@ -25,13 +25,7 @@ import (
 // readable by the owner only.
 func TestLogin(t *testing.T) {
 	t.Parallel()
-	path, err := browser.Find("")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	path := testbrowser.ForPages(t)
 	s := newService(t)
 	users := account.NewUsers(account.UserSettings{Store: s.Store(), Now: time.Now})
 	token, _, err := users.FirstUserToken(t.Context())
