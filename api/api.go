@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -48,8 +49,14 @@ type Operation struct {
 	Statuses []string // of its responses, in order
 }
 
-// Load compiles the embedded documents. It fails only when they are invalid.
-func Load() (*Description, error) {
+// Load returns the compiled embedded documents. The first call compiles them. It fails
+// only when they are invalid.
+func Load() (*Description, error) { return load() }
+
+var load = sync.OnceValues(compile)
+
+// compile compiles the embedded documents.
+func compile() (*Description, error) {
 	document, err := yamlToJSON(openapiYAML)
 	if err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,10 +45,7 @@ type tags map[string]string
 
 func (t tags) has(key string) bool { _, ok := t[key]; return ok }
 
-var (
-	knownTags = []string{"and", "arg", "cmd", "default", "embed", "enum", "env", "group", "help", "name", "negatable", "optional", "placeholder", "prefix", "required", "sep", "short", "type"}
-	wordEnd   = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])`)
-)
+var knownTags = []string{"and", "arg", "cmd", "default", "embed", "enum", "env", "group", "help", "name", "negatable", "optional", "placeholder", "prefix", "required", "sep", "short", "type"}
 
 // parseTag returns the tags of a struct field.
 func parseTag(field reflect.StructField) (tags, error) {
@@ -70,9 +66,24 @@ func parseTag(field reflect.StructField) (tags, error) {
 	return found, nil
 }
 
-// kebab converts the name of a Go field: BaseURL becomes base-url.
+// kebab converts the name of a Go field: BaseURL becomes base-url, and UserIDs user-ids.
+// It takes much less time than a regular expression, for the hundreds of fields that
+// each start of the program reads.
 func kebab(name string) string {
-	return strings.ToLower(wordEnd.ReplaceAllString(name, "$1$3-$2$4"))
+	isUpper := func(i int) bool { return i < len(name) && 'A' <= name[i] && name[i] <= 'Z' }
+	isLower := func(i int) bool { return i < len(name) && 'a' <= name[i] && name[i] <= 'z' }
+	var words strings.Builder
+	start := -1 // of the word, unless it is the first
+	for i := range len(name) {
+		afterLower := isUpper(i) && i > 0 && !isUpper(i-1)
+		afterAcronym := isUpper(i) && i > start+1 && isUpper(i-1) && isLower(i+1)
+		if afterLower || afterAcronym {
+			words.WriteByte('-')
+			start = i
+		}
+		words.WriteByte(name[i])
+	}
+	return strings.ToLower(words.String())
 }
 
 // newField returns a field with its default set.
