@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -66,15 +67,13 @@ func decode(value any, into reflect.Value) error {
 }
 
 func decodeFields(fields map[string]any, into reflect.Value) error {
-	for i := range into.NumField() {
-		field := into.Type().Field(i)
-		if field.Anonymous {
+	for i, name := range fieldNames(into.Type()) {
+		if name == embedded {
 			if err := decodeFields(fields, into.Field(i)); err != nil {
 				return err
 			}
 			continue
 		}
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		value, ok := fields[name]
 		if !ok {
 			continue
@@ -84,6 +83,28 @@ func decodeFields(fields map[string]any, into reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// embedded is the name of an embedded struct.
+const embedded = ""
+
+// namesByType has the results of fieldNames. Without it, parsing the tags takes a
+// quarter of the time of decodeFields.
+var namesByType sync.Map
+
+// fieldNames returns the JSON name of each field of a struct.
+func fieldNames(of reflect.Type) []string {
+	if names, found := namesByType.Load(of); found {
+		return names.([]string)
+	}
+	names := make([]string, of.NumField())
+	for i := range names {
+		if field := of.Field(i); !field.Anonymous {
+			names[i], _, _ = strings.Cut(field.Tag.Get("json"), ",")
+		}
+	}
+	namesByType.Store(of, names)
+	return names
 }
 
 // decodeNumber stores a number. Its schema keeps an integer within int64, and

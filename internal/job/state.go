@@ -169,7 +169,7 @@ func (s State) destination(event Event, fromBot bool) (Status, bool) {
 		}
 	}
 	failing := event.Trigger == GivenUp || event.Trigger == BotExited && event.FailureCode != ""
-	for _, rule := range Transitions() {
+	for _, rule := range transitions {
 		if rule.Trigger != event.Trigger || rule.Failing != failing || !slices.Contains(rule.From, at) {
 			continue
 		}

@@ -11,6 +11,9 @@ type Transition struct {
 	To      Status // empty: back to the status before the permission request
 }
 
+// transitions is the table of State.destination.
+var transitions = Transitions()
+
 // Transitions returns the transition table. A job may skip statuses. It goes back
 // only by pause and resume, after a permission request, and for a new attempt. A
 // job in permission_requested counts as being in the status before the request.
