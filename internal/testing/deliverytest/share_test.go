@@ -13,7 +13,7 @@ import (
 // made twice.
 func TestNodesShareAnOutbox(t *testing.T) {
 	t.Parallel()
-	const events, count = 1000, 3
+	const events, count = 500, 3
 	address, seed := cluster.Fresh(t), number(t, envSeed, int(rand.Uint32()))
 	t.Logf("repeat with %s=%d", envSeed, seed)
 	chance := &dice{random: rand.New(rand.NewPCG(uint64(seed), 0))}

@@ -78,8 +78,9 @@ func (s *Server) start(ctx context.Context) error {
 		return fmt.Errorf("%w: %w: %s", ErrMissing, err, output)
 	}
 	s.process = exec.CommandContext(context.WithoutCancel(ctx), binary, s.folder, s.socket()) // until Stop
-	// With the flags of the tests, the server reports its own races.
-	s.process.Env = []string{"GORACE=exitcode=0"}
+	// With the flags of the tests, the server reports its own races, and sleeps for a
+	// second before it exits.
+	s.process.Env = []string{"GORACE=exitcode=0 atexit_sleep_ms=0"}
 	for name, value := range Environment() {
 		s.process.Env = append(s.process.Env, name+"="+value)
 	}
