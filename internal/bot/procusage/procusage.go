@@ -67,13 +67,15 @@ func (m *Meter) Read() (Usage, bool) {
 	}
 	now, before, since := time.Now(), m.used, m.at
 	m.used, m.at = 0, now
-	var usage Usage
 	for _, pid := range tree {
 		m.used += all[pid].used
-		usage.Memory += memoryOf(m.proc, pid)
 	}
 	if since.IsZero() || !now.After(since) {
 		return Usage{}, false
+	}
+	var usage Usage
+	for _, pid := range tree { // only now: the kernel takes milliseconds for each
+		usage.Memory += memoryOf(m.proc, pid)
 	}
 	// The total can decrease: the times of a killed browser's descendants are lost
 	// because no process of the tree waits for them.
