@@ -18,10 +18,15 @@ import (
 // the same time. With more of them, fewer jobs share a commit.
 const jobCommitters = 2
 
-// key returns what the jobs of a group are sorted by. Jobs with the same externalId
-// have the same key.
-func (n *newJob) key() string {
-	return n.values[1].(string) + n.values[2].(string) + n.values[4].(string)
+// compareExternalIDs compares new jobs in an order of externalIds that is the same
+// in all groups.
+func compareExternalIDs(a, b *grouped[*newJob]) int {
+	for _, column := range []int{4, 1, 2} { // external_hash, consumer_id, mode
+		if c := cmp.Compare(a.write.values[column].(string), b.write.values[column].(string)); c != 0 {
+			return c
+		}
+	}
+	return 0
 }
 
 func newPostgresEngine(pool *pgxpool.Pool) *postgresEngine {
@@ -47,7 +52,7 @@ func (e *postgresEngine) insertJob(ctx context.Context, r job.Record) (inserted 
 // others.
 func (e *postgresEngine) commitJobs(group []*grouped[*newJob]) {
 	// All transactions wait for each other in the same order.
-	slices.SortStableFunc(group, func(a, b *grouped[*newJob]) int { return cmp.Compare(a.write.key(), b.write.key()) })
+	slices.SortStableFunc(group, compareExternalIDs)
 	err := e.retry(context.Background(), func() error { return e.insertJobs(group) })
 	if len(group) > 1 && wasRefused(err) {
 		for i := range group {
