@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"standin/bench/load"
 	"standin/bench/report"
@@ -19,7 +20,7 @@ func growthRows() []row {
 					if err := s.copyJob(ctx, stored, map[string]string{"join_at": "original.join_at + i * 1000", "wake_at": "original.wake_at + i * 1000"}); err != nil {
 						return nil, err
 					}
-					if err := seed.Vacuum(ctx, s.address); err != nil { // otherwise it runs beside the rounds of all sizes
+					if err := errors.Join(seed.StopAutovacuum(ctx, s.address), seed.Vacuum(ctx, s.address)); err != nil { // otherwise both run beside the rounds of all sizes
 						return nil, err
 					}
 					next := creates(jobsPath, s.key)

@@ -221,21 +221,29 @@ func insertCopies(ctx context.Context, address, table string, c Copies) (err err
 
 // Vacuum runs the maintenance that PostgreSQL runs within minutes after many
 // writes.
-func Vacuum(ctx context.Context, address string) (err error) {
+func Vacuum(ctx context.Context, address string) error {
+	return maintain(ctx, address, `VACUUM ANALYZE`, `CHECKPOINT`)
+}
+
+// StopAutovacuum turns off autovacuum of the jobs on PostgreSQL. After inserts it
+// uses up to 0.7 s of CPU time, at most once a minute for each database.
+func StopAutovacuum(ctx context.Context, address string) error {
+	return maintain(ctx, address, `ALTER TABLE jobs SET (autovacuum_enabled = false)`)
+}
+
+// maintain executes statements on a PostgreSQL database.
+func maintain(ctx context.Context, address string, statements ...string) error {
 	if !IsPostgres(address) {
 		return nil
 	}
-	db, err := Open(address)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, statement := range []string{`VACUUM ANALYZE`, `CHECKPOINT`} {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return err
+	return query(address, func(db *sql.DB) error {
+		for _, statement := range statements {
+			if _, err := db.ExecContext(ctx, statement); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // Spread reads how many jobs had more than one attempt, and the lowest and the
