@@ -18,6 +18,7 @@ import (
 // meeting runs.
 type Media struct {
 	sources []source
+	small   bool
 }
 
 // quality is the quality of encoded video.
@@ -60,7 +61,8 @@ func PrepareMedia(ctx context.Context, folder string) (*Media, error) {
 }
 
 // PrepareSmallMedia is like PrepareMedia with 180p at 10 frames per second, which
-// costs the receiver little, for tests that do not check the video.
+// costs the receiver little, for tests that do not check the video. For the same reason,
+// the pages of such meetings stop a microphone that is turned off. Others keep it, muted.
 func PrepareSmallMedia(ctx context.Context, folder string) (*Media, error) {
 	return prepare(ctx, folder, small)
 }
@@ -74,7 +76,7 @@ func prepare(ctx context.Context, folder string, q quality) (*Media, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("find prepared media: %w", err)
 	}
-	prepared := &Media{}
+	prepared := &Media{small: q == small}
 	for _, design := range designs() {
 		one, err := loadSource(dir, design, q)
 		if err != nil {

@@ -19,6 +19,8 @@ func TestMeetFromNameToLeave(t *testing.T) {
 	waitForEvent(t, m, EventOpened)
 	p.waitVisible(`input[type="text"][aria-label="Your name"]`)
 	p.click(`button[aria-label="Turn off microphone"]`)
+	p.click(`button[aria-label="Turn on microphone"]`) // which the page has stopped
+	p.click(`button[aria-label="Turn off microphone"]`)
 	p.click(`button[aria-label="Turn off camera"]`)
 	p.waitVisible(`button[aria-label="Turn on microphone"]`)
 	if !evalAs[bool](p, `document.querySelector("[data-join]").disabled`) {

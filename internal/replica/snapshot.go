@@ -38,6 +38,7 @@ type pageSettings struct {
 	Video             Video    `json:"video"`
 	Tips              bool     `json:"tips"`
 	LeaveAtOnce       bool     `json:"leaveAtOnce"`
+	StopsMicrophone   bool     `json:"stopsMicrophone"` // while it is off
 	PageDelayMS       int64    `json:"pageDelayMs"`
 	MaxNameLen        int      `json:"maxNameLen"`
 	MaxMessageLen     int      `json:"maxMessageLen"`
@@ -52,8 +53,9 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 		DeviceDialog: m.settings.DeviceDialog, DevicesBeforeJoin: m.settings.DevicesBeforeJoin,
 		DevicesAfterJoin: m.settings.DevicesAfterJoin, Audio: m.settings.Audio, Video: m.settings.Video,
 		Tips: !m.settings.NoTips, LeaveAtOnce: m.settings.LeaveAtOnce,
-		PageDelayMS: m.settings.PageDelay.Milliseconds(),
-		MaxNameLen:  m.platform.maxNameLen, MaxMessageLen: m.platform.maxMessageLen,
+		StopsMicrophone: m.media != nil && m.media.small,
+		PageDelayMS:     m.settings.PageDelay.Milliseconds(),
+		MaxNameLen:      m.platform.maxNameLen, MaxMessageLen: m.platform.maxMessageLen,
 		Trap: append([]string{}, m.trap...),
 	}
 }

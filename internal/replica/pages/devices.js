@@ -26,24 +26,30 @@ export class Devices {
     return true;
   }
 
-  // set turns devices on or off. Without permission they stay off.
+  // set turns devices on or off. Without permission they stay off. A camera that is off
+  // is stopped to save processor time, and so is a microphone if the settings say so.
   set({ microphone = this.microphone, camera = this.camera }) {
     this.microphone = this.stream !== null && microphone;
     this.camera = this.stream !== null && camera;
     for (const track of this.stream?.getAudioTracks() ?? []) track.enabled = this.microphone;
-    // A camera that is off is stopped to save processor time.
+    const stopsMicrophone = this.#stage.state?.meeting.stopsMicrophone;
+    if (!this.microphone && stopsMicrophone) for (const track of this.stream?.getAudioTracks() ?? []) track.stop();
     if (!this.camera) for (const track of this.stream?.getVideoTracks() ?? []) track.stop();
     this.#changed();
     this.#stage.devices(this.microphone, this.camera);
   }
 
-  // toggle turns "microphone" or "camera" on or off.
+  // toggle turns "microphone" or "camera" on or off. A device that was stopped is
+  // requested again.
   async toggle(device) {
-    if (device === "camera" && !this.camera && this.stream) {
-      const stream = await navigator.mediaDevices.getUserMedia({ video: true }).catch(() => null);
+    const kind = device === "camera" ? "video" : "audio";
+    const stopped = (this.stream?.getTracks() ?? []).filter((track) => track.kind === kind && track.readyState === "ended");
+    if (!this[device] && stopped.length > 0) {
+      const stream = await navigator.mediaDevices.getUserMedia({ [kind]: true }).catch(() => null);
       if (!stream) return;
-      for (const track of this.stream.getVideoTracks()) this.stream.removeTrack(track);
-      this.stream.addTrack(stream.getVideoTracks()[0]);
+      for (const track of stopped) this.stream.removeTrack(track);
+      this.stream.addTrack(stream.getTracks()[0]);
+      this.#stage.microphone = this.stream.getAudioTracks()[0] ?? null;
     }
     this.set({ [device]: !this[device] });
   }
