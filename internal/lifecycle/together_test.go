@@ -131,7 +131,7 @@ func TestIngestTogether(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		for i, id := range ids {
-			failing := i%10 == 7
+			failing := i%20 == 7
 			for range 2 { // the second is a duplicate
 				all.Go(func() {
 					e := botEvent(id, 0, 1, job.BotJoined, `{"n":1}`)
@@ -147,7 +147,7 @@ func TestIngestTogether(t *testing.T) {
 		all.Wait()
 		for i, id := range ids {
 			want, status := 2, job.Joining
-			if i%10 == 7 {
+			if i%20 == 7 {
 				want, status = 0, job.Dispatching
 			}
 			if r := h.record(t, id); r.BotEvents != want || r.Status != status {
