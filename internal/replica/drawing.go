@@ -42,9 +42,7 @@ func (c canvas) row(y int, left, right float64, p paint) {
 	}
 	first, last := int(math.Ceil(left)), int(math.Floor(right))
 	text := c[y*pictureWidth : (y+1)*pictureWidth]
-	for x := first; x < last; x++ {
-		text[x] = p.luma
-	}
+	fill(text, first, last, p.luma)
 	soften := func(x int, share float64) {
 		if x >= 0 && x < pictureWidth {
 			text[x] = byte(float64(text[x])*(1-share) + float64(p.luma)*share)
@@ -56,9 +54,21 @@ func (c canvas) row(y int, left, right float64, p paint) {
 		return
 	}
 	const size = pictureWidth * pictureHeight
-	blue, red := c[size:size+size/4], c[size+size/4:]
-	for x := first / 2; x < last/2; x++ {
-		blue[y/2*pictureWidth/2+x], red[y/2*pictureWidth/2+x] = p.blue, p.red
+	start := y / 2 * pictureWidth / 2
+	fill(c[size+start:], first/2, last/2, p.blue)
+	fill(c[size+size/4+start:], first/2, last/2, p.red)
+}
+
+// fill sets the bytes from first to before last. It copies them, which takes much less
+// CPU time than a loop, above all with the race detector.
+func fill(line []byte, first, last int, value byte) {
+	if first >= last {
+		return
+	}
+	line = line[first:last]
+	line[0] = value
+	for done := 1; done < len(line); done *= 2 {
+		copy(line[done:], line[:done])
 	}
 }
 
