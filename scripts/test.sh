@@ -10,11 +10,14 @@
 # SQLite is compiled without the race detector: it is C translated to Go, and the
 # detector would take half of the CPU time of the store's tests. So is the module that
 # computes recurring dates: the tests of calendar messages take 23 s of CPU time with
-# the detector there, and 4 s without. So are modules that are mostly data types and
+# the detector there, and 4 s without. So are password hashes and the parser of YAML,
+# which reads the API description in each process: they were half of the CPU time of
+# the dashboard's tests without a browser. So are modules that are mostly data types and
 # encodings, which compile in half of the time
-# without it. A module that uses sync or generic functions must not be one of them:
-# the linker may keep its copy of such a function for the whole program, and the
-# detector then reports races that do not exist. Modules other than SQLite compile
+# without it. A module that uses sync/atomic or generic functions of sync must not be one
+# of them: the linker may keep its copy of such a function for the whole program, and the
+# detector then reports races that do not exist. Locks and wait groups are fine, because
+# calls of their methods are not inlined. Modules other than SQLite compile
 # without inlining, which takes up to 40% of the time of large ones. Vet runs in make
 # check.
 #
@@ -51,7 +54,7 @@ flags=(-race -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags=-s)
 for modules in github.com golang.org/x google.golang.org go.opentelemetry.io gocloud.dev k8s.io sigs.k8s.io; do
 	flags+=("-gcflags=$modules/...=-l -dwarf=false")
 done
-for module in modernc.org github.com/teambition k8s.io/api github.com/aws/aws-sdk-go-v2/service github.com/google/gnostic-models github.com/chromedp/cdproto; do
+for module in modernc.org github.com/teambition go.yaml.in golang.org/x/crypto k8s.io/api github.com/aws/aws-sdk-go-v2/service github.com/google/gnostic-models github.com/chromedp/cdproto; do
 	inline=-l
 	case $module in modernc.org | github.com/teambition) inline= ;; esac
 	flags+=("-gcflags=$module/...=-race=false $inline -dwarf=false")
