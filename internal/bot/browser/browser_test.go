@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -47,6 +48,50 @@ func launch(t *testing.T) (context.Context, *browser.Browser, string) {
 		}
 	})
 	return ctx, b, profile
+}
+
+// sharedBrowser is a browser for all tests that ask about pages and not about the launch:
+// a launch takes more CPU time than most of them.
+type sharedBrowser struct {
+	once    sync.Once
+	browser *browser.Browser
+	folder  string // contains the profile
+	err     error
+}
+
+var shared sharedBrowser
+
+// profile returns the profile directory.
+func (s *sharedBrowser) profile() string { return filepath.Join(s.folder, "profile") }
+
+// use starts the browser on the first call.
+func (s *sharedBrowser) use(t *testing.T) *browser.Browser {
+	t.Helper()
+	path := executable(t)
+	s.once.Do(func() {
+		if s.folder, s.err = os.MkdirTemp("", "standin-test-"); s.err != nil {
+			return
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		defer cancel()
+		s.browser, s.err = browser.Launch(ctx, browser.Options{Executable: path, ProfileDir: s.profile()})
+	})
+	if s.err != nil {
+		t.Fatalf("launch: %v", s.err)
+	}
+	return s.browser
+}
+
+// close stops the browser and removes its files.
+func (s *sharedBrowser) close() {
+	if s.browser != nil {
+		if err := s.browser.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "close the browser:", err)
+		}
+	}
+	if s.folder != "" {
+		os.RemoveAll(s.folder)
+	}
 }
 
 // openPage opens a page with the document.
@@ -260,8 +305,9 @@ func TestPage(t *testing.T) {
 // A page in a minimized window stays visible, and the window can be resized.
 func TestMinimizedWindow(t *testing.T) {
 	t.Parallel()
-	ctx, b, _ := launch(t)
-	page, _ := openPage(t, ctx, b, `<!doctype html><title>Window</title>`)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	page, _ := openPage(t, ctx, shared.use(t), `<!doctype html><title>Window</title>`)
 	for _, minimized := range []bool{true, false, true} {
 		if err := page.SetMinimized(ctx, minimized); err != nil {
 			t.Fatal(err)
@@ -290,6 +336,7 @@ func TestKilledBrowser(t *testing.T) {
 	t.Parallel()
 	ctx, b, profile := launch(t)
 	p, _ := openPage(t, ctx, b, "<title>x</title>")
+	temporary := temporaryDir(t, profile)
 
 	waiting := make(chan error, 1)
 	go func() { waiting <- p.Eval(ctx, "new Promise(() => {})", nil) }()
@@ -323,11 +370,20 @@ func TestKilledBrowser(t *testing.T) {
 	if _, err := b.NewPage(ctx); !errors.As(err, &gone) {
 		t.Errorf("NewPage = %v, want a GoneError", err)
 	}
+	t.Run("close removes the profile", func(t *testing.T) {
+		if err := b.Close(); err != nil {
+			t.Errorf("close a killed browser: %v", err)
+		}
+		requireRemoved(t, profile)
+		requireRemoved(t, temporary)
+	})
 }
 
 func TestCrashedPage(t *testing.T) {
 	t.Parallel()
-	ctx, b, _ := launch(t)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	b := shared.use(t)
 	p, _ := openPage(t, ctx, b, "<title>x</title>")
 	other, _ := openPage(t, ctx, b, "<title>y</title>")
 
@@ -354,17 +410,15 @@ func TestCrashedPage(t *testing.T) {
 }
 
 func TestBrowserDoesNotInheritEnvironment(t *testing.T) {
-	const name = "STANDIN_TEST_TOKEN"
-	t.Setenv(name, "secret")
-	_, b, _ := launch(t)
-	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", b.PID()))
+	t.Parallel()
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", shared.use(t).PID()))
 	if err != nil && os.Getenv("CI") != "" {
 		t.Fatalf("this test reads /proc: %v", err)
 	}
 	if err != nil {
 		t.Skipf("this test reads /proc: %v", err)
 	}
-	if strings.Contains(string(environment), name) {
+	if strings.Contains(string(environment), secretVariable) {
 		t.Error("the browser inherited the bot's environment")
 	}
 }
@@ -401,6 +455,10 @@ func TestLaunchErrorIncludesOutput(t *testing.T) {
 	}
 }
 
+// secretVariable is in the environment of the tests. TestBrowserDoesNotInheritEnvironment
+// checks that browsers do not get it.
+const secretVariable = "STANDIN_TEST_TOKEN"
+
 // botProfileVariable makes the test binary run botProcess.
 const botProfileVariable = "STANDIN_TEST_BOT_PROFILE"
 
@@ -411,7 +469,12 @@ func TestMain(m *testing.M) {
 	if profile := os.Getenv(sandboxRoleVariable); profile != "" {
 		os.Exit(sandboxProcess(profile))
 	}
-	os.Exit(m.Run())
+	if err := os.Setenv(secretVariable, "secret"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	shared.close()
+	os.Exit(code)
 }
 
 // botProcess launches a browser with two pages, prints "ready", and waits to be

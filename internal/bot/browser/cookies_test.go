@@ -171,7 +171,7 @@ func TestSetCookies(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	site := signInSite(t)
-	b := launchWith(t, ctx, browser.Options{})
+	b := shared.use(t) // only this test has cookies in it
 	if title := titleAt(t, ctx, b, site.URL); title != "Sign in" {
 		t.Fatalf("title without cookies: %q", title)
 	}

@@ -8,8 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"standin/internal/bot/browser"
 )
 
 // startProgramSite serves pages that try to start an external program.
@@ -46,7 +44,7 @@ func TestFramesCannotStartPrograms(t *testing.T) {
 		return fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q}))`, origin+path)
 	}
 	crossOrigin := strings.Replace(site.URL, "127.0.0.1", "localhost", 1)
-	b := launchWith(t, ctx, browser.Options{})
+	b := shared.use(t)
 	for name, script := range map[string]string{
 		"main frame":                    `location = "zoommtg://zoom.us/join"`,
 		"link":                          `document.body.appendChild(Object.assign(document.createElement("a"), {href: "msteams:/l/meetup-join/1"})).click()`,

@@ -70,8 +70,7 @@ func TestGuardNavigation(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
 	defer cancel()
 	meeting, other := meetingPage(t), startOtherSite(t)
-	b := launchWith(t, ctx, browser.Options{})
-	p, err := b.NewPage(ctx)
+	p, err := shared.use(t).NewPage(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

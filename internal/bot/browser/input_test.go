@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -10,8 +11,9 @@ import (
 // A dialog that opens while the mouse moves must not receive the click.
 func TestClickDoesNotHitCoveringElement(t *testing.T) {
 	t.Parallel()
-	ctx, b, _ := launch(t)
-	p, _ := openPage(t, ctx, b, `
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	p, _ := openPage(t, ctx, shared.use(t), `
 		<style>button, iframe, .over { position: fixed; left: 200px; width: 300px; height: 80px; border: 0 } label { display: block }</style>
 		<button id=target style="top: 100px" onclick="clicks.push('target')">Got it</button>
 		<iframe id=frame style="top: 300px" srcdoc="<button onclick='parent.clicks.push(&quot;framed&quot;)' style='width: 300px; height: 80px'>in</button>"></iframe>

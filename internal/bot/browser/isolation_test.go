@@ -303,9 +303,7 @@ func TestPageCannotOpenWindowsOrDownload(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	meeting := meetingPage(t)
-	profile := filepath.Join(t.TempDir(), "profile")
-	b := launchWith(t, ctx, browser.Options{ProfileDir: profile})
-	p := openAt(t, ctx, b, meeting.URL+"/")
+	p := openAt(t, ctx, shared.use(t), meeting.URL+"/")
 	for _, address := range []string{"/popup", "about:blank"} {
 		var opened bool
 		err := p.EvalWithGesture(ctx, fmt.Sprintf("opened = open(%q, '_blank'); opened !== null", address), &opened)
@@ -330,7 +328,7 @@ func TestPageCannotOpenWindowsOrDownload(t *testing.T) {
 	if err := p.Eval(ctx, "fetch('/download').then(() => document.title)", &title); err != nil || title != "Meeting" {
 		t.Errorf("title %q, %v", title, err)
 	}
-	if files, err := filepath.Glob(filepath.Join(profile, "*", "client*")); err != nil || len(files) > 0 {
+	if files, err := filepath.Glob(filepath.Join(shared.profile(), "*", "client*")); err != nil || len(files) > 0 {
 		t.Errorf("downloaded files: %v, %v", files, err)
 	}
 }

@@ -27,23 +27,6 @@ func requireRemoved(t *testing.T, folder string) {
 	}
 }
 
-func TestCloseRemovesProfileAfterCrash(t *testing.T) {
-	t.Parallel()
-	ctx, b, profile := launch(t)
-	openPage(t, ctx, b, "<title>x</title>")
-	temporary := temporaryDir(t, profile)
-	process, err := os.FindProcess(b.PID())
-	if err = errors.Join(err, process.Kill()); err != nil {
-		t.Fatal(err)
-	}
-	<-b.Done()
-	if err := b.Close(); err != nil {
-		t.Errorf("close a crashed browser: %v", err)
-	}
-	requireRemoved(t, profile)
-	requireRemoved(t, temporary)
-}
-
 func TestProfileIsNotReused(t *testing.T) {
 	t.Parallel()
 	site := signInSite(t)
