@@ -10,9 +10,8 @@
 # SQLite is compiled without the race detector: it is C translated to Go, and the
 # detector would take half of the CPU time of the store's tests. So is the module that
 # computes recurring dates: the tests of calendar messages take 23 s of CPU time with
-# the detector there, and 4 s without. So are password hashes and the parser of YAML,
-# which reads the API description in each process: they were half of the CPU time of
-# the dashboard's tests without a browser. So are modules that are mostly data types and
+# the detector there, and 4 s without. So are password hashes, and the parser of YAML,
+# with which each process of a service reads the API description. So are modules that are mostly data types and
 # encodings, which compile in half of the time
 # without it. A module that uses sync/atomic or generic functions of sync must not be one
 # of them: the linker may keep its copy of such a function for the whole program, and the

@@ -61,14 +61,14 @@ func (c canvas) row(y int, left, right float64, p paint) {
 
 // fill sets the bytes from first to before last. It copies them, which takes much less
 // CPU time than a loop, above all with the race detector.
-func fill(line []byte, first, last int, value byte) {
+func fill(plane []byte, first, last int, value byte) {
 	if first >= last {
 		return
 	}
-	line = line[first:last]
-	line[0] = value
-	for done := 1; done < len(line); done *= 2 {
-		copy(line[done:], line[:done])
+	plane = plane[first:last]
+	plane[0] = value
+	for done := 1; done < len(plane); done *= 2 {
+		copy(plane[done:], plane[:done])
 	}
 }
 
