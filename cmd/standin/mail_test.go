@@ -122,7 +122,7 @@ func TestServeMail(t *testing.T) {
 			if ctx.Err() != nil {
 				t.Fatalf("the messages are %+v", records)
 			}
-			time.Sleep(20 * time.Millisecond)
+			time.Sleep(100 * time.Millisecond)
 		}
 	}
 	if got := awaitVerdict(); got.Verdict != "accepted" || got.Subject != "Review" || len(got.Changes) != 1 || got.Changes[0].Kind != "scheduled" {

@@ -65,7 +65,7 @@ func leaveScenarios() []scenario {
 			},
 		},
 		{
-			name: "maximum duration", configure: autoLeave(func(l *job.AutoLeave) { l.AfterMaxSeconds = 4 }), reason: reasonMaximum,
+			name: "maximum duration", configure: func(s *Settings) { audioOnly(s); s.AutoLeave.AfterMaxSeconds = 4 }, reason: reasonMaximum,
 			during: func(h *harness) { h.admit(1) }, early: true,
 		},
 		{
@@ -74,7 +74,7 @@ func leaveScenarios() []scenario {
 			check:  detectedNotetaker(true),
 		},
 		{
-			name: "ended by the host, after participants and a tolerated notetaker joined", reason: reasonHostEnded, during: participantsJoinAndLeave,
+			name: "ended by the host, after participants and a tolerated notetaker joined", reason: reasonHostEnded, during: participantsJoinAndLeave, configure: audioOnly,
 			// Nobody beeps: a speech ends only in a longer silence than that between beeps.
 			meeting: replica.Settings{Participants: []replica.Participant{{Name: ada}, {Name: ben}}},
 			check: func(h *harness) {
@@ -262,7 +262,7 @@ func commandScenarios() []scenario {
 		},
 		{
 			name: "required permission given, then silence", reason: reasonSilence,
-			configure: func(s *Settings) { s.RequirePermission = true; silence(&s.AutoLeave) },
+			configure: func(s *Settings) { audioOnly(s); s.RequirePermission = true; silence(&s.AutoLeave) },
 			during: func(h *harness) {
 				h.admit(1)
 				h.answerPermission(1, true)

@@ -25,7 +25,10 @@ func recoveryScenarios() []scenario {
 	return []scenario{
 		{
 			name: "connection lost and regained, then another notetaker", reason: reasonCompeting,
-			configure: func(s *Settings) { s.Timeouts.Connection, s.AutoLeave.OnBotDetected = 20*time.Second, true },
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.Timeouts.Connection, s.AutoLeave.OnBotDetected = 20*time.Second, true
+			},
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.meeting.Disconnect()
