@@ -81,7 +81,7 @@ func (h *harness) checkTexts(id string, want ...string) {
 			h.Errorf("the manifest has no %s", name)
 		}
 	}
-	path, _ := h.recording(manifest)
+	path := h.fetch(recordingFile(h.T, manifest))
 	if white := leastWhite(h.T, path, h.picture, captionArea(h.picture)); white > 0.2 {
 		h.Errorf("the area of the captions, whose background is white, is at least %.0f%% white in each frame", 100*white)
 	}
