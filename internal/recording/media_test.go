@@ -165,23 +165,22 @@ func beepOnsets(t *testing.T, path string) []float64 {
 // decode returns the output of ffmpeg or ffprobe.
 func decode(t *testing.T, tool string, arguments ...string) []byte {
 	t.Helper()
-	output, err := runDecoder(t.Context(), tool, arguments...)
+	output, _, err := runDecoder(t.Context(), tool, arguments...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return output
 }
 
-// runDecoder is decode for use outside a test function.
-func runDecoder(ctx context.Context, tool string, arguments ...string) ([]byte, error) {
+// runDecoder is decode for use outside a test function. It also returns the tool's log.
+func runDecoder(ctx context.Context, tool string, arguments ...string) (output, log []byte, err error) {
 	command := exec.CommandContext(ctx, tool, arguments...)
 	var stderr bytes.Buffer
 	command.Stderr = &stderr
-	output, err := command.Output()
-	if err != nil {
-		return nil, fmt.Errorf("decode: %w: %s", err, stderr.String())
+	if output, err = command.Output(); err != nil {
+		return nil, nil, fmt.Errorf("decode: %w: %s", err, stderr.String())
 	}
-	return output, nil
+	return output, stderr.Bytes(), nil
 }
 
 // packAll packs the parts in a folder.

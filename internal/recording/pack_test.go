@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -110,15 +111,18 @@ type decodedSpan struct {
 	end   time.Duration
 }
 
+// containerStart matches the start of a file in ffmpeg's log.
+var containerStart = regexp.MustCompile(`Duration: [^,]+, start: ([-0-9.]+),`)
+
 // decodeSpan decodes a file.
 func decodeSpan(ctx context.Context, path string) (decodedSpan, error) {
-	start, err := runDecoder(ctx, "ffprobe", "-v", "error", "-show_entries", "format=start_time", "-of", "csv=p=0", path)
+	output, log, err := runDecoder(ctx, "ffmpeg", "-nostdin", "-nostats", "-xerror", "-i", path, "-f", "null", "-progress", "-", "-")
 	if err != nil {
 		return decodedSpan{}, err
 	}
-	output, err := runDecoder(ctx, "ffmpeg", "-nostdin", "-v", "error", "-xerror", "-i", path, "-f", "null", "-progress", "-", "-")
-	if err != nil {
-		return decodedSpan{}, err
+	start := containerStart.FindSubmatch(log)
+	if start == nil {
+		return decodedSpan{}, fmt.Errorf("ffmpeg does not print the start: %s", log)
 	}
 	progress := string(output)
 	_, at, _ := strings.Cut(progress[strings.LastIndex(progress, "out_time="):], "=")
@@ -126,7 +130,7 @@ func decodeSpan(ctx context.Context, path string) (decodedSpan, error) {
 	if err != nil {
 		return decodedSpan{}, fmt.Errorf("read the decoded length: %w", err)
 	}
-	return decodedSpan{start: strings.TrimSpace(string(start)), end: end.Sub(end.Truncate(24 * time.Hour))}, nil
+	return decodedSpan{start: string(start[1]), end: end.Sub(end.Truncate(24 * time.Hour))}, nil
 }
 
 func TestPackDescribesFile(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -54,10 +55,16 @@ type document struct {
 	} `json:"components"`
 }
 
+// checkers caches the checkers of New. It maps the text of the schemas to a function
+// that returns their checker.
+var checkers sync.Map
+
 // New returns a checker for a description. The test fails if a schema is invalid.
 func New(t testing.TB, description *api.Description) *Checker {
 	t.Helper()
-	c, err := newChecker(description)
+	cached, _ := checkers.LoadOrStore(string(description.JSON())+string(description.ManifestSchema()),
+		sync.OnceValues(func() (*Checker, error) { return newChecker(description) }))
+	c, err := cached.(func() (*Checker, error))()
 	if err != nil {
 		t.Fatalf("compile the schemas of the description: %v", err)
 	}
