@@ -188,10 +188,11 @@ func TestAttackLeftBehindConsumer(t *testing.T) {
 	id := s.create(mallory, map[string]any{"metadata": map[string]string{"simulate": "lobby_timeout", "person": "Grace"}})
 	s.awaitStatus(mallory, id, "failed")
 	other := s.create(ada, nil)
+	s.await("the deletion of the consumer", func() bool { // which is refused until the failed job is cleaned up
+		_, err := s.standin("consumers", "delete", "mallory", "--yes")
+		return err == nil
+	})
 	s.stop(syscall.SIGTERM)
-	if out, err := s.standin("consumers", "delete", "mallory", "--yes"); err != nil {
-		t.Fatalf("%s: %v", out, err)
-	}
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
