@@ -10,15 +10,16 @@
 # SQLite is compiled without the race detector: it is C translated to Go, and the
 # detector would take half of the CPU time of the store's tests. So is the module that
 # computes recurring dates: the tests of calendar messages take 23 s of CPU time with
-# the detector there, and 4 s without. So are password hashes, and the parser of YAML,
-# with which each process of a service reads the API description, and compress/flate and
+# the detector there, and 4 s without. So are password hashes, the parser of YAML, with
+# which each process of a service reads the API description, and compress/flate and
 # image/png, which took 4 of 11 s of the tests of captures. So are modules that are
-# mostly data types and encodings, which compile in half of the time without it. A module that uses sync/atomic or generic functions of sync must not be one
-# of them: the linker may keep its copy of such a function for the whole program, and the
+# mostly data types and encodings, which compile in half of the time without it.
+#
+# A module that uses sync/atomic or generic functions of sync must not be one of them:
+# the linker may keep its copy of such a function for the whole program, and the
 # detector then reports races that do not exist. Locks and wait groups are fine, because
-# calls of their methods are not inlined. Modules other than SQLite compile
-# without inlining, which takes up to 40% of the time of large ones. Vet runs in make
-# check.
+# calls of their methods are not inlined. Modules other than SQLite compile without
+# inlining, which takes up to 40% of the time of large ones. Vet runs in make check.
 #
 # Files of the tests are in memory if there are 4 GiB for them: the databases sync
 # every commit, which a busy disk delays. Binaries stay on disk.
