@@ -80,7 +80,7 @@ func Clean(text string) string {
 	}
 	text = strings.TrimSpace(text)
 	for {
-		trimmed := strings.TrimRight(text, ".,;:!*_>\"'”’»`| \t\r\n")
+		trimmed := strings.TrimRight(text, "#.,;:!*_>\"'”’»`| \t\r\n") // # is an empty fragment
 		trimmed = strings.TrimLeft(trimmed, "*_<\"'“‘«`| \t\r\n")
 		for _, pair := range []string{"()", "[]", "{}"} {
 			// A bracket that was not opened inside the link belongs to the text.

@@ -51,8 +51,7 @@ func firstValue(query url.Values, parameters ...string) string {
 }
 
 // newAddress returns the Address of a URL, without the URL's user and password.
-// Punctuation that was hidden by percent-encoding or by an empty fragment is
-// removed from its end.
+// Punctuation that was hidden by percent-encoding is removed from its end.
 func newAddress(address *url.URL, passcode string) (Address, error) {
 	address.User = nil
 	text := meetinglink.Clean(address.String())

@@ -92,6 +92,9 @@ func TestTeamsAddress(t *testing.T) {
 		"another host":                   {given: "http://127.0.0.1:4000/meet/123456789012?p=k3", want: "http://127.0.0.1:4000/meet/123456789012?p=k3", passcode: "k3"},
 		"another host's launcher":        {given: "http://127.0.0.1:4000/dl/launcher/launcher.html?url=%2F_%23%2Fmeet%2F123456789012%3Fp%3Dk3", want: "http://127.0.0.1:4000/meet/123456789012?p=k3", passcode: "k3"},
 		"no meeting":                     {given: "https://teams.microsoft.com/"},
+		"old client, no meeting":         {given: "https://teams.microsoft.com/_#"},
+		"punctuation, no meeting":        {given: "https://teams.microsoft.com/*#"},
+		"encoded, no meeting":            {given: "https://teams.microsoft.com/%2A"},
 		"two":                            {given: short + " " + short},
 		"two, glued":                     {given: short + short},
 	})
@@ -145,6 +148,7 @@ func fuzzAddress(f *testing.F, platform job.Platform) {
 		"https://teams.microsoft.com/light-meetings/launch?coords=eyJhIjoxfQ==", "https://nam12.safelinks.protection.outlook.com/?url=https%3A%2F%2Fzoom.us%2Fj%2F123456789",
 		"https://zoom.us/j/12345678901?pwd=a&tk=b", "https://events.zoom.us/ejl/x", "https://zoom.us/my/x?pwd=%zz", "https://teams.live.com/v2/?meetingjoin=true#/meet/1?p=x",
 		"https://teams.microsoft.com/l/meetup-join/19%253ameeting_x/0%253A", "https://example.org/a%2529%253A%252C", "https://example.org/_#",
+		"https://teams.microsoft.com/_#", "https://teams.microsoft.com/*#", "http://_#", "https://teams.microsoft.com/%5F",
 	} {
 		f.Add(seed)
 	}

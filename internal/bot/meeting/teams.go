@@ -48,7 +48,8 @@ func resolveTeams(address *url.URL) (Address, error) {
 	if err := decodePath(address); err != nil {
 		return Address{}, err
 	}
-	if own && strings.Trim(address.Path, "/") == "" && address.Fragment == "" {
+	// newAddress removes punctuation that was encoded.
+	if own && strings.Trim(meetinglink.Clean(address.Path), "/") == "" && address.Fragment == "" {
 		return Address{}, &AddressError{Reason: "it holds no meeting"}
 	}
 	passcode, err := teamsPasscode(address)
