@@ -4,8 +4,8 @@
 # listed at the end; the first failure's output stays in the log.
 #
 # Packages run four at a time, those that take longest first: many tests wait, for a
-# browser, a recording in real time or a timeout. With six at a time, two cores are
-# busy all the time, and tests with recordings fail.
+# browser, a recording in real time or a timeout. Four keep two cores busy. Five took no
+# less time, and with six, tests with recordings failed.
 #
 # SQLite is compiled without the race detector: it is C translated to Go, and the
 # detector would take half of the CPU time of the store's tests. So is the module that
