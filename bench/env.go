@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"standin/bench/limit"
 	"standin/bench/process"
@@ -99,6 +100,32 @@ func (e *env) programs() []string {
 		return []string{base, standin}
 	}
 	return []string{standin}
+}
+
+// removeFolders removes the SQLite databases and logs of a row, so that those of all
+// rows do not fill the disk.
+func (e *env) removeFolders() error {
+	folders, err := filepath.Glob(filepath.Join(e.dir, "[0-9]*"))
+	for _, folder := range folders {
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	return err
+}
+
+// logged returns the first error that each program of a row logged.
+func (e *env) logged() error {
+	logs, err := filepath.Glob(filepath.Join(e.dir, "[0-9]*", "log"))
+	for _, log := range logs {
+		content, readErr := os.ReadFile(log)
+		err = errors.Join(err, readErr)
+		for text := range strings.Lines(string(content)) {
+			if strings.Contains(text, "level=ERROR") {
+				err = errors.Join(err, fmt.Errorf("%s: %s", log, strings.TrimSpace(text)))
+				break
+			}
+		}
+	}
+	return err
 }
 
 // newDir creates an empty directory.

@@ -57,10 +57,13 @@ func benchmark(ctx context.Context, o options, how report.Run) error {
 		start := time.Now()
 		measured, err := e.measure(ctx, r)
 		if err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", r.name, err), e.close())
+			return errors.Join(fmt.Errorf("%s: %w", r.name, err), e.logged(), e.close())
 		}
 		fmt.Fprintf(os.Stderr, "%s: %s\n", r.name, time.Since(start).Round(time.Second))
 		results = append(results, measured...)
+		if err := e.removeFolders(); err != nil {
+			return errors.Join(err, e.close())
+		}
 	}
 	if err := e.close(); err != nil {
 		return err

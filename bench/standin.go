@@ -62,9 +62,11 @@ func (e *env) startIn(ctx context.Context, program, database, dir, address strin
 	}{{&s.key, nil}, {&s.testKey, []string{"--test"}}} {
 		command := exec.CommandContext(ctx, binary, append([]string{"keys", "create", "--consumer", "bench"}, key.args...)...)
 		command.Env = append(os.Environ(), settings...)
+		var problem strings.Builder
+		command.Stderr = &problem
 		out, err := command.Output()
 		if err != nil {
-			return nil, fmt.Errorf("create a key: %w", err)
+			return nil, fmt.Errorf("create a key: %w: %s", err, problem.String())
 		}
 		*key.into = strings.TrimSpace(string(out))
 	}
