@@ -329,7 +329,16 @@ func (r *documentRun) start(text string) {
 	}
 	ended := make(chan struct{})
 	go func() { _ = process.Wait(); close(ended) }()
-	r.Cleanup(func() { _ = process.Process.Signal(syscall.SIGTERM); <-ended })
+	r.Cleanup(func() {
+		_ = process.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(2 * time.Minute):
+			r.Errorf("%s does not end: %s", text, output.String())
+			_ = process.Process.Kill()
+			<-ended
+		}
+	})
 	listening := regexp.MustCompile(`(?:listening on (http://[0-9.:]+)|receiving on)`)
 	for ticker := time.NewTicker(10 * time.Millisecond); !listening.MatchString(output.String()); {
 		select {

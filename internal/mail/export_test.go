@@ -42,3 +42,6 @@ func IMAPSettingsOf(address string, trusted *tls.Config) IMAPSettings {
 		Interval: 50 * time.Millisecond, TLS: trusted,
 	}
 }
+
+// CloseSMTPServer closes the SMTP server as the end of Run does.
+func (w *Worker) CloseSMTPServer() { _ = w.server.server.Close() }

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -303,6 +304,33 @@ func startWorker(t *testing.T, dir, url, imap string) (w *mail.Worker, stop func
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
 	return w, stop, ended
+}
+
+// TestWorkerEndsAtItsStart checks that a worker ends if it is stopped before its SMTP
+// server has begun to accept connections.
+func TestWorkerEndsAtItsStart(t *testing.T) {
+	t.Parallel()
+	settings, err := workerSettings(t.TempDir(), "http://127.0.0.1:1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := mail.Open(t.Context(), settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.CloseSMTPServer()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(stopped) }()
+	select {
+	case err := <-ended:
+		if err := errors.Join(err, w.Close()); err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the worker does not end")
+	}
 }
 
 // finishMail runs a worker until it has accepted all received messages.

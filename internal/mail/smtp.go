@@ -115,7 +115,10 @@ func (s *smtpServer) close() { _ = s.listener.Close() }
 
 // run serves until ctx is cancelled.
 func (s *smtpServer) run(ctx context.Context) {
-	stop := context.AfterFunc(ctx, func() { _ = s.server.Close() })
+	stop := context.AfterFunc(ctx, func() {
+		_ = s.server.Close()
+		s.close() // Serve may not have begun, so that the server does not know the listener
+	})
 	defer stop()
 	if err := s.server.Serve(s.listener); err != nil && ctx.Err() == nil {
 		s.worker.settings.Log.Error("the SMTP server has stopped", "error", err)
