@@ -62,14 +62,7 @@ func (t *captionTracker) update(lines []meeting.CaptionLine, speaker string, at 
 	if len(lines) == 0 {
 		return // the page hides captions while nobody speaks
 	}
-	matched := make([]*utterance, len(lines))
-	used := make(map[*utterance]bool)
-	for i, row := range lines {
-		u := t.byElement[row.Element]
-		if u != nil && !used[u] && u.continues(row, at) {
-			matched[i], used[u] = u, true
-		}
-	}
+	matched, used := t.match(lines, at)
 	byElement := make(map[int]*utterance, len(lines))
 	for i, row := range lines {
 		u := matched[i]
@@ -84,6 +77,37 @@ func (t *captionTracker) update(lines []meeting.CaptionLine, speaker string, at 
 		byElement[row.Element] = u
 	}
 	t.byElement, t.inElement = byElement, used
+}
+
+// match returns the utterances of lines that the page already showed, and the set of
+// them. The utterance of another line is nil.
+func (t *captionTracker) match(lines []meeting.CaptionLine, at time.Time) (matched []*utterance, used map[*utterance]bool) {
+	matched, used = make([]*utterance, len(lines)), make(map[*utterance]bool)
+	match := func(i int, u *utterance, is func(*utterance, meeting.CaptionLine) bool) {
+		if matched[i] == nil && u != nil && !used[u] && is(u, lines[i]) {
+			matched[i], used[u] = u, true
+		}
+	}
+	// Unchanged lines come first, in any element but in their order: the element of
+	// one may now show a similar line.
+	for i, row := range lines {
+		match(i, t.byElement[row.Element], (*utterance).shows)
+	}
+	last := 0
+	for i := range lines {
+		for _, u := range t.recent {
+			if u.number > last && t.inElement[u] {
+				match(i, u, (*utterance).shows)
+			}
+		}
+		if matched[i] != nil {
+			last = matched[i].number
+		}
+	}
+	for i, row := range lines {
+		match(i, t.byElement[row.Element], func(u *utterance, row meeting.CaptionLine) bool { return u.continues(row, at) })
+	}
+	return matched, used
 }
 
 // findMoved returns the utterance that a line in a new element shows: one that
@@ -113,6 +137,11 @@ func (t *captionTracker) forget() {
 		excess--
 		return excess >= 0 && !t.inElement[u]
 	})
+}
+
+// shows reports whether a line is the utterance as it was last shown.
+func (u *utterance) shows(row meeting.CaptionLine) bool {
+	return u.author == row.Author && slices.Equal(u.shown, strings.Fields(row.Text))
 }
 
 // continues reports whether a line is a later version of the utterance.

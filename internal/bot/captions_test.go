@@ -135,6 +135,28 @@ func TestCaptionTracker(t *testing.T) {
 	}
 }
 
+// TestCaptionTrackerOnLatePage checks pages of which the bot reads only last
+// versions of captions that follow each other at once.
+func TestCaptionTrackerOnLatePage(t *testing.T) {
+	t.Parallel()
+	for name, p := range map[string]page{
+		"list":                 &listPage{lines: 3},
+		"list that is redrawn": &listPage{lines: 3, redraws: true},
+		"recycled elements":    recyclingPage{lines: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			script := captionScript()
+			for i, one := range script {
+				script[i].versions = one.versions[len(one.versions)-1:]
+			}
+			if got, want := transcribe(p, script, 0), finalTexts(script); !slices.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
 // TestCaptionTrackerMergedSpeech checks a line to which the page adds everything
 // that one participant says, and whose beginning scrolls away.
 func TestCaptionTrackerMergedSpeech(t *testing.T) {
