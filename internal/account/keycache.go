@@ -29,7 +29,8 @@ type keyCache struct {
 
 type cachedKey struct {
 	Key
-	readAt time.Time // before the read began
+	readAt  time.Time // before the read began
+	reading bool      // a caller of get reads the key again
 }
 
 // usable reports whether the key may be used without reading it again. The
@@ -40,11 +41,21 @@ func (c cachedKey) usable(now time.Time) bool {
 	return age < keyCacheTime && wallAge < keyCacheTime && wallAge >= 0
 }
 
+// get returns a key and whether it may be used. It returns false once in the second
+// half of keyCacheTime, so that one caller reads the key again before all have to.
 func (c *keyCache) get(hash string, now time.Time) (Key, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	cached, ok := c.keys[hash]
-	return cached.Key, ok && cached.usable(now)
+	if !ok || !cached.usable(now) {
+		return Key{}, false
+	}
+	if !cached.reading && now.Sub(cached.readAt) >= keyCacheTime/2 {
+		cached.reading = true
+		c.keys[hash] = cached
+		return Key{}, false
+	}
+	return cached.Key, true
 }
 
 // put adds a key whose read began at a time.
@@ -54,7 +65,7 @@ func (c *keyCache) put(key Key, readAt time.Time) {
 	if c.keys == nil || len(c.keys) >= maxCachedKeys {
 		c.keys = make(map[string]cachedKey)
 	}
-	c.keys[key.Hash] = cachedKey{key, readAt}
+	c.keys[key.Hash] = cachedKey{Key: key, readAt: readAt}
 }
 
 // touch sets the last use of a key, unless it is not in the cache.
