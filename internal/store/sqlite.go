@@ -58,7 +58,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := privateFile(path); err != nil {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
-	writer, err := open("&_txlock=immediate&_pragma=wal_autocheckpoint("+strconv.Itoa(maxLogPages)+")", 1)
+	writer, err := open("&_txlock=immediate&_pragma=wal_autocheckpoint("+strconv.Itoa(autoCheckpointPages)+")", 1)
 	if err != nil {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
@@ -166,6 +166,9 @@ func (e *sqliteEngine) begin(ctx context.Context) error {
 			return err
 		}
 		e.writes = newPreparedConn(connection)
+	}
+	if e.checkpoints.full.Swap(false) {
+		_, _ = e.writes.exec(ctx, checkpointQuery) // a failure leaves it to autoCheckpointPages
 	}
 	_, err := e.writes.exec(ctx, `BEGIN IMMEDIATE`)
 	if err != nil {

@@ -1,0 +1,4 @@
+package store
+
+// AutoCheckpointPages is autoCheckpointPages.
+const AutoCheckpointPages = autoCheckpointPages
