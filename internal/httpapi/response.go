@@ -30,17 +30,20 @@ const jobBytes = 700
 
 // writeJob responds with a job.
 func (a *API) writeJob(w http.ResponseWriter, status int, j job.Job) error {
-	body, err := job.NewView(j).AppendJSON(make([]byte, 0, jobBytes+len(j.Metadata)))
+	buffer := bodyBuffers.Get().(*[]byte)
+	defer releaseBuffer(buffer)
+	body, err := job.NewView(j).AppendJSON((*buffer)[:0])
 	if err != nil {
 		return fmt.Errorf("encode job %s: %w", j.ID, err)
 	}
-	a.write(w, status, "application/json", append(body, '\n'))
+	*buffer = append(body, '\n')
+	a.write(w, status, "application/json", *buffer)
 	return nil
 }
 
 // writeJobs responds with a page of jobs and the cursor of the next page.
 func (a *API) writeJobs(w http.ResponseWriter, jobs []job.Job, next string) error {
-	buffer := pageBuffers.Get().(*[]byte)
+	buffer := bodyBuffers.Get().(*[]byte)
 	defer releaseBuffer(buffer)
 	body := append((*buffer)[:0], `{"jobs":[`...)
 	for i, j := range jobs {
@@ -62,13 +65,13 @@ func (a *API) writeJobs(w http.ResponseWriter, jobs []job.Job, next string) erro
 	return nil
 }
 
-// pageBuffers are buffers for pages of jobs.
-var pageBuffers = sync.Pool{New: func() any { return new([]byte) }}
+// bodyBuffers are buffers for jobs and pages of jobs.
+var bodyBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // releaseBuffer returns a buffer that is not unusually large.
 func releaseBuffer(buffer *[]byte) {
 	if cap(*buffer) <= 200*jobBytes {
-		pageBuffers.Put(buffer)
+		bodyBuffers.Put(buffer)
 	}
 }
 

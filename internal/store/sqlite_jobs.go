@@ -35,25 +35,27 @@ func insertNewJobsQuery(count int) string {
 
 // insertNewJobs inserts jobs and sets which of them were inserted.
 func insertNewJobs(tx *sqliteTx, jobs []*newJob) error {
-	for ; len(jobs) >= insertBatch; jobs = jobs[insertBatch:] {
-		if err := insertNewJobBatch(tx, insertBatchQuery, jobs[:insertBatch]); err != nil {
+	var args []any
+	for len(jobs) > 0 {
+		query, count := insertOneQuery, 1
+		if len(jobs) >= insertBatch {
+			query, count = insertBatchQuery, insertBatch
+		}
+		args = args[:0]
+		for _, n := range jobs[:count] {
+			args = append(args, n.values...)
+		}
+		if err := insertNewJobBatch(tx, query, args, jobs[:count]); err != nil {
 			return err
 		}
-	}
-	for i := range jobs {
-		if err := insertNewJobBatch(tx, insertOneQuery, jobs[i:i+1]); err != nil {
-			return err
-		}
+		jobs = jobs[count:]
 	}
 	return nil
 }
 
-func insertNewJobBatch(tx *sqliteTx, query string, jobs []*newJob) error {
+// insertNewJobBatch inserts jobs with a query and their values.
+func insertNewJobBatch(tx *sqliteTx, query string, args []any, jobs []*newJob) error {
 	ctx := context.Background()
-	args := make([]any, 0, len(jobs)*len(jobs[0].values))
-	for _, n := range jobs {
-		args = append(args, n.values...)
-	}
 	inserted, err := tx.exec(ctx, query, args...)
 	if err != nil {
 		return fmt.Errorf("insert job: %w", err)
