@@ -134,7 +134,11 @@ func webVTT(captions []Text, gaps []Gap) []byte {
 		to := max(mediaPosition(caption.EndMs, gaps), from+minCue)
 		fmt.Fprintf(&vtt, "\n%s --> %s\n", vttTime(from), vttTime(to))
 		if caption.Author != nil {
-			fmt.Fprintf(&vtt, "<v %s>", escapeVTT(*caption.Author))
+			author := escapeVTT(*caption.Author)
+			if strings.HasSuffix(author, "--") {
+				author += " " // which players remove; "-->" is only for times
+			}
+			fmt.Fprintf(&vtt, "<v %s>", author)
 		}
 		vtt.WriteString(escapeVTT(caption.Text) + "\n")
 	}

@@ -86,6 +86,7 @@ func FuzzWebVTT(f *testing.F) {
 	f.Add("Ada", "Good morning.", int64(1000), int64(2000))
 	f.Add("<v x>", "a\n\n00:00.000 --> 00:01.000\n<script>", int64(-1), int64(1<<40))
 	f.Add("\u2028\u0085", "\x00&lt;\r", int64(5), int64(4))
+	f.Add("Ada --", "--", int64(1000), int64(2000))
 	f.Fuzz(func(t *testing.T, author, text string, from, to int64) {
 		limit := (1000 * time.Hour).Milliseconds()
 		from, to = min(max(from, 0), limit), min(max(to, 0), limit)
