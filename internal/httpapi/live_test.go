@@ -167,7 +167,7 @@ func TestLiveListeners(t *testing.T) {
 	const fast, slow, captions = 475, 25, 60
 	l := newLiveSurface(t, func(settings *httpapi.Settings) {
 		settings.LiveLimits = httpapi.LiveLimits{PerKey: fast + slow, Total: fast + slow + 1}
-		settings.Timeouts.Stall = 3 * time.Second
+		settings.Timeouts.Stall = 10 * time.Second
 	})
 	server := httptest.NewUnstartedServer(l.api)
 	server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
