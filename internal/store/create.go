@@ -22,6 +22,9 @@ func (s *Store) CreateJob(ctx context.Context, r job.Record) (j job.Job, inserte
 		return r.Job, true, nil
 	}
 	j, err = s.JobViewByExternalID(ctx, r.ConsumerID, r.Mode, r.ExternalID)
+	if job.ErrorIs(err, job.NotFound) {
+		return job.Job{}, false, fmt.Errorf("insert job: there is no consumer %s", r.ConsumerID)
+	}
 	return j, false, err
 }
 

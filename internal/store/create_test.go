@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"standin/internal/job"
@@ -33,6 +32,8 @@ func TestInsertGroup(t *testing.T) {
 			r.ExternalID = externalID
 			return r
 		}
+		invalid := newJob(consumer.ID)
+		invalid.WakeAt = time.Time{}
 		tests := []struct {
 			name     string
 			record   job.Record
@@ -43,7 +44,7 @@ func TestInsertGroup(t *testing.T) {
 			{name: "same externalId as before in the group", record: named("a")},
 			{name: "existing", record: named(existing.ExternalID)},
 			{name: "erased", record: named(erased.ExternalID)},
-			{name: "unknown consumer", record: newJob(uuid.New()), refused: true},
+			{name: "without a time at which it is looked at", record: invalid, refused: true},
 			{name: "last", record: named("NUL \x00 and \\"), inserted: true},
 		}
 		for _, refused := range []bool{true, false} {

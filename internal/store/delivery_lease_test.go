@@ -66,13 +66,13 @@ func TestInsertLeasedDelivery(t *testing.T) {
 			t.Errorf("claimed after the lease: %+v", claimed)
 		}
 
-		unknown := newDelivery(newJob(consumer), 1, url)
-		unknown.Lease = "lease"
+		again := newDelivery(a, 4, url)
+		again.ID, again.Lease = waiting.ID, "lease"
 		err := s.Write(t.Context(), func(q *store.Queries) error {
-			return q.InsertLeasedDelivery(t.Context(), unknown, func() {})
+			return q.InsertLeasedDelivery(t.Context(), again, func() {})
 		})
 		if err == nil {
-			t.Error("a delivery of an unknown job was inserted")
+			t.Error("a delivery was inserted twice")
 		}
 	})
 }

@@ -112,7 +112,8 @@ func NewestSchema() (int64, error) {
 	if err != nil || len(files) == 0 {
 		return 0, fmt.Errorf("read the migrations: %w", err)
 	}
-	return migrationVersion(files[len(files)-1])
+	version, err := migrationVersion(files[len(files)-1])
+	return max(version, referencesVersion), err
 }
 
 // migrationVersion returns the version in the name of a migration.

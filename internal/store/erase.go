@@ -85,8 +85,16 @@ func (q *Queries) tombstone(ctx context.Context, consumer uuid.UUID, mode job.Mo
 	}, "job")
 }
 
-// deleteJob deletes a job and everything that refers to it.
+// deleteJob deletes a job and everything that refers to it. It locks the job first,
+// so that no other transaction inserts such rows: see unchecked. A job that does not
+// exist is not an error.
 func (q *Queries) deleteJob(ctx context.Context, id uuid.UUID) error {
+	if _, err := q.LockJob(ctx, id); err != nil {
+		if job.ErrorIs(err, job.NotFound) {
+			return nil
+		}
+		return err
+	}
 	if err := q.DeleteSpoken(ctx, id); err != nil {
 		return err
 	}
@@ -162,6 +170,17 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 		c, err := q.Consumer(ctx, consumer)
 		if err != nil {
 			return err
+		}
+		// Transactions that insert jobs of the consumer end before, or find no consumer.
+		var hasJobs bool
+		if _, err := q.exec(ctx, `SELECT id FROM consumers WHERE id = $1`+q.forUpdate, consumer); err != nil {
+			return fmt.Errorf("lock consumer %s: %w", consumer, err)
+		}
+		if err := q.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`, consumer).Scan(flagColumn{&hasJobs}); err != nil {
+			return fmt.Errorf("look for jobs of consumer %s: %w", consumer, err)
+		}
+		if hasJobs {
+			return &job.Error{Code: job.InvalidState, Message: "the consumer has jobs"}
 		}
 		for _, statement := range []string{
 			`DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE consumer_id = $1)`,

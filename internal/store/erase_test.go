@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -156,6 +157,50 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 			})
 		}
 		group.Wait()
+	})
+}
+
+// TestDeleteConsumerWhileCreating checks that no job of a deleted consumer remains,
+// although PostgreSQL does not check the reference.
+func TestDeleteConsumerWhileCreating(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		for range 20 {
+			consumer := newConsumer(t, s).ID
+			var creators sync.WaitGroup
+			for range 4 {
+				creators.Go(func() {
+					for range 50 {
+						if _, _, err := s.CreateJob(t.Context(), newJob(consumer)); err != nil {
+							return
+						}
+					}
+				})
+			}
+			deleteJobs := func() int {
+				ids, err := s.ConsumerJobs(t.Context(), consumer, 1000)
+				for _, id := range ids {
+					err = errors.Join(err, s.DeleteJob(t.Context(), id))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return len(ids)
+			}
+			for deleteJobs() == 0 { // until there are jobs
+			}
+			err := s.DeleteConsumer(t.Context(), consumer)
+			for ; job.ErrorIs(err, job.InvalidState); err = s.DeleteConsumer(t.Context(), consumer) {
+				deleteJobs()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			creators.Wait()
+			if remaining := deleteJobs(); remaining > 0 {
+				t.Fatalf("%d jobs of the deleted consumer remain", remaining)
+			}
+		}
 	})
 }
 

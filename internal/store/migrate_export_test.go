@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -58,7 +59,7 @@ func Versions() ([]int64, error) {
 	if err != nil {
 		return nil, err
 	}
-	var versions []int64
+	versions := []int64{referencesVersion}
 	for _, entry := range entries {
 		version, err := migrationVersion(entry.Name())
 		if err != nil {
@@ -66,5 +67,6 @@ func Versions() ([]int64, error) {
 		}
 		versions = append(versions, version)
 	}
+	slices.Sort(versions)
 	return versions, nil
 }

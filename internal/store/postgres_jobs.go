@@ -102,10 +102,14 @@ func (e *postgresEngine) insertJobs(group []*grouped[*newJob]) error {
 	return nil
 }
 
-const insertJobsQuery = `INSERT INTO jobs (` + newJobColumns + `)
+// insertJobsQuery inserts the jobs whose consumers exist. It locks the consumers, so
+// that they are not deleted before the jobs are committed: see unchecked.
+const insertJobsQuery = `WITH owners AS MATERIALIZED (SELECT id FROM consumers WHERE id = ANY($2::text[]) FOR KEY SHARE)
+	INSERT INTO jobs (` + newJobColumns + `)
 	SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
 		$9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
-		$15::text[], $16::bigint[], $17::bigint[], $18::text[], $19::text[], $20::text[])
+		$15::text[], $16::bigint[], $17::bigint[], $18::text[], $19::text[], $20::text[]) AS new (` + newJobColumns + `)
+	WHERE consumer_id = ANY(ARRAY(SELECT id FROM owners))
 	ON CONFLICT ` + externalKey + ` DO NOTHING RETURNING id`
 
 // readIDs reads the IDs that the next statement of a batch returns.

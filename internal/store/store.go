@@ -98,6 +98,7 @@ func newProvider(db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOpt
 	if err != nil {
 		return nil, fmt.Errorf("open migrations: %w", err)
 	}
+	options = append(options, goose.WithGoMigrations(referencesMigration(dialect)))
 	provider, err := goose.NewProvider(dialect, db, files, options...)
 	if err != nil {
 		return nil, fmt.Errorf("prepare migrations: %w", err)

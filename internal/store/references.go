@@ -1,0 +1,47 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/pressly/goose/v3"
+)
+
+// unchecked are references that PostgreSQL does not check. It would run a query for
+// each reference of each inserted row, which took up to 16% of the CPU time of a
+// create. Instead, a transaction that inserts such a row holds a lock on the row that
+// it refers to: on the consumer of a new job, and on the job of a timeline entry or a
+// delivery. A delivery has the consumer of its job. Deletions lock the row first.
+//
+// SQLite checks all references.
+var unchecked = []struct{ table, column, target string }{
+	{"jobs", "consumer_id", "consumers"},
+	{"timeline", "job_id", "jobs"},
+	{"deliveries", "job_id", "jobs"},
+	{"deliveries", "consumer_id", "consumers"},
+}
+
+// referencesVersion is the version of referencesMigration.
+const referencesVersion = 23
+
+// referencesMigration is the migration that drops the constraints of unchecked. On
+// SQLite it does nothing.
+func referencesMigration(dialect goose.Dialect) *goose.Migration {
+	if dialect != goose.DialectPostgres {
+		return goose.NewGoMigration(referencesVersion, nil, nil)
+	}
+	each := func(format string) *goose.GoFunc {
+		return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			for _, r := range unchecked {
+				if _, err := tx.ExecContext(ctx, fmt.Sprintf(format, r.table, r.column, r.target)); err != nil {
+					return fmt.Errorf("the reference of %s to %s: %w", r.table, r.target, err)
+				}
+			}
+			return nil
+		}}
+	}
+	return goose.NewGoMigration(referencesVersion,
+		each(`ALTER TABLE %[1]s DROP CONSTRAINT %[1]s_%[2]s_fkey`),
+		each(`ALTER TABLE %[1]s ADD CONSTRAINT %[1]s_%[2]s_fkey FOREIGN KEY (%[2]s) REFERENCES %[3]s (id)`))
+}
