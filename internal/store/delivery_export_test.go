@@ -24,6 +24,5 @@ func (q *Queries) FindFailed(ctx context.Context, consumer uuid.UUID, filter web
 
 // Tries returns the tries of a delivery, oldest first.
 func (q *Queries) Tries(ctx context.Context, id string) ([]webhook.Try, error) {
-	return list(ctx, q, scanTry, `SELECT delivery_id, number, started_at, latency_ms, status_code, error, answer
-		FROM delivery_tries WHERE delivery_id = $1 ORDER BY number`, id)
+	return list(ctx, q, scanTry, selectTries+`= $1 ORDER BY number`, id)
 }

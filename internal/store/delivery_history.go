@@ -43,8 +43,17 @@ func (q *Queries) Delivery(ctx context.Context, jobID uuid.UUID, id string) (web
 	return deliveries[0], err
 }
 
-// fillTries adds the tries of deliveries. It uses the primary key of
-// delivery_tries.
+const (
+	tryColumns = `delivery_id, number, started_at, latency_ms, status_code, error, answer`
+	// selectDelivering selects the tries that are stored with the deliveries.
+	selectDelivering = `SELECT id AS delivery_id, attempt AS number, ended_at - latency_ms AS started_at, latency_ms, status_code, '' AS error,
+		COALESCE(answer, '') AS answer FROM deliveries WHERE latency_ms IS NOT NULL`
+	// selectTries selects the tries of deliveries. A condition of their IDs follows.
+	selectTries = `SELECT ` + tryColumns + ` FROM (SELECT ` + tryColumns + ` FROM delivery_tries UNION ALL ` + selectDelivering + `) AS tries WHERE delivery_id `
+)
+
+// fillTries adds the tries of deliveries. It uses the primary keys of delivery_tries
+// and deliveries.
 func (q *Queries) fillTries(ctx context.Context, deliveries []webhook.DeliveryRecord) error {
 	if len(deliveries) == 0 {
 		return nil
@@ -63,8 +72,7 @@ func (q *Queries) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 		d := &deliveries[index[t.DeliveryID]]
 		d.Tries = append(d.Tries, t)
 		return nil
-	}, `SELECT delivery_id, number, started_at, latency_ms, status_code, error, answer
-		FROM delivery_tries WHERE delivery_id IN (`+strings.Join(placeholders, ", ")+`) ORDER BY delivery_id, number`, ids...)
+	}, selectTries+`IN (`+strings.Join(placeholders, ", ")+`) ORDER BY delivery_id, number`, ids...)
 	if err != nil {
 		return fmt.Errorf("read the tries of deliveries: %w", err)
 	}
@@ -88,14 +96,21 @@ func (q *Queries) DeliveryPayload(ctx context.Context, jobID uuid.UUID, delivery
 }
 
 // resetDelivery is the SET clause that makes a delivery wait for a new try.
-const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL`
+const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL,
+	latency_ms = NULL, status_code = NULL, answer = NULL`
 
 // Redeliver schedules one more try, due now, of a delivery in a final state. The
+// caller has locked the job. The
 // delivery keeps its ID, its sequence and its number of tries, so later events
 // of the job wait for it like for any other. If the try fails, the full retry
 // schedule applies again. The error is a *job.Error without such a delivery,
 // or when it cannot be tried again.
 func (q *Queries) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
+	_, err := q.exec(ctx, `INSERT INTO delivery_tries (`+tryColumns+`) `+selectDelivering+` AND id = $1 AND job_id = $2 AND attempt < $3`,
+		id, jobID, webhook.MaxTries)
+	if err != nil {
+		return fmt.Errorf("keep the last try of delivery %s: %w", id, err)
+	}
 	n, err := q.exec(ctx, `UPDATE deliveries SET `+resetDelivery+` WHERE id = $2 AND job_id = $3 AND state <> 'waiting' AND attempt < $4`,
 		millis(now), id, jobID, webhook.MaxTries)
 	if err != nil {

@@ -57,6 +57,9 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 		DeliveryID: d.ID, Number: d.Attempt, StartedAt: at, Latency: 250 * time.Millisecond, StatusCode: 503,
 		Error: "answered \x00", ResponseBody: []byte("\xff not text"),
 	}
+	if verdict.Outcome == webhook.Delivered {
+		try.StatusCode, try.Error = 202, ""
+	}
 	lost, err := s.RecordTries(t.Context(), []webhook.Result{{Delivery: d, Try: try, Verdict: verdict}})
 	if err != nil || len(lost) > 0 {
 		t.Fatalf("record: %v, lost %v", err, lost)
@@ -166,7 +169,7 @@ func TestRedeliver(t *testing.T) {
 		if err := redeliver(t, s, r.ID, first.ID, now); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("redeliver a leased delivery: %v", err)
 		}
-		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.Delivered})
+		tries := []webhook.Try{tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.Delivered})}
 		for what, wrong := range map[string]error{
 			"delivery of another job": redeliver(t, s, uuid.New(), first.ID, now),
 			"unknown ID":              redeliver(t, s, r.ID, "dlv_unknown", now),
@@ -196,7 +199,7 @@ func TestRedeliver(t *testing.T) {
 		if lost, err := s.RecordTries(t.Context(), []webhook.Result{stranger}); err != nil || len(lost) != 1 {
 			t.Errorf("a try with an expired lease was recorded: %v, %v", lost, err)
 		}
-		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"})
+		tries = append(tries, tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}))
 		if claimed = claimDeliveries(t, s, at); len(claimed) != 1 || claimed[0].ID != second.ID {
 			t.Fatalf("claimed %+v, want the later event", claimed)
 		}
@@ -216,9 +219,9 @@ func TestRedeliver(t *testing.T) {
 		if len(claimed) != 1 || claimed[0].Attempt != 3 {
 			t.Fatalf("claimed %+v after a release", claimed)
 		}
-		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered})
+		tries = append(tries, tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered}))
 		d, err := s.Delivery(t.Context(), r.ID, first.ID)
-		if err != nil || d.State != webhook.DeliveryDelivered || d.Attempt != 3 || len(d.Tries) != 3 || d.EndReason != "" {
+		if err != nil || d.State != webhook.DeliveryDelivered || d.Attempt != 3 || !reflect.DeepEqual(d.Tries, tries) || d.EndReason != "" {
 			t.Errorf("final state: %+v, %v", d, err)
 		}
 	})
