@@ -100,11 +100,10 @@ const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0,
 	latency_ms = NULL, status_code = NULL, answer = NULL`
 
 // Redeliver schedules one more try, due now, of a delivery in a final state. The
-// caller has locked the job. The
-// delivery keeps its ID, its sequence and its number of tries, so later events
-// of the job wait for it like for any other. If the try fails, the full retry
-// schedule applies again. The error is a *job.Error without such a delivery,
-// or when it cannot be tried again.
+// caller has locked the job. The delivery keeps its ID, its sequence and its tries,
+// so later events of the job wait for it like for any other. If the try fails, the
+// full retry schedule applies again. The error is a *job.Error without such a
+// delivery, or when it cannot be tried again.
 func (q *Queries) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
 	_, err := q.exec(ctx, `INSERT INTO delivery_tries (`+tryColumns+`) `+selectDelivering+` AND id = $1 AND job_id = $2 AND attempt < $3`,
 		id, jobID, webhook.MaxTries)

@@ -129,7 +129,7 @@ func loadPostgres(ctx context.Context, address, dir string, dump Dump, force boo
 				return fmt.Errorf("load the table %s: %w", table.Name, err)
 			}
 		}
-		return nil
+		return checkReferences(func(query string) scanner { return tx.QueryRow(ctx, query) })
 	})
 	if err := errors.Join(err, connection.Close(context.WithoutCancel(ctx))); err != nil {
 		return err

@@ -171,11 +171,12 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 		if err != nil {
 			return err
 		}
-		// Transactions that insert jobs of the consumer end before, or find no consumer.
-		var hasJobs bool
+		// Transactions that insert jobs of the consumer end before this statement does, or
+		// find no consumer.
 		if _, err := q.exec(ctx, `SELECT id FROM consumers WHERE id = $1`+q.forUpdate, consumer); err != nil {
 			return fmt.Errorf("lock consumer %s: %w", consumer, err)
 		}
+		var hasJobs bool
 		if err := q.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`, consumer).Scan(flagColumn{&hasJobs}); err != nil {
 			return fmt.Errorf("look for jobs of consumer %s: %w", consumer, err)
 		}

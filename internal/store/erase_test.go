@@ -4,6 +4,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -160,46 +161,89 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 	})
 }
 
-// TestDeleteConsumerWhileCreating checks that no job of a deleted consumer remains,
-// although PostgreSQL does not check the reference.
-func TestDeleteConsumerWhileCreating(t *testing.T) {
+// TestDeleteWhileInserting deletes jobs and their consumer while other transactions
+// insert jobs of the consumer and timeline entries and deliveries of the jobs. No row
+// refers to a deleted one, although PostgreSQL does not check that.
+func TestDeleteWhileInserting(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		for range 20 {
+		ctx := t.Context()
+		for range 10 {
 			consumer := newConsumer(t, s).ID
-			var creators sync.WaitGroup
+			first := newJob(consumer)
+			insert(t, s, first)
+			var inserts sync.WaitGroup
 			for range 4 {
-				creators.Go(func() {
+				inserts.Go(func() {
 					for range 50 {
-						if _, _, err := s.CreateJob(t.Context(), newJob(consumer)); err != nil {
-							return
+						if _, _, err := s.CreateJob(ctx, newJob(consumer)); err != nil {
+							return // the consumer is deleted
+						}
+					}
+				})
+				inserts.Go(func() {
+					for n := range int64(50) {
+						err := s.Write(ctx, func(q *store.Queries) error {
+							if _, err := q.LockJob(ctx, first.ID); err != nil {
+								return err
+							}
+							err := q.InsertEntry(ctx, job.TimelineEntry{ID: uuid.Must(uuid.NewV7()), JobID: first.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now})
+							return errors.Join(err, q.InsertDelivery(ctx, newDelivery(first, n, "https://a.test/")))
+						})
+						if err != nil && !job.ErrorIs(err, job.NotFound) {
+							t.Error(err)
 						}
 					}
 				})
 			}
-			deleteJobs := func() int {
-				ids, err := s.ConsumerJobs(t.Context(), consumer, 1000)
+			var err error
+			for deleted := false; !deleted; deleted = !job.ErrorIs(err, job.InvalidState) {
+				ids, listErr := s.ConsumerJobs(ctx, consumer, 1000)
 				for _, id := range ids {
-					err = errors.Join(err, s.DeleteJob(t.Context(), id))
+					listErr = errors.Join(listErr, s.DeleteJob(ctx, id))
 				}
-				if err != nil {
-					t.Fatal(err)
+				if listErr != nil {
+					t.Fatal(listErr)
 				}
-				return len(ids)
+				err = s.DeleteConsumer(ctx, consumer)
 			}
-			for deleteJobs() == 0 { // until there are jobs
-			}
-			err := s.DeleteConsumer(t.Context(), consumer)
-			for ; job.ErrorIs(err, job.InvalidState); err = s.DeleteConsumer(t.Context(), consumer) {
-				deleteJobs()
-			}
-			if err != nil {
+			inserts.Wait()
+			if err := errors.Join(err, s.CheckReferences(ctx)); err != nil {
 				t.Fatal(err)
 			}
-			creators.Wait()
-			if remaining := deleteJobs(); remaining > 0 {
-				t.Fatalf("%d jobs of the deleted consumer remain", remaining)
-			}
+		}
+	})
+}
+
+// TestCheckReferences inserts rows that refer to missing ones.
+func TestCheckReferences(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	stored, missing := newJob(newConsumer(t, s).ID), newJob(uuid.New())
+	insert(t, s, stored)
+	post(t, s, newDelivery(stored, 1, "https://a.test/"))
+	if err := s.CheckReferences(t.Context()); err != nil {
+		t.Errorf("without such rows: %v", err)
+	}
+	post(t, s, newDelivery(missing, 1, "https://a.test/"))
+	err := s.CheckReferences(t.Context())
+	for _, want := range []string{"1 rows of deliveries have a job_id that is not in jobs", "1 rows of deliveries have a consumer_id that is not in consumers"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+// TestCreateWithoutConsumer checks that a job of an unknown consumer is not stored.
+func TestCreateWithoutConsumer(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		r := newJob(uuid.New())
+		if _, inserted, err := s.CreateJob(t.Context(), r); err == nil || inserted {
+			t.Errorf("inserted %t, %v", inserted, err)
+		}
+		if _, err := s.Job(t.Context(), r.ID); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("the job: %v", err)
 		}
 	})
 }
