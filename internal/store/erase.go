@@ -167,12 +167,17 @@ func (s *Store) DeleteJob(ctx context.Context, id uuid.UUID) error {
 // or have its e-mail.
 func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 	return s.Write(ctx, func(q *Queries) error {
+		if q.forUpdate != "" {
+			// Groups of new jobs are committed before this statement ends, or find no consumer.
+			if _, err := q.exec(ctx, `SELECT pg_advisory_xact_lock($1)`, consumersLock); err != nil {
+				return fmt.Errorf("wait for new jobs: %w", err)
+			}
+		}
 		c, err := q.Consumer(ctx, consumer)
 		if err != nil {
 			return err
 		}
-		// Transactions that insert jobs of the consumer end before this statement does, or
-		// find no consumer.
+		// So do jobs of invitations, for which LockConsumer is called.
 		if _, err := q.exec(ctx, `SELECT id FROM consumers WHERE id = $1`+q.forUpdate, consumer); err != nil {
 			return fmt.Errorf("lock consumer %s: %w", consumer, err)
 		}

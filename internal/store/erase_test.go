@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"standin/internal/account"
 	"standin/internal/ingest"
@@ -213,6 +215,77 @@ func TestDeleteWhileInserting(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestDeleteWaitsForNewJob deletes a consumer whose new job is inserted and not yet
+// committed.
+func TestDeleteWaitsForNewJob(t *testing.T) {
+	t.Parallel()
+	address := cluster.Fresh(t)
+	s := open(t, address)
+	admin, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	// awaitBlocked waits until count statements wait for a lock, or ended is closed.
+	awaitBlocked := func(count int, ended <-chan struct{}) {
+		t.Helper()
+		for blocked := 0; blocked < count; {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			if err := admin.QueryRow(ctx, `SELECT COUNT(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+				WHERE NOT granted AND datname = current_database()`).Scan(&blocked); err != nil {
+				t.Fatalf("%d of %d statements wait: %v", blocked, count, err)
+			}
+		}
+	}
+
+	first := newJob(newConsumer(t, s).ID)
+	second := newJob(first.ConsumerID)
+	second.ExternalID = first.ExternalID
+	inserted, rollBack := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	defer all.Wait()
+	release := sync.OnceFunc(func() { close(rollBack) })
+	defer release()
+	all.Go(func() { // the second job waits for the end of this transaction
+		errRolledBack := errors.New("rolled back")
+		err := s.Write(ctx, func(q *store.Queries) error {
+			_, err := q.InsertJob(ctx, first)
+			close(inserted)
+			<-rollBack
+			return errors.Join(err, errRolledBack)
+		})
+		if !errors.Is(err, errRolledBack) {
+			t.Error(err)
+		}
+	})
+	<-inserted
+	all.Go(func() {
+		if _, inserted, err := s.CreateJob(ctx, second); err != nil || !inserted {
+			t.Errorf("create the second job: inserted %t, %v", inserted, err)
+		}
+	})
+	awaitBlocked(1, nil)
+	deleted := make(chan struct{})
+	all.Go(func() {
+		defer close(deleted)
+		if err := s.DeleteConsumer(ctx, first.ConsumerID); !job.ErrorIs(err, job.InvalidState) {
+			t.Errorf("delete the consumer of a new job: %v, want %s", err, job.InvalidState)
+		}
+	})
+	awaitBlocked(2, deleted)
+	release()
+	all.Wait()
+	if err := s.CheckReferences(ctx); err != nil {
+		t.Error(err)
+	}
 }
 
 // TestCheckReferences inserts rows that refer to missing ones.

@@ -81,6 +81,7 @@ func (e *postgresEngine) insertJobs(group []*grouped[*newJob]) error {
 		ids[i], rows[i], w.write.inserted = w.write.id, w.write.values, false
 	}
 	batch := new(pgx.Batch)
+	batch.Queue(`SELECT pg_advisory_xact_lock_shared($1)`, consumersLock)
 	batch.Queue(insertJobsQuery, arraysOf(rows)...)
 	// Only after the insertion is it certain that no other transaction is erasing
 	// a job with one of the externalIds.
@@ -88,6 +89,9 @@ func (e *postgresEngine) insertJobs(group []*grouped[*newJob]) error {
 		WHERE jobs.id = ANY($1::text[]) AND t.consumer_id = jobs.consumer_id AND t.mode = jobs.mode AND t.external_hash = jobs.external_hash
 		RETURNING jobs.id`, ids)
 	results := e.pool.SendBatch(ctx, batch)
+	if _, err := results.Exec(); err != nil {
+		return cmp.Or(err, results.Close())
+	}
 	inserted, err := readIDs(results)
 	if err != nil {
 		return cmp.Or(err, results.Close())
@@ -102,14 +106,17 @@ func (e *postgresEngine) insertJobs(group []*grouped[*newJob]) error {
 	return nil
 }
 
-// insertJobsQuery inserts the jobs whose consumers exist. It locks the consumers, so
-// that they are not deleted before the jobs are committed: see unchecked.
-const insertJobsQuery = `WITH owners AS MATERIALIZED (SELECT id FROM consumers WHERE id = ANY($2::text[]) FOR KEY SHARE)
-	INSERT INTO jobs (` + newJobColumns + `)
+// consumersLock is the key of the advisory lock of PostgreSQL that DeleteConsumer
+// holds, and that groups of new jobs share. Locking the rows of their consumers would
+// write these rows.
+const consumersLock = 5051932
+
+// insertJobsQuery inserts the jobs whose consumers exist.
+const insertJobsQuery = `INSERT INTO jobs (` + newJobColumns + `)
 	SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
 		$9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
 		$15::text[], $16::bigint[], $17::bigint[], $18::text[], $19::text[], $20::text[]) AS new (` + newJobColumns + `)
-	WHERE consumer_id = ANY(ARRAY(SELECT id FROM owners))
+	WHERE consumer_id = ANY(ARRAY(SELECT id FROM consumers WHERE id = ANY($2::text[])))
 	ON CONFLICT ` + externalKey + ` DO NOTHING RETURNING id`
 
 // readIDs reads the IDs that the next statement of a batch returns.

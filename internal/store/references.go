@@ -11,10 +11,10 @@ import (
 
 // unchecked are references that PostgreSQL does not check. It would run a query for
 // each reference of each inserted row, which took up to 16% of the CPU time of a
-// create. Instead, a transaction that inserts such a row holds a lock on the row that
-// it refers to: on the consumer of a new job, and on the job of a timeline entry or a
-// delivery. A delivery has the consumer of its job. Deletions lock the row first, and a
-// restore reads all rows: see CheckReferences.
+// create. Instead, a transaction that inserts such a row holds a lock that keeps the
+// row that it refers to: consumersLock or LockConsumer for a new job, and a lock on the
+// job for a timeline entry or a delivery. A delivery has the consumer of its job.
+// Deletions lock first, and a restore reads all rows: see CheckReferences.
 //
 // SQLite checks all references.
 var unchecked = []struct{ table, column, target string }{
