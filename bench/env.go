@@ -162,8 +162,8 @@ func (e *env) startLimit(ctx context.Context, kind limit.Kind, database string) 
 			return nil, err
 		}
 	}
-	if kind == limit.JobsTable {
-		if err := e.createSchema(ctx, database, dir, address); err != nil {
+	if kind == limit.JobsTable || kind == limit.EventTables {
+		if err := e.createSchema(ctx, kind, database, dir, address); err != nil {
 			return nil, err
 		}
 	}
@@ -174,12 +174,17 @@ func (e *env) startLimit(ctx context.Context, kind limit.Kind, database string) 
 	return &limitServer{p, kind, database}, nil
 }
 
-// createSchema creates Standin's tables in a database, with one job.
-func (e *env) createSchema(ctx context.Context, database, dir, address string) error {
+// createSchema creates Standin's tables in a database, with the jobs that a limit
+// program needs.
+func (e *env) createSchema(ctx context.Context, kind limit.Kind, database, dir, address string) error {
 	s, err := e.startIn(ctx, standin, database, dir, address)
 	if err != nil {
 		return err
 	}
-	_, err = s.createJob(ctx, newJob(1))
-	return errors.Join(err, s.Stop())
+	id, err := s.createJob(ctx, newJob(1))
+	if err := errors.Join(err, s.Stop()); err != nil || kind != limit.EventTables {
+		return err
+	}
+	_, err = s.copyOf(ctx, id, limit.EventJobs, map[string]string{"status": `'recording_paused'`})
+	return err
 }

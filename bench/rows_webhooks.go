@@ -18,9 +18,9 @@ import (
 
 // Sizes of the webhook rows.
 const (
-	hosts       = 8    // receivers
-	recordings  = 512  // jobs whose bots report events
-	perRound    = 4000 // requests of a round at the default duration of 2 s
+	hosts       = 8               // receivers
+	recordings  = limit.EventJobs // jobs whose bots report events
+	perRound    = 4000            // requests of a round at the default duration of 2 s
 	sentAlone   = 20_000
 	defaultTime = 2 * time.Second
 )
@@ -42,6 +42,7 @@ func webhookRows() []row {
 			table: []report.Row{
 				{Title: "bot event with its webhook", Unit: perSecond, Limit: string(limit.OneTable)},
 				{Title: "bot event, beside a bare server that sends the webhook", Unit: perSecond, Limit: string(limit.Webhook)},
+				{Title: "bot event, beside a bare server with Standin's tables", Unit: perSecond, Limit: string(limit.EventTables)},
 				{Title: "webhooks from the event to the receiver", Unit: delivered, Limit: string(limit.Webhook)},
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
@@ -49,7 +50,7 @@ func webhookRows() []row {
 				if err != nil {
 					return all, err
 				}
-				bare, err := e.bareSenders(ctx)
+				bare, err := e.bareSenders(ctx, limit.Webhook, limit.EventTables)
 				return append(all, bare...), err
 			},
 		},
@@ -151,39 +152,50 @@ func loadDelivered(ctx context.Context, address string, r *receivers, count int,
 	return m, nil
 }
 
-// bareSenders starts the limit that sends webhooks, and measures as many requests as
+// bareSenders starts limits that send webhooks, and measures as many requests as
 // events does.
-func (e *env) bareSenders(ctx context.Context) (all []contestant, err error) {
-	for _, database := range e.databases {
-		r, err := newReceivers(ctx, hosts)
-		if err != nil {
-			return all, err
-		}
-		l, err := e.startLimit(ctx, limit.Webhook, database)
-		if err != nil {
-			r.close()
-			return all, err
-		}
-		var to [hosts]load.Next
-		for n := range to {
-			j := newJob(n)
-			j.Webhooks = &webhooks{OnStatusChange: r.url(n)}
-			to[n] = createsOf(limit.Path, "", j)
-		}
-		ofRound := e.requestsPerRound() / load.Connections
-		next := upTo(ofRound, func(connection, n int) []byte { return to[(connection+n)%hosts](connection, n) })
-		measure := func(ctx context.Context) (report.Metrics, error) {
-			return loadDelivered(ctx, l.Address, r, ofRound*load.Connections, next)
-		}
-		all = append(all, contestant{program: string(limit.Webhook), database: database, measure: measure, close: func() error {
-			r.close()
-			return l.Stop()
-		}})
-		if _, err := measure(ctx); err != nil { // warms up
-			return all, err
+func (e *env) bareSenders(ctx context.Context, kinds ...limit.Kind) (all []contestant, err error) {
+	for _, kind := range kinds {
+		for _, database := range e.databases {
+			c, err := e.bareSender(ctx, kind, database)
+			if err != nil {
+				return all, err
+			}
+			all = append(all, c)
+			if _, err := c.measure(ctx); err != nil { // warms up
+				return all, err
+			}
 		}
 	}
 	return all, nil
+}
+
+// bareSender starts a limit that sends webhooks.
+func (e *env) bareSender(ctx context.Context, kind limit.Kind, database string) (contestant, error) {
+	r, err := newReceivers(ctx, hosts)
+	if err != nil {
+		return contestant{}, err
+	}
+	l, err := e.startLimit(ctx, kind, database)
+	if err != nil {
+		r.close()
+		return contestant{}, err
+	}
+	var to [hosts]load.Next
+	for n := range to {
+		j := newJob(n)
+		j.Webhooks = &webhooks{OnStatusChange: r.url(n)}
+		to[n] = createsOf(limit.Path, "", j)
+	}
+	ofRound := e.requestsPerRound() / load.Connections
+	next := upTo(ofRound, func(connection, n int) []byte { return to[(connection+n)%hosts](connection, n) })
+	measure := func(ctx context.Context) (report.Metrics, error) {
+		return loadDelivered(ctx, l.Address, r, ofRound*load.Connections, next)
+	}
+	return contestant{program: string(kind), database: database, measure: measure, close: func() error {
+		r.close()
+		return l.Stop()
+	}}, nil
 }
 
 // events report events of bots. Each bot pauses and resumes its recording again

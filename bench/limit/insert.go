@@ -33,15 +33,26 @@ const (
 	setDelivered   = `UPDATE limit_jobs SET delivered = TRUE WHERE id = $1`
 )
 
+// statement is a statement with its arguments.
+type statement struct {
+	text   string
+	values func(response) []any
+}
+
 // statements are the statements of a kind.
 type statements struct {
-	insert string
-	values func(response) []any // the arguments of insert
-	update string               // stores that a webhook was delivered; its argument is the job's ID. Empty if the kind has none.
+	insert    []statement
+	delivered []statement // store that a webhook was delivered; none if the kind sends none
+
+	// locked returns the ID of the row that insert updates. It is nil if insert
+	// updates none. Groups update rows in the order of their IDs, so that two
+	// groups do not cause a deadlock.
+	locked func(response) string
 }
 
 // newInserter returns the inserter of a kind. JobsTable needs a database of
-// Standin with one job, which it copies.
+// Standin with one job, which it copies, and EventTables one with the jobs of
+// seed.JobID(0) to seed.JobID(EventJobs - 1).
 func newInserter(ctx context.Context, kind Kind, address string) (inserter, error) {
 	if kind == NoDatabase {
 		return nothing{}, nil
@@ -76,20 +87,76 @@ func newInserter(ctx context.Context, kind Kind, address string) (inserter, erro
 
 // statementsOf returns the statements of a kind. It creates the table of OneTable
 // and Webhook.
-func statementsOf(ctx context.Context, db *sql.DB, kind Kind) (statements, error) {
-	if kind == JobsTable {
+func statementsOf(ctx context.Context, db *sql.DB, kind Kind) (all statements, err error) {
+	switch kind {
+	case JobsTable:
 		return jobsTable(ctx, db)
+	case EventTables:
+		return eventTables(ctx, db)
 	}
-	all := statements{insert: oneTableInsert, values: func(r response) []any {
+	all.insert = []statement{{oneTableInsert, func(r response) []any {
 		return []any{r.ID.String(), r.ExternalID, r.MeetingURL, r.JoinAt.UnixMilli(), string(r.Metadata)}
-	}}
-	_, err := db.ExecContext(ctx, oneTable)
+	}}}
+	_, err = db.ExecContext(ctx, oneTable)
 	if err == nil && kind == Webhook {
-		all.update = setDelivered
+		all.delivered = []statement{{setDelivered, func(r response) []any { return []any{r.ID.String()} }}}
 		_, err = db.ExecContext(ctx, addDelivered)
 	}
 	return all, err
 }
+
+// EventJobs is the number of jobs whose events EventTables stores.
+const EventJobs = 512
+
+// The statements of EventTables. They change the columns that Standin changes.
+const (
+	changeJob = `UPDATE jobs SET status = $1, status_before = $2, status_since = $3, sequence = sequence + 1, heartbeat_at = $3,
+		bot_events = bot_events + 1, bot_event_bytes = bot_event_bytes + $4 WHERE id = $5`
+	insertEntry = `INSERT INTO timeline (id, job_id, attempt, source, kind, emitted_at, received_at, applied, status_from, status_to)
+		VALUES ($1, $2, 0, 'bot', 'lifecycle.recording_started', $3, $3, 1, $4, $5)`
+	insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, host, endpoint, event, sequence, emitted_at, version, data, due_at, lease, attempt)
+		VALUES ($1, $2, $3, $4, $5, $6, 'job.status_changed', 1, $7, 2, $8, $9, $10, 1)`
+	endDelivery = `UPDATE deliveries SET lease = '', state = 'delivered', due_at = NULL, ended_at = $1, latency_ms = 1, status_code = 204 WHERE id = $2`
+)
+
+// eventTables returns the statements of EventTables.
+func eventTables(ctx context.Context, db *sql.DB) (statements, error) {
+	var consumer string
+	if err := db.QueryRowContext(ctx, `SELECT consumer_id FROM jobs LIMIT 1`).Scan(&consumer); err != nil {
+		return statements{}, err
+	}
+	jobOf := func(r response) string { return seed.JobID((int(r.ID[14])<<8 | int(r.ID[15])) % EventJobs) }
+	statuses := func(r response) (from, to string) {
+		if r.ID[13]%2 == 0 {
+			return "recording_paused", "recording_started"
+		}
+		return "recording_started", "recording_paused"
+	}
+	return statements{
+		locked: jobOf,
+		insert: []statement{
+			{changeJob, func(r response) []any {
+				from, to := statuses(r)
+				return []any{to, from, r.CreatedAt.UnixMilli(), len(r.Metadata), jobOf(r)}
+			}},
+			{insertEntry, func(r response) []any {
+				from, to := statuses(r)
+				return []any{r.ID.String(), jobOf(r), r.CreatedAt.UnixMilli(), from, to}
+			}},
+			{insertDelivery, func(r response) []any {
+				at, receiver := r.CreatedAt.UnixMilli(), r.Webhooks.OnStatusChange
+				return []any{
+					"dlv_" + r.ID.String(), jobOf(r), consumer, receiver, seed.HostOf(receiver), consumer + " " + receiver,
+					at, string(r.Metadata), at + leaseMillis, r.ID.String(),
+				}
+			}},
+		},
+		delivered: []statement{{endDelivery, func(r response) []any { return []any{r.CreatedAt.UnixMilli(), "dlv_" + r.ID.String()} }}},
+	}, nil
+}
+
+// leaseMillis is the time of a sender for a delivery.
+const leaseMillis = 60_000
 
 // jobsTable returns the statements of JobsTable.
 func jobsTable(ctx context.Context, db *sql.DB) (statements, error) {
@@ -111,7 +178,7 @@ func jobsTable(ctx context.Context, db *sql.DB) (statements, error) {
 		"metadata":      func(r response) any { return string(r.Metadata) },
 		"meeting_url":   func(r response) any { return r.MeetingURL },
 	}
-	return statements{insert: insert, values: func(r response) []any {
+	return statements{insert: []statement{{insert, func(r response) []any {
 		row := slices.Clone(template)
 		for i, column := range columns {
 			if value, found := own[column]; found {
@@ -119,7 +186,7 @@ func jobsTable(ctx context.Context, db *sql.DB) (statements, error) {
 			}
 		}
 		return row
-	}}, nil
+	}}}}, nil
 }
 
 func hash(text string) string {
@@ -141,12 +208,12 @@ type waiting struct {
 	done      chan error
 }
 
-// of returns the statement and the arguments of a change.
-func (s statements) of(change waiting) (statement string, arguments []any) {
+// of returns the statements of a change.
+func (s statements) of(change waiting) []statement {
 	if change.delivered {
-		return s.update, []any{change.row.ID.String()}
+		return s.delivered
 	}
-	return s.insert, s.values(change.row)
+	return s.insert
 }
 
 // groups passes waiting changes to writers.

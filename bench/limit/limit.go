@@ -1,7 +1,8 @@
 // Package limit has the bare servers that Standin is compared with. Each decodes
-// a job, stores one row durably in a group with other requests, and answers. One
-// also sends a webhook. They have no authentication, validation, logging or metrics, so their rates
-// are upper limits for a server in Go on the same machine and database.
+// a job, stores one row durably in a group with other requests, and answers. Some
+// also send a webhook, and one stores what an event of a bot does. They have no
+// authentication, validation, logging or metrics, so their rates are upper limits
+// for a server in Go on the same machine and database.
 package limit
 
 import (
@@ -25,6 +26,11 @@ const (
 	OneTable   Kind = "one-table"   // stores a row of five columns with one unique index
 	JobsTable  Kind = "jobs-table"  // stores a row of Standin's jobs table, with all its indexes
 	Webhook    Kind = "webhook"     // stores the row of OneTable, posts it to a receiver, and stores that it was delivered
+
+	// EventTables changes a job of Standin, inserts an entry of its timeline and a
+	// delivery, posts the request to a receiver, and stores that it was delivered, all
+	// in Standin's tables with their indexes.
+	EventTables Kind = "event-tables"
 )
 
 // Path is the only path of a limit program.
@@ -36,7 +42,7 @@ type request struct {
 	MeetingURL string          `json:"meetingUrl"`
 	JoinAt     time.Time       `json:"joinAt"`
 	Metadata   json.RawMessage `json:"metadata"`
-	Webhooks   *webhooks       `json:"webhooks,omitempty"` // of Webhook
+	Webhooks   *webhooks       `json:"webhooks,omitempty"` // of the kinds that send one
 }
 
 type webhooks struct {
@@ -56,7 +62,7 @@ type inserter interface {
 	// insert returns when the job is durable.
 	insert(ctx context.Context, r response) error
 	// delivered returns when it is durable that the webhook of a job was
-	// delivered. It is for the kind Webhook.
+	// delivered. It is for the kinds that send one.
 	delivered(ctx context.Context, r response) error
 	close()
 }
@@ -69,7 +75,7 @@ func Serve(ctx context.Context, out io.Writer, kind Kind, address string) error 
 		return err
 	}
 	defer jobs.close()
-	if kind == Webhook {
+	if kind == Webhook || kind == EventTables {
 		jobs = newSender(ctx, jobs)
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")

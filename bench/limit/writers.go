@@ -1,9 +1,11 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -28,10 +30,11 @@ func newSQLiteWriter(ctx context.Context, db *sql.DB, all statements) (*sqliteWr
 		return nil, err
 	}
 	w := &sqliteWriter{connection: connection, prepared: make(map[string]*sql.Stmt), statements: all}
-	for _, text := range []string{begin, all.insert, all.update, end} {
-		if text == "" {
-			continue // the kind has no update
-		}
+	texts := []string{begin, end}
+	for _, s := range slices.Concat(all.insert, all.delivered) {
+		texts = append(texts, s.text)
+	}
+	for _, text := range texts {
 		w.prepared[text], err = connection.PrepareContext(ctx, text) //nolint:sqlclosecheck // closed with the connection
 		if err != nil {
 			return nil, errors.Join(err, connection.Close())
@@ -46,10 +49,11 @@ func (w *sqliteWriter) commit(group []waiting) error {
 		return err
 	}
 	for _, member := range group {
-		statement, arguments := w.of(member)
-		if _, err := w.prepared[statement].ExecContext(ctx, arguments...); err != nil {
-			_, rollback := w.connection.ExecContext(ctx, `ROLLBACK`)
-			return errors.Join(err, rollback)
+		for _, s := range w.of(member) {
+			if _, err := w.prepared[s.text].ExecContext(ctx, s.values(member.row)...); err != nil {
+				_, rollback := w.connection.ExecContext(ctx, `ROLLBACK`)
+				return errors.Join(err, rollback)
+			}
 		}
 	}
 	_, err := w.prepared[end].ExecContext(ctx)
@@ -65,10 +69,14 @@ type postgresWriter struct {
 }
 
 func (w postgresWriter) commit(group []waiting) error {
+	if w.locked != nil {
+		slices.SortStableFunc(group, func(a, b waiting) int { return cmp.Compare(w.locked(a.row), w.locked(b.row)) })
+	}
 	batch := new(pgx.Batch)
 	for _, member := range group {
-		statement, arguments := w.of(member)
-		batch.Queue(statement, arguments...)
+		for _, s := range w.of(member) {
+			batch.Queue(s.text, s.values(member.row)...)
+		}
 	}
 	return w.pool.SendBatch(context.Background(), batch).Close()
 }

@@ -117,7 +117,7 @@ func Jobs(ctx context.Context, address string, c Copies) error {
 // at once, and their URLs rotate.
 func Deliveries(ctx context.Context, address string, c Copies, urls []string) error {
 	id, _ := ids(address)
-	receiver, host := rotate(urls, func(u string) string { return u }), rotate(urls, hostOf)
+	receiver, host := rotate(urls, func(u string) string { return u }), rotate(urls, HostOf)
 	c.Set = map[string]string{
 		"id": `'dlv_' || ` + id, "job_id": id, "url": receiver, "host": host, "endpoint": "original.consumer_id || ' ' || " + receiver,
 		"state": `'waiting'`, "due_at": fmt.Sprint(time.Now().UnixMilli()), "attempt": "0", "failures": "0",
@@ -136,8 +136,8 @@ func rotate(urls []string, part func(string) string) string {
 	return expression.String() + " END"
 }
 
-// hostOf returns the host and port of a URL.
-func hostOf(text string) string {
+// HostOf returns the host and port of a URL.
+func HostOf(text string) string {
 	u, err := url.Parse(text)
 	if err != nil {
 		return ""
