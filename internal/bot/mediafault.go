@@ -169,12 +169,16 @@ func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultActio
 }
 
 // repair acts on the page first, and restarts the capture if that does not apply or did
-// not help.
+// not help. It joins the audio again then: on a busy machine the page may have shown
+// the control too late.
 func (m *mediaFaults) repair(ctx context.Context, kind faultKind, number int, now time.Time) {
-	joiner, ok := m.page.adapter.(audioJoiner)
-	switch {
-	case kind == faultNoSound && number == 1 && ok:
+	joiner, joins := m.page.adapter.(audioJoiner)
+	joins = joins && kind == faultNoSound
+	if joins {
 		m.joinAudio(ctx, joiner)
+	}
+	switch {
+	case joins && number == 1:
 	case kind == faultFrozenPicture && number == 1:
 		m.resumeVideos(ctx)
 	default:
