@@ -19,10 +19,6 @@ import (
 // maxGroup is the maximum number of changes that share a commit.
 const maxGroup = 256
 
-// postgresWriters is the number of connections that commit groups. More of them
-// make smaller groups.
-const postgresWriters = 2
-
 // oneTable is the table of OneTable.
 const oneTable = `CREATE TABLE IF NOT EXISTS limit_jobs (
 	id TEXT PRIMARY KEY, external_id TEXT NOT NULL, meeting_url TEXT NOT NULL, join_at BIGINT NOT NULL, metadata TEXT NOT NULL)`
@@ -43,11 +39,6 @@ type statement struct {
 type statements struct {
 	insert    []statement
 	delivered []statement // store that a webhook was delivered; none if the kind sends none
-
-	// locked returns the ID of the row that insert updates. It is nil if insert
-	// updates none. Groups update rows in the order of their IDs, so that two
-	// groups do not cause a deadlock.
-	locked func(response) string
 }
 
 // newInserter returns the inserter of a kind. JobsTable needs a database of
@@ -69,11 +60,15 @@ func newInserter(ctx context.Context, kind Kind, address string) (inserter, erro
 		return nil, err
 	}
 	of, err := statementsOf(ctx, db, kind)
-	if err != nil || !shared {
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if !shared {
+		w, err := newSQLiteWriter(ctx, db, of)
 		if err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
-		return newGroups(1, func() (writer, error) { return newSQLiteWriter(ctx, db, of) }, func() { _ = db.Close() })
+		return newGroups(w, func() { _ = db.Close() }), nil
 	}
 	if err := db.Close(); err != nil {
 		return nil, err
@@ -82,7 +77,7 @@ func newInserter(ctx context.Context, kind Kind, address string) (inserter, erro
 	if err != nil {
 		return nil, err
 	}
-	return newGroups(postgresWriters, func() (writer, error) { return postgresWriter{pool, of}, nil }, pool.Close)
+	return newGroups(postgresWriter{pool, of}, pool.Close), nil
 }
 
 // statementsOf returns the statements of a kind. It creates the table of OneTable
@@ -133,7 +128,6 @@ func eventTables(ctx context.Context, db *sql.DB) (statements, error) {
 		return "recording_started", "recording_paused"
 	}
 	return statements{
-		locked: jobOf,
 		insert: []statement{
 			{changeJob, func(r response) []any {
 				from, to := statuses(r)
@@ -216,24 +210,18 @@ func (s statements) of(change waiting) []statement {
 	return s.insert
 }
 
-// groups passes waiting changes to writers.
+// groups passes waiting changes to a writer. With two writers on PostgreSQL, fewer
+// changes would share a commit.
 type groups struct {
 	changes chan waiting
 	stopped chan struct{}
 	release func()
 }
 
-func newGroups(writers int, open func() (writer, error), release func()) (*groups, error) {
+func newGroups(w writer, release func()) *groups {
 	g := &groups{changes: make(chan waiting, maxGroup), stopped: make(chan struct{}), release: release}
-	for range writers {
-		w, err := open()
-		if err != nil {
-			g.close()
-			return nil, err
-		}
-		go g.run(w)
-	}
-	return g, nil
+	go g.run(w)
+	return g
 }
 
 func (g *groups) insert(_ context.Context, r response) error {

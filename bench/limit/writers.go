@@ -1,7 +1,6 @@
 package limit
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -69,9 +68,6 @@ type postgresWriter struct {
 }
 
 func (w postgresWriter) commit(group []waiting) error {
-	if w.locked != nil {
-		slices.SortStableFunc(group, func(a, b waiting) int { return cmp.Compare(w.locked(a.row), w.locked(b.row)) })
-	}
 	batch := new(pgx.Batch)
 	for _, member := range group {
 		for _, s := range w.of(member) {
