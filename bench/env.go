@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"standin/bench/limit"
@@ -77,12 +78,7 @@ func (e *env) close() error {
 
 // uses reports whether a database is measured.
 func (e *env) uses(database string) bool {
-	for _, name := range e.databases {
-		if name == database {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(e.databases, database)
 }
 
 // binaries returns the measured binaries of Standin by program.

@@ -66,7 +66,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.rounds, "rounds", 3, "rounds of each row")
 	flags.DurationVar(&o.duration, "duration", 2*time.Second, "duration of one load")
 	flags.StringVar(&rows, "rows", "", "comma-separated rows; default: all. The rows are "+strings.Join(rowNames(), ", "))
-	flags.StringVar(&databases, "databases", "SQLite,PostgreSQL", "comma-separated databases")
+	flags.StringVar(&databases, "databases", sqlite+","+postgres, "comma-separated databases")
 	flags.StringVar(&o.standin, "standin", "", "binary to measure; default: built from the working directory")
 	flags.StringVar(&o.base, "base", "", "second binary, measured in the same rounds")
 	flags.StringVar(&o.dir, "dir", "", "directory on the disk to measure; default: a temporary directory")
@@ -88,6 +88,11 @@ func parse(args []string) (o options, err error) {
 	for _, name := range o.rows {
 		if !isRow(name) {
 			return o, fmt.Errorf("unknown row %q; the rows are %s", name, strings.Join(rowNames(), ", "))
+		}
+	}
+	for _, name := range o.databases {
+		if name != sqlite && name != postgres {
+			return o, fmt.Errorf("unknown database %q; the databases are %s and %s", name, sqlite, postgres)
 		}
 	}
 	for _, path := range []*string{&o.standin, &o.base, &o.dir, &o.docs, &o.out} {
