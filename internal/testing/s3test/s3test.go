@@ -16,6 +16,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -69,13 +70,9 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context) error {
-	_, source, _, _ := runtime.Caller(0)
 	binary := filepath.Join(s.folder, "server")
-	arguments := append([]string{"build", "-o", binary}, gobuild.Flags()...)
-	build := exec.CommandContext(ctx, "go", append(arguments, ".")...)
-	build.Dir = filepath.Join(filepath.Dir(source), "server")
-	if output, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %w: %s", ErrMissing, err, output)
+	if err := build(ctx, binary); err != nil {
+		return fmt.Errorf("%w: %w", ErrMissing, err)
 	}
 	s.process = exec.CommandContext(context.WithoutCancel(ctx), binary, s.folder, s.socket()) // until Stop
 	// With the flags of the tests, the server reports its own races, and sleeps for a
@@ -117,6 +114,27 @@ func (s *Server) start(ctx context.Context) error {
 	case <-time.After(startTimeout):
 		return fmt.Errorf("the S3 server is not ready after %v", startTimeout)
 	}
+}
+
+// build builds the server. Packages of tests that need it at the same time build one
+// after the other, so that all but the first find the compiled packages in Go's build cache.
+func build(ctx context.Context, binary string) (err error) {
+	_, source, _, _ := runtime.Caller(0)
+	folder, err := os.Open(filepath.Join(filepath.Dir(source), "server"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, folder.Close()) }() // releases the lock
+	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", folder.Name(), err)
+	}
+	arguments := append([]string{"build", "-o", binary}, gobuild.Flags()...)
+	command := exec.CommandContext(ctx, "go", append(arguments, ".")...)
+	command.Dir = folder.Name()
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, output)
+	}
+	return nil
 }
 
 func (s *Server) socket() string { return filepath.Join(s.folder, "socket") }
