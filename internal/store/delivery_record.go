@@ -24,7 +24,7 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 		}
 		recorded := make([]webhook.Result, 0, len(results))
 		lost = lost[:0]
-		for some := range q.batches(results) {
+		for some := range batches(q, results) {
 			applied, err := q.applyVerdicts(ctx, some)
 			if err != nil {
 				return err
@@ -38,7 +38,7 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 			}
 		}
 		undelivered := slices.DeleteFunc(slices.Clone(recorded), isDelivered)
-		for some := range q.batches(undelivered) {
+		for some := range batches(q, undelivered) {
 			if err := q.insertTries(ctx, some); err != nil {
 				return err
 			}
@@ -51,10 +51,10 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 	return lost, nil
 }
 
-// batches divides results into those of single statements.
-func (q *Queries) batches(results []webhook.Result) iter.Seq[[]webhook.Result] {
-	return func(yield func([]webhook.Result) bool) {
-		for rest := results; len(rest) > 0; {
+// batches divides rows into those of single statements.
+func batches[T any](q *Queries, rows []T) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for rest := rows; len(rest) > 0; {
 			size := len(rest)
 			if !q.takesArrays() {
 				size = batchSize(size)

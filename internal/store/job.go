@@ -174,13 +174,10 @@ func (saved *savedColumns) row(r *job.Record) []any {
 	return append(args, r.ID.String())
 }
 
-// saveColumns saves columns of jobs: on PostgreSQL in one statement.
+// saveColumns saves columns of different jobs.
 func (q *Queries) saveColumns(ctx context.Context, jobs []job.Record, saved *savedColumns) error {
-	if len(jobs) > 1 && q.takesArrays() {
-		return q.saveTogether(ctx, jobs, saved)
-	}
-	for _, r := range jobs {
-		if err := q.execLater(ctx, expect(1, "save job %s", r.ID), saved.one, saved.row(&r)...); err != nil {
+	for some := range batches(q, jobs) {
+		if err := q.saveTogether(ctx, some, saved); err != nil {
 			return err
 		}
 	}
@@ -189,6 +186,9 @@ func (q *Queries) saveColumns(ctx context.Context, jobs []job.Record, saved *sav
 
 // saveTogether saves columns of different jobs in one statement.
 func (q *Queries) saveTogether(ctx context.Context, jobs []job.Record, saved *savedColumns) error {
+	if len(jobs) == 1 {
+		return q.execLater(ctx, expect(1, "save job %s", jobs[0].ID), saved.one, saved.row(&jobs[0])...)
+	}
 	rows := make([][]any, len(jobs))
 	for i := range jobs {
 		rows[i] = saved.row(&jobs[i])

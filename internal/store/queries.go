@@ -258,7 +258,7 @@ func joinIDs(ids []uuid.UUID) string {
 // batchSizes are the numbers of rows that one statement covers. They are few,
 // so that the databases can reuse prepared statements, and small, because
 // SQLite looks up each placeholder among all others of its statement.
-var batchSizes = [...]int{32, 8, 1}
+var batchSizes = [...]int{32, 8, 4, 2, 1}
 
 // batchSize returns how many of n rows the next statement covers.
 func batchSize(n int) int {

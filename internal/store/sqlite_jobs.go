@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"strings"
 )
 
@@ -16,13 +17,13 @@ func newJobsOf(group []*groupedWrite) (jobs []*newJob) {
 	return jobs
 }
 
-// insertBatch is how many jobs a statement inserts. More of them take as long each,
-// and a statement for each job takes longer.
-const insertBatch = 8
+// maxInsertBatch is the maximum number of jobs that a statement inserts. More of them
+// take as long each.
+const maxInsertBatch = 8
 
-// The statements that insert one job and insertBatch jobs, unless there was one with
-// the externalId.
-var insertOneQuery, insertBatchQuery = insertNewJobsQuery(1), insertNewJobsQuery(insertBatch)
+// insertQueries are the statements that insert 1, 2, 4 and maxInsertBatch jobs, unless
+// there was one with the externalId.
+var insertQueries = [...]string{insertNewJobsQuery(1), insertNewJobsQuery(2), insertNewJobsQuery(4), insertNewJobsQuery(maxInsertBatch)}
 
 func insertNewJobsQuery(count int) string {
 	list := func(item string, n int) string { return strings.Repeat(item+", ", n-1) + item }
@@ -37,10 +38,8 @@ func insertNewJobsQuery(count int) string {
 func insertNewJobs(tx *sqliteTx, jobs []*newJob) error {
 	var args []any
 	for len(jobs) > 0 {
-		query, count := insertOneQuery, 1
-		if len(jobs) >= insertBatch {
-			query, count = insertBatchQuery, insertBatch
-		}
+		power := bits.Len(uint(min(len(jobs), maxInsertBatch))) - 1
+		query, count := insertQueries[power], 1<<power
 		args = args[:0]
 		for _, n := range jobs[:count] {
 			args = append(args, n.values...)
