@@ -266,6 +266,10 @@ func (d *Dashboard) route() {
 // to the API.
 func (d *Dashboard) Handler(api http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") { // most requests
+			api.ServeHTTP(w, r)
+			return
+		}
 		if _, pattern := d.mux.Handler(r); pattern == "" {
 			api.ServeHTTP(w, r)
 			return
