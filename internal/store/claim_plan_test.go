@@ -73,3 +73,27 @@ func TestHotPathPlans(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanOfSavedJobs checks that jobs that are saved together are found by their IDs.
+func TestPlanOfSavedJobs(t *testing.T) {
+	t.Parallel()
+	s := openSQLite(t)
+	ctx := t.Context()
+	consumer := newConsumer(t, s).ID
+	var changes []store.JobChange
+	for range 2 {
+		r := newJob(consumer)
+		insert(t, s, r)
+		changes = append(changes, store.JobChange{Before: r, After: r})
+	}
+	err := s.Write(ctx, func(q *store.Queries) error {
+		plan, err := q.QueryPlan(ctx, func(q *store.Queries) error { return q.SaveJobChanges(ctx, changes) })
+		if want := "SEARCH jobs USING COVERING INDEX sqlite_autoindex_jobs_1 (id=?)"; err == nil && !strings.Contains(plan, want) {
+			t.Errorf("%s\nwant %s", plan, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

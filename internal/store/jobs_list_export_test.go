@@ -17,7 +17,7 @@ func (q *Queries) JobListPlan(ctx context.Context, consumer uuid.UUID, mode job.
 	return q.explain(ctx, query, args, func(parent int) bool { return !inner || parent != 0 })
 }
 
-// QueryPlan returns SQLite's query plans for the queries of fn, one step per line.
+// QueryPlan returns SQLite's query plans for the statements of fn, one step per line.
 func (q *Queries) QueryPlan(ctx context.Context, fn func(*Queries) error) (string, error) {
 	kept := &recorder{conn: q.conn}
 	if err := fn(&Queries{conn: kept, in: q.in, selects: q.selects}); err != nil {
@@ -49,7 +49,7 @@ func (q *Queries) explain(ctx context.Context, query string, args []any, want fu
 	return strings.Join(steps, "\n"), err
 }
 
-// recorder is a connection that records its queries.
+// recorder is a connection that records its statements.
 type recorder struct {
 	conn
 	queries []recordedQuery
@@ -58,6 +58,11 @@ type recorder struct {
 type recordedQuery struct {
 	query string
 	args  []any
+}
+
+func (r *recorder) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	r.queries = append(r.queries, recordedQuery{query, args})
+	return r.conn.exec(ctx, query, args...)
 }
 
 func (r *recorder) query(ctx context.Context, query string, args ...any) (rows, error) {
