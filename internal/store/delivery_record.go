@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/base64"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -49,22 +48,6 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 		return nil, err
 	}
 	return lost, nil
-}
-
-// batches divides rows into those of single statements.
-func batches[T any](q *Queries, rows []T) iter.Seq[[]T] {
-	return func(yield func([]T) bool) {
-		for rest := rows; len(rest) > 0; {
-			size := len(rest)
-			if !q.takesArrays() {
-				size = batchSize(size)
-			}
-			if !yield(rest[:size]) {
-				return
-			}
-			rest = rest[size:]
-		}
-	}
 }
 
 // table returns rows as the table v, with columns of some types named column1,

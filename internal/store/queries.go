@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -268,6 +269,22 @@ func batchSize(n int) int {
 		}
 	}
 	return 0
+}
+
+// batches divides rows into those of single statements.
+func batches[T any](q *Queries, rows []T) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		for rest := rows; len(rest) > 0; {
+			size := len(rest)
+			if !q.takesArrays() {
+				size = batchSize(size)
+			}
+			if !yield(rest[:size]) {
+				return
+			}
+			rest = rest[size:]
+		}
+	}
 }
 
 // inBatches calls run for batches of ids. placeholders are the numbers of the

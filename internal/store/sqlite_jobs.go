@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"strings"
 )
 
@@ -21,9 +20,11 @@ func newJobsOf(group []*groupedWrite) (jobs []*newJob) {
 // take as long each.
 const maxInsertBatch = 8
 
-// insertQueries are the statements that insert 1, 2, 4 and maxInsertBatch jobs, unless
-// there was one with the externalId.
-var insertQueries = [...]string{insertNewJobsQuery(1), insertNewJobsQuery(2), insertNewJobsQuery(4), insertNewJobsQuery(maxInsertBatch)}
+// insertQueries are the statements that insert a batch of jobs, by its size, unless there
+// was one with the externalId.
+var insertQueries = map[int]string{
+	1: insertNewJobsQuery(1), 2: insertNewJobsQuery(2), 4: insertNewJobsQuery(4), maxInsertBatch: insertNewJobsQuery(maxInsertBatch),
+}
 
 func insertNewJobsQuery(count int) string {
 	list := func(item string, n int) string { return strings.Repeat(item+", ", n-1) + item }
@@ -38,13 +39,12 @@ func insertNewJobsQuery(count int) string {
 func insertNewJobs(tx *sqliteTx, jobs []*newJob) error {
 	var args []any
 	for len(jobs) > 0 {
-		power := bits.Len(uint(min(len(jobs), maxInsertBatch))) - 1
-		query, count := insertQueries[power], 1<<power
+		count := batchSize(min(len(jobs), maxInsertBatch))
 		args = args[:0]
 		for _, n := range jobs[:count] {
 			args = append(args, n.values...)
 		}
-		if err := insertNewJobBatch(tx, query, args, jobs[:count]); err != nil {
+		if err := insertNewJobBatch(tx, insertQueries[count], args, jobs[:count]); err != nil {
 			return err
 		}
 		jobs = jobs[count:]
