@@ -81,7 +81,7 @@ func TestPlanOfSavedJobs(t *testing.T) {
 	ctx := t.Context()
 	consumer := newConsumer(t, s).ID
 	var changes []store.JobChange
-	for range 2 {
+	for range 8 {
 		r := newJob(consumer)
 		insert(t, s, r)
 		changes = append(changes, store.JobChange{Before: r, After: r})

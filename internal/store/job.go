@@ -174,11 +174,23 @@ func (saved *savedColumns) row(r *job.Record) []any {
 	return append(args, r.ID.String())
 }
 
+// minSavedTogether is the number of jobs from which one statement on SQLite saves them
+// faster than a statement for each job.
+const minSavedTogether = 8
+
 // saveColumns saves columns of different jobs.
 func (q *Queries) saveColumns(ctx context.Context, jobs []job.Record, saved *savedColumns) error {
 	for some := range batches(q, jobs) {
-		if err := q.saveTogether(ctx, some, saved); err != nil {
-			return err
+		if len(some) >= minSavedTogether || len(some) > 1 && q.takesArrays() {
+			if err := q.saveTogether(ctx, some, saved); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, r := range some {
+			if err := q.execLater(ctx, expect(1, "save job %s", r.ID), saved.one, saved.row(&r)...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -186,9 +198,6 @@ func (q *Queries) saveColumns(ctx context.Context, jobs []job.Record, saved *sav
 
 // saveTogether saves columns of different jobs in one statement.
 func (q *Queries) saveTogether(ctx context.Context, jobs []job.Record, saved *savedColumns) error {
-	if len(jobs) == 1 {
-		return q.execLater(ctx, expect(1, "save job %s", jobs[0].ID), saved.one, saved.row(&jobs[0])...)
-	}
 	rows := make([][]any, len(jobs))
 	for i := range jobs {
 		rows[i] = saved.row(&jobs[i])

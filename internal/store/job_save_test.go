@@ -10,13 +10,16 @@ import (
 	"standin/internal/store"
 )
 
-// TestSaveJobChanges changes one field of two jobs after the other, saves them
-// together and reads them back.
+// TestSaveJobChanges changes one field of nine jobs after the other, saves them
+// together and reads them back. SQLite saves eight of them in one statement.
 func TestSaveJobChanges(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
-		jobs := []job.Record{newJob(consumer), newJob(consumer)}
+		jobs := make([]job.Record, 9)
+		for i := range jobs {
+			jobs[i] = newJob(consumer)
+		}
 		insert(t, s, jobs...)
 		for i := range jobs {
 			jobs[i].Stats = json.RawMessage{} // as it is read
@@ -62,12 +65,14 @@ func TestSaveJobChanges(t *testing.T) {
 				}
 			}
 		}
-		missing := store.JobChange{Before: jobs[0], After: newJob(consumer)}
-		err := s.Write(t.Context(), func(q *store.Queries) error {
-			return q.SaveJobChanges(t.Context(), []store.JobChange{{Before: jobs[1], After: jobs[1]}, missing})
-		})
-		if err == nil {
-			t.Error("a job was saved that does not exist")
+		for _, existing := range [][]job.Record{jobs[:1], jobs[:7]} {
+			changes := []store.JobChange{{Before: jobs[0], After: newJob(consumer)}}
+			for _, r := range existing {
+				changes = append(changes, store.JobChange{Before: r, After: r})
+			}
+			if s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJobChanges(t.Context(), changes) }) == nil {
+				t.Errorf("a job was saved that does not exist, with %d others", len(existing))
+			}
 		}
 	})
 }
