@@ -164,7 +164,7 @@ func ContainsURL(text string) bool {
 // percent-encoding, so that every parser reads it alike.
 func isASCIIHost(host string) bool {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
-	return net.ParseIP(host) != nil || strings.Trim(host, plain) == "" && strings.Trim(host, ".") != ""
+	return strings.Trim(host, plain) == "" && strings.Trim(host, ".") != "" || net.ParseIP(host) != nil
 }
 
 // HostOf returns the normalized host of a URL, without its port.

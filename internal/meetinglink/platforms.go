@@ -56,6 +56,9 @@ func repair(link *Link) {
 	}
 }
 
+// separators removes what people write between the digits of a meeting number.
+var separators = strings.NewReplacer(" ", "", "-", "")
+
 // repairZoom removes spaces and hyphens from the meeting number, and rewrites
 // /j/<number>&pwd= and /join?confno=<number>.
 func repairZoom(address *url.URL) {
@@ -67,12 +70,12 @@ func repairZoom(address *url.URL) {
 		address.RawQuery = parameters
 	}
 	if parts := zoomNumber.FindStringSubmatch(address.Path); parts != nil {
-		if number := strings.NewReplacer(" ", "", "-", "").Replace(parts[2]); number != "" {
+		if number := separators.Replace(parts[2]); number != "" {
 			address.Path, address.RawPath = "/"+parts[1]+"/"+number+parts[3], ""
 		}
 	}
 	query := address.Query()
-	number := strings.NewReplacer(" ", "", "-", "").Replace(query.Get("confno"))
+	number := separators.Replace(query.Get("confno"))
 	if strings.Trim(address.Path, "/") == "join" && number != "" && strings.Trim(number, "0123456789") == "" {
 		query.Del("confno")
 		query.Del("action")

@@ -57,8 +57,9 @@ var (
 )
 
 func redirectorOf(address *url.URL) *redirector {
+	host := HostOf(address)
 	for i := range redirectors {
-		if redirectors[i].matches(HostOf(address), address.Path) {
+		if redirectors[i].matches(host, address.Path) {
 			return &redirectors[i]
 		}
 	}
