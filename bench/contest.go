@@ -60,7 +60,7 @@ func (e *env) startLimits(ctx context.Context, kinds ...limit.Kind) (all []conte
 			if err != nil {
 				return all, err
 			}
-			requests := creates(limit.Path, "")
+			requests := creates(limit.Path, limit.Key)
 			all = append(all, contestant{program: string(kind), database: database, close: l.Stop, measure: e.closedLoop(l.Address, requests)})
 			if _, err := load.Closed(ctx, l.Address, min(warmUp, e.duration), requests); err != nil {
 				return all, err
@@ -146,9 +146,9 @@ func peakMemory(ctx context.Context, pid int) (peak int64) {
 	}
 }
 
-// halfPeak returns contestants that are measured at half of their own peak
-// rate, in an open loop.
-func (e *env) halfPeak(ctx context.Context) (all []contestant, err error) {
+// halfPeak starts Standin and limits of some kinds on each database. They are
+// measured at half of their own peak rate, in an open loop.
+func (e *env) halfPeak(ctx context.Context, limits ...limit.Kind) (all []contestant, err error) {
 	add := func(program, database, address string, next load.Next, stop func() error) error {
 		all = append(all, contestant{program: program, database: database, close: stop})
 		_, err := load.Closed(ctx, address, min(warmUp, e.duration), next)
@@ -169,12 +169,14 @@ func (e *env) halfPeak(ctx context.Context) (all []contestant, err error) {
 				return all, err
 			}
 		}
-		l, err := e.startLimit(ctx, limit.OneTable, database)
-		if err != nil {
-			return all, err
-		}
-		if err := add(string(limit.OneTable), database, l.Address, creates(limit.Path, ""), l.Stop); err != nil {
-			return all, err
+		for _, kind := range limits {
+			l, err := e.startLimit(ctx, kind, database)
+			if err != nil {
+				return all, err
+			}
+			if err := add(string(kind), database, l.Address, creates(limit.Path, limit.Key), l.Stop); err != nil {
+				return all, err
+			}
 		}
 	}
 	return all, nil

@@ -158,7 +158,7 @@ func (e *env) startLimit(ctx context.Context, kind limit.Kind, database string) 
 			return nil, err
 		}
 	}
-	if kind == limit.JobsTable || kind == limit.EventTables {
+	if kind == limit.JobsTable || kind == limit.CheckedJobs || kind == limit.EventTables {
 		if err := e.createSchema(ctx, kind, database, dir, address); err != nil {
 			return nil, err
 		}

@@ -27,19 +27,26 @@ func requestRows() []row {
 			table: []report.Row{
 				{Title: "create", Unit: perSecond, Limit: string(limit.OneTable)},
 				{Title: "create, beside a bare server with Standin's table", Unit: perSecond, Limit: string(limit.JobsTable)},
+				{Title: "create, beside that server with Standin's checks and log", Unit: perSecond, Limit: string(limit.CheckedJobs)},
 				{Title: "memory while creating", Unit: memory},
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.contest(ctx, e.requests(createRequests), limit.OneTable, limit.JobsTable, limit.NoDatabase)
+				return e.contest(ctx, e.requests(createRequests), limit.OneTable, limit.JobsTable, limit.CheckedJobs, limit.NoDatabase)
 			},
 		},
 		readRow("replay", "create with a known externalId", replayRequests),
 		readRow("fetch", "fetch", fetchRequests),
 		readRow("list", "list of 20", listRequests),
 		{
-			name:    "latency",
-			table:   []report.Row{{Title: "p99 of create at half the peak rate", Unit: p99, Limit: string(limit.OneTable)}},
-			prepare: func(ctx context.Context, e *env) ([]contestant, error) { return e.halfPeak(ctx) },
+			name: "latency",
+			table: []report.Row{
+				{Title: "p99 of create at half the peak rate", Unit: p99, Limit: string(limit.OneTable)},
+				{Title: "p99 of create, beside a bare server with Standin's table", Unit: p99, Limit: string(limit.JobsTable)},
+				{Title: "p99 of create, beside that server with Standin's checks and log", Unit: p99, Limit: string(limit.CheckedJobs)},
+			},
+			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
+				return e.halfPeak(ctx, limit.OneTable, limit.JobsTable, limit.CheckedJobs)
+			},
 		},
 	}
 }

@@ -185,7 +185,7 @@ func (e *env) bareSender(ctx context.Context, kind limit.Kind, database string) 
 	for n := range to {
 		j := newJob(n)
 		j.Webhooks = &webhooks{OnStatusChange: r.url(n)}
-		to[n] = createsOf(limit.Path, "", j)
+		to[n] = createsOf(limit.Path, limit.Key, j)
 	}
 	ofRound := e.requestsPerRound() / load.Connections
 	next := upTo(ofRound, func(connection, n int) []byte { return to[(connection+n)%hosts](connection, n) })

@@ -41,8 +41,8 @@ type statements struct {
 	delivered []statement // store that a webhook was delivered; none if the kind sends none
 }
 
-// newInserter returns the inserter of a kind. JobsTable needs a database of
-// Standin with one job, which it copies, and EventTables one with the jobs of
+// newInserter returns the inserter of a kind. JobsTable and CheckedJobs need a database
+// of Standin with one job, which they copy, and EventTables one with the jobs of
 // seed.JobID(0) to seed.JobID(EventJobs - 1).
 func newInserter(ctx context.Context, kind Kind, address string) (inserter, error) {
 	if kind == NoDatabase {
@@ -84,7 +84,7 @@ func newInserter(ctx context.Context, kind Kind, address string) (inserter, erro
 // and Webhook.
 func statementsOf(ctx context.Context, db *sql.DB, kind Kind) (all statements, err error) {
 	switch kind {
-	case JobsTable:
+	case JobsTable, CheckedJobs:
 		return jobsTable(ctx, db)
 	case EventTables:
 		return eventTables(ctx, db)
@@ -152,7 +152,7 @@ func eventTables(ctx context.Context, db *sql.DB) (statements, error) {
 // leaseMillis is the time of a sender for a delivery.
 const leaseMillis = 60_000
 
-// jobsTable returns the statements of JobsTable.
+// jobsTable returns the statements of JobsTable and CheckedJobs.
 func jobsTable(ctx context.Context, db *sql.DB) (statements, error) {
 	columns, template, err := seed.Template(ctx, db)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package limit has the bare servers that Standin is compared with. Each decodes
 // a job, stores one row durably in a group with other requests, and answers. Some
 // also send a webhook, and one stores what an event of a bot does. They have no
-// authentication, validation, logging or metrics, so their rates are upper limits
-// for a server in Go on the same machine and database.
+// metrics, and all but one have no authentication, validation or logging, so their
+// rates are upper limits for a server in Go on the same machine and database.
 package limit
 
 import (
@@ -26,6 +26,10 @@ const (
 	OneTable   Kind = "one-table"   // stores a row of five columns with one unique index
 	JobsTable  Kind = "jobs-table"  // stores a row of Standin's jobs table, with all its indexes
 	Webhook    Kind = "webhook"     // stores the row of OneTable, posts it to a receiver, and stores that it was delivered
+
+	// CheckedJobs is JobsTable that looks up the key of each request, checks its body
+	// against Standin's API description, and logs it.
+	CheckedJobs Kind = "checked-jobs"
 
 	// EventTables changes a job of Standin, inserts an entry of its timeline and a
 	// delivery, posts the request to a receiver, and stores that it was delivered, all
@@ -82,8 +86,12 @@ func Serve(ctx context.Context, out io.Writer, kind Kind, address string) error 
 	if err != nil {
 		return err
 	}
+	handler, err := newHandler(kind, jobs)
+	if err != nil {
+		return err
+	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST "+Path, func(w http.ResponseWriter, r *http.Request) { create(w, r, jobs) })
+	mux.HandleFunc("POST "+Path, handler)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
@@ -94,26 +102,47 @@ func Serve(ctx context.Context, out io.Writer, kind Kind, address string) error 
 	return nil
 }
 
-// create stores the job of a request and answers with it.
-func create(w http.ResponseWriter, r *http.Request, jobs inserter) {
-	var body request
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&body); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+// newHandler returns the handler of a kind.
+func newHandler(kind Kind, jobs inserter) (http.HandlerFunc, error) {
+	if kind != CheckedJobs {
+		return create(jobs, decodeOnly), nil
 	}
-	job := response{ID: uuid.Must(uuid.NewV7()), Status: "scheduled", CreatedAt: time.Now().UTC(), request: body}
-	if err := jobs.insert(r.Context(), job); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	text, err := json.Marshal(job)
+	c, err := newChecks()
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+		return nil, err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusCreated)
-	_, _ = w.Write(text)
+	return c.logged(create(jobs, c.decode)), nil
+}
+
+// decodeOnly decodes the body of a request.
+func decodeOnly(r *http.Request) (body request, err error) {
+	err = json.NewDecoder(r.Body).Decode(&body)
+	return body, err
+}
+
+// create returns a handler that stores the job of a request and answers with it.
+func create(jobs inserter, decode func(*http.Request) (request, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, 1<<20)
+		body, err := decode(r)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		job := response{ID: uuid.Must(uuid.NewV7()), Status: "scheduled", CreatedAt: time.Now().UTC(), request: body}
+		if err := jobs.insert(r.Context(), job); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		text, err := json.Marshal(job)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_, _ = w.Write(text)
+	}
 }
 
 // nothing is the inserter without a database.
