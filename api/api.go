@@ -35,9 +35,32 @@ const (
 type Description struct {
 	document   []byte
 	operations []Operation
-	requests   map[string]*jsonschema.Schema // by operation id
-	queries    map[string][]queryParameter   // by operation id
-	identity   *jsonschema.Schema
+	requests   map[string]bodySchema       // by operation id
+	queries    map[string][]queryParameter // by operation id
+	identity   bodySchema
+}
+
+// bodySchema is the schema of a request's body.
+type bodySchema struct {
+	*jsonschema.Schema
+	matcher *matcher // nil if the schema has none
+}
+
+// compileBody compiles the schema of a body at a JSON Pointer of the description.
+func compileBody(compiler *jsonschema.Compiler, pointer string) (bodySchema, error) {
+	schema, err := compiler.Compile(descriptionURL + pointer)
+	if err != nil {
+		return bodySchema{}, err
+	}
+	return bodySchema{schema, newMatcher(schema)}, nil
+}
+
+// check returns all issues of a value of Parse in a stable order.
+func (s bodySchema) check(value any) []Issue {
+	if s.matcher.matches(value) {
+		return nil
+	}
+	return check(s.Schema, value)
 }
 
 // Operation names one operation of the description.
@@ -71,10 +94,10 @@ func compile() (*Description, error) {
 	}
 	d := &Description{
 		document: document,
-		requests: map[string]*jsonschema.Schema{},
+		requests: map[string]bodySchema{},
 		queries:  map[string][]queryParameter{},
 	}
-	if d.identity, err = compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity"); err != nil {
+	if d.identity, err = compileBody(compiler, "#/components/schemas/BotIdentity"); err != nil {
 		return nil, fmt.Errorf("compile the schema of a bot's identity: %w", err)
 	}
 	if err := d.addOperations(compiler, outline); err != nil {
@@ -199,7 +222,7 @@ func (d *Description) addOperation(
 	})
 	at := "/paths/" + escapePointer(path) + "/" + method
 	if body := operation.RequestBody; body != nil && body.Content[jsonType] != nil {
-		schema, err := compiler.Compile(descriptionURL + "#" + at + "/requestBody" + jsonSchemaAt)
+		schema, err := compileBody(compiler, "#"+at+"/requestBody"+jsonSchemaAt)
 		if err != nil {
 			return fmt.Errorf("compile the request's schema: %w", err)
 		}

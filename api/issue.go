@@ -51,12 +51,12 @@ func (d *Description) CheckValue(operationID string, value any) []Issue {
 	if !ok {
 		panic("api: no operation " + operationID + " with a JSON body")
 	}
-	return check(schema, value)
+	return schema.check(value)
 }
 
 // CheckIdentity checks jobId and attempt of a bot's message, to which its token is
 // bound.
-func (d *Description) CheckIdentity(value any) []Issue { return check(d.identity, value) }
+func (d *Description) CheckIdentity(value any) []Issue { return d.identity.check(value) }
 
 // UnknownFields returns the names of the top-level fields of a request body that the
 // schema of an operation does not describe, sorted.
@@ -64,7 +64,7 @@ func (d *Description) UnknownFields(operationID string, value any) []string {
 	fields, _ := value.(map[string]any)
 	var unknown []string
 	for name := range fields {
-		if !hasProperty(d.requests[operationID], name) {
+		if !hasProperty(d.requests[operationID].Schema, name) {
 			unknown = append(unknown, name)
 		}
 	}

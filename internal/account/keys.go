@@ -57,22 +57,24 @@ func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode)
 	return key, secret, nil
 }
 
+// errUnauthorized is the error of a bearer token that is not a valid key.
+var errUnauthorized = &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
+
 // Authenticate returns the owner of a bearer token. The error is a *job.Error
 // with Unauthorized for an unknown or revoked key.
 func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) {
-	unauthorized := &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
 	if !plausible(bearer) {
-		return Caller{}, unauthorized
+		return Caller{}, errUnauthorized
 	}
 	key, err := k.find(ctx, Hash(bearer))
 	if job.ErrorIs(err, job.NotFound) {
-		return Caller{}, unauthorized
+		return Caller{}, errUnauthorized
 	}
 	if err != nil {
 		return Caller{}, fmt.Errorf("find the key: %w", err)
 	}
 	if !key.RevokedAt.IsZero() {
-		return Caller{}, unauthorized
+		return Caller{}, errUnauthorized
 	}
 	if now := k.Now(); now.Sub(key.LastUsedAt) >= lastUsedPrecision {
 		k.cache.touch(key.Hash, now)

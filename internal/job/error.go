@@ -28,6 +28,6 @@ func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
 
 // ErrorIs reports whether err is, or wraps, an Error of that code.
 func ErrorIs(err error, code ErrorCode) bool {
-	var own *Error
-	return errors.As(err, &own) && own.Code == code
+	own, ok := errors.AsType[*Error](err)
+	return ok && own.Code == code
 }
