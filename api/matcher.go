@@ -12,8 +12,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// matcher accepts most valid requests in a small part of the time that their schema
-// takes. A value that it does not accept may still be valid: only the schema decides.
+// matcher accepts valid bodies of objects, strings, integers and booleans in less time
+// than their schema. A value that it does not accept may still be valid: only the schema
+// decides.
 type matcher struct {
 	kind       string              // object, string, integer or boolean
 	required   []string            // of an object

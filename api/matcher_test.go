@@ -46,7 +46,7 @@ func FuzzMatcher(f *testing.F) {
 	for _, text := range []string{
 		`null`, `[]`, `""`, `{"externalId":"","meetingUrl":"https://a.example"}`, `{` + goodJob + `,"platform":"webex"}`,
 		`{` + goodJob + `,"joinAt":"tomorrow"}`, `{` + goodJob + `,"webhooks":{"onFinalize":"x"}}`, `{` + goodJob + `,"metadata":[]}`,
-		`{` + goodJob + `,"displayName":null}`, `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":0}}`,
+		`{` + goodJob + `,"displayName":null}`, `{` + goodJob + `,"displayName":true}`, `{` + goodJob + `,"autoLeave":{"afterSoloSeconds":0}}`,
 		`{` + goodJob + `,"autoLeave":{"afterSoloSeconds":86401,"onBotDetected":0}}`,
 		`{"jobId":"x","attempt":2147483648,"kind":"lifecycle.done","emittedAt":0}`,
 	} {
