@@ -146,18 +146,16 @@ func peakMemory(ctx context.Context, pid int) (peak int64) {
 	}
 }
 
-// halfPeak starts Standin and limits of some kinds on each database. They are
-// measured at half of their own peak rate, in an open loop.
-func (e *env) halfPeak(ctx context.Context, limits ...limit.Kind) (all []contestant, err error) {
+// contestCreates starts Standin and limits of some kinds on each database, and measures
+// creates. prepare returns how those of one program are measured.
+func (e *env) contestCreates(
+	ctx context.Context, prepare func(ctx context.Context, address string, next load.Next) (measureFunc, error), limits ...limit.Kind,
+) (all []contestant, err error) {
 	add := func(program, database, address string, next load.Next, stop func() error) error {
 		all = append(all, contestant{program: program, database: database, close: stop})
-		_, err := load.Closed(ctx, address, min(warmUp, e.duration), next)
-		peak, closedErr := load.Closed(ctx, address, e.duration, next)
-		all[len(all)-1].measure = func(ctx context.Context) (report.Metrics, error) {
-			result, err := load.Open(ctx, address, e.duration, peak.Rate()/2, next)
-			return metrics(result), err
-		}
-		return errors.Join(err, closedErr)
+		measure, err := prepare(ctx, address, next)
+		all[len(all)-1].measure = measure
+		return err
 	}
 	for _, database := range e.databases {
 		for _, program := range e.programs() {
@@ -180,6 +178,26 @@ func (e *env) halfPeak(ctx context.Context, limits ...limit.Kind) (all []contest
 		}
 	}
 	return all, nil
+}
+
+// halfPeak measures a program at half of its own peak rate, in an open loop.
+func (e *env) halfPeak(ctx context.Context, address string, next load.Next) (measureFunc, error) {
+	_, err := load.Closed(ctx, address, min(warmUp, e.duration), next)
+	peak, closedErr := load.Closed(ctx, address, e.duration, next)
+	return func(ctx context.Context) (report.Metrics, error) {
+		result, err := load.Open(ctx, address, e.duration, peak.Rate()/2, next)
+		return metrics(result), err
+	}, errors.Join(err, closedErr)
+}
+
+// oneConnection measures a program with one connection, in a closed loop.
+func (e *env) oneConnection(_ context.Context, address string, next load.Next) (measureFunc, error) {
+	return e.closedLoop(address, func(connection, n int) []byte {
+		if connection > 0 {
+			return nil
+		}
+		return next(connection, n)
+	}), nil
 }
 
 func metrics(r load.Result) report.Metrics {

@@ -12,6 +12,7 @@ import (
 
 	"standin/bench/limit"
 	"standin/bench/process"
+	"standin/bench/seed"
 	"standin/internal/testing/storetest"
 )
 
@@ -51,12 +52,25 @@ func newEnv(ctx context.Context, o options) (e *env, err error) {
 		}
 	}
 	if e.uses(postgres) {
-		e.cluster, err = storetest.Start(ctx, "fsync=on", "synchronous_commit=on", "max_connections=500", "shared_buffers=512MB")
-		if err != nil {
+		if err := e.startPostgres(ctx); err != nil {
 			return nil, errors.Join(err, e.close())
 		}
 	}
 	return e, nil
+}
+
+// startPostgres starts PostgreSQL with the files of its log, as a server that has run
+// for some time.
+func (e *env) startPostgres(ctx context.Context) (err error) {
+	e.cluster, err = storetest.Start(ctx, "fsync=on", "synchronous_commit=on", "max_connections=500", "shared_buffers=512MB", "min_wal_size=1GB")
+	if err != nil {
+		return err
+	}
+	database, err := e.cluster.NewDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	return seed.CreateLogFiles(ctx, database)
 }
 
 // build builds the binary from the module of the working directory, as in a release.

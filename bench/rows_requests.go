@@ -45,7 +45,17 @@ func requestRows() []row {
 				{Title: "p99 of create, beside that server with Standin's checks and log", Unit: p99, Limit: string(limit.CheckedJobs)},
 			},
 			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
-				return e.halfPeak(ctx, limit.OneTable, limit.JobsTable, limit.CheckedJobs)
+				return e.contestCreates(ctx, e.halfPeak, limit.OneTable, limit.JobsTable, limit.CheckedJobs)
+			},
+		},
+		{
+			name: "single",
+			table: []report.Row{
+				{Title: "p50 of create with one connection", Unit: p50, Limit: string(limit.OneTable)},
+				{Title: "p50 of create with one connection, beside a bare server with Standin's table", Unit: p50, Limit: string(limit.JobsTable)},
+			},
+			prepare: func(ctx context.Context, e *env) ([]contestant, error) {
+				return e.contestCreates(ctx, e.oneConnection, limit.OneTable, limit.JobsTable)
 			},
 		},
 	}
