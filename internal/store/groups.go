@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"runtime"
 	"sync"
 )
 
@@ -16,6 +15,7 @@ var errClosed = errors.New("the database is closed")
 
 // groups passes writes to goroutines that commit them in groups.
 type groups[T any] struct {
+	prepare func() // may be nil
 	waiting chan *grouped[T]
 	closing chan struct{} // closed when no further write is accepted
 	done    chan struct{} // closed when the goroutines have ended
@@ -30,9 +30,10 @@ type grouped[T any] struct {
 }
 
 // newGroups starts goroutines that call commit with groups of waiting writes.
-// commit sets the error of each write.
-func newGroups[T any](goroutines int, commit func([]*grouped[T])) *groups[T] {
-	g := &groups[T]{waiting: make(chan *grouped[T], maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
+// commit sets the error of each write. prepare, which may be nil, is called before
+// more writes join the first one of a group.
+func newGroups[T any](goroutines int, prepare func(), commit func([]*grouped[T])) *groups[T] {
+	g := &groups[T]{prepare: prepare, waiting: make(chan *grouped[T], maxGroup), closing: make(chan struct{}), done: make(chan struct{})}
 	var running sync.WaitGroup
 	for range goroutines {
 		running.Go(func() { g.run(commit) })
@@ -103,10 +104,11 @@ func (g *groups[T]) commitGroup(first *grouped[T], commit func([]*grouped[T])) {
 	}
 }
 
-// gather returns first and the writes that are already waiting. Goroutines that can
-// run come first: those that the previous group has ended mostly write again.
+// gather returns first and the writes that are already waiting.
 func (g *groups[T]) gather(first *grouped[T]) []*grouped[T] {
-	runtime.Gosched()
+	if g.prepare != nil {
+		g.prepare()
+	}
 	group := []*grouped[T]{first}
 	for len(group) < maxGroup {
 		select {

@@ -32,7 +32,7 @@ func compareExternalIDs(a, b *grouped[*newJob]) int {
 
 func newPostgresEngine(pool *pgxpool.Pool) *postgresEngine {
 	e := &postgresEngine{pool: pool, reads: newPostgresReads(pool)}
-	e.jobs = newGroups(jobCommitters, e.commitJobs)
+	e.jobs = newGroups(jobCommitters, nil, e.commitJobs)
 	return e
 }
 
@@ -62,7 +62,7 @@ func (e *postgresEngine) commitJobs(group []*grouped[*newJob]) {
 		return
 	}
 	for _, w := range group {
-		w.err = err
+		w.err = cmp.Or(err, w.err)
 	}
 }
 
@@ -79,32 +79,57 @@ func (e *postgresEngine) insertJobs(group []*grouped[*newJob]) error {
 	defer cancel()
 	ids, rows := make([]string, len(group)), make([][]any, len(group))
 	for i, w := range group {
-		ids[i], rows[i], w.write.inserted = w.write.id, w.write.values, false
+		ids[i], rows[i] = w.write.id, w.write.values
 	}
 	batch := new(pgx.Batch)
 	batch.Queue(`SELECT pg_advisory_xact_lock_shared($1)`, consumersLock)
 	batch.Queue(insertJobsQuery, arraysOf(rows)...)
 	// Only after the insertion is it certain that no other transaction is erasing
-	// a job with one of the externalIds.
+	// a job with one of the externalIds. See preferIndexes for the array that is a
+	// subquery.
 	batch.Queue(`DELETE FROM jobs USING job_tombstones t
-		WHERE jobs.id = ANY($1::text[]) AND t.consumer_id = jobs.consumer_id AND t.mode = jobs.mode AND t.external_hash = jobs.external_hash
-		RETURNING jobs.id`, ids)
+		WHERE jobs.id = ANY((SELECT $1::text[])::text[]) AND t.consumer_id = jobs.consumer_id AND t.mode = jobs.mode AND t.external_hash = jobs.external_hash`, ids)
 	results := e.pool.SendBatch(ctx, batch)
-	if _, err := results.Exec(); err != nil {
-		return cmp.Or(err, results.Close())
+	var changed [3]int64 // rows, by statement
+	for i := range changed {
+		tag, err := results.Exec()
+		if err != nil {
+			return cmp.Or(err, results.Close())
+		}
+		changed[i] = tag.RowsAffected()
 	}
-	inserted, err := readIDs(results)
-	if err != nil {
-		return cmp.Or(err, results.Close())
-	}
-	erased, err := readIDs(results)
-	if err := cmp.Or(err, results.Close()); err != nil {
+	if err := results.Close(); err != nil {
 		return err
 	}
-	for _, w := range group {
-		w.write.inserted = inserted[w.write.id] && !erased[w.write.id]
+	if stored := changed[1] - changed[2]; stored == 0 || stored == int64(len(group)) {
+		for _, w := range group {
+			w.write.inserted = stored > 0
+		}
+		return nil
 	}
-	return nil
+	stored, err := e.storedJobs(ctx, ids)
+	for _, w := range group {
+		w.write.inserted, w.err = stored[w.write.id], err
+	}
+	return nil // the transaction is committed: it must not be repeated
+}
+
+// storedJobs returns which of some IDs are those of a job.
+func (e *postgresEngine) storedJobs(ctx context.Context, ids []string) (map[string]bool, error) {
+	rows, err := e.pool.Query(ctx, `SELECT id FROM jobs WHERE id = ANY($1::text[])`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("find new jobs: %w", err)
+	}
+	stored := make(map[string]bool)
+	var id string
+	_, err = pgx.ForEachRow(rows, []any{&id}, func() error {
+		stored[id] = true
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find new jobs: %w", err)
+	}
+	return stored, nil
 }
 
 // consumersLock is the key of the advisory lock of PostgreSQL that DeleteConsumer
@@ -118,19 +143,4 @@ const insertJobsQuery = `INSERT INTO jobs (` + newJobColumns + `)
 		$9::bigint[], $10::bigint[], $11::text[], $12::text[], $13::text[], $14::text[],
 		$15::text[], $16::bigint[], $17::bigint[], $18::text[], $19::text[], $20::text[]) AS new (` + newJobColumns + `)
 	WHERE consumer_id = ANY(ARRAY(SELECT id FROM consumers WHERE id = ANY($2::text[])))
-	ON CONFLICT ` + externalKey + ` DO NOTHING RETURNING id`
-
-// readIDs reads the IDs that the next statement of a batch returns.
-func readIDs(results pgx.BatchResults) (map[string]bool, error) {
-	found, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	ids := make(map[string]bool)
-	var id string
-	_, err = pgx.ForEachRow(found, []any{&id}, func() error {
-		ids[id] = true
-		return nil
-	})
-	return ids, err
-}
+	ON CONFLICT ` + externalKey + ` DO NOTHING`

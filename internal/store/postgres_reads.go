@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/google/uuid"
@@ -54,8 +55,8 @@ type queryRead struct {
 
 func newPostgresReads(pool *pgxpool.Pool) *postgresReads {
 	r := &postgresReads{postgresPool: postgresPool{pool}}
-	r.jobs = newGroups(readGroups, func(group []*grouped[*jobRead]) { runTogether(group, r.readJobs) })
-	r.queries = newGroups(readGroups, func(group []*grouped[*queryRead]) { runTogether(group, r.runQueries) })
+	r.jobs = newGroups(readGroups, runtime.Gosched, func(group []*grouped[*jobRead]) { runTogether(group, r.readJobs) })
+	r.queries = newGroups(readGroups, runtime.Gosched, func(group []*grouped[*queryRead]) { runTogether(group, r.runQueries) })
 	return r
 }
 

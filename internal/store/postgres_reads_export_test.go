@@ -22,6 +22,20 @@ func (s *Store) ReadJobsPlan(ctx context.Context) (string, error) {
 	return strings.Join(steps, "\n"), err
 }
 
+// CustomPlans returns how often PostgreSQL planned each prepared statement of a
+// connection anew for its arguments.
+func (s *Store) CustomPlans(ctx context.Context) (map[string]int64, error) {
+	plans := make(map[string]int64)
+	err := s.forEach(ctx, func(row scanner) error {
+		var statement string
+		var count int64
+		err := row.Scan(&statement, &count)
+		plans[statement] = count
+		return err
+	}, `SELECT statement, custom_plans FROM pg_prepared_statements`)
+	return plans, err
+}
+
 // RecordPlan returns PostgreSQL's plan of an update of deliveries.
 func (s *Store) RecordPlan(ctx context.Context) (plan string, err error) {
 	err = s.Write(ctx, func(q *Queries) error {

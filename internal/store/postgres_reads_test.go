@@ -178,3 +178,50 @@ func TestPlansOfSmallTables(t *testing.T) {
 		}
 	}
 }
+
+// TestKeptPlans checks that PostgreSQL plans the statements that create a single job,
+// and lock one for an event, at most five times on a connection.
+func TestKeptPlans(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t)
+	ctx := t.Context()
+	consumer := newConsumer(t, s)
+	for range 12 { // one after the other, so that they use the same connection
+		r := newJob(consumer.ID)
+		if _, inserted, err := s.CreateJob(ctx, r); err != nil || !inserted {
+			t.Fatal(inserted, err)
+		}
+		err := s.Write(ctx, func(q *store.Queries) error {
+			locked := make(map[uuid.UUID]job.Record)
+			if err := q.LockFreeJobs(ctx, []uuid.UUID{r.ID}, locked); err != nil {
+				return err
+			}
+			err := q.Flush(ctx)
+			if len(locked) != 1 {
+				t.Errorf("locked %d jobs, want 1", len(locked))
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	plans, err := s.CustomPlans(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"INSERT INTO jobs", "DELETE FROM jobs USING job_tombstones", "FROM jobs WHERE id = ANY"} {
+		found := false
+		for statement, count := range plans {
+			if !strings.Contains(statement, part) {
+				continue
+			}
+			if found = true; count > 5 {
+				t.Errorf("planned %d times:\n%s", count, statement)
+			}
+		}
+		if !found {
+			t.Errorf("no prepared statement with %q", part)
+		}
+	}
+}

@@ -241,10 +241,10 @@ func notFound(entity string) error {
 }
 
 // Conditions that an ID is one of joinIDs, for any number of IDs with the same
-// statement.
+// statement. See preferIndexes for the array that is a subquery.
 const (
 	inSQLite   = `IN (SELECT value FROM json_each('["' || replace($1, ',', '","') || '"]'))`
-	inPostgres = `= ANY(string_to_array($1, ','))`
+	inPostgres = `= ANY((SELECT string_to_array($1, ','))::text[])` // without the cast it compares with rows
 )
 
 // joinIDs returns the argument of such a condition.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"syscall"
@@ -75,7 +76,9 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	}
 	e := &sqliteEngine{path: path, writer: writer, reader: reader, reads: newPreparedConn(reader)}
 	e.checkpoints = newCheckpoints(reader)
-	e.groups = newGroups(1, e.commitGroup)
+	// Goroutines that can run come first: those that the previous group has ended
+	// mostly write again.
+	e.groups = newGroups(1, runtime.Gosched, e.commitGroup)
 	return &Store{Queries: &Queries{conn: e.reads, in: inSQLite, spoken: sqliteSpokenIndex, selects: packedLists}, engine: e}, nil
 }
 
