@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"standin/bench/limit"
 	"standin/bench/load"
 	"standin/bench/report"
+	"standin/bench/seed"
 )
 
 // jobsPath is the path of the jobs.
@@ -103,12 +105,12 @@ func replayRequests(ctx context.Context, s *instance) (load.Next, error) {
 		}
 		bodies[i] = encode(http.MethodPost, jobsPath, s.key, newJob(i))
 	}
-	return rotation(bodies), s.copyJob(ctx, storedBefore, nil)
+	return rotation(bodies), s.storeJobs(ctx)
 }
 
 // fetchRequests fetch different jobs.
 func fetchRequests(ctx context.Context, s *instance) (load.Next, error) {
-	if err := s.copyJob(ctx, storedBefore, nil); err != nil {
+	if err := s.storeJobs(ctx); err != nil {
 		return nil, err
 	}
 	requests := make([][]byte, storedBefore)
@@ -120,7 +122,12 @@ func fetchRequests(ctx context.Context, s *instance) (load.Next, error) {
 
 // listRequests list the newest 20 jobs.
 func listRequests(ctx context.Context, s *instance) (load.Next, error) {
-	return rotation([][]byte{encode(http.MethodGet, jobsPath+"?limit=20", s.key, nil)}), s.copyJob(ctx, storedBefore, nil)
+	return rotation([][]byte{encode(http.MethodGet, jobsPath+"?limit=20", s.key, nil)}), s.storeJobs(ctx)
+}
+
+// storeJobs stores jobs, of which PostgreSQL then has statistics.
+func (s *instance) storeJobs(ctx context.Context) error {
+	return errors.Join(s.copyJob(ctx, storedBefore, nil), seed.Vacuum(ctx, s.address))
 }
 
 // rotation repeats requests. Each connection starts with another one.

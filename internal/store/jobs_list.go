@@ -101,7 +101,9 @@ func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter
 		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
 	}
 	sequence := ` ORDER BY created_at DESC, id DESC`
-	first := ` LIMIT ` + placeholder(limit) + ` + 0`
+	// A number, because PostgreSQL would plan the query anew for each value of a parameter,
+	// and SQLite would parse it anew.
+	first := fmt.Sprintf(` LIMIT %d`, limit)
 	matching := ` FROM jobs WHERE ` + strings.Join(where, " AND ")
 	switch byJoinAt := !filter.JoinFrom.IsZero() || !filter.JoinTo.IsZero(); {
 	case !filtered:

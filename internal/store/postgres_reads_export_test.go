@@ -22,6 +22,12 @@ func (s *Store) ReadJobsPlan(ctx context.Context) (string, error) {
 	return strings.Join(steps, "\n"), err
 }
 
+// Analyze collects PostgreSQL's statistics of the jobs.
+func (s *Store) Analyze(ctx context.Context) error {
+	_, err := s.exec(ctx, `ANALYZE jobs`)
+	return err
+}
+
 // CustomPlans returns how often PostgreSQL planned each prepared statement of a
 // connection anew for its arguments.
 func (s *Store) CustomPlans(ctx context.Context) (map[string]int64, error) {

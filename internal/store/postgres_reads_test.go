@@ -180,12 +180,20 @@ func TestPlansOfSmallTables(t *testing.T) {
 }
 
 // TestKeptPlans checks that PostgreSQL plans the statements that create a single job,
-// and lock one for an event, at most five times on a connection.
+// lock one for an event, and list jobs, at most five times on a connection.
 func TestKeptPlans(t *testing.T) {
 	t.Parallel()
 	s := openPostgres(t)
 	ctx := t.Context()
 	consumer := newConsumer(t, s)
+	var many []job.Record
+	for range 500 {
+		many = append(many, newJob(consumer.ID))
+	}
+	insert(t, s, many...)
+	if err := s.Analyze(ctx); err != nil {
+		t.Fatal(err)
+	}
 	for range 12 { // one after the other, so that they use the same connection
 		r := newJob(consumer.ID)
 		if _, inserted, err := s.CreateJob(ctx, r); err != nil || !inserted {
@@ -205,12 +213,15 @@ func TestKeptPlans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if jobs, _, err := s.ListJobs(ctx, consumer.ID, job.Live, job.Filter{}, job.Cursor{}, 20); err != nil || len(jobs) != 20 {
+			t.Fatal(len(jobs), err)
+		}
 	}
 	plans, err := s.CustomPlans(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"INSERT INTO jobs", "DELETE FROM jobs USING job_tombstones", "FROM jobs WHERE id = ANY"} {
+	for _, part := range []string{"INSERT INTO jobs", "DELETE FROM jobs USING job_tombstones", "FROM jobs WHERE id = ANY", "ORDER BY created_at DESC"} {
 		found := false
 		for statement, count := range plans {
 			if !strings.Contains(statement, part) {
