@@ -34,7 +34,7 @@ func TestRows(t *testing.T) {
 	if err := build(t.Context(), binary, gobuild.Flags()...); err != nil {
 		t.Fatal(err)
 	}
-	o, err := parse([]string{"-rounds", "1", "-duration", "20ms", "-due", "20", "-bots", "20", "-stored", "2000", "-dir", dir, "-standin", binary})
+	o, err := parse([]string{"-rounds", "1", "-duration", "20ms", "-due", "20", "-bots", "20", "-stored", "2000", "-log-files", "0", "-dir", dir, "-standin", binary})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestRows(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, name := range []string{"create", "latency", "cancel", "sender"} {
+	for _, name := range []string{"create", "latency", "single", "cancel", "sender"} {
 		t.Run(name, func(t *testing.T) {
 			r := rows()[slices.IndexFunc(rows(), func(r row) bool { return r.name == name })]
 			results, err := e.measure(t.Context(), r)

@@ -70,7 +70,7 @@ func (e *env) startPostgres(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	return seed.CreateLogFiles(ctx, database)
+	return seed.CreateLogFiles(ctx, database, e.logFiles)
 }
 
 // build builds the binary from the module of the working directory, as in a release.

@@ -52,6 +52,7 @@ type options struct {
 	stored    int    // jobs of the row stored
 	bots      int    // of the row heartbeat
 	due       int    // jobs of the row dispatch
+	logFiles  int    // of PostgreSQL, which exist before the first load
 
 	fleetNodes, fleetBots int // of the row fleet
 	heartbeatInterval     time.Duration
@@ -73,6 +74,7 @@ func parse(args []string) (o options, err error) {
 	flags.IntVar(&o.stored, "stored", 100_000, "stored jobs of the row stored")
 	flags.IntVar(&o.bots, "bots", 9_900, "waiting bots of the row heartbeat; the service accepts 10,000 connections")
 	flags.IntVar(&o.due, "due", 5_000, "due jobs of the row dispatch")
+	flags.IntVar(&o.logFiles, "log-files", 64, "files of PostgreSQL's log, of 16 MB, that exist before the first load; at most 64 are kept")
 	flags.IntVar(&o.fleetNodes, "fleet-nodes", 500, "simulated nodes of the row fleet")
 	flags.IntVar(&o.fleetBots, "fleet-bots", 20_000, "simulated bots of the row fleet")
 	flags.DurationVar(&o.heartbeatInterval, "heartbeat", 25*time.Second, "time between two heartbeats of a bot in the rows nodes and fleet")

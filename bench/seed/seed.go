@@ -225,16 +225,16 @@ func Vacuum(ctx context.Context, address string) error {
 	return maintain(ctx, address, `VACUUM ANALYZE`, `CHECKPOINT`)
 }
 
-// CreateLogFiles creates 64 files of PostgreSQL's write-ahead log, which the checkpoint
-// keeps for reuse if min_wal_size is 1 GB. Without them a commit creates a file after
-// each 16 MB of log, and all commits wait for it.
-func CreateLogFiles(ctx context.Context, address string) error {
-	return maintain(ctx, address, `DO $$ BEGIN
-			FOR i IN 1..64 LOOP
+// CreateLogFiles creates files of PostgreSQL's write-ahead log. The checkpoint keeps
+// them for reuse up to min_wal_size. Without them a commit creates a file after each
+// 16 MB of log, and all commits wait for it.
+func CreateLogFiles(ctx context.Context, address string, count int) error {
+	return maintain(ctx, address, fmt.Sprintf(`DO $$ BEGIN
+			FOR i IN 1..%d LOOP
 				PERFORM pg_logical_emit_message(false, '', '');
 				PERFORM pg_switch_wal();
 			END LOOP;
-		END $$`, `CHECKPOINT`)
+		END $$`, count), `CHECKPOINT`)
 }
 
 // StopAutovacuum turns off autovacuum of the jobs on PostgreSQL. After inserts it
