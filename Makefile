@@ -77,9 +77,8 @@ beat: ## Record one minute and 30 minutes, and measure audio/video sync
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
 
 .PHONY: lint
-lint: ## Run golangci-lint and the wording check
+lint: ## Run golangci-lint
 	$(GOLANGCI) run ./...
-	go test -count=1 ./internal/testing/wording
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder and parser, FUZZTIME each
