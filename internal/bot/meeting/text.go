@@ -3,7 +3,10 @@ package meeting
 import (
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
 )
 
 // SingleLine returns a text for a one-line field: control characters, which a
@@ -21,15 +24,19 @@ func SingleLine(text string) string {
 // Truncate returns the longest prefix of a text that has at most limit UTF-16
 // units, which pages count in, and does not split a visible character.
 func Truncate(text string, limit int) string {
-	kept, used := 0, 0
-	for kept < len(text) {
-		size, units := firstCluster(text[kept:])
-		if used+units > limit {
+	end, units, state := 0, 0, -1
+	for rest := text; rest != ""; {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		for _, r := range cluster {
+			units += utf16.RuneLen(r)
+		}
+		if units > limit {
 			break
 		}
-		kept, used = kept+size, used+units
+		end += len(cluster)
 	}
-	return strings.TrimRightFunc(text[:kept], unicode.IsSpace)
+	return strings.TrimRightFunc(text[:end], unicode.IsSpace)
 }
 
 // SplitText splits a text into parts of at most limit UTF-16 units, between words
@@ -61,47 +68,4 @@ func withoutFormatting(text string) string {
 		}
 		return r
 	}, text)
-}
-
-// zeroWidthJoiner joins several emoji into one, such as families and flags.
-const zeroWidthJoiner = '\u200D'
-
-// firstCluster returns the length of the first visible character, in bytes and in
-// UTF-16 units: a letter with its marks, an emoji with its modifiers or joined
-// to others, the two letters of a flag. It covers the part of Unicode's grapheme
-// clusters (UAX #29) that occurs in names; Hangul written in single letters is
-// not kept together.
-func firstCluster(text string) (size, units int) {
-	first, size := utf8.DecodeRuneInString(text)
-	units = utf16Length(first)
-	last := first
-	paired := false
-	for size < len(text) {
-		next, length := utf8.DecodeRuneInString(text[size:])
-		flag := isRegionalIndicator(first) && isRegionalIndicator(next) && !paired
-		if !flag && !extends(next) && last != zeroWidthJoiner {
-			break
-		}
-		paired = paired || flag
-		size, units, last = size+length, units+utf16Length(next), next
-	}
-	return size, units
-}
-
-// extends reports whether a rune is part of the character before it.
-func extends(r rune) bool {
-	const firstSkinTone, lastSkinTone = 0x1F3FB, 0x1F3FF
-	return r == zeroWidthJoiner || unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc, unicode.Variation_Selector) ||
-		firstSkinTone <= r && r <= lastSkinTone
-}
-
-func isRegionalIndicator(r rune) bool { return unicode.Is(unicode.Regional_Indicator, r) }
-
-// utf16Length returns the number of UTF-16 units of a rune.
-func utf16Length(r rune) int {
-	const lastOfBasicPlane = 0xFFFF
-	if r > lastOfBasicPlane {
-		return 2
-	}
-	return 1
 }
