@@ -14,7 +14,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 	"standin/internal/mail"
 	"standin/internal/service"
 )
@@ -56,14 +56,14 @@ func (f policyFlags) policy() mail.Policy {
 // mailFlags configure the mail worker.
 type mailFlags struct {
 	policyFlags
-	SMTPListen string         `env:"STANDIN_MAIL_SMTP_LISTEN" name:"smtp-listen" placeholder:":25" help:"Address and port of the SMTP server. Default: no SMTP server."`
-	Hostname   string         `env:"STANDIN_MAIL_HOSTNAME" help:"Name of this host in SMTP. Default: the host name."`
-	Recipients []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses for which the SMTP server accepts mail, or @ and a domain."`
-	TLSCert    string         `env:"STANDIN_MAIL_TLS_CERT" name:"tls-cert" type:"existingfile" help:"Certificate chain for STARTTLS, in PEM format; read again for each connection. Default: no encryption."`
-	TLSKey     string         `env:"STANDIN_MAIL_TLS_KEY" name:"tls-key" type:"existingfile" help:"Private key of the certificate."`
-	Rate       ratelimit.Rate `env:"STANDIN_MAIL_RATE" default:"60/1m" help:"Messages that one SMTP client may send, such as 60/1m, or off."`
-	MaxMessage int64          `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
-	MaxSpool   int64          `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
+	SMTPListen string      `env:"STANDIN_MAIL_SMTP_LISTEN" name:"smtp-listen" placeholder:":25" help:"Address and port of the SMTP server. Default: no SMTP server."`
+	Hostname   string      `env:"STANDIN_MAIL_HOSTNAME" help:"Name of this host in SMTP. Default: the host name."`
+	Recipients []string    `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses for which the SMTP server accepts mail, or @ and a domain."`
+	TLSCert    string      `env:"STANDIN_MAIL_TLS_CERT" name:"tls-cert" type:"existingfile" help:"Certificate chain for STARTTLS, in PEM format; read again for each connection. Default: no encryption."`
+	TLSKey     string      `env:"STANDIN_MAIL_TLS_KEY" name:"tls-key" type:"existingfile" help:"Private key of the certificate."`
+	Rate       httpmw.Rate `env:"STANDIN_MAIL_RATE" default:"60/1m" help:"Messages that one SMTP client may send, such as 60/1m, or off."`
+	MaxMessage int64       `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
+	MaxSpool   int64       `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
 
 	IMAPURL          *url.URL `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
 	IMAPPasswordFile string   `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"standin/internal/dispatch"
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 	"standin/internal/mail"
 	"standin/internal/retention"
 	"standin/internal/service"
@@ -66,12 +66,12 @@ type serveCommand struct {
 	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" help:"Store response bodies of webhook destinations that are not public. Default: only status and latency of these are stored."`
 	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
-	IntakeSecret         string         `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
-	AdminSecret          string         `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
-	PaymentWebhookSecret string         `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
-	FreeTierJobs         int            `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
-	RateLimit            ratelimit.Rate `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
-	TrustedProxies       string         `env:"STANDIN_TRUSTED_PROXIES" help:"Networks of trusted proxies, comma-separated; their X-Forwarded-For or Forwarded header gives the client address. Default: none."`
+	IntakeSecret         string      `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
+	AdminSecret          string      `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
+	PaymentWebhookSecret string      `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
+	FreeTierJobs         int         `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
+	RateLimit            httpmw.Rate `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
+	TrustedProxies       int         `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`
 
 	OIDCIssuer           string `env:"STANDIN_OIDC_ISSUER" name:"oidc-issuer" placeholder:"https://…" help:"OpenID Connect provider for dashboard sign-in; the redirect URI is {base_url}/signin/oidc/callback. Default: none."`
 	OIDCClientID         string `env:"STANDIN_OIDC_CLIENT_ID" name:"oidc-client-id" help:"OpenID Connect client ID."`
@@ -130,7 +130,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs, WebhookProxy: c.WebhookProxy,
 		WebhookPrivateResponses: c.WebhookPrivateResponses,
 		IntakeSecret:            c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
-		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: c.TrustedProxies,
+		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: httpmw.TrustedProxies(c.TrustedProxies),
 		ManifestPrefixes: trimmed(c.ManifestPrefixes), OIDC: oidc, Transcriber: transcriber, Tracing: traces, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
 		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.AskFirst, Log: log,
 	})

@@ -27,7 +27,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/host"
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/payment"
@@ -128,29 +128,29 @@ type Settings struct {
 
 	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
 
-	BaseURL string // public; cookies are Secure when it is https
-	Proxies ratelimit.Proxies
-	Now     func() time.Time
-	Log     *slog.Logger
-	Limits  Limits // zero fields have their defaults
+	BaseURL        string // public; cookies are Secure when it is https
+	TrustedProxies httpmw.TrustedProxies
+	Now            func() time.Time
+	Log            *slog.Logger
+	Limits         Limits // zero fields have their defaults
 }
 
 // Limits bound sign-ins.
 type Limits struct {
-	Address  ratelimit.Rate // sign-ins and invitations of one client address; 30 a minute
-	Account  ratelimit.Rate // sign-ins of one client address to one account; 10 in 15 minutes
-	Failures ratelimit.Rate // failed sign-ins of all client addresses; 600 a minute
+	Address  httpmw.Rate // sign-ins and invitations of one client address; 30 a minute
+	Account  httpmw.Rate // sign-ins of one client address to one account; 10 in 15 minutes
+	Failures httpmw.Rate // failed sign-ins of all client addresses; 600 a minute
 }
 
 func (l Limits) orDefaults() Limits {
 	if l.Address.Off() {
-		l.Address = ratelimit.Rate{Requests: 30, Per: time.Minute}
+		l.Address = httpmw.Rate{Requests: 30, Per: time.Minute}
 	}
 	if l.Account.Off() {
-		l.Account = ratelimit.Rate{Requests: 10, Per: 15 * time.Minute}
+		l.Account = httpmw.Rate{Requests: 10, Per: 15 * time.Minute}
 	}
 	if l.Failures.Off() {
-		l.Failures = ratelimit.Rate{Requests: 600, Per: time.Minute}
+		l.Failures = httpmw.Rate{Requests: 600, Per: time.Minute}
 	}
 	return l
 }
@@ -162,9 +162,9 @@ type Dashboard struct {
 	pages     map[string]*template.Template
 	assets    map[string]asset
 	origins   *http.CrossOriginProtection
-	byAddress *ratelimit.Limiter
-	byAccount *ratelimit.Limiter
-	failures  *ratelimit.Limiter
+	byAddress *httpmw.Limiter
+	byAccount *httpmw.Limiter
+	failures  *httpmw.Limiter
 	streams   *streams
 	oidc      *provider // nil without OpenID Connect
 	mux       *http.ServeMux
@@ -184,9 +184,9 @@ func New(settings Settings) (*Dashboard, error) {
 	d := &Dashboard{
 		settings: settings, base: base, mux: http.NewServeMux(), draining: make(chan struct{}),
 		origins:   http.NewCrossOriginProtection(),
-		byAddress: ratelimit.New(ratelimit.Settings{Rate: limits.Address, Now: settings.Now}),
-		byAccount: ratelimit.New(ratelimit.Settings{Rate: limits.Account, Now: settings.Now}),
-		failures:  ratelimit.New(ratelimit.Settings{Rate: limits.Failures, Now: settings.Now}),
+		byAddress: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Address, Now: settings.Now}),
+		byAccount: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Account, Now: settings.Now}),
+		failures:  httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Failures, Now: settings.Now}),
 		streams:   newStreams(),
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.

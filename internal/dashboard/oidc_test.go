@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"standin/internal/dashboard"
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 	"standin/internal/service"
 )
 
@@ -161,7 +161,7 @@ func TestSignInWithOIDC(t *testing.T) {
 	p := startProvider(t)
 	h := newHarness(t, func(s *service.Settings) {
 		s.OIDC = dashboard.OIDCSettings{Issuer: p.url, ClientID: "standin", ClientSecret: "s3cret"}
-		s.DashboardLimits.Address = ratelimit.Rate{Requests: 1000, Per: time.Minute}
+		s.DashboardLimits.Address = httpmw.Rate{Requests: 1000, Per: time.Minute}
 	})
 	ada := h.ada()
 	if _, err := h.users().Invite(t.Context(), ada, "grace@example.test", false); err != nil {

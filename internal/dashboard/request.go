@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/httpapi/ratelimit"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 )
 
@@ -29,7 +28,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 
 // pageRequest is a request for a page and the writer of its response.
 type pageRequest struct {
-	*requestlog.Record
+	*httpmw.Record
 	d       *Dashboard
 	r       *http.Request
 	session account.Session // of a signed-in user
@@ -48,7 +47,7 @@ type userHandler func(req *pageRequest, session account.Session) error
 func (d *Dashboard) adapt(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
-		record, r := requestlog.Start(w, r)
+		record, r := httpmw.StartRecord(w, r)
 		req := &pageRequest{Record: record, d: d, r: r}
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
@@ -131,7 +130,7 @@ func (e *limitedError) Error() string {
 
 // waitText returns a duration for a sentence.
 func waitText(wait time.Duration) string {
-	seconds := ratelimit.RetryAfterSeconds(wait)
+	seconds := httpmw.RetryAfterSeconds(wait)
 	switch {
 	case seconds == 1:
 		return "a second"
@@ -147,7 +146,7 @@ func (req *pageRequest) describe(err error) (int, string) {
 		return own.status, own.message
 	}
 	if own := (*limitedError)(nil); errors.As(err, &own) {
-		req.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.wait)))
+		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(own.wait)))
 		return http.StatusTooManyRequests, own.Error()
 	}
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {

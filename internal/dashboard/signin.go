@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 )
 
@@ -112,9 +112,9 @@ func (d *Dashboard) signInPage(req *pageRequest) error {
 
 // throttle limits the sign-ins of each client address, and logs the address.
 func (d *Dashboard) throttle(req *pageRequest) error {
-	address := d.settings.Proxies.Address(req.r)
+	address := d.settings.TrustedProxies.ClientAddress(req.r)
 	req.Client = address.String()
-	if ok, wait := d.byAddress.Allow(ratelimit.AddressKey(address)); !ok {
+	if ok, wait := d.byAddress.Allow(httpmw.AddressKey(address)); !ok {
 		return &limitedError{wait}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (d *Dashboard) throttle(req *pageRequest) error {
 // throttleAccount limits the sign-ins of each client address to an account. Other
 // addresses can still sign in.
 func (d *Dashboard) throttleAccount(req *pageRequest, email string) error {
-	key := ratelimit.AddressKey(d.settings.Proxies.Address(req.r)) + " " + strings.ToLower(strings.TrimSpace(email))
+	key := httpmw.AddressKey(d.settings.TrustedProxies.ClientAddress(req.r)) + " " + strings.ToLower(strings.TrimSpace(email))
 	if ok, wait := d.byAccount.Allow(key); !ok {
 		return &limitedError{wait}
 	}

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 	"standin/internal/service"
 )
 
@@ -82,7 +82,7 @@ func TestSignIn(t *testing.T) {
 func TestNext(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(s *service.Settings) {
-		s.DashboardLimits.Account = ratelimit.Rate{Requests: 1000, Per: time.Minute}
+		s.DashboardLimits.Account = httpmw.Rate{Requests: 1000, Per: time.Minute}
 	})
 	h.ada()
 	for next, want := range map[string]string{
@@ -132,7 +132,7 @@ func TestThrottle(t *testing.T) {
 	t.Run("account", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t, func(s *service.Settings) {
-			s.DashboardLimits.Account, s.TrustedProxies = ratelimit.Rate{Requests: 3, Per: time.Hour}, "127.0.0.1"
+			s.DashboardLimits.Account, s.TrustedProxies = httpmw.Rate{Requests: 3, Per: time.Hour}, 1
 		})
 		h.ada()
 		for range 3 {
@@ -157,7 +157,7 @@ func TestThrottle(t *testing.T) {
 		t.Parallel()
 		log := new(safeBuffer)
 		h := newHarness(t, func(s *service.Settings) {
-			s.DashboardLimits.Failures = ratelimit.Rate{Requests: 3, Per: time.Hour}
+			s.DashboardLimits.Failures = httpmw.Rate{Requests: 3, Per: time.Hour}
 			s.Log = slog.New(slog.NewTextHandler(log, nil))
 		})
 		h.ada()
@@ -175,7 +175,7 @@ func TestThrottle(t *testing.T) {
 	})
 	t.Run("address", func(t *testing.T) {
 		t.Parallel()
-		h := newHarness(t, func(s *service.Settings) { s.DashboardLimits.Address = ratelimit.Rate{Requests: 3, Per: time.Hour} })
+		h := newHarness(t, func(s *service.Settings) { s.DashboardLimits.Address = httpmw.Rate{Requests: 3, Per: time.Hour} })
 		h.ada()
 		for _, email := range []string{"a@example.test", "b@example.test", "c@example.test"} {
 			if got := try(h, email, "wrong"); got.status != http.StatusUnauthorized {

@@ -10,8 +10,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/httpapi/ratelimit"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 )
 
@@ -45,7 +44,7 @@ func (a *API) forConsumer(handle consumerHandler) handler {
 		if err != nil {
 			return fmt.Errorf("authenticate: %w", err)
 		}
-		requestlog.Of(r).ConsumerID = caller.ConsumerID
+		httpmw.RecordOf(r).ConsumerID = caller.ConsumerID
 		if ok, wait := a.limits.keys.Allow(caller.KeyID.String()); !ok {
 			return rateLimited(wait)
 		}
@@ -117,21 +116,21 @@ func sameSecret(given, secret string) bool {
 // Rates per client address. API keys, bot tokens and payment signatures have 256
 // bits and cannot be guessed, so failures with them are not limited.
 var (
-	initRate     = ratelimit.Rate{Requests: 60, Per: time.Minute}
-	pollRate     = ratelimit.Rate{Requests: 600, Per: time.Minute}
-	completeRate = ratelimit.Rate{Requests: 60, Per: time.Minute}
-	documentRate = ratelimit.Rate{Requests: 600, Per: time.Minute}
-	guessRate    = ratelimit.Rate{Requests: 60, Per: time.Minute} // of wrong shared secrets, which people choose
+	initRate     = httpmw.Rate{Requests: 60, Per: time.Minute}
+	pollRate     = httpmw.Rate{Requests: 600, Per: time.Minute}
+	completeRate = httpmw.Rate{Requests: 60, Per: time.Minute}
+	documentRate = httpmw.Rate{Requests: 600, Per: time.Minute}
+	guessRate    = httpmw.Rate{Requests: 60, Per: time.Minute} // of wrong shared secrets, which people choose
 )
 
 // limits are the rate limiters of an API.
 type limits struct {
-	keys, initLogin, pollLogin, completeLogin, documents, guesses *ratelimit.Limiter
+	keys, initLogin, pollLogin, completeLogin, documents, guesses *httpmw.Limiter
 }
 
-func newLimits(keys ratelimit.Rate) limits {
-	limiter := func(rate ratelimit.Rate) *ratelimit.Limiter {
-		return ratelimit.New(ratelimit.Settings{Rate: rate, Now: time.Now})
+func newLimits(keys httpmw.Rate) limits {
+	limiter := func(rate httpmw.Rate) *httpmw.Limiter {
+		return httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: time.Now})
 	}
 	return limits{
 		keys:          limiter(keys),
@@ -144,7 +143,7 @@ func newLimits(keys ratelimit.Rate) limits {
 }
 
 // perAddress limits the rate of each client address.
-func (a *API) perAddress(limiter *ratelimit.Limiter, handle handler) handler {
+func (a *API) perAddress(limiter *httpmw.Limiter, handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if ok, wait := limiter.Allow(a.addressKey(r)); !ok {
 			return rateLimited(wait)
@@ -155,5 +154,5 @@ func (a *API) perAddress(limiter *ratelimit.Limiter, handle handler) handler {
 
 // addressKey returns the key by which the client of a request is counted.
 func (a *API) addressKey(r *http.Request) string {
-	return ratelimit.AddressKey(a.settings.Proxies.Address(r))
+	return httpmw.AddressKey(a.settings.TrustedProxies.ClientAddress(r))
 }

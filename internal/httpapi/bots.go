@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/ingest"
 	"standin/internal/recording"
 )
@@ -128,7 +128,7 @@ func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID
 	if err := decode(value, &sender); err != nil {
 		return nil, nil, err
 	}
-	requestlog.Of(r).JobID = sender.JobID
+	httpmw.RecordOf(r).JobID = sender.JobID
 	message := value.(map[string]any)
 	message["jobId"] = sender.JobID.String() // tokens are computed over the lower-case form
 	if !ingest.ValidToken(a.settings.SigningKey, sender.JobID.String(), sender.Attempt, token) {

@@ -5,12 +5,12 @@ import (
 	"log/slog"
 	"net/http"
 
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 )
 
 // health responds as soon as the process is up.
 func (a *API) health(w http.ResponseWriter, r *http.Request) error {
-	requestlog.Of(r).Level = slog.LevelDebug
+	httpmw.RecordOf(r).Level = slog.LevelDebug
 	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
 	return nil
 }

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"standin/api"
-	"standin/internal/httpapi/ratelimit"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 )
 
@@ -81,7 +80,7 @@ func noSuchPath(http.ResponseWriter, *http.Request) error {
 }
 
 func rateLimited(retryAfter time.Duration) error {
-	seconds := ratelimit.RetryAfterSeconds(retryAfter)
+	seconds := httpmw.RetryAfterSeconds(retryAfter)
 	message := fmt.Sprintf("Too many requests. Try again in %d seconds.", seconds)
 	if seconds == 1 {
 		message = "Too many requests. Try again in a second."
@@ -109,7 +108,7 @@ func bodyError(err error) error {
 // fail responds with an error. The response to an internal error has only the
 // id of the request.
 func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
-	record := requestlog.Of(r)
+	record := httpmw.RecordOf(r)
 	if !record.Fail(r, err) {
 		return
 	}
@@ -120,7 +119,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case http.StatusUnauthorized:
 		w.Header().Set("WWW-Authenticate", cmp.Or(own.challenge, "Bearer"))
 	case http.StatusTooManyRequests:
-		w.Header().Set("Retry-After", strconv.Itoa(ratelimit.RetryAfterSeconds(own.retryAfter)))
+		w.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(own.retryAfter)))
 	}
 	if status == http.StatusRequestTimeout {
 		w.Header().Set("Connection", "close") // the rest of the body may still come
@@ -133,7 +132,7 @@ func (a *API) fail(w http.ResponseWriter, r *http.Request, err error) {
 // failWithoutBody responds with an error where api/openapi.yaml describes no
 // body.
 func failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err error) error {
-	requestlog.Of(r).Err = err
+	httpmw.RecordOf(r).Err = err
 	discardBody(r)
 	w.WriteHeader(status)
 	return nil

@@ -18,9 +18,8 @@ import (
 	"time"
 
 	"standin/api"
-	"standin/internal/httpapi/ratelimit"
 	"standin/internal/httpapi/reference"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 )
 
 // DefaultMaxUploadBytes is the default of Settings.MaxUploadBytes. It is ample
@@ -56,16 +55,16 @@ type Settings struct {
 
 	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
 
-	Proxies        ratelimit.Proxies
-	KeyRate        ratelimit.Rate // of each API key; zero is unlimited
-	MaxUploadBytes int64          // DefaultMaxUploadBytes when 0
+	TrustedProxies httpmw.TrustedProxies
+	KeyRate        httpmw.Rate // of each API key; zero is unlimited
+	MaxUploadBytes int64       // DefaultMaxUploadBytes when 0
 	Timeouts       Timeouts
 	Log            *slog.Logger
 }
 
 // Tracer records requests in traces. Its methods must not block.
 type Tracer interface {
-	Request(r *http.Request, ended requestlog.Summary)
+	Request(r *http.Request, ended httpmw.RequestSummary)
 }
 
 // API serves every operation of the API description.
@@ -105,7 +104,7 @@ func (a *API) Drain() { a.drain.Do(func() { close(a.draining) }) }
 // ServeHTTP serves a request and writes its line to the log.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	record, r := requestlog.Start(w, r)
+	record, r := httpmw.StartRecord(w, r)
 	header := w.Header()
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Cache-Control", "no-store")

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"standin/internal/calendar"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 )
 
@@ -42,7 +42,7 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)
 	}
-	record := requestlog.Of(r)
+	record := httpmw.RecordOf(r)
 	record.ConsumerID, record.JobID = result.ConsumerID, result.JobID
 	status := http.StatusOK
 	if result.Kind == calendar.Scheduled {

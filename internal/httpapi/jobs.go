@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/meetinglink"
@@ -112,7 +112,7 @@ func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, re
 			w.Header().Set("X-Standin-Warning", link.warning)
 		}
 	}
-	requestlog.Of(r).JobID = j.ID
+	httpmw.RecordOf(r).JobID = j.ID
 	status := http.StatusCreated
 	if replayed {
 		w.Header().Set("Idempotent-Replayed", "true")

@@ -8,7 +8,7 @@ import (
 
 	"standin/internal/account/device"
 	"standin/internal/httpapi"
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 )
 
 // untilRefused sends a request until the response is a 429 and returns the number
@@ -29,17 +29,11 @@ func (s *surface) untilRefused(t *testing.T, r request, limit int) int {
 	return 0
 }
 
-// TestEachClientHasItsOwnLimit exhausts the limit of a client behind a trusted proxy
+// TestEachClientHasItsOwnLimit exhausts the limit of a client behind one trusted proxy
 // and checks that it does not affect other clients. An IPv6 /64 is one client.
 func TestEachClientHasItsOwnLimit(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) {
-		proxies, err := ratelimit.ParseProxies("127.0.0.0/8")
-		if err != nil {
-			t.Fatal(err)
-		}
-		settings.Proxies = proxies
-	})
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.TrustedProxies = 1 })
 	from := func(address string) request {
 		return request{"POST", completeRoute, "", map[string]string{"X-Forwarded-For": address}, `{"nonce":"x","apiKey":"k"}`}
 	}
@@ -61,14 +55,14 @@ func TestEachClientHasItsOwnLimit(t *testing.T) {
 	}
 }
 
-// TestForgedAddressesDoNotCount sends the headers of a proxy from a client that is
-// not a trusted proxy.
+// TestForgedAddressesDoNotCount sends the header of a proxy from a client when no
+// proxy is trusted.
 func TestForgedAddressesDoNotCount(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	n := 0
 	for got := http.StatusGone; got != http.StatusTooManyRequests && n < 200; n++ {
-		header := map[string]string{"X-Forwarded-For": "192.0.2." + strconv.Itoa(n), "Forwarded": "for=192.0.2." + strconv.Itoa(n)}
+		header := map[string]string{"X-Forwarded-For": "192.0.2." + strconv.Itoa(n)}
 		got = s.send(t, request{"POST", completeRoute, "", header, `{"nonce":"x","apiKey":"k"}`}).status
 	}
 	if n == 200 {
@@ -97,7 +91,7 @@ func TestTooManyOpenFlows(t *testing.T) {
 
 func TestKeyRateLimit(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) { settings.KeyRate = ratelimit.Rate{Requests: 5, Per: time.Minute} })
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.KeyRate = httpmw.Rate{Requests: 5, Per: time.Minute} })
 	fetch := request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}
 	if served := s.untilRefused(t, fetch, 20); served < 5 {
 		t.Errorf("only %d requests were served", served)

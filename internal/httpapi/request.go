@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 )
@@ -110,7 +110,7 @@ func jobID(r *http.Request) (uuid.UUID, error) {
 	if !ok {
 		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such job"}
 	}
-	requestlog.Of(r).JobID = id
+	httpmw.RecordOf(r).JobID = id
 	return id, nil
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/httpapi"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -55,8 +55,8 @@ func (s *surface) run(t *testing.T, tests []surfaceCase) {
 					t.Errorf("%s is %q, want %q", name, got.header.Get(name), value)
 				}
 			}
-			if !strings.HasPrefix(got.header.Get(requestlog.Header), "req_") {
-				t.Errorf("the request id is %q", got.header.Get(requestlog.Header))
+			if !strings.HasPrefix(got.header.Get(httpmw.RequestIDHeader), "req_") {
+				t.Errorf("the request id is %q", got.header.Get(httpmw.RequestIDHeader))
 			}
 			if got.header.Get("X-Content-Type-Options") != "nosniff" {
 				t.Error("the header X-Content-Type-Options is missing")
@@ -453,7 +453,7 @@ func TestEachRequestHasOneLogLine(t *testing.T) {
 		}
 	}
 	for i, want := range []map[string]any{
-		{"level": "ERROR", "method": "POST", "route": jobsPath, "status": 500.0, "request_id": panicked.header.Get(requestlog.Header), "error": "panic: " + secret},
+		{"level": "ERROR", "method": "POST", "route": jobsPath, "status": 500.0, "request_id": panicked.header.Get(httpmw.RequestIDHeader), "error": "panic: " + secret},
 		{"level": "INFO", "method": "GET", "route": jobRoute, "status": 200.0, "job_id": adasJob.String()},
 		{"level": "INFO", "method": "GET", "route": "/", "status": 404.0},
 	} {

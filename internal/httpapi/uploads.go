@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -27,7 +27,7 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	if len(issues) > 0 {
 		return invalid(append(issues, uploadIssues(r)...))
 	}
-	requestlog.Of(r).JobID = id
+	httpmw.RecordOf(r).JobID = id
 	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
 		return wrongBearer()
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/emersion/go-smtp"
 	"golang.org/x/net/netutil"
 
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 )
 
 // DefaultMaxMessage is the default of SMTPSettings.MaxMessage.
@@ -31,12 +31,12 @@ const (
 
 // SMTPSettings configure the SMTP server.
 type SMTPSettings struct {
-	Listen     string         // address and port
-	Hostname   string         // in greetings
-	Recipients []string       // addresses, or @ and a domain, for which mail is accepted
-	MaxMessage int64          // bytes; DefaultMaxMessage when 0
-	Rate       ratelimit.Rate // messages of each client address; off when zero
-	CertFile   string         // with KeyFile, for STARTTLS; without them there is no encryption
+	Listen     string      // address and port
+	Hostname   string      // in greetings
+	Recipients []string    // addresses, or @ and a domain, for which mail is accepted
+	MaxMessage int64       // bytes; DefaultMaxMessage when 0
+	Rate       httpmw.Rate // messages of each client address; off when zero
+	CertFile   string      // with KeyFile, for STARTTLS; without them there is no encryption
 	KeyFile    string
 }
 
@@ -71,7 +71,7 @@ func (s SMTPSettings) accepts(address string) bool {
 type smtpServer struct {
 	worker   *Worker
 	settings SMTPSettings
-	limiter  *ratelimit.Limiter
+	limiter  *httpmw.Limiter
 	slots    chan struct{} // of messages that are received at once
 	listener net.Listener
 	server   *smtp.Server
@@ -82,7 +82,7 @@ func newSMTPServer(ctx context.Context, w *Worker, settings SMTPSettings) (*smtp
 	if settings.MaxMessage == 0 {
 		settings.MaxMessage = DefaultMaxMessage
 	}
-	s := &smtpServer{worker: w, settings: settings, slots: make(chan struct{}, maxReceiving), limiter: ratelimit.New(ratelimit.Settings{Rate: settings.Rate, Now: w.settings.Now})}
+	s := &smtpServer{worker: w, settings: settings, slots: make(chan struct{}, maxReceiving), limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now})}
 	s.server = smtp.NewServer(s)
 	s.server.Domain = settings.Hostname
 	s.server.MaxMessageBytes, s.server.MaxRecipients = settings.MaxMessage, maxRecipients
@@ -151,7 +151,7 @@ var (
 
 // Mail implements smtp.Session.
 func (s *smtpSession) Mail(from string, _ *smtp.MailOptions) error {
-	if ok, _ := s.server.limiter.Allow(ratelimit.AddressKey(s.remote)); !ok {
+	if ok, _ := s.server.limiter.Allow(httpmw.AddressKey(s.remote)); !ok {
 		return errRate
 	}
 	s.from = from

@@ -20,7 +20,7 @@ import (
 
 	"github.com/emersion/go-smtp"
 
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 )
 
 // certificate creates a certificate for 127.0.0.1 and returns its files and the
@@ -159,7 +159,7 @@ func TestSMTP(t *testing.T) {
 func TestSMTPLimits(t *testing.T) {
 	t.Parallel()
 	h, config := listening(t, func(s *Settings) {
-		s.SMTP.Rate = ratelimit.Rate{Requests: 2, Per: time.Hour}
+		s.SMTP.Rate = httpmw.Rate{Requests: 2, Per: time.Hour}
 		s.MaxBytes = 5000
 		s.Service = &fakeService{down: true}
 	})

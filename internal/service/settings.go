@@ -14,7 +14,7 @@ import (
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/retention"
@@ -66,12 +66,12 @@ type Settings struct {
 	WebhookProxy            string        // forward proxy for webhooks; none when empty, whatever the environment says
 	WebhookTimeout          time.Duration // of one attempt; the sender's default when 0
 
-	IntakeSecret         string         // of calendar intake; nobody may use it when empty
-	AdminSecret          string         // of the operator's endpoints; nobody may use them when empty
-	PaymentWebhookSecret string         // of the payment provider; its events are answered with 503 when empty
-	FreeTierJobs         int            // that invites may create in a month for a consumer without a plan; 0 is no limit
-	RateLimit            ratelimit.Rate // of each API key; off when zero
-	TrustedProxies       string         // networks whose X-Forwarded-For is trusted; none when empty
+	IntakeSecret         string      // of calendar intake; nobody may use it when empty
+	AdminSecret          string      // of the operator's endpoints; nobody may use them when empty
+	PaymentWebhookSecret string      // of the payment provider; its events are answered with 503 when empty
+	FreeTierJobs         int         // that invites may create in a month for a consumer without a plan; 0 is no limit
+	RateLimit            httpmw.Rate // of each API key; off when zero
+	TrustedProxies       httpmw.TrustedProxies
 
 	Transcriber TranscriberSettings // no transcripts when its URL is empty
 	Tracing     tracing.Settings    // no traces when its endpoint is empty; the service completes it
@@ -117,8 +117,7 @@ func (s Settings) check() error {
 	if err := s.Transcriber.check(); err != nil {
 		return err
 	}
-	_, err := ratelimit.ParseProxies(s.TrustedProxies)
-	return err
+	return s.TrustedProxies.Check()
 }
 
 // CheckLauncher returns an error when the launcher lacks a setting.

@@ -21,7 +21,6 @@ import (
 	"standin/internal/guide"
 	"standin/internal/host"
 	"standin/internal/httpapi"
-	"standin/internal/httpapi/ratelimit"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/live"
@@ -254,10 +253,6 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if err != nil {
 		return fmt.Errorf("load the API description: %w", err)
 	}
-	proxies, err := ratelimit.ParseProxies(settings.TrustedProxies)
-	if err != nil {
-		return err
-	}
 	apiSettings := httpapi.Settings{
 		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, LiveLimits: settings.LiveLimits, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), MetricsSecret: settings.MetricsSecret,
@@ -265,7 +260,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},
 		SigningKey: s.key, IntakeSecret: settings.IntakeSecret, AdminSecret: settings.AdminSecret,
-		AllowedMeetingHosts: settings.AllowedMeetingHosts, Proxies: proxies, KeyRate: settings.RateLimit,
+		AllowedMeetingHosts: settings.AllowedMeetingHosts, TrustedProxies: settings.TrustedProxies, KeyRate: settings.RateLimit,
 		MaxUploadBytes: maxUpload, Timeouts: settings.HTTP, Log: settings.Log,
 	}
 	if apiSettings.Timeouts.Upload == 0 {
@@ -288,7 +283,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.AllowedMeetingHosts,
-		BaseURL:             settings.BaseURL, Proxies: proxies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
+		BaseURL:             settings.BaseURL, TrustedProxies: settings.TrustedProxies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/retry"
 	"standin/internal/webhook"
@@ -50,8 +50,8 @@ func (t *Tracer) count(result string) float64 {
 }
 
 // listRequest is a request that belongs to no job.
-func listRequest() requestlog.Summary {
-	return requestlog.Summary{
+func listRequest() httpmw.RequestSummary {
+	return httpmw.RequestSummary{
 		ID: "req_1", Method: http.MethodGet, Route: "/api/v1/jobs", Status: 200, Started: time.Unix(1_800_000_000, 5), Duration: time.Second, ConsumerID: uuid.Max,
 	}
 }

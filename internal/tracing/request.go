@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/httpapi/requestlog"
+	"standin/internal/httpmw"
 	"standin/internal/webhook"
 
 	"github.com/google/uuid"
@@ -22,7 +22,7 @@ const (
 // and the repeated ones of bots are not recorded. A request with a traceparent
 // header belongs to its caller's trace and has a link to the job; another one
 // belongs to the trace of the job that it changes, or to a trace of its own.
-func (t *Tracer) Request(r *http.Request, ended requestlog.Summary) {
+func (t *Tracer) Request(r *http.Request, ended httpmw.RequestSummary) {
 	if t == nil || ended.JobID == uuid.Nil && ended.ConsumerID == uuid.Nil || strings.HasPrefix(ended.Route, ingestRoute) {
 		return
 	}

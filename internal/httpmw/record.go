@@ -1,9 +1,7 @@
-// Package requestlog gives each HTTP request an id and one line in the log. The
-// API and the dashboard share it.
-//
-// A line never contains a token, a query, a form or a body. It has the route, not
-// the path.
-package requestlog
+// Package httpmw holds what the HTTP API and the dashboard do with every request:
+// they limit its rate, find the address of its client, and write one line to the
+// log.
+package httpmw
 
 import (
 	"context"
@@ -19,15 +17,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// Header carries the id of the request in every response.
-const Header = "x-request-id"
+// RequestIDHeader is the response header with the id of the request.
+const RequestIDHeader = "x-request-id"
 
 // statusClientClosed is logged when the client closed the connection before the
 // response.
 const statusClientClosed = 499
 
 // Record collects the log line of one request. It is also the writer of the
-// response.
+// response. The line has the route instead of the path, and never a token, a query,
+// a form or a body.
 type Record struct {
 	http.ResponseWriter
 
@@ -47,19 +46,19 @@ type Record struct {
 
 type recordKey struct{}
 
-// Start returns the Record of a request, and the request with the Record in its
+// StartRecord returns the Record of a request, and the request with the Record in its
 // context.
-func Start(w http.ResponseWriter, r *http.Request) (*Record, *http.Request) {
+func StartRecord(w http.ResponseWriter, r *http.Request) (*Record, *http.Request) {
 	record := &Record{ResponseWriter: w, ID: "req_" + rand.Text(), started: time.Now()}
-	w.Header().Set(Header, record.ID)
+	w.Header().Set(RequestIDHeader, record.ID)
 	return record, r.WithContext(context.WithValue(r.Context(), recordKey{}, record))
 }
 
-// Of returns the Record of a request that Start returned.
-func Of(r *http.Request) *Record {
+// RecordOf returns the Record of a request that StartRecord returned.
+func RecordOf(r *http.Request) *Record {
 	record, ok := r.Context().Value(recordKey{}).(*Record)
 	if !ok {
-		panic("requestlog: the request did not pass Start")
+		panic("httpmw: the request did not pass StartRecord")
 	}
 	return record
 }
@@ -115,8 +114,8 @@ func (rec *Record) Recover(respond func(error)) {
 	respond(rec.Err)
 }
 
-// Summary describes a request that has ended, for traces.
-type Summary struct {
+// RequestSummary describes a request that has ended, for traces.
+type RequestSummary struct {
 	ID         string
 	Method     string // "other" for an unknown one
 	Route      string // the pattern of the path
@@ -128,8 +127,8 @@ type Summary struct {
 }
 
 // Summary returns the summary of the request.
-func (rec *Record) Summary(r *http.Request) Summary {
-	return Summary{
+func (rec *Record) Summary(r *http.Request) RequestSummary {
+	return RequestSummary{
 		ID: rec.ID, Method: knownMethod(r.Method), Route: route(r), Status: rec.status, Started: rec.started, Duration: time.Since(rec.started),
 		ConsumerID: rec.ConsumerID, JobID: rec.JobID,
 	}

@@ -1,4 +1,4 @@
-package ratelimit_test
+package httpmw_test
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"standin/internal/httpapi/ratelimit"
+	"standin/internal/httpmw"
 )
 
 // clock is a clock that tests advance.
@@ -29,7 +29,7 @@ func (c *clock) advance(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 func TestAllow(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 3, Per: 30 * time.Second}, Now: clock.now})
+	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Rate: httpmw.Rate{Requests: 3, Per: 30 * time.Second}, Now: clock.now})
 	steps := []struct {
 		after      time.Duration
 		ok         bool
@@ -66,11 +66,11 @@ func TestRetryAfterIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		clock := newClock()
-		rate := ratelimit.Rate{
+		rate := httpmw.Rate{
 			Requests: rapid.IntRange(1, 50).Draw(t, "requests"),
 			Per:      time.Duration(rapid.IntRange(1000, 3_600_000).Draw(t, "per ms")) * time.Millisecond,
 		}
-		limiter := ratelimit.New(ratelimit.Settings{Rate: rate, Now: clock.now})
+		limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Rate: rate, Now: clock.now})
 		for range rapid.IntRange(1, 80).Draw(t, "calls") {
 			clock.advance(time.Duration(rapid.IntRange(0, 3000).Draw(t, "pause ms")) * time.Millisecond)
 			ok, wait := limiter.Allow("a")
@@ -97,7 +97,7 @@ func TestRetryAfterIsExact(t *testing.T) {
 
 func TestNilLimiterAllowsEverything(t *testing.T) {
 	t.Parallel()
-	limiter := ratelimit.New(ratelimit.Settings{Now: time.Now})
+	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Now: time.Now})
 	if limiter != nil {
 		t.Fatal("New returned a limiter for a rate that is off")
 	}
@@ -112,8 +112,8 @@ func TestNilLimiterAllowsEverything(t *testing.T) {
 func TestConcurrentAllow(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	limiter := ratelimit.New(ratelimit.Settings{
-		Rate: ratelimit.Rate{Requests: 50, Per: time.Minute}, MaxBuckets: 8, Now: clock.now,
+	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{
+		Rate: httpmw.Rate{Requests: 50, Per: time.Minute}, MaxBuckets: 8, Now: clock.now,
 	})
 	var allowed [4]atomic.Int64
 	var group sync.WaitGroup
@@ -139,8 +139,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	const most, bytesEach = 1000, 1 << 10
 	clock := newClock()
 	before := heap()
-	limiter := ratelimit.New(ratelimit.Settings{
-		Rate: ratelimit.Rate{Requests: 1, Per: time.Minute}, MaxBuckets: most, Now: clock.now,
+	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{
+		Rate: httpmw.Rate{Requests: 1, Per: time.Minute}, MaxBuckets: most, Now: clock.now,
 	})
 	for i := range 4 * most {
 		limiter.Allow(strings.Repeat("long ", 2000) + fmt.Sprint(i)) // a long key
@@ -169,8 +169,8 @@ func heap() int64 {
 func TestLeastRecentlyUsedIsRemoved(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	limiter := ratelimit.New(ratelimit.Settings{
-		Rate: ratelimit.Rate{Requests: 1, Per: time.Hour}, MaxBuckets: 10, Now: clock.now,
+	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{
+		Rate: httpmw.Rate{Requests: 1, Per: time.Hour}, MaxBuckets: 10, Now: clock.now,
 	})
 	limiter.Allow("flooding")
 	for i := range 100 {
@@ -188,7 +188,7 @@ func TestLeastRecentlyUsedIsRemoved(t *testing.T) {
 func TestFullBucketsAreRemoved(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
-	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 5, Per: time.Minute}, Now: clock.now})
+	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Rate: httpmw.Rate{Requests: 5, Per: time.Minute}, Now: clock.now})
 	for i := range 100 {
 		limiter.Allow(fmt.Sprint("flood-", i))
 	}
@@ -211,7 +211,7 @@ func TestRetryAfterSeconds(t *testing.T) {
 	for wait, want := range map[time.Duration]int{
 		0: 1, time.Millisecond: 1, time.Second: 1, 1001 * time.Millisecond: 2, time.Minute: 60,
 	} {
-		if got := ratelimit.RetryAfterSeconds(wait); got != want {
+		if got := httpmw.RetryAfterSeconds(wait); got != want {
 			t.Errorf("%v: got %d, want %d", wait, got, want)
 		}
 	}
@@ -219,11 +219,11 @@ func TestRetryAfterSeconds(t *testing.T) {
 
 func TestRateText(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]ratelimit.Rate{
+	for text, want := range map[string]httpmw.Rate{
 		"": {}, "off": {}, "1/1s": {Requests: 1, Per: time.Second}, "600/1m": {Requests: 600, Per: time.Minute},
 		"1000000/24h": {Requests: 1_000_000, Per: 24 * time.Hour},
 	} {
-		var got, again ratelimit.Rate
+		var got, again httpmw.Rate
 		if err := got.UnmarshalText([]byte(text)); err != nil || got != want {
 			t.Errorf("%q: got %+v, %v; want %+v", text, got, err, want)
 		}
@@ -232,7 +232,7 @@ func TestRateText(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"600", "/1m", "0/1m", "-1/1m", "1/0s", "1/999ms", "1/25h", "1000001/1m", "a/1m", "1/m", "1/1m/1", "on"} {
-		got := ratelimit.Rate{Requests: 7, Per: time.Hour}
+		got := httpmw.Rate{Requests: 7, Per: time.Hour}
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q: got %v, want an error", text, got)
 		}
@@ -240,7 +240,7 @@ func TestRateText(t *testing.T) {
 }
 
 func BenchmarkAllow(b *testing.B) {
-	limiter := ratelimit.New(ratelimit.Settings{Rate: ratelimit.Rate{Requests: 10, Per: time.Minute}, Now: time.Now})
+	limiter := httpmw.NewLimiter(httpmw.LimiterSettings{Rate: httpmw.Rate{Requests: 10, Per: time.Minute}, Now: time.Now})
 	keys := make([]string, 1<<17) // twice the number of buckets, so that each request removes one
 	for i := range keys {
 		keys[i] = fmt.Sprint("key-", i)

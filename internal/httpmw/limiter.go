@@ -1,8 +1,4 @@
-// Package ratelimit limits the rate of requests with a token bucket per key, and
-// determines the address of clients behind proxies.
-//
-// Buckets are in memory, so each node of a service has its own limits.
-package ratelimit
+package httpmw
 
 import (
 	"container/list"
@@ -14,22 +10,23 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// DefaultMaxBuckets is the default of Settings.MaxBuckets.
+// DefaultMaxBuckets is the default of LimiterSettings.MaxBuckets.
 const DefaultMaxBuckets = 65536
 
 // maxKeyBytes is the length from which keys are hashed. Addresses and ids are
 // shorter.
 const maxKeyBytes = 64
 
-// Settings configure a Limiter.
-type Settings struct {
+// LimiterSettings configure a Limiter.
+type LimiterSettings struct {
 	Rate       Rate // of each key
 	MaxBuckets int  // DefaultMaxBuckets when 0
 	Now        func() time.Time
 }
 
-// Limiter limits the rate of each key. A nil Limiter allows everything. It is safe
-// for concurrent use.
+// Limiter limits the rate of requests with a token bucket per key. Buckets are in
+// memory, so each node of a service has its own limits. A nil Limiter allows
+// everything. It is safe for concurrent use.
 type Limiter struct {
 	rate       Rate
 	maxBuckets int
@@ -47,8 +44,8 @@ type bucket struct {
 	used   time.Time
 }
 
-// New returns a Limiter, nil when the rate is off.
-func New(settings Settings) *Limiter {
+// NewLimiter returns a Limiter, nil when the rate is off.
+func NewLimiter(settings LimiterSettings) *Limiter {
 	if settings.Rate.Off() {
 		return nil
 	}

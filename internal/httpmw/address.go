@@ -1,0 +1,76 @@
+package httpmw
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// TrustedProxies is the number of reverse proxies in front of the service. Each
+// must append the address of its client to X-Forwarded-For.
+type TrustedProxies int
+
+// Check returns an error for a number that cannot be right.
+func (n TrustedProxies) Check() error {
+	const most = 100
+	if n < 0 || n > most {
+		return fmt.Errorf("STANDIN_TRUSTED_PROXIES must be a number of proxies from 0 to %d, not %d", most, n)
+	}
+	return nil
+}
+
+// ClientAddress returns the address of the client that sent a request. Without
+// trusted proxies, it is the address of the connection. With n trusted proxies, it
+// is the nth address of X-Forwarded-For from the end; a client can forge only those
+// before it. If there is no such address, it is the address of the connection,
+// which is the zero Addr for a connection that has none.
+func (n TrustedProxies) ClientAddress(r *http.Request) netip.Addr {
+	peer := connectionAddress(r.RemoteAddr)
+	if n == 0 {
+		return peer
+	}
+	entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	if len(entries) < int(n) {
+		return peer
+	}
+	if client, ok := parseEntry(entries[len(entries)-int(n)]); ok {
+		return client
+	}
+	return peer
+}
+
+// AddressKey returns the key of a client address: an IPv4 address, or an IPv6 /64,
+// because a customer gets at least a /64 and can use any address in it (RFC 6177).
+func AddressKey(address netip.Addr) string {
+	address = plain(address)
+	if !address.Is6() {
+		return address.String() // "invalid IP" for the zero Addr
+	}
+	return netip.PrefixFrom(address, 64).Masked().String()
+}
+
+// connectionAddress parses the RemoteAddr of an http.Request.
+func connectionAddress(remote string) netip.Addr {
+	address, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return plain(address.Addr())
+}
+
+// parseEntry parses an entry of X-Forwarded-For: an address, which some proxies
+// write with a port or in brackets.
+func parseEntry(entry string) (netip.Addr, bool) {
+	entry = strings.TrimSpace(entry)
+	if address, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(entry, "["), "]")); err == nil {
+		return plain(address), true
+	}
+	if address, err := netip.ParseAddrPort(entry); err == nil {
+		return plain(address.Addr()), true
+	}
+	return netip.Addr{}, false
+}
+
+// plain returns the canonical form of an address.
+func plain(address netip.Addr) netip.Addr { return address.Unmap().WithZone("") }
