@@ -20,8 +20,7 @@ type Store interface {
 	KeyByHash(ctx context.Context, hash string) (Key, error)
 	Keys(ctx context.Context) ([]Key, error)
 	// RevokeKey reports whether the key exists. A revoked key keeps its
-	// revocation time. When RevokeKey has returned, no Keys of any process
-	// accept the key: see WaitForCaches.
+	// revocation time.
 	RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
 	TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
@@ -37,8 +36,6 @@ type Keys struct {
 
 	// WebhookSecret is the secret of new consumers; generated when empty.
 	WebhookSecret string
-
-	cache keyCache
 }
 
 // Issue creates a key for the consumer with that name, and the consumer if it is
@@ -61,12 +58,13 @@ func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode)
 var errUnauthorized = &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
 
 // Authenticate returns the owner of a bearer token. The error is a *job.Error
-// with Unauthorized for an unknown or revoked key.
+// with Unauthorized for an unknown or revoked key. It reads the key each time, so a
+// revoked key is refused at once.
 func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) {
 	if !plausible(bearer) {
 		return Caller{}, errUnauthorized
 	}
-	key, err := k.find(ctx, Hash(bearer))
+	key, err := k.Store.KeyByHash(ctx, Hash(bearer))
 	if job.ErrorIs(err, job.NotFound) {
 		return Caller{}, errUnauthorized
 	}
@@ -77,21 +75,7 @@ func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) 
 		return Caller{}, errUnauthorized
 	}
 	if now := k.Now(); now.Sub(key.LastUsedAt) >= lastUsedPrecision {
-		k.cache.touch(key.Hash, now)
 		_ = k.Store.TouchKey(ctx, key.ID, now) // best effort: requests that only read work on a full disk
 	}
 	return Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: key.Mode}, nil
-}
-
-// find returns a key from the cache or the database.
-func (k *Keys) find(ctx context.Context, hash string) (Key, error) {
-	now := time.Now() // not the clock of last uses, which tests set
-	if key, ok := k.cache.get(hash, now); ok {
-		return key, nil
-	}
-	key, err := k.Store.KeyByHash(ctx, hash)
-	if err == nil && key.RevokedAt.IsZero() {
-		k.cache.put(key, now)
-	}
-	return key, err
 }

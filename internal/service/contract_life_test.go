@@ -114,6 +114,29 @@ func TestContractRevokedKeysAreRejected(t *testing.T) {
 	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: other})
 }
 
+// TestContractRevokedKeysAreRejectedOnEachNode revokes a key on one of two nodes
+// that share a database. Both have just accepted it, and reject the next request.
+func TestContractRevokedKeysAreRejectedOnEachNode(t *testing.T) {
+	t.Parallel()
+	address := cluster.Fresh(t)
+	nodes := make([]*contractHarness, 2)
+	for i := range nodes {
+		settings := contractSettings(t)
+		settings.DatabaseURL = address
+		nodes[i] = openContractHarness(t, newContractCoverage(), settings)
+	}
+	request := contractRequest{op: "listJobs", bearer: nodes[0].ada}
+	for _, node := range nodes {
+		node.expect(t, 200, request)
+	}
+	if found, err := nodes[0].Store().RevokeKey(t.Context(), nodes[0].adasKeyID, time.Now()); err != nil || !found {
+		t.Fatalf("revoke: %v, %v", found, err)
+	}
+	for _, node := range nodes {
+		node.expect(t, 401, request)
+	}
+}
+
 // TestContractIdempotency sends concurrent requests with one externalId, and repeats
 // them after a restart and after the job's end.
 func TestContractIdempotency(t *testing.T) {

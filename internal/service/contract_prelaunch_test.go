@@ -17,7 +17,11 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/testing/storetest"
 )
+
+// cluster is the PostgreSQL of the tests; nil when it is not installed.
+var cluster *storetest.Cluster
 
 // TestMain runs the test binary as a bot when the launcher starts it.
 func TestMain(m *testing.M) {
@@ -28,7 +32,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
 // botPIDFile is the file in a bot's folder with the ID of its process.

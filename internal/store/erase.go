@@ -128,7 +128,7 @@ func (q *Queries) ConsumerJobs(ctx context.Context, consumer uuid.UUID, limit in
 // *job.Error with InvalidState while jobs of the consumer have not ended, and
 // when one of its users is the only operator.
 func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time.Time) error {
-	return s.revoke(ctx, func(q *Queries) error {
+	return s.Write(ctx, func(q *Queries) error {
 		if err := q.LockConsumer(ctx, consumer); err != nil {
 			return err
 		}

@@ -60,23 +60,11 @@ func (s *Store) RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID,
 	return s.revokeKey(ctx, `id = $1 AND consumer_id = $3`, millis(now), id, consumerID)
 }
 
-// revoke is like Write for a transaction that revokes keys. When it has returned,
-// every node refuses them.
-func (s *Store) revoke(ctx context.Context, fn func(*Queries) error) error {
-	if err := s.Write(ctx, fn); err != nil {
-		return err
-	}
-	if err := account.WaitForCaches(ctx); err != nil {
-		return fmt.Errorf("wait until revoked keys are refused: %w", err)
-	}
-	return nil
-}
-
 // revokeKey revokes the key that the condition selects. Its arguments are $1
 // and $3.
 func (s *Store) revokeKey(ctx context.Context, condition string, now int64, id uuid.UUID, more ...any) (bool, error) {
 	var n int64
-	err := s.revoke(ctx, func(q *Queries) (err error) {
+	err := s.Write(ctx, func(q *Queries) (err error) {
 		n, err = q.exec(ctx, `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE `+condition, append([]any{id, now}, more...)...)
 		return err
 	})

@@ -83,11 +83,7 @@ func (s *Store) SetPassword(ctx context.Context, id uuid.UUID, passwordHash, kee
 
 // RemoveUser implements account.UserStore.
 func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revokeKeys time.Time) error {
-	write := s.Write
-	if !revokeKeys.IsZero() {
-		write = s.revoke
-	}
-	return write(ctx, func(q *Queries) error {
+	return s.Write(ctx, func(q *Queries) error {
 		if err := q.checkOtherOperator(ctx, id); err != nil {
 			return err
 		}
