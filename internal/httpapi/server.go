@@ -33,7 +33,8 @@ const maxHeaderBytes = 32 << 10
 
 // NewServer returns a server for an API. It sets no deadlines for bodies and
 // responses: the API sets them per request, because held heartbeats and media
-// take longer than other requests.
+// take longer than other requests. Requests that are not valid HTTP get the plain
+// text responses of net/http.
 func NewServer(a *API) *http.Server {
 	server := &http.Server{
 		Handler:           a,

@@ -36,6 +36,23 @@ func (s *surface) dial(text string) net.Conn {
 	return connection
 }
 
+// TestInvalidHTTP sends requests that net/http refuses before any handler runs.
+func TestInvalidHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	for name, test := range map[string]struct {
+		request string
+		status  int
+	}{
+		"not HTTP":      {"hello\r\n\r\n", 400},
+		"large headers": {"GET / HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n", 431},
+	} {
+		if got := readAnswer(t, s.dial(test.request)); got.status != test.status {
+			t.Errorf("%s: %d %s", name, got.status, got.body)
+		}
+	}
+}
+
 // readAnswer reads a response from a connection.
 func readAnswer(t testing.TB, connection net.Conn) answer {
 	t.Helper()

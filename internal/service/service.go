@@ -16,12 +16,12 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/net/netutil"
 
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
-	"standin/internal/httpapi"
 	"standin/internal/launch"
 	"standin/internal/live"
 	"standin/internal/metrics"
@@ -36,6 +36,9 @@ import (
 
 // drainTime is how long requests may take to finish when the service stops.
 const drainTime = 20 * time.Second
+
+// maxConnections bounds the open connections of clients.
+const maxConnections = 10_000
 
 // Service is a running service.
 type Service struct {
@@ -157,7 +160,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
 	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {
-		if err := s.server.Serve(httpapi.Listen(s.listener, httpapi.DefaultMaxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.server.Serve(netutil.LimitListener(s.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
 			fail("HTTP server", err)
 		}
 	})
