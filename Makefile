@@ -40,7 +40,7 @@ setup: ## Install Chromium, ffmpeg and Xvfb if they are missing
 
 .PHONY: build
 build: ## Build bin/standin
-	go build -tags grpcnotrace -o $(BIN) ./cmd/standin
+	go build -o $(BIN) ./cmd/standin
 
 .PHONY: demo
 demo: setup ## Send a bot into a local meeting (ARGS="--once --seconds 20")

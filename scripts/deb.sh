@@ -24,7 +24,7 @@ chmod 755 "$root"
 # file MODE SOURCE DESTINATION: adds a file.
 file() { install -D -m "$1" "$2" "$root$3"; }
 
-CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -tags grpcnotrace -buildvcs=true -ldflags="-s -w" -o "$root/usr/bin/standin" ./cmd/standin
+CGO_ENABLED=0 GOOS=linux GOARCH=$arch go build -trimpath -buildvcs=true -ldflags="-s -w" -o "$root/usr/bin/standin" ./cmd/standin
 file 644 deploy/systemd/standin.service /usr/lib/systemd/system/standin.service
 file 644 deploy/systemd/standin-mail.service /usr/lib/systemd/system/standin-mail.service
 file 600 deploy/systemd/standin.env /etc/standin/standin.env # secrets can be in it

@@ -17,7 +17,7 @@ for platform; do
 	name=standin_$(echo "$platform" | tr / _)
 	echo "release: $name"
 	CGO_ENABLED=0 GOOS=${platform%/*} GOARCH=${platform#*/} \
-		go build -trimpath -tags grpcnotrace -buildvcs=true -ldflags="-s -w" -o "$out/$name" ./cmd/standin
+		go build -trimpath -buildvcs=true -ldflags="-s -w" -o "$out/$name" ./cmd/standin
 	go run -trimpath ./scripts/sbom "$out/$name" >"$out/$name.cdx.json"
 	[ "${platform%/*}" != linux ] || scripts/deb.sh "${platform#*/}" >/dev/null
 done

@@ -49,8 +49,8 @@ failures() {
 	' "$1" | tail -n 80
 }
 
-# Binaries contain no debug information and no symbols. The tag is that of releases.
-flags=(-race -tags=grpcnotrace -gcflags=all=-dwarf=false -ldflags=-s)
+# Binaries contain no debug information and no symbols.
+flags=(-race -gcflags=all=-dwarf=false -ldflags=-s)
 for modules in github.com golang.org/x google.golang.org go.opentelemetry.io gocloud.dev k8s.io sigs.k8s.io; do
 	flags+=("-gcflags=$modules/...=-l -dwarf=false")
 done

@@ -1,7 +1,7 @@
 // Package dashboard serves Standin's web interface. Users sign in, send bots,
 // follow jobs and play recordings; operators monitor the service.
 //
-// The server renders pages with the code of html/template. Scripts only add what HTML cannot
+// The server renders pages with html/template. Scripts only add what HTML cannot
 // do, and pages load nothing from other hosts. The package does not import the
 // store.
 package dashboard
@@ -12,6 +12,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
+	"html/template"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -21,7 +22,6 @@ import (
 	"sync"
 	"time"
 
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/google/uuid"
 
 	"standin/internal/account"

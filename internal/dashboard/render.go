@@ -2,18 +2,17 @@ package dashboard
 
 import (
 	"fmt"
+	"html/template"
 	"io/fs"
 	"path"
 	"strconv"
 	"strings"
 	"time"
 
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/job"
-	"standin/internal/payment"
 	"standin/internal/webhook"
 )
 
@@ -54,9 +53,7 @@ func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
 	return pages, nil
 }
 
-// functions returns the functions of the templates. Templates call no methods of
-// their data: the template package has no such calls, so that the linker can drop
-// methods that nothing calls (docs/dependencies.md).
+// functions returns the functions of the templates.
 func (d *Dashboard) functions() template.FuncMap {
 	return template.FuncMap{
 		"asset":    d.assetPath,
@@ -73,13 +70,6 @@ func (d *Dashboard) functions() template.FuncMap {
 		"gapwidth": func(start, end int64) int64 { return max(end-start, 1) },
 		"sub100":   func(part float64) float64 { return 100 - part },
 		"row":      newDeliveryRow,
-
-		"isZero":       time.Time.IsZero,
-		"milliseconds": time.Duration.Milliseconds,
-		"isActive":     payment.Plan.Active,
-		"isFirst":      account.Invitation.First,
-		"acknowledged": TestResult.OK,
-		"modeURL":      searchView.modeURL,
 
 		"text": func(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") },
 	}

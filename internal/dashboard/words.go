@@ -104,7 +104,7 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 	return req.show("search", "Search", view)
 }
 
-// modeURL returns the URL of the same search among the jobs of another mode.
-func (v searchView) modeURL(mode string) string {
+// ModeURL returns the URL of the same search among the jobs of another mode.
+func (v searchView) ModeURL(mode string) string {
 	return "/search?" + url.Values{"mode": {mode}, "q": {v.Query}}.Encode()
 }

@@ -7,6 +7,7 @@ import (
 	_ "embed" // for the template, the style and the script
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -16,8 +17,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 //go:embed page.html

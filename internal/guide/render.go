@@ -2,10 +2,10 @@ package guide
 
 import (
 	"bytes"
+	"html/template"
 	"net/url"
 	"strings"
 
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"

@@ -2,12 +2,11 @@ package replica
 
 import (
 	"embed"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 // pages has one folder for each platform, and the scripts that they share.

@@ -3,12 +3,11 @@ package zoomsdk
 import (
 	"embed"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"net/http"
 	"path"
 	"strings"
-
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 // parts holds the page's own scripts and styles.

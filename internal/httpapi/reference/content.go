@@ -3,10 +3,9 @@ package reference
 import (
 	"errors"
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
-
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 
 	"standin/api"
 )

@@ -2,10 +2,9 @@ package reference
 
 import (
 	"html"
+	"html/template"
 	"regexp"
 	"strings"
-
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 // Descriptions are Markdown of which only paragraphs, **bold** and `code` are

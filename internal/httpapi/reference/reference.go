@@ -9,8 +9,7 @@ import (
 	_ "embed" // for the template and its style
 	"encoding/base64"
 	"fmt"
-
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
+	"html/template"
 
 	"standin/api"
 )

@@ -2,10 +2,9 @@ package reference
 
 import (
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
-
-	template "github.com/DataDog/datadog-agent/pkg/template/html"
 )
 
 // row is one field, parameter or header.
