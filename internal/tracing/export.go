@@ -1,157 +1,172 @@
 package tracing
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
+	"log/slog"
 	"net/http"
-	"net/url"
-	"slices"
-	"strconv"
+	"sync/atomic"
 	"time"
 
-	"standin/internal/retry"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
 )
 
-const (
-	maxResponse   = 64 << 10 // bytes of a response that are read, so that the connection is used again
-	maxRetryAfter = 30 * time.Second
-)
+// exporter exports spans with OTLP. It counts the spans that the collector
+// accepted and those that are lost, and logs when that changes.
+type exporter struct {
+	sdktrace.SpanExporter
 
-// batching configures the export.
-type batching struct {
-	queued   int           // spans that wait for their export
-	size     int           // largest batch
-	interval time.Duration // a smaller batch is exported after it
-	timeout  time.Duration // of a request
-	tries    int           // of a batch
-	backoff  retry.Backoff
+	log     *slog.Logger
+	counted *prometheus.CounterVec
+	waiting atomic.Int64 // spans that are not exported yet
+	failing bool         // used by ExportSpans, which the SDK does not call concurrently
+	stopped chan struct{}
 }
 
-func defaultBatching() batching {
-	return batching{
-		queued: maxQueuedSpans, size: 512, interval: 5 * time.Second, timeout: 10 * time.Second, tries: 5,
-		backoff: retry.Backoff{Min: time.Second, Max: 15 * time.Second},
+func newExporter(settings Settings, limits limits, counted *prometheus.CounterVec) (*exporter, error) {
+	address, err := collectorURL(settings.Endpoint)
+	if err != nil {
+		return nil, err
 	}
+	otlp, err := otlptracehttp.New(context.Background(), // of the start, which does nothing
+		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(settings.Headers),
+		otlptracehttp.WithHTTPClient(newClient()), otlptracehttp.WithRetry(limits.retry))
+	if err != nil {
+		return nil, fmt.Errorf("configure the export of traces: %w", err)
+	}
+	return &exporter{SpanExporter: otlp, log: settings.Log, counted: counted, stopped: make(chan struct{})}, nil
 }
 
 // newClient returns a client that does not follow redirects, which would pass
 // the headers on.
 func newClient() *http.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxConnsPerHost = 2
 	return &http.Client{
-		Transport:     transport,
+		Transport:     http.DefaultTransport.(*http.Transport).Clone(),
+		Timeout:       10 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
 
-// exportSpans exports batches until Close, and then the rest of the queue.
-func (t *Tracer) exportSpans() {
-	ticker := time.NewTicker(t.batching.interval)
-	defer ticker.Stop()
-	var batch []span
-	failing := false
-	export := func() {
-		if len(batch) == 0 {
-			return
-		}
-		err := t.export(batch)
-		switch {
-		case err != nil && !failing:
-			t.settings.Log.Warn("traces not exported; spans are dropped until the collector accepts them", "error", err)
-		case err == nil && failing:
-			t.settings.Log.Info("traces are exported again")
-		}
-		failing = err != nil
-		batch = batch[:0]
-	}
-	add := func(s span) {
-		if batch = append(batch, s); len(batch) >= t.batching.size {
-			export()
-		}
-	}
-	for {
-		select {
-		case s := <-t.spans:
-			add(s)
-		case <-ticker.C:
-			export()
-		case <-t.stopSpans:
-			for {
-				select {
-				case s := <-t.spans:
-					add(s)
-					continue
-				default:
-				}
-				break
-			}
-			export()
-			return
-		}
-	}
-}
-
-// export sends a batch, with retries, and counts its spans.
-func (t *Tracer) export(batch []span) error {
-	body := encodeRequest(t.resource, t.settings.Version, batch)
-	backoff := t.batching.backoff
-	for try := 1; ; try++ {
-		after, err := t.post(body)
-		if err == nil {
-			t.counted.WithLabelValues(resultExported).Add(float64(len(batch)))
-			return nil
-		}
-		final := new(refusedError)
-		if try == t.batching.tries || errors.As(err, &final) || retry.Sleep(t.ctx, max(after, backoff.Next())) != nil {
-			t.drop(len(batch))
-			return err
-		}
-	}
-}
-
-// refusedError is a response that repeating the request would not change.
-type refusedError struct{ status string }
-
-func (e *refusedError) Error() string { return "the collector answered " + e.status }
-
-// post sends a request once. It returns the time that the collector asks to wait
-// before the next one.
-func (t *Tracer) post(body []byte) (retryAfter time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(t.ctx, t.batching.timeout)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url, bytes.NewReader(body))
+// ExportSpans implements sdktrace.SpanExporter. It returns no error, because it
+// logs and counts failures itself.
+func (e *exporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	err := e.SpanExporter.ExportSpans(ctx, spans)
+	e.waiting.Add(-int64(len(spans)))
+	result := resultExported
 	if err != nil {
-		return 0, err
+		result = resultDropped
 	}
-	for name, value := range t.settings.Headers {
-		request.Header.Set(name, value)
-	}
-	request.Header.Set("Content-Type", "application/x-protobuf")
-	request.Header.Set("User-Agent", "standin")
-	response, err := t.client.Do(request)
-	if err != nil {
-		if inURL := (*url.Error)(nil); errors.As(err, &inURL) {
-			err = inURL.Err // without the URL
-		}
-		return 0, fmt.Errorf("the collector does not answer: %w", err)
-	}
-	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, maxResponse)) // only the status decides
+	e.counted.WithLabelValues(result).Add(float64(len(spans)))
 	switch {
-	case response.StatusCode/100 == 2:
-		return 0, nil
-	case slices.Contains(retryableStatuses(), response.StatusCode):
-		seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // absent, or a date: the backoff decides
-		return min(time.Duration(max(0, seconds))*time.Second, maxRetryAfter), fmt.Errorf("the collector answered %s", response.Status)
+	case err != nil && !e.failing:
+		e.log.Warn("traces not exported; spans are dropped until the collector accepts them", "error", err)
+	case err == nil && e.failing:
+		e.log.Info("traces are exported again")
 	}
-	return 0, &refusedError{status: response.Status}
+	e.failing = err != nil
+	return nil
 }
 
-// retryableStatuses returns the statuses after which OTLP requires a retry.
-func retryableStatuses() []int {
-	return []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+// Shutdown implements sdktrace.SpanExporter. The batch processor calls it after
+// the last export.
+func (e *exporter) Shutdown(ctx context.Context) error {
+	defer close(e.stopped)
+	return e.SpanExporter.Shutdown(ctx)
+}
+
+// abort cancels the exports of a batch processor that has been told to shut down,
+// and waits for its end. The spans that it has left are dropped.
+func (e *exporter) abort() {
+	_ = e.SpanExporter.Shutdown(context.Background()) // it only cancels requests
+	<-e.stopped
+}
+
+// processor is a batch processor that counts the spans that it drops because too
+// many are waiting.
+type processor struct {
+	sdktrace.SpanProcessor
+	exporter *exporter
+	limit    int64
+}
+
+func newProcessor(e *exporter, limits limits) *processor {
+	batches := sdktrace.NewBatchSpanProcessor(e, sdktrace.WithMaxQueueSize(limits.queued),
+		sdktrace.WithMaxExportBatchSize(limits.batch), sdktrace.WithBatchTimeout(limits.interval))
+	return &processor{SpanProcessor: batches, exporter: e, limit: int64(limits.queued)}
+}
+
+// OnEnd implements sdktrace.SpanProcessor.
+func (p *processor) OnEnd(s sdktrace.ReadOnlySpan) {
+	if p.exporter.waiting.Add(1) > p.limit {
+		p.exporter.waiting.Add(-1)
+		p.exporter.counted.WithLabelValues(resultDropped).Inc()
+		return
+	}
+	p.SpanProcessor.OnEnd(s)
+}
+
+// span is a span that has ended.
+type span struct {
+	trace      trace.TraceID
+	id         trace.SpanID
+	parent     trace.SpanContext // zero for the root of a trace
+	name       string
+	kind       trace.SpanKind
+	start, end time.Time // an end before the start, by the clock of another node, counts as the start
+	attributes []attribute.KeyValue
+	events     []spanEvent
+	link       trace.SpanContext // zero for none
+	failed     bool
+}
+
+// spanEvent is an event at a point in time during a span.
+type spanEvent struct {
+	at         time.Time
+	name       string
+	attributes []attribute.KeyValue
+}
+
+// record exports a span if it is sampled, and returns its context.
+func (t *Tracer) record(s span) trace.SpanContext {
+	ctx := context.WithValue(context.Background(), givenIDs{}, s)
+	if s.parent.IsValid() {
+		ctx = trace.ContextWithSpanContext(ctx, s.parent)
+	}
+	options := []trace.SpanStartOption{trace.WithTimestamp(s.start), trace.WithSpanKind(s.kind), trace.WithAttributes(s.attributes...)}
+	if s.link.IsValid() {
+		options = append(options, trace.WithLinks(trace.Link{SpanContext: s.link}))
+	}
+	_, recorded := t.spans.Start(ctx, s.name, options...)
+	for _, event := range s.events {
+		recorded.AddEvent(event.name, trace.WithTimestamp(event.at), trace.WithAttributes(event.attributes...))
+	}
+	if s.failed {
+		recorded.SetStatus(codes.Error, "")
+	}
+	end := s.end
+	if end.Before(s.start) {
+		end = s.start
+	}
+	recorded.End(trace.WithTimestamp(end))
+	return recorded.SpanContext()
+}
+
+// givenIDs is the ID generator of record: it returns the IDs of the span in the
+// context.
+type givenIDs struct{}
+
+// NewIDs implements sdktrace.IDGenerator.
+func (givenIDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
+	s := ctx.Value(givenIDs{}).(span)
+	return s.trace, s.id
+}
+
+// NewSpanID implements sdktrace.IDGenerator.
+func (givenIDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	return ctx.Value(givenIDs{}).(span).id
 }

@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -9,27 +10,35 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 
 	"standin/internal/httpmw"
 	"standin/internal/job"
-	"standin/internal/retry"
 	"standin/internal/webhook"
 )
 
 // quick exports every span at once.
-func quick() batching {
-	return batching{queued: 4, size: 1, interval: time.Hour, timeout: testTimeout, tries: 3, backoff: retry.Backoff{Min: time.Millisecond, Max: time.Millisecond}}
+func quick() limits {
+	return limits{
+		queued: 4, batch: 1, interval: time.Hour, flush: testTimeout,
+		retry: otlptracehttp.RetryConfig{Enabled: true, InitialInterval: time.Millisecond, MaxInterval: time.Millisecond, MaxElapsedTime: testTimeout},
+	}
 }
 
-func newTracer(t *testing.T, c *collector, b batching, log *slog.Logger) *Tracer {
+func newTracer(t *testing.T, c *collector, l limits, change func(*Settings)) *Tracer {
 	t.Helper()
-	tracer, err := start(Settings{
+	settings := Settings{
 		Endpoint: c.URL, Headers: map[string]string{"Api-Key": "a secret"}, Service: "standin-test", Version: "1", Node: "node-1",
-		Sampler: Sampler{Ratio: 1, ParentBased: true}, Log: log,
-	}, b)
+		Sampler: Sampler{Ratio: 1, ParentBased: true}, Log: slog.New(slog.DiscardHandler),
+	}
+	if change != nil {
+		change(&settings)
+	}
+	tracer, err := start(settings, l)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(tracer.Close)
 	return tracer
 }
 
@@ -67,7 +76,7 @@ func httpRequest(traceparent string) *http.Request {
 func TestExport(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, nil)
-	tracer := newTracer(t, c, defaultBatching(), slog.New(slog.DiscardHandler))
+	tracer := newTracer(t, c, defaultLimits(), nil)
 	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), listRequest())
 	tracer.Close()
 	spans := c.received()
@@ -75,11 +84,11 @@ func TestExport(t *testing.T) {
 		t.Fatalf("got %v of service %q with headers %v", spans, c.service, c.headers)
 	}
 	s := spans[0]
-	if got := (spanContext{traceID(s.TraceId), spanID(s.ParentSpanId), true}).traceparent(); got != "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" {
+	if got := fmt.Sprintf("%x-%x", s.TraceId, s.ParentSpanId); got != "0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331" {
 		t.Errorf("the parent is %s", got)
 	}
 	if s.Name != "GET /api/v1/jobs" || s.Kind.String() != "SPAN_KIND_SERVER" || s.StartTimeUnixNano != 1_800_000_000_000_000_005 ||
-		s.EndTimeUnixNano-s.StartTimeUnixNano != 1e9 || s.Flags != 0x301 || s.Status != nil || len(s.Links) != 0 {
+		s.EndTimeUnixNano-s.StartTimeUnixNano != 1e9 || s.Flags != 0x301 || s.Status.GetCode() != 0 || len(s.Links) != 0 {
 		t.Errorf("got %v", s)
 	}
 	attributes := map[string]string{}
@@ -101,7 +110,7 @@ func TestRetries(t *testing.T) {
 			refuse(w, http.StatusServiceUnavailable)
 		}
 	})
-	tracer := newTracer(t, c, quick(), slog.New(slog.DiscardHandler))
+	tracer := newTracer(t, c, quick(), nil)
 	tracer.Request(httpRequest(""), listRequest())
 	for range 3 {
 		c.await(t)
@@ -113,23 +122,24 @@ func TestRetries(t *testing.T) {
 }
 
 // TestSlowCollector checks that spans are dropped and counted, and not waited for,
-// while the collector does not respond, and that Close is not blocked either.
+// while the collector does not respond, and that Close ends within its bound.
 func TestSlowCollector(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	reached := make(chan struct{}, 10)
 	c := newCollector(t, func(http.ResponseWriter, int) { reached <- struct{}{}; <-release })
 	t.Cleanup(func() { close(release) })
-	tracer := newTracer(t, c, quick(), slog.New(slog.DiscardHandler))
+	short := quick()
+	short.flush = 50 * time.Millisecond
+	tracer := newTracer(t, c, short, nil)
 	tracer.Request(httpRequest(""), listRequest())
-	<-reached // the first span is being sent; four fit into the queue
+	<-reached // the first span is being sent; three more may wait
 	for range 10 {
 		tracer.Request(httpRequest(""), listRequest())
 	}
-	if dropped := tracer.count(resultDropped); dropped != 6 {
-		t.Errorf("%v spans dropped, want 6", dropped)
+	if dropped := tracer.count(resultDropped); dropped != 7 {
+		t.Errorf("%v spans dropped, want 7", dropped)
 	}
-	tracer.cancel() // as Close does after flushTimeout
 	tracer.Close()
 	if exported, dropped := tracer.count(resultExported), tracer.count(resultDropped); exported != 0 || dropped != 11 {
 		t.Errorf("after Close %v spans exported and %v dropped, want 0 and 11", exported, dropped)
@@ -140,8 +150,9 @@ func TestSlowCollector(t *testing.T) {
 func TestCollectorErrors(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
+	logged := func(s *Settings) { s.Log = slog.New(slog.NewTextHandler(&log, nil)) }
 	c := newCollector(t, func(w http.ResponseWriter, _ int) { refuse(w, http.StatusUnauthorized) })
-	tracer := newTracer(t, c, quick(), slog.New(slog.NewTextHandler(&log, nil)))
+	tracer := newTracer(t, c, quick(), logged)
 	for range 2 {
 		tracer.Request(httpRequest(""), listRequest())
 		c.await(t) // it is not retried
@@ -152,10 +163,10 @@ func TestCollectorErrors(t *testing.T) {
 	}
 	c.Close()
 	log.Reset()
-	tracer = newTracer(t, c, quick(), slog.New(slog.NewTextHandler(&log, nil)))
+	tracer = newTracer(t, c, quick(), logged)
 	tracer.Request(httpRequest(""), listRequest())
 	tracer.Close()
-	if tracer.count(resultDropped) != 1 || !strings.Contains(log.String(), "the collector does not answer") {
+	if tracer.count(resultDropped) != 1 || !strings.Contains(log.String(), "connection refused") {
 		t.Errorf("without a collector %v dropped, log: %s", tracer.count(resultDropped), &log)
 	}
 }
@@ -170,14 +181,16 @@ func TestNotTraced(t *testing.T) {
 		t.Error("a nil Tracer has metrics")
 	}
 	c := newCollector(t, nil)
-	tracer := newTracer(t, c, quick(), slog.New(slog.DiscardHandler))
+	tracer := newTracer(t, c, quick(), nil)
 	unauthenticated, heartbeat := listRequest(), listRequest()
 	unauthenticated.ConsumerID = uuid.Nil
 	heartbeat.JobID, heartbeat.Route = uuid.Max, "/api/v1/ingest/heartbeat"
 	tracer.Request(httpRequest(""), unauthenticated)
 	tracer.Request(httpRequest(""), heartbeat)
 	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"), listRequest()) // not sampled by the caller
-	tracer.settings.Sampler = Sampler{}
+	tracer.Close()
+	tracer = newTracer(t, c, quick(), func(s *Settings) { s.Sampler = Sampler{} })
+	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), listRequest()) // the sampler is not based on parents
 	tracer.Request(httpRequest(""), listRequest())
 	tracer.JobEnded(job.Record{Job: job.Job{ID: uuid.Max}})
 	tracer.TryEnded(webhook.Delivery{JobID: uuid.Max}, webhook.Try{}, webhook.Verdict{})

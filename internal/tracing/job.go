@@ -2,10 +2,13 @@ package tracing
 
 import (
 	"context"
+	"crypto/sha256"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"standin/internal/job"
 )
@@ -14,33 +17,32 @@ import (
 const (
 	timelinePage = 100
 	maxEntries   = 2000 // of the timeline; later ones are left out, except for the end of the job
-	maxEvents    = 128  // of the job's span
 )
 
 // JobEnded records the spans of a job that has ended.
 func (t *Tracer) JobEnded(ended job.Record) {
-	if t == nil || !t.settings.Sampler.samples(jobTrace(ended.ID)) {
+	if t == nil || !t.settings.Sampler.samplesJob(ended.ID) {
 		return
 	}
 	select {
 	case t.jobs <- ended:
 	default:
-		t.drop(1)
+		t.counted.WithLabelValues(resultDropped).Inc()
 	}
 }
 
 // readJobs reads the timelines of ended jobs until Close, and then those of the
 // rest of the queue.
-func (t *Tracer) readJobs() {
+func (t *Tracer) readJobs(ctx context.Context) {
 	for {
 		select {
 		case ended := <-t.jobs:
-			t.readJob(ended)
+			t.readJob(ctx, ended)
 		case <-t.stopJobs:
 			for {
 				select {
 				case ended := <-t.jobs:
-					t.readJob(ended)
+					t.readJob(ctx, ended)
 				default:
 					return
 				}
@@ -49,15 +51,15 @@ func (t *Tracer) readJobs() {
 	}
 }
 
-func (t *Tracer) readJob(ended job.Record) {
-	ctx, cancel := context.WithTimeout(t.ctx, readTimeout)
+func (t *Tracer) readJob(ctx context.Context, ended job.Record) {
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	var all []job.TimelineEntry
 	after := uuid.Nil
 	for more := true; more && len(all) < maxEntries; {
 		entries, next, err := t.settings.Timeline.ListTimeline(ctx, ended.ID, after, timelinePage)
 		if err != nil {
-			t.drop(1)
+			t.counted.WithLabelValues(resultDropped).Inc()
 			t.settings.Log.Warn("the trace of a job is not exported", "job", ended.ID, "error", err)
 			return
 		}
@@ -75,12 +77,12 @@ func (t *Tracer) readJob(ended job.Record) {
 // its statuses.
 func jobSpans(ended job.Record, entries []job.TimelineEntry) []span {
 	b := &jobBuilder{job: ended}
-	b.root = b.span("job", ended.CreatedAt, jobSpan(ended.ID), spanID{})
+	b.root = b.span("job", ended.CreatedAt, jobSpan(ended.ID), trace.SpanID{})
 	b.root.attributes = append(b.root.attributes,
-		text("standin.platform", string(ended.Platform)), text("standin.mode", string(ended.Mode)),
-		text("standin.outcome", string(ended.Status)), number("standin.attempts", int64(ended.Attempts)))
+		attribute.String("standin.platform", string(ended.Platform)), attribute.String("standin.mode", string(ended.Mode)),
+		attribute.String("standin.outcome", string(ended.Status)), attribute.Int("standin.attempts", ended.Attempts))
 	if ended.FailureCode != "" {
-		b.root.attributes = append(b.root.attributes, text("standin.failure_code", string(ended.FailureCode)))
+		b.root.attributes = append(b.root.attributes, attribute.String("standin.failure_code", string(ended.FailureCode)))
 		b.root.failed = true
 	}
 	b.status, b.since = job.Scheduled, ended.CreatedAt
@@ -107,10 +109,10 @@ type jobBuilder struct {
 }
 
 // span returns a span of the job that begins.
-func (b *jobBuilder) span(name string, start time.Time, id, parent spanID) span {
+func (b *jobBuilder) span(name string, start time.Time, id, parent trace.SpanID) span {
 	return span{
-		trace: jobTrace(b.job.ID), id: id, parent: parent, name: name, kind: kindInternal, start: start,
-		attributes: []attribute{text("standin.job.id", b.job.ID.String())},
+		trace: jobTrace(b.job.ID), id: id, parent: sampledContext(b.job.ID, parent), name: name, kind: trace.SpanKindInternal, start: start,
+		attributes: []attribute.KeyValue{attribute.String("standin.job.id", b.job.ID.String())},
 	}
 }
 
@@ -120,12 +122,10 @@ func (b *jobBuilder) add(entry job.TimelineEntry) {
 	if b.status.Terminal() {
 		return
 	}
-	if len(b.root.events) < maxEvents {
-		b.root.events = append(b.root.events, spanEvent{at: entry.ReceivedAt, name: string(entry.Kind), attributes: []attribute{
-			number("standin.attempt", int64(entry.Attempt)), text("standin.source", string(entry.Source)),
-			text("standin.applied", strconv.FormatBool(entry.Applied)),
-		}})
-	}
+	b.root.events = append(b.root.events, spanEvent{at: entry.ReceivedAt, name: string(entry.Kind), attributes: []attribute.KeyValue{
+		attribute.Int("standin.attempt", entry.Attempt), attribute.String("standin.source", string(entry.Source)),
+		attribute.Bool("standin.applied", entry.Applied),
+	}})
 	if !entry.Applied || entry.From == entry.To && entry.Kind != job.AttemptStarted {
 		return
 	}
@@ -135,7 +135,7 @@ func (b *jobBuilder) add(entry job.TimelineEntry) {
 		b.endAttempt(at)
 		number := strconv.Itoa(entry.Attempt)
 		started := b.span("attempt", at, derivedSpan(b.job.ID, "attempt", number), b.root.id)
-		started.attributes = append(started.attributes, text("standin.attempt", number))
+		started.attributes = append(started.attributes, attribute.String("standin.attempt", number))
 		b.attempt = &started
 	}
 	if entry.To.Teardown() || entry.To.Terminal() {
@@ -152,7 +152,7 @@ func (b *jobBuilder) endStatus(at time.Time) {
 			parent = b.attempt.id
 		}
 		s := b.span("status "+string(b.status), b.since, derivedSpan(b.job.ID, "status", strconv.Itoa(b.nth)), parent)
-		s.end = later(b.since, at)
+		s.end = at
 		b.spans = append(b.spans, s)
 		b.nth++
 	}
@@ -164,16 +164,30 @@ func (b *jobBuilder) endAttempt(at time.Time) {
 	if b.attempt == nil {
 		return
 	}
-	b.attempt.end = later(b.attempt.start, at)
+	b.attempt.end = at
 	b.attempt.failed = b.job.Status == job.Failed && b.status == job.Failed
 	b.spans = append(b.spans, *b.attempt)
 	b.attempt = nil
 }
 
-// later returns the later of two times: the clocks of nodes differ.
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// jobTrace returns the trace of a job.
+func jobTrace(jobID uuid.UUID) trace.TraceID { return trace.TraceID(jobID) }
+
+// jobSpan returns the ID of the root span of a job.
+func jobSpan(jobID uuid.UUID) trace.SpanID { return derivedSpan(jobID, "job") }
+
+// derivedSpan returns the ID of a span of a job. The same parts have the same ID
+// on every node.
+func derivedSpan(jobID uuid.UUID, parts ...string) trace.SpanID {
+	sum := sha256.New()
+	sum.Write(jobID[:])
+	for _, part := range parts {
+		sum.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
-	return b
+	return trace.SpanID(sum.Sum(nil)[:len(trace.SpanID{})])
+}
+
+// sampledContext returns the context of a span of a job whose trace is recorded.
+func sampledContext(jobID uuid.UUID, id trace.SpanID) trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: jobTrace(jobID), SpanID: id, TraceFlags: trace.FlagsSampled})
 }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"standin/internal/job"
 )
@@ -38,14 +38,15 @@ func entries(created time.Time, steps ...string) (all []job.TimelineEntry) {
 
 // outline returns each span as parent/name and its seconds since the creation of
 // the job.
-func outline(ended job.Record, spans []span) (lines []string) {
-	names := map[spanID]string{}
+func outline(ended job.Record, spans []*tracepb.Span) (lines []string) {
+	names := map[string]string{}
 	for _, s := range spans {
-		names[s.id] = s.name
+		names[string(s.SpanId)] = s.Name
 	}
+	since := func(at uint64) time.Duration { return time.Unix(0, int64(at)).Sub(ended.CreatedAt) }
 	for _, s := range spans {
-		described := fmt.Sprintf("%s/%s %v-%v", names[s.parent], s.name, s.start.Sub(ended.CreatedAt), s.end.Sub(ended.CreatedAt))
-		if s.failed {
+		described := fmt.Sprintf("%s/%s %v-%v", names[string(s.ParentSpanId)], s.Name, since(s.StartTimeUnixNano), since(s.EndTimeUnixNano))
+		if s.Status.GetCode() == tracepb.Status_STATUS_CODE_ERROR {
 			described += " failed"
 		}
 		lines = append(lines, described)
@@ -102,16 +103,20 @@ func TestJobSpans(t *testing.T) {
 					ended.StatusSince = entry.ReceivedAt
 				}
 			}
-			spans := jobSpans(ended, all)
+			c := newCollector(t, nil)
+			tracer := newTracer(t, c, defaultLimits(), func(s *Settings) { s.Timeline = timeline{entries: all} })
+			tracer.JobEnded(ended)
+			tracer.Close()
+			spans := c.received()
 			if got := outline(ended, spans); !slices.Equal(got, test.want) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(test.want, "\n"))
 			}
-			ids := map[spanID]bool{}
+			ids := map[string]bool{}
 			for _, s := range spans {
-				if ids[s.id] {
-					t.Errorf("two spans have the ID of %s", s.name)
+				if ids[string(s.SpanId)] {
+					t.Errorf("two spans have the ID of %s", s.Name)
 				}
-				ids[s.id] = true
+				ids[string(s.SpanId)] = true
 			}
 		})
 	}
@@ -138,9 +143,8 @@ func TestLongTimeline(t *testing.T) {
 		steps = append(steps, "0 lifecycle.recording_paused -> recording_paused", "0 lifecycle.recording_started -> recording_started")
 	}
 	c := newCollector(t, nil)
-	tracer := newTracer(t, c, defaultBatching(), slog.New(slog.DiscardHandler))
 	created := time.Unix(1_800_000_000, 0)
-	tracer.settings.Timeline = timeline{entries: entries(created, steps...)}
+	tracer := newTracer(t, c, defaultLimits(), func(s *Settings) { s.Timeline = timeline{entries: entries(created, steps...)} })
 	ended := job.Record{Job: job.Job{ID: uuid.Must(uuid.NewV7()), CreatedAt: created, State: job.State{Status: job.Completed}}, StatusSince: created.Add(5000 * time.Second)}
 	tracer.JobEnded(ended)
 	tracer.Close()
@@ -149,16 +153,15 @@ func TestLongTimeline(t *testing.T) {
 		t.Errorf("%d spans", len(spans))
 	}
 	for _, s := range spans {
-		if traceID(s.TraceId) != traceID(ended.ID) {
+		if uuid.UUID(s.TraceId) != ended.ID {
 			t.Fatalf("the trace of %s is not the job", s.Name)
 		}
-		if s.Name == "job" && (len(s.Events) != maxEvents || s.EndTimeUnixNano-s.StartTimeUnixNano != 5000e9) {
+		if s.Name == "job" && (len(s.Events) != 128 || s.EndTimeUnixNano-s.StartTimeUnixNano != 5000e9) {
 			t.Errorf("the job has %d events and ends at %d", len(s.Events), s.EndTimeUnixNano)
 		}
 	}
 
-	tracer = newTracer(t, c, defaultBatching(), slog.New(slog.DiscardHandler))
-	tracer.settings.Timeline = timeline{err: errors.New("no database")}
+	tracer = newTracer(t, c, defaultLimits(), func(s *Settings) { s.Timeline = timeline{err: errors.New("no database")} })
 	tracer.JobEnded(ended)
 	tracer.Close()
 	if tracer.count(resultDropped) != 1 || tracer.count(resultExported) != 0 {

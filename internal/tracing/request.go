@@ -1,21 +1,25 @@
 package tracing
 
 import (
+	"context"
+	"crypto/rand"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
 	"standin/internal/httpmw"
 	"standin/internal/webhook"
-
-	"github.com/google/uuid"
 )
 
 const (
-	traceparentHeader = "Traceparent"
-	createRoute       = "/api/v1/jobs"
-	ingestRoute       = "/api/v1/ingest/" // heartbeats, uploads and texts of bots, which repeat
+	createRoute = "/api/v1/jobs"
+	ingestRoute = "/api/v1/ingest/" // heartbeats, uploads and texts of bots, which repeat
 )
 
 // Request records a request that has ended. Requests without valid credentials
@@ -27,77 +31,81 @@ func (t *Tracer) Request(r *http.Request, ended httpmw.RequestSummary) {
 		return
 	}
 	s := span{
-		id: newSpanID(), name: ended.Method + " " + ended.Route, kind: kindServer, start: ended.Started, end: ended.Started.Add(ended.Duration),
+		id: newSpanID(), name: ended.Method + " " + ended.Route, kind: trace.SpanKindServer, start: ended.Started, end: ended.Started.Add(ended.Duration),
 		failed: ended.Status >= http.StatusInternalServerError,
-		attributes: []attribute{
-			text("http.request.method", ended.Method), text("http.route", ended.Route),
-			number("http.response.status_code", int64(ended.Status)), text("standin.request_id", ended.ID),
+		attributes: []attribute.KeyValue{
+			attribute.String("http.request.method", ended.Method), attribute.String("http.route", ended.Route),
+			attribute.Int("http.response.status_code", ended.Status), attribute.String("standin.request_id", ended.ID),
 		},
 	}
-	ofJob := spanContext{}
+	ofJob := trace.SpanContext{}
 	if ended.JobID != uuid.Nil {
-		s.attributes = append(s.attributes, text("standin.job.id", ended.JobID.String()))
+		s.attributes = append(s.attributes, attribute.String("standin.job.id", ended.JobID.String()))
 		ofJob = t.jobContext(ended.JobID)
 	}
-	parent, fromCaller := parseTraceparent(r.Header.Get(traceparentHeader))
+	caller := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)))
 	changes := ended.Method != http.MethodGet && ended.Method != http.MethodHead
-	var sampled bool
 	switch {
-	case fromCaller:
-		s.trace, s.parent, s.remote, s.link = parent.trace, parent.span, true, ofJob
-		sampled = t.settings.Sampler.samplesRequest(parent)
+	case caller.IsValid():
+		s.parent, s.link = caller, ofJob
 	case ended.JobID != uuid.Nil && changes:
-		s.trace, s.parent = ofJob.trace, ofJob.span
-		sampled = ofJob.sampled
+		s.parent = ofJob
 	default:
 		s.trace, s.link = newTraceID(), ofJob
-		sampled = t.settings.Sampler.samples(s.trace)
 	}
-	if sampled {
-		t.record(s)
-	}
-	if fromCaller && ofJob.sampled && ended.Route == createRoute && ended.Status == http.StatusCreated {
+	recorded := t.record(s)
+	if caller.IsValid() && ended.Route == createRoute && ended.Status == http.StatusCreated {
 		t.record(span{
-			trace: ofJob.trace, id: derivedSpan(ended.JobID, "created"), parent: ofJob.span, name: "job created", kind: kindInternal,
-			start: s.start, end: s.end, attributes: []attribute{text("standin.job.id", ended.JobID.String())},
-			link: spanContext{trace: s.trace, span: s.id, sampled: sampled},
+			id: derivedSpan(ended.JobID, "created"), parent: ofJob, name: "job created", kind: trace.SpanKindInternal,
+			start: s.start, end: s.end, attributes: []attribute.KeyValue{attribute.String("standin.job.id", ended.JobID.String())},
+			link: recorded,
 		})
 	}
 }
 
 // jobContext returns the context of a job's root span.
-func (t *Tracer) jobContext(jobID uuid.UUID) spanContext {
-	return spanContext{trace: jobTrace(jobID), span: jobSpan(jobID), sampled: t.settings.Sampler.samples(jobTrace(jobID))}
+func (t *Tracer) jobContext(jobID uuid.UUID) trace.SpanContext {
+	return sampledContext(jobID, jobSpan(jobID)).WithTraceFlags(trace.TraceFlags(0).WithSampled(t.settings.Sampler.samplesJob(jobID)))
 }
 
 // Traceparent implements webhook.Tracer.
 func (t *Tracer) Traceparent(delivery webhook.Delivery) string {
-	return t.tryContext(delivery).traceparent()
+	header := make(propagation.MapCarrier)
+	of := t.jobContext(delivery.JobID).WithSpanID(attemptSpan(delivery))
+	propagation.TraceContext{}.Inject(trace.ContextWithSpanContext(context.Background(), of), header)
+	return header.Get("traceparent")
 }
 
-// tryContext returns the context of the span of a delivery's current try.
-func (t *Tracer) tryContext(delivery webhook.Delivery) spanContext {
-	c := t.jobContext(delivery.JobID)
-	c.span = derivedSpan(delivery.JobID, "webhook", delivery.ID, strconv.Itoa(delivery.Attempt))
-	return c
+// attemptSpan returns the ID of the span of a delivery's current attempt.
+func attemptSpan(delivery webhook.Delivery) trace.SpanID {
+	return derivedSpan(delivery.JobID, "webhook", delivery.ID, strconv.Itoa(delivery.Attempt))
 }
 
 // TryEnded implements webhook.Tracer.
 func (t *Tracer) TryEnded(delivery webhook.Delivery, try webhook.Try, verdict webhook.Verdict) {
-	c := t.tryContext(delivery)
-	if !c.sampled {
-		return
-	}
 	s := span{
-		trace: c.trace, id: c.span, parent: jobSpan(delivery.JobID), name: "webhook " + delivery.Event, kind: kindClient,
+		id: attemptSpan(delivery), parent: t.jobContext(delivery.JobID), name: "webhook " + delivery.Event, kind: trace.SpanKindClient,
 		start: try.StartedAt, end: try.StartedAt.Add(max(try.Latency, time.Microsecond)), failed: verdict.Outcome != webhook.Delivered,
-		attributes: []attribute{
-			text("standin.job.id", delivery.JobID.String()), text("standin.delivery.id", delivery.ID), text("standin.event", delivery.Event),
-			number("standin.try", int64(try.Number)), text("standin.outcome", string(verdict.Outcome)), text("http.request.method", http.MethodPost),
+		attributes: []attribute.KeyValue{
+			attribute.String("standin.job.id", delivery.JobID.String()), attribute.String("standin.delivery.id", delivery.ID),
+			attribute.String("standin.event", delivery.Event), attribute.Int("standin.try", try.Number),
+			attribute.String("standin.outcome", string(verdict.Outcome)), attribute.String("http.request.method", http.MethodPost),
 		},
 	}
 	if try.StatusCode != 0 {
-		s.attributes = append(s.attributes, number("http.response.status_code", int64(try.StatusCode)))
+		s.attributes = append(s.attributes, attribute.Int("http.response.status_code", try.StatusCode))
 	}
 	t.record(s)
+}
+
+// newTraceID returns a random ID.
+func newTraceID() (id trace.TraceID) {
+	_, _ = rand.Read(id[:]) // it never fails
+	return id
+}
+
+// newSpanID returns a random ID.
+func newSpanID() (id trace.SpanID) {
+	_, _ = rand.Read(id[:]) // it never fails
+	return id
 }

@@ -9,38 +9,6 @@ import (
 	"github.com/google/uuid"
 )
 
-func TestParseTraceparent(t *testing.T) {
-	t.Parallel()
-	const valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	for header, want := range map[string]bool{
-		valid: true, strings.Replace(valid, "-01", "-00", 1): true, "cc" + valid[2:] + "-later": true, "cc" + valid[2:]: true,
-		"": false, valid[:54]: false, valid + "-later": false, valid + "0": false, "cc" + valid[2:] + "later": false, "ff" + valid[2:]: false,
-		strings.ToUpper(valid): false, strings.Replace(valid, "0af7651916cd43dd8448eb211c80319c", strings.Repeat("0", 32), 1): false,
-		strings.Replace(valid, "b7ad6b7169203331", strings.Repeat("0", 16), 1): false, strings.Replace(valid, "0a", "0g", 1): false,
-	} {
-		if _, ok := parseTraceparent(header); ok != want {
-			t.Errorf("%q is accepted: %t", header, ok)
-		}
-	}
-	if c, _ := parseTraceparent(valid); c.traceparent() != valid || !c.sampled {
-		t.Errorf("got %+v", c)
-	}
-}
-
-func FuzzParseTraceparent(f *testing.F) {
-	f.Add("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	f.Add("cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-later")
-	f.Fuzz(func(t *testing.T, header string) {
-		c, ok := parseTraceparent(header)
-		if !ok {
-			return
-		}
-		if again, ok := parseTraceparent(c.traceparent()); !ok || again != c {
-			t.Errorf("%q is %+v, and that %+v", header, c, again)
-		}
-	})
-}
-
 func TestParseHeaders(t *testing.T) {
 	t.Parallel()
 	for list, want := range map[string]map[string]string{
@@ -107,7 +75,7 @@ func TestSampler(t *testing.T) {
 	const traces = 20_000
 	sampled := 0
 	for range traces {
-		if sampler.samples(jobTrace(uuid.Must(uuid.NewV7()))) {
+		if sampler.samplesJob(uuid.Must(uuid.NewV7())) {
 			sampled++
 		}
 	}
@@ -115,12 +83,7 @@ func TestSampler(t *testing.T) {
 	if deviation := math.Abs(float64(sampled) - traces*0.25); deviation > 10*math.Sqrt(traces*0.25*0.75) {
 		t.Errorf("%d of %d jobs are sampled", sampled, traces)
 	}
-	for _, parent := range []bool{true, false} {
-		if got := sampler.samplesRequest(spanContext{sampled: parent}); got != parent {
-			t.Errorf("a request whose parent is sampled (%t) is sampled: %t", parent, got)
-		}
-	}
-	if (Sampler{}).samples(traceID{}) {
+	if (Sampler{}).samplesJob(uuid.Nil) {
 		t.Error("always_off samples")
 	}
 }
