@@ -97,7 +97,7 @@ func (a *attempt) run(ctx context.Context) exitResult {
 }
 
 func (a *attempt) runSession(ctx context.Context, number int) exitResult {
-	page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName)
+	page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
 	s := &session{
 		log: a.log, number: number, timeouts: a.settings.Timeouts, client: a.client, clock: a.clock, report: a.report, events: a.events,
 		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,
@@ -120,7 +120,7 @@ func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
 	return &recordingSession{
 		log: a.log, page: page, spool: a.spool, report: a.report, events: a.events, settings: settings,
 		consent: a.consent, state: a.recording,
-		recordingQueue: taskQueue{log: a.log},
+		recordingQueue: taskQueue{settle: a.commands.settle},
 		starts:         limit{max: maxRecorderStarts, window: recorderStartWindow},
 	}
 }
@@ -159,6 +159,9 @@ func (a *attempt) wait(ctx context.Context, pause time.Duration) *exitResult {
 // but an earlier one was, the attempt ended for the reason that took the bot out
 // of the meeting, whatever the page showed to the bot that came back.
 func (a *attempt) conclude(end exitResult) exitResult {
+	if end.command != nil {
+		a.commands.settle(*end.command, nil) // the meeting was left
+	}
 	if end.code == job.AuthFailure {
 		end.detail = strings.TrimSpace(end.detail + " " + a.opener.signIn.Advice(a.settings.Platform))
 	}

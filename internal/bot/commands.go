@@ -13,7 +13,9 @@ import (
 	"standin/internal/ingest"
 )
 
-// commands executes the service's commands. Those that arrive before the bot is
+// commands executes the service's commands, and acknowledges each of them when it
+// was executed or refused. A bot that is lost before has not acknowledged it, so
+// the service sends it to the next attempt. Commands that arrive before the bot is
 // admitted wait until then.
 type commands struct {
 	log      *slog.Logger
@@ -23,32 +25,38 @@ type commands struct {
 	deferred []ingest.Command
 }
 
-// accept acknowledges a command and executes it, or defers it if page is not in
-// the meeting. Commands are acknowledged at once, so that one that cannot be
-// executed is not sent again.
+// accept executes a command, or defers it if page is not in the meeting.
 func (c *commands) accept(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
 	if page.phase != phaseAdmitted {
 		return c.acceptEarly(command)
 	}
-	c.ack(command.ID)
 	return c.execute(ctx, command, page, recording)
 }
 
-// acceptEarly acknowledges a command for a bot that is not in the meeting. Only
+// acceptEarly accepts a command for a bot that is not in the meeting. Only
 // leave_call is executed there.
 func (c *commands) acceptEarly(command ingest.Command) *exitResult {
-	c.ack(command.ID)
 	if command.Kind == ingest.LeaveCall {
-		return &exitResult{reason: reasonCommand, detail: "The bot was commanded to leave before it was admitted."}
+		return &exitResult{reason: reasonCommand, detail: "Left on request before being admitted.", command: &command}
 	}
 	c.log.Info("command deferred until the bot is admitted", "command", command.ID, "kind", command.Kind)
 	c.deferred = append(c.deferred, command)
 	return nil
 }
 
-// restore defers commands that a page could not execute before it was left.
-func (c *commands) restore(commands []ingest.Command) {
-	c.deferred = append(commands, c.deferred...)
+// settle acknowledges a command that was executed or refused; err is why it failed.
+// A command that was not started, or that the loss of the page interrupted, is
+// deferred, so that the next page executes it. An interrupted chat message is not
+// repeated, because it may have been sent.
+func (c *commands) settle(command ingest.Command, err error) {
+	interrupted := errors.Is(err, context.Canceled) || browserLost(err)
+	if errors.Is(err, errNotStarted) || interrupted && command.Kind != ingest.SendChatMessage {
+		c.log.Info("command deferred", "command", command.ID, "kind", command.Kind, "reason", err)
+		c.deferred = append(c.deferred, command)
+		return
+	}
+	c.log.Info("command", "command", command.ID, "kind", command.Kind, "error", err)
+	c.ack(command.ID)
 }
 
 // executeDeferred executes the deferred commands on admission.
@@ -66,9 +74,9 @@ func (c *commands) executeDeferred(ctx context.Context, page *meetingPage, recor
 func (c *commands) execute(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
 	switch command.Kind {
 	case ingest.LeaveCall:
-		return &exitResult{reason: reasonCommand, detail: "The bot was commanded to leave."}
+		return &exitResult{reason: reasonCommand, detail: "Left the call on request.", command: &command}
 	case ingest.RequestRecordingPermission:
-		c.consent.request(ctx, page, command.ID)
+		c.consent.request(ctx, page, &command)
 	case ingest.PauseRecording:
 		recording.pause(ctx, command)
 	case ingest.ResumeRecording:
@@ -86,12 +94,12 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, page *me
 	case ingest.PinParticipant:
 		participant, err := c.participantToPin(command, page.last.seen.Participants)
 		if err != nil {
-			logCommand(c.log, command, err)
+			c.settle(command, err)
 			return nil
 		}
 		page.execute(ctx, command, func(ctx context.Context) error { return page.adapter.Pin(ctx, page.tab, participant) })
 	default:
-		logCommand(c.log, command, errors.New("this version of the bot does not support the command"))
+		c.settle(command, errors.New("this version of the bot does not support the command"))
 	}
 	return nil
 }

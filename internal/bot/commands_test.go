@@ -1,20 +1,23 @@
 package bot
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"testing"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/ingest"
 )
 
-// TestAcceptEarly: before admission every command is acknowledged, and only
-// leave_call is executed.
+// TestAcceptEarly: before admission only leave_call is executed, and no command is
+// acknowledged.
 func TestAcceptEarly(t *testing.T) {
 	t.Parallel()
-	var acked []string
-	c := &commands{log: slog.New(slog.DiscardHandler), ack: func(id string) { acked = append(acked, id) }}
+	c, acked := newTestCommands()
 	page := &meetingPage{phase: phaseWaiting}
 	for _, command := range []ingest.Command{{ID: "1", Kind: ingest.PauseRecording}, {ID: "2", Kind: ingest.SendChatMessage}} {
 		if end := c.accept(t.Context(), command, page, nil); end != nil {
@@ -22,17 +25,53 @@ func TestAcceptEarly(t *testing.T) {
 		}
 	}
 	end := c.accept(t.Context(), ingest.Command{ID: "3", Kind: ingest.LeaveCall}, page, nil)
-	if end == nil || end.reason != reasonCommand || end.retry {
+	if end == nil || end.reason != reasonCommand || end.retry || end.command == nil || end.command.ID != "3" {
 		t.Errorf("leave_call ends the session with %+v", end)
 	}
-	c.restore([]ingest.Command{{ID: "0"}})
-	var deferred []string
+	if len(*acked) != 0 || !slices.Equal(c.deferredIDs(), []string{"1", "2"}) {
+		t.Errorf("acknowledged %v, deferred %v", *acked, c.deferredIDs())
+	}
+}
+
+// TestSettle: a command is acknowledged when it was executed or refused, and
+// deferred when it was interrupted, unless it may have had an effect.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind     ingest.CommandKind
+		err      error
+		deferred bool
+	}{
+		"executed":               {ingest.PinParticipant, nil, false},
+		"failed":                 {ingest.PinParticipant, errors.New("no such participant"), false},
+		"timed out":              {ingest.PinParticipant, context.DeadlineExceeded, false},
+		"interrupted":            {ingest.PauseRecording, fmt.Errorf("pause: %w", context.Canceled), true},
+		"page crashed":           {ingest.PauseRecording, browser.ErrPageCrashed, true},
+		"message executed":       {ingest.SendChatMessage, nil, false},
+		"message interrupted":    {ingest.SendChatMessage, context.Canceled, false},
+		"message of a lost page": {ingest.SendChatMessage, browser.ErrPageCrashed, false},
+		"message not started":    {ingest.SendChatMessage, errNotStarted, true},
+	} {
+		c, acked := newTestCommands()
+		c.settle(ingest.Command{ID: "1", Kind: test.kind}, test.err)
+		if len(c.deferredIDs()) == len(*acked) || len(*acked) == 1 == test.deferred {
+			t.Errorf("%s: acknowledged %v, deferred %v", name, *acked, c.deferredIDs())
+		}
+	}
+}
+
+// newTestCommands also returns the acknowledged IDs.
+func newTestCommands() (*commands, *[]string) {
+	acked := new([]string)
+	return &commands{log: slog.New(slog.DiscardHandler), ack: func(id string) { *acked = append(*acked, id) }}, acked
+}
+
+// deferredIDs returns the IDs of the deferred commands.
+func (c *commands) deferredIDs() (ids []string) {
 	for _, command := range c.deferred {
-		deferred = append(deferred, command.ID)
+		ids = append(ids, command.ID)
 	}
-	if !slices.Equal(acked, []string{"1", "2", "3"}) || !slices.Equal(deferred, []string{"0", "1", "2"}) {
-		t.Errorf("acknowledged %v, deferred %v", acked, deferred)
-	}
+	return ids
 }
 
 // TestFindParticipant finds by id, or else by an unambiguous name.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"standin/internal/bot/meeting"
@@ -63,29 +64,39 @@ func (c *consent) open() bool { return len(c.commands) > 0 }
 func (c *consent) admit(ctx context.Context, page *meetingPage) {
 	switch {
 	case c.open():
-		c.ask(ctx, page)
+		c.ask(ctx, page, nil)
 	case !c.allowsRecording():
-		c.request(ctx, page, "")
+		c.request(ctx, page, nil)
 	}
 }
 
-// request asks the host for permission to record. A request made while another
-// one is open gets the same answer.
-func (c *consent) request(ctx context.Context, page *meetingPage, command string) {
+// request asks the host for permission to record; command is nil for the bot's own
+// request. A request made while another one is open gets the same answer.
+func (c *consent) request(ctx context.Context, page *meetingPage, command *ingest.Command) {
+	var id string
+	if command != nil {
+		id = command.ID
+	}
 	first := !c.open()
-	c.commands = append(c.commands, command)
-	if first {
+	if !slices.Contains(c.commands, id) {
+		c.commands = append(c.commands, id)
+	}
+	switch {
+	case first:
 		c.askedAt = time.Time{}
-		c.ask(ctx, page)
+		c.ask(ctx, page, command)
+	case command != nil:
+		page.pageQueue.settle(*command, nil)
 	}
 }
 
-// ask asks the host, through the page or the chat.
-func (c *consent) ask(ctx context.Context, page *meetingPage) {
+// ask asks the host, through the page or the chat. command, which may be nil, is
+// executed by it.
+func (c *consent) ask(ctx context.Context, page *meetingPage, command *ingest.Command) {
 	var by meeting.AskMethod
 	c.askedBy = ""
 	page.pageQueue.add(ctx, task{
-		name: "ask for permission", timeout: page.timeouts.Command,
+		name: "ask for permission", timeout: page.timeouts.Command, command: command,
 		shouldRun: func() bool { c.prepare(page.last.seen); return c.open() },
 		do: func(ctx context.Context) (err error) {
 			by, err = page.adapter.AskPermission(ctx, page.tab, page.displayName)

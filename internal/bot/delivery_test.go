@@ -108,7 +108,7 @@ func TestDeliverWithoutRecording(t *testing.T) {
 		want job.FailureCode
 	}{
 		"not admitted":    {failed(job.LobbyTimeout, "Nobody admitted the bot."), job.LobbyTimeout},
-		"leave command":   {&exitResult{reason: reasonCommand, detail: "The bot was commanded to leave."}, job.MeetingEnded},
+		"leave command":   {&exitResult{reason: reasonCommand, detail: "Left the call on request."}, job.MeetingEnded},
 		"process stopped": {shutdown(), job.InternalError},
 		"no reason":       {&exitResult{}, job.MeetingEnded},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/serviceclient"
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
@@ -32,6 +33,7 @@ type exitResult struct {
 	reason           string          // set if the bot was admitted
 	code             job.FailureCode // set if the bot was not admitted, or nothing can be recorded
 	detail           string          // for people
+	command          *ingest.Command // the leave_call that ended the session; may be nil
 	retry            bool            // the meeting may continue: another browser may rejoin
 	needsDiagnostics bool            // the page is worth saving for the operator
 }

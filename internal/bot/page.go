@@ -44,8 +44,8 @@ type meetingPage struct {
 	health    pageHealth
 }
 
-func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string) *meetingPage {
-	return &meetingPage{log: log, timeouts: timeouts, displayName: displayName, pageQueue: taskQueue{log: log}}
+func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string, settle func(ingest.Command, error)) *meetingPage {
+	return &meetingPage{log: log, timeouts: timeouts, displayName: displayName, pageQueue: taskQueue{settle: settle}}
 }
 
 // attach sets the browser and its open page.

@@ -43,7 +43,7 @@ func TestShowsNoMeeting(t *testing.T) {
 func TestSuspendedRecording(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[pageState]bool{stateInMeeting: false, statePreJoin: true, stateLobby: true, stateUnknown: true} {
-		page := newMeetingPage(slog.New(slog.DiscardHandler), Timeouts{}, "")
+		page := newMeetingPage(slog.New(slog.DiscardHandler), Timeouts{}, "", nil)
 		page.health = pageHealth{state: state, since: after(0)}
 		recording := &recordingSession{page: page, state: &recordingState{suspended: true}}
 		s := &session{log: page.log, page: page, recording: recording}

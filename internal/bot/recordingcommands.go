@@ -91,7 +91,7 @@ func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command
 // stop ends the recording for good. Audio is still monitored.
 func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
 	if r.state.stopped {
-		logCommand(r.log, command, errors.New("the recording is already stopped"))
+		r.recordingQueue.settle(command, errors.New("the recording is already stopped"))
 		return
 	}
 	r.stopPart(ctx, &command, func(bool) *exitResult {

@@ -10,7 +10,6 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/serviceclient"
-	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
@@ -266,7 +265,7 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 	if wasAdmitted {
 		s.recording.interrupt(ctx, "rejoining")
 	}
-	s.commands.restore(s.page.pageQueue.clear(ctx))
+	s.page.pageQueue.clear(ctx)
 	if reason == reasonRemoved {
 		s.joining.waitAgain(ctx, s.page)
 	} else {
@@ -280,27 +279,24 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 func (s *session) close(end exitResult) exitResult {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // no new task starts
-	commands := s.page.pageQueue.close(ctx)
+	s.page.pageQueue.close(ctx)
 	s.texts.report(s.page.last.seen.Participants)
 	if s.page.browser != nil {
 		if end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak() {
 			end = s.diagnostics.save(s.page, end)
 		}
-		commands = append(commands, s.closeBrowser(ctx, end)...)
-	}
-	if end.retry {
-		s.commands.restore(commands)
+		s.closeBrowser(ctx, end)
 	}
 	return end
 }
 
-// closeBrowser returns the commands that the recording did not execute.
-func (s *session) closeBrowser(ctx context.Context, end exitResult) []ingest.Command {
+// closeBrowser leaves the meeting, ends the recording and closes the browser.
+func (s *session) closeBrowser(ctx context.Context, end exitResult) {
 	var leaving sync.WaitGroup
 	if s.page.canLeave(end) {
 		leaving.Go(s.page.leave)
 	}
-	commands := s.recording.recordingQueue.close(ctx)
+	s.recording.recordingQueue.close(ctx)
 	s.recording.close(end)
 	if !end.retry && s.report.hasRecording() { // else another browser may continue
 		if err := s.events.emit(job.BotRecordingStopped, nil); err != nil {
@@ -318,5 +314,4 @@ func (s *session) closeBrowser(ctx context.Context, end exitResult) []ingest.Com
 	if err := s.page.browser.Close(); err != nil {
 		s.log.Warn("close the browser", "error", err)
 	}
-	return commands
 }

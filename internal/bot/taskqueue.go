@@ -2,7 +2,7 @@ package bot
 
 import (
 	"context"
-	"log/slog"
+	"errors"
 	"time"
 
 	"standin/internal/ingest"
@@ -27,7 +27,7 @@ type task struct {
 // session's loop is never blocked. The loop calls all methods, and the queue
 // calls shouldRun and onDone from it.
 type taskQueue struct {
-	log     *slog.Logger
+	settle  func(command ingest.Command, err error) // called once for each task with a command
 	waiting []task
 	current task
 	cancel  context.CancelFunc
@@ -52,6 +52,7 @@ func (q *taskQueue) startNext(ctx context.Context) {
 	for q.done == nil && len(q.waiting) > 0 {
 		q.current, q.waiting = q.waiting[0], q.waiting[1:]
 		if q.current.shouldRun != nil && !q.current.shouldRun() {
+			q.settleCommand(q.current, nil)
 			continue
 		}
 		taskCtx := ctx
@@ -68,9 +69,7 @@ func (q *taskQueue) startNext(ctx context.Context) {
 func (q *taskQueue) finish(ctx context.Context, err error) *exitResult {
 	q.cancel()
 	q.done = nil
-	if command := q.current.command; command != nil {
-		logCommand(q.log, *command, err)
-	}
+	q.settleCommand(q.current, err)
 	if q.current.onDone != nil {
 		if end := q.current.onDone(ctx, err); end != nil {
 			return end
@@ -82,15 +81,12 @@ func (q *taskQueue) finish(ctx context.Context, err error) *exitResult {
 	return nil
 }
 
-// clear cancels the current task, waits for it, and returns the commands of the
-// tasks that were not started.
-func (q *taskQueue) clear(ctx context.Context) []ingest.Command {
-	var commands []ingest.Command
-	for _, t := range q.waiting {
-		if t.command != nil {
-			commands = append(commands, *t.command)
-		}
-	}
+// errNotStarted is the error of a command whose task was removed from the queue.
+var errNotStarted = errors.New("the page was left before the command was executed")
+
+// clear cancels the current task, waits for it, and removes the others.
+func (q *taskQueue) clear(ctx context.Context) {
+	waiting := q.waiting
 	q.waiting = nil
 	if q.done != nil {
 		if !q.current.uncancellable {
@@ -100,17 +96,19 @@ func (q *taskQueue) clear(ctx context.Context) []ingest.Command {
 		_ = q.finish(ctx, <-q.done) // its result no longer counts
 		q.closed = false
 	}
-	return commands
+	for _, t := range waiting {
+		q.settleCommand(t, errNotStarted)
+	}
 }
 
 // close clears the queue for good.
-func (q *taskQueue) close(ctx context.Context) []ingest.Command {
-	commands := q.clear(ctx)
+func (q *taskQueue) close(ctx context.Context) {
+	q.clear(ctx)
 	q.closed = true
-	return commands
 }
 
-// logCommand logs the result of a command.
-func logCommand(log *slog.Logger, command ingest.Command, err error) {
-	log.Info("command", "command", command.ID, "kind", command.Kind, "error", err)
+func (q *taskQueue) settleCommand(t task, err error) {
+	if t.command != nil {
+		q.settle(*t.command, err)
+	}
 }

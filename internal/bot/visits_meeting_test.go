@@ -1,6 +1,10 @@
 package bot
 
 import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -277,16 +281,24 @@ func commandScenarios() []scenario {
 			},
 		},
 		{
-			name: "leave command in the lobby", outside: true, code: job.MeetingEnded, detail: "commanded to leave",
-			during: func(h *harness) { h.awaitLobby(1); h.leave(1) },
+			name: "leave command in the lobby, acknowledged after leaving", outside: true, code: job.MeetingEnded, detail: "Left on request",
+			during: func(h *harness) { h.awaitLobby(1); h.leaveAndAcknowledge() },
 		},
 		{
-			name: "stopped in the lobby", outside: true, code: job.InternalError, detail: "asked to stop",
-			during: func(h *harness) { h.awaitLobby(1); h.stop() },
-			check:  func(h *harness) { h.awaitGuest(1, replica.EventKind(replica.StateLeft)) },
+			name: "stopped in the lobby, with a command for the next bot", code: job.InternalError, detail: "asked to stop", configure: audioOnly,
+			during: func(h *harness) {
+				h.awaitLobby(1)
+				h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the next bot"})
+				h.await("the command is deferred", func() bool { return h.log.count("command deferred") == 1 })
+				h.stop()
+			},
+			check: func(h *harness) {
+				h.awaitGuest(1, replica.EventKind(replica.StateLeft))
+				h.checkNextBot(chat("Hello from the next bot"))
+			},
 		},
 		{
-			name: "leave command while the page loads", outside: true, code: job.MeetingEnded, detail: "commanded to leave",
+			name: "leave command while the page loads", outside: true, code: job.MeetingEnded, detail: "Left on request",
 			meeting: replica.Settings{NeverLoads: true}, only: onMeet(),
 			during: func(h *harness) { h.event(job.BotJoined); h.command(ingest.LeaveCall, nil) },
 		},
@@ -328,6 +340,65 @@ func (h *harness) leave(guest int) {
 	h.command(ingest.LeaveCall, nil)
 	left := h.awaitGuest(guest, replica.EventKind(replica.StateLeft))
 	h.delays.add("leaving", left.At.Sub(sent))
+}
+
+// leaveAndAcknowledge sends a leave command, and checks that its acknowledgment
+// arrives after the guest has left: a bot that is lost in between must get the
+// command again.
+func (h *harness) leaveAndAcknowledge() {
+	h.Helper()
+	early := false
+	h.service.Set(func() {
+		h.service.Intercept = func(_ http.ResponseWriter, r *http.Request) (done bool) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			early = early || bytes.Contains(body, []byte(`"acked"`)) && h.meeting.Guests()[0].State == replica.StateLobby
+			return false
+		}
+	})
+	id := h.command(ingest.LeaveCall, nil)
+	h.awaitGuest(1, replica.EventKind(replica.StateLeft))
+	h.service.Await("the acknowledgment", func() bool { return slices.Contains(h.service.Acked, id) })
+	h.service.Set(func() {
+		if early {
+			h.Error("the bot acknowledged the command before it left")
+		}
+	})
+}
+
+// checkNextBot runs another bot, and checks that it executes the command that the
+// first one has left to it, once.
+func (h *harness) checkNextBot(sent func(replica.Event) bool) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), harnessTimeout)
+	defer cancel()
+	h.settings.Dir = h.TempDir()
+	done := make(chan error, 1)
+	go func() { done <- Run(ctx, h.settings) }()
+	admitted := func(event replica.Event) bool {
+		return event.Guest == "g2" && event.Kind == replica.EventKind(replica.StateLobby)
+	}
+	if _, err := h.meeting.WaitFor(ctx, admitted); err != nil {
+		h.Fatalf("the next bot did not reach the lobby: %v", err)
+	}
+	h.meeting.Admit()
+	if _, err := h.meeting.WaitFor(ctx, sent); err != nil {
+		h.Fatalf("the next bot did not execute the command: %v", err)
+	}
+	h.service.Await("the acknowledgment", func() bool { return len(h.service.Acked) == 1 })
+	h.meeting.End()
+	if err := <-done; err != nil {
+		h.Errorf("Run of the next bot: %v", err)
+	}
+	count := 0
+	for _, event := range h.meeting.Events() {
+		if sent(event) {
+			count++
+		}
+	}
+	if count != 1 {
+		h.Errorf("the command was executed %d times", count)
+	}
 }
 
 // checkAnswers compares the answers to requests for permission, in order.

@@ -167,13 +167,14 @@ func (c *Client) Emit(kind job.Trigger, data any) error {
 	return err
 }
 
-// Commands returns the channel of commands. Each command is received once, even
-// if the service repeats it or the bot restarts after acknowledging it. The
-// channel is never closed.
+// Commands returns the channel of commands. A process receives each command once,
+// even if the service repeats it, and none that it acknowledged before a restart.
+// The channel is never closed.
 func (c *Client) Commands() <-chan ingest.Command { return c.commands.out }
 
-// Ack acknowledges a command. A heartbeat is sent at once, and the
-// acknowledgment is repeated until the service has responded to it.
+// Ack acknowledges a command that was executed or refused; until then the service
+// repeats it, to this process or to the next one. A heartbeat is sent at once, and
+// the acknowledgment is repeated until the service has responded to it.
 func (c *Client) Ack(commandID string) {
 	if !validCommandID(commandID) {
 		return

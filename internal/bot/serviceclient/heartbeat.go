@@ -64,7 +64,10 @@ func (c *Client) sendHeartbeats(ctx context.Context) error {
 			c.log.Info("sending heartbeats works again", "failures", failures)
 		}
 		interval := min(max(time.Duration(response.NextSeconds)*time.Second, minHeartbeatInterval), maxHeartbeatInterval)
-		if wait > 0 || len(response.Commands) > 0 {
+		switch {
+		case len(response.Commands) > 0: // the service does not hold heartbeats meanwhile, and may send another command
+			c.pause(ctx, start, minHeartbeatInterval)
+		case wait > 0:
 			c.pause(ctx, start, interval)
 		}
 		wait = min(c.settings.MaxWait, interval)
