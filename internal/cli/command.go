@@ -108,3 +108,14 @@ func (c *Command) leaves() (all []*Command) {
 	}
 	return all
 }
+
+// Args returns the positional arguments.
+func (c *Command) Args() []*Field { return c.args }
+
+// Detail returns the paragraphs after the help text.
+func (c *Command) Detail() string {
+	if d, ok := c.target.(detailer); ok {
+		return d.Help()
+	}
+	return ""
+}

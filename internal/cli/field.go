@@ -66,6 +66,11 @@ func parseTag(field reflect.StructField) (tags, error) {
 	return found, nil
 }
 
+// Short, IsRequired and IsNegatable describe the field for tests.
+func (f *Field) Short() string     { return f.short }
+func (f *Field) IsRequired() bool  { return f.required }
+func (f *Field) IsNegatable() bool { return f.negatable }
+
 // kebab converts the name of a Go field: BaseURL becomes base-url, and UserIDs user-ids.
 // It takes much less time than a regular expression, for the hundreds of fields that
 // each start of the program reads.
