@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"standin/client"
-	"standin/internal/credentials"
 )
 
 // envAPIKey is the environment variable with an API key, for programs that
@@ -25,7 +24,7 @@ func (f configFlags) dir() (string, error) {
 	if f.ConfigDir != "" {
 		return f.ConfigDir, nil
 	}
-	return credentials.DefaultDir()
+	return defaultConfigDir()
 }
 
 // apiFlags are the flags of commands that call a running service.
@@ -48,8 +47,8 @@ func (f apiFlags) client() (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	stored, err := credentials.Load(dir)
-	if errors.Is(err, credentials.ErrNone) {
+	stored, err := loadCredentials(dir)
+	if errors.Is(err, errNoCredentials) {
 		return nil, errNotSignedIn
 	}
 	if err != nil {

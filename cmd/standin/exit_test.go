@@ -4,14 +4,12 @@ import (
 	"bytes"
 	"strings"
 	"testing"
-
-	"standin/internal/credentials"
 )
 
 // storedKey returns the key of a signed-in command line.
 func storedKey(t *testing.T, d testCLI) string {
 	t.Helper()
-	stored, err := credentials.Load(d.config)
+	stored, err := loadCredentials(d.config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +19,7 @@ func storedKey(t *testing.T, d testCLI) string {
 // keep signs a command line in with a key.
 func (d testCLI) keep(t *testing.T, key string) {
 	t.Helper()
-	if err := credentials.Save(d.config, credentials.Credentials{URL: d.base, APIKey: key}); err != nil {
+	if err := saveCredentials(d.config, credentials{URL: d.base, APIKey: key}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
-
-	"standin/internal/credentials"
 )
 
 // TestJSONOutput checks that --json prints valid JSON with the same content as the text output.
@@ -40,7 +38,7 @@ func TestJSONOutput(t *testing.T) {
 		t.Errorf("version: %v", stderr)
 	}
 	config := t.TempDir()
-	if err := credentials.Save(config, credentials.Credentials{URL: "http://127.0.0.1:1", APIKey: key}); err != nil {
+	if err := saveCredentials(config, credentials{URL: "http://127.0.0.1:1", APIKey: key}); err != nil {
 		t.Fatal(err)
 	}
 	if stderr := asJSON("logout", "--config-dir", config); stderr["signedOut"] != true {

@@ -14,7 +14,6 @@ import (
 
 	"standin/client"
 	"standin/internal/account/device"
-	"standin/internal/credentials"
 )
 
 // pollInterval is the polling interval of the device flow.
@@ -52,14 +51,14 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := credentials.Save(dir, credentials.Credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email}); err != nil {
+	if err := saveCredentials(dir, credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email}); err != nil {
 		return err
 	}
 	user := cmp.Or(grant.Email, "the owner of the key")
 	if c.JSON {
-		return printJSON(to.Out, map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentials.Path(dir)})
+		return printJSON(to.Out, map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentialsPath(dir)})
 	}
-	fmt.Fprintf(to.Out, "signed in to %s as %s; the key is stored in %s\n", service.BaseURL(), user, credentials.Path(dir))
+	fmt.Fprintf(to.Out, "signed in to %s as %s; the key is stored in %s\n", service.BaseURL(), user, credentialsPath(dir))
 	return nil
 }
 
@@ -135,7 +134,7 @@ func (c *logoutCommand) Run(_ context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := credentials.Remove(dir); err != nil {
+	if err := removeCredentials(dir); err != nil {
 		return err
 	}
 	if c.JSON {

@@ -15,7 +15,6 @@ import (
 	"github.com/creack/pty"
 
 	"standin/internal/account"
-	"standin/internal/credentials"
 	"standin/internal/service"
 	"standin/internal/testing/testbrowser"
 )
@@ -73,11 +72,11 @@ func TestLogin(t *testing.T) {
 	if err := command.Wait(); err != nil {
 		t.Errorf("login ended with %v", err)
 	}
-	stored, err := credentials.Load(config)
+	stored, err := loadCredentials(config)
 	if err != nil || !strings.HasPrefix(stored.APIKey, "standin_live_") {
 		t.Fatalf("no key was stored: %v", err)
 	}
-	if info, err := os.Stat(credentials.Path(config)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(credentialsPath(config)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file of the key has mode %v (%v)", info.Mode(), err)
 	}
 	mine := testCLI{base: s.BaseURL(), config: config}

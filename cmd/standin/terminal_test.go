@@ -8,8 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-
-	"standin/internal/credentials"
 )
 
 // hostileCharacters are the characters with which a text can disguise itself or
@@ -49,7 +47,7 @@ func TestAttackHostileNames(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	config := t.TempDir()
-	if err := credentials.Save(config, credentials.Credentials{URL: server.URL, APIKey: "key"}); err != nil {
+	if err := saveCredentials(config, credentials{URL: server.URL, APIKey: "key"}); err != nil {
 		t.Fatal(err)
 	}
 	for name, args := range map[string][]string{
