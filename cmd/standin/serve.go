@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -95,11 +93,6 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("find the standin binary: %w", err)
 	}
-	if !c.Profiling {
-		runtime.MemProfileRate = 0 // nothing reads the samples
-	}
-	reserved := make([]byte, heapReserve)
-	defer runtime.KeepAlive(reserved)
 	log := c.logger(to.Err)
 	oidc, err := c.oidc()
 	if err != nil {
@@ -147,11 +140,6 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	return waitAndClose(ctx, s, log)
 }
 
-// heapReserve is the size of an allocation that is never written, so that the
-// system provides no memory for it. The garbage collector counts it as memory in
-// use, and runs when the heap has doubled: less often while the heap is small.
-const heapReserve = 8 << 20
-
 // serveMail runs the mail worker beside the service.
 func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service, log *slog.Logger) error {
 	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.IntakeSecret, log)
@@ -185,7 +173,6 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 
 // waitAndClose waits for a signal or a failure, and closes the service.
 func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) error {
-	releaseMemory()
 	select {
 	case <-ctx.Done():
 		log.Info("shutting down: open requests are finished, running bots keep running; a second signal stops at once")
@@ -193,13 +180,6 @@ func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) err
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}
-}
-
-// releaseMemory returns memory to the system that only the start needed. The first
-// collection does not free the contents of pools.
-func releaseMemory() {
-	runtime.GC()
-	debug.FreeOSMemory()
 }
 
 // trimmed returns the entries without surrounding spaces, dropping empty ones.
