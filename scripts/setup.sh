@@ -50,10 +50,6 @@ if [ "${1:-run}" = test ]; then
 	need curl curl "for the test of the documented commands"
 	need zsh zsh "for the tests of completions"
 	need fish fish "for the tests of completions"
-	[ -e /usr/share/bash-completion/bash_completion ] || {
-		echo "setup: bash-completion is missing (for the tests of completions)"
-		missing="$missing bash-completion"
-	}
 	need nft nftables "for the tests of the egress rules"
 	need ip iproute2 "for the tests of the egress rules"
 	need espeak-ng espeak-ng "speech for the test of transcripts"

@@ -51,7 +51,7 @@ func (canaryCommand) Help() string {
 // minEvery is the shortest interval, out of courtesy to the platforms.
 const minEvery = time.Minute
 
-// Validate checks the flags. Package cli calls it.
+// Validate checks the flags. Kong calls it.
 func (c *canaryCommand) Validate() error {
 	switch {
 	case !c.Once && c.Every < minEvery:

@@ -1,37 +1,48 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"standin/internal/cli"
+	"github.com/alecthomas/kong"
 )
 
 const commandLineFile = "testdata/commandline.txt"
+
+// parserOf returns the parser of a command or of all commands.
+func parserOf(t *testing.T, grammar any) *kong.Kong {
+	t.Helper()
+	parser, err := newParser(grammar, kong.Writers(t.Output(), t.Output()), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
 
 // TestCommandLine checks that no command, flag, environment variable, default or help
 // text changes by accident. With -update it writes the file again.
 func TestCommandLine(t *testing.T) {
 	t.Parallel()
-	app, err := cli.New("standin", "", new(commands))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all strings.Builder
-	for _, command := range app.Commands() {
-		fmt.Fprintf(&all, "%s: %s\n", command.Path, command.Help)
-		if detail := command.Detail(); detail != "" {
-			fmt.Fprintf(&all, "%q\n", detail)
+	for _, command := range parserOf(t, new(commands)).Model.Leaves(false) {
+		fmt.Fprintf(&all, "%s: %s\n", command.FullPath(), command.Help)
+		if command.Detail != "" {
+			fmt.Fprintf(&all, "%q\n", command.Detail)
 		}
-		for _, arg := range command.Args() {
+		for _, arg := range command.Positional {
 			fmt.Fprintln(&all, describeValue("<"+arg.Name+">", arg))
 		}
 		var flags []string
 		for _, flag := range command.Flags {
-			flags = append(flags, describeValue("--"+flag.Name, flag))
+			name := "--" + flag.Name
+			if flag.Short != 0 {
+				name += " -" + string(flag.Short)
+			}
+			flags = append(flags, describeValue(name, flag.Value))
 		}
 		slices.Sort(flags)
 		fmt.Fprintln(&all, strings.Join(flags, "\n"))
@@ -51,25 +62,54 @@ func TestCommandLine(t *testing.T) {
 }
 
 // describeValue describes a flag or an argument on one line.
-func describeValue(name string, value *cli.Field) string {
+func describeValue(name string, value *kong.Value) string {
 	text := "  " + name
-	if value.Short() != "" {
-		text += " -" + value.Short()
-	}
-	if value.IsNegatable() {
+	if value.Tag.Negatable != "" {
 		text += " negatable"
 	}
-	if value.IsRequired() {
+	if value.Required {
 		text += " required"
 	}
-	if value.Env != "" {
-		text += " $" + value.Env
+	if len(value.Tag.Envs) > 0 {
+		text += " $" + strings.Join(value.Tag.Envs, " $")
 	}
 	if value.Default != "" {
 		text += fmt.Sprintf(" default %q", value.Default)
 	}
-	if value.Enum != nil {
-		text += fmt.Sprintf(" one of %q", value.Enum)
+	if value.Enum != "" {
+		text += fmt.Sprintf(" one of %q", value.EnumSlice())
 	}
 	return text + ": " + value.Help
+}
+
+// TestHelp checks that --help of each command prints its help text and those of its
+// flags, with their environment variables.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	for _, command := range parserOf(t, new(commands)).Model.Leaves(false) {
+		var out, stderr bytes.Buffer
+		path := strings.Fields(command.Path())
+		if code := run(append(path, "--help"), &out, &stderr); code != 0 || stderr.Len() > 0 {
+			t.Errorf("%s --help: exit code %d: %s", path, code, stderr.String())
+		}
+		help := strings.Join(strings.Fields(out.String()), " ")
+		wanted := []string{command.Help, command.Detail}
+		for _, flag := range command.Flags {
+			wanted = append(wanted, kong.DefaultHelpValueFormatter(flag.Value))
+		}
+		for _, want := range wanted {
+			if !strings.Contains(help, strings.Join(strings.Fields(want), " ")) {
+				t.Errorf("%s --help does not contain %q", path, want)
+			}
+		}
+		for _, flag := range command.Flags {
+			if !strings.Contains(help, "--"+flag.Name) && !strings.Contains(help, "--[no-]"+flag.Name) {
+				t.Errorf("%s --help does not contain --%s", path, flag.Name)
+			}
+		}
+	}
+	var long, short bytes.Buffer
+	if code := run([]string{"jobs", "--help"}, &long, t.Output()) + run([]string{"help", "jobs"}, &short, t.Output()); code != 0 || long.String() != short.String() {
+		t.Errorf("standin help jobs differs from standin jobs --help:\n%s", short.String())
+	}
 }

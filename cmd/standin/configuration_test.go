@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/cli"
+	"github.com/alecthomas/kong"
 )
 
 var updateConfiguration = flag.Bool("update", false, "write "+configurationFile+" again")
@@ -20,11 +20,7 @@ const configurationFile = "../../docs/configuration.md"
 // its default, as the commands declare it. With -update it writes the file.
 func TestConfigurationReference(t *testing.T) {
 	t.Parallel()
-	app, err := cli.New("standin", "", new(commands))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := configurationReference(app)
+	want := configurationReference(parserOf(t, new(commands)))
 	if *updateConfiguration {
 		if err := os.WriteFile(configurationFile, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -38,7 +34,7 @@ func TestConfigurationReference(t *testing.T) {
 
 // configurationReference returns the settings by command. A setting of several commands
 // is listed with the first one.
-func configurationReference(app *cli.App) string {
+func configurationReference(parser *kong.Kong) string {
 	var b strings.Builder
 	b.WriteString(`# Configuration
 
@@ -48,34 +44,34 @@ Each setting is an environment variable and a flag. The flag has precedence. Wit
 the environment: other users of the machine can read arguments.
 `)
 	listed := make(map[string]bool)
-	for _, command := range app.Commands() {
+	for _, command := range parser.Model.Leaves(false) {
 		rows := settingRows(command, listed)
 		if len(rows) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| variable | flag | default | meaning |\n|---|---|---|---|\n", command.Path, command.Help)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| variable | flag | default | meaning |\n|---|---|---|---|\n", command.FullPath(), command.Help)
 		b.WriteString(strings.Join(rows, ""))
 	}
 	return b.String()
 }
 
 // settingRows returns the rows of the settings that are not listed yet.
-func settingRows(command *cli.Command, listed map[string]bool) []string {
+func settingRows(command *kong.Node, listed map[string]bool) []string {
 	var rows []string
 	for _, one := range command.Flags {
-		if one.Env == "" || listed[one.Env] {
+		if len(one.Envs) == 0 || listed[one.Envs[0]] {
 			continue
 		}
-		listed[one.Env] = true
+		listed[one.Envs[0]] = true
 		standard := "–"
 		if one.Default != "" {
 			standard = "`" + one.Default + "`"
 		}
 		help := one.Help
-		if one.Enum != nil && !strings.Contains(help, one.Enum[0]) {
-			help += " One of " + strings.Join(one.Enum, ", ") + "."
+		if values := one.EnumSlice(); one.Enum != "" && !strings.Contains(help, values[0]) {
+			help += " One of " + strings.Join(values, ", ") + "."
 		}
-		rows = append(rows, fmt.Sprintf("| `%s` | `--%s` | %s | %s |\n", one.Env, one.Name, standard, escapeCell(help)))
+		rows = append(rows, fmt.Sprintf("| `%s` | `--%s` | %s | %s |\n", one.Envs[0], one.Name, standard, escapeCell(help)))
 	}
 	slices.Sort(rows)
 	return rows

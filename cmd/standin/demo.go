@@ -3,9 +3,10 @@
 package main
 
 import (
-	"standin/internal/cli"
+	"github.com/alecthomas/kong"
+
 	"standin/internal/demo"
 )
 
 // extraCommands returns the command demo.
-func extraCommands() []cli.Subcommand { return []cli.Subcommand{demo.Subcommand()} }
+func extraCommands() []kong.Option { return []kong.Option{demo.Command()} }

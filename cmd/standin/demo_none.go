@@ -2,7 +2,7 @@
 
 package main
 
-import "standin/internal/cli"
+import "github.com/alecthomas/kong"
 
 // extraCommands returns no command. Builds with the tag demo have the command demo.
-func extraCommands() []cli.Subcommand { return nil }
+func extraCommands() []kong.Option { return nil }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,8 +9,6 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
-
-	"standin/internal/cli"
 )
 
 // root is the folder of the repository.
@@ -145,7 +142,7 @@ func TestDocumentedNames(t *testing.T) {
 var (
 	documentedStart = regexp.MustCompile(`(?:^|.* )(?:bin/|\./|-- )?standin ((?:backup|bot|canary|completions|consumers|doctor|jobs|keys|login|mail|recordings|restore|serve|users|version|webhooks)\b.*)$`)
 	restOfLine      = regexp.MustCompile(`\s(?:#|\||>|<|&&|2>|;).*$`)
-	wrongUse        = regexp.MustCompile(`unknown flag|unknown shorthand|unexpected argument|unknown command|missing command`)
+	wrongUse        = regexp.MustCompile(`unknown flag|unexpected|expected one of`)
 	makeTarget      = regexp.MustCompile(`\bmake ([a-z-]+)`)
 	repositoryFile  = regexp.MustCompile(`\b(?:deploy|internal)/[A-Za-z0-9_-]+[./][A-Za-z0-9_./-]+\b`)
 	chartValue      = regexp.MustCompile(`--set ([A-Za-z.]+)=`)
@@ -160,13 +157,9 @@ func checkArguments(t *testing.T, document, arguments string) {
 	if strings.HasPrefix(arguments, "demo") { // not in every build
 		return
 	}
-	app, err := cli.New("standin", "", new(commands))
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := strings.Fields(arguments)
-	_, err = app.Parse(words, terminal{Out: io.Discard, Err: io.Discard})
-	isGroup := len(words) == 1 && err != nil && strings.Contains(err.Error(), "missing command") // a command of several
+	words := strings.Fields(strings.TrimPrefix(arguments, "help "))
+	_, err := parserOf(t, new(commands)).Parse(words)
+	isGroup := len(words) == 1 && err != nil && strings.Contains(err.Error(), "expected one of") // a command of several
 	if err != nil && wrongUse.MatchString(err.Error()) && !isGroup {
 		t.Errorf("%s: standin %s: %v", document, arguments, err)
 	}

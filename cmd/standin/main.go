@@ -9,13 +9,15 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 
-	"standin/internal/cli"
+	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
 )
 
-// commands declares the command line. Package cli reads flags, environment
-// variables and help texts from its tags.
+// commands declares the command line. Kong reads flags, environment variables
+// and help texts from its tags.
 type commands struct {
 	Serve       serveCommand       `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
 	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts bots; run this command yourself with the manual launcher."`
@@ -41,39 +43,45 @@ func main() {
 }
 
 // run executes a command line and returns its exit code: 0 on success, 2 for a
-// usage error, otherwise one of the codes in exit.go. The command line has the
-// extra commands too.
-func run(args []string, stdout, stderr io.Writer, extra ...cli.Subcommand) int {
-	out, err := escapingWriter{stdout}, escapingWriter{stderr}
+// usage error, otherwise one of the codes in exit.go.
+func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	go func() { // restore the default action: a second signal ends the process
-		<-ctx.Done()
-		stop()
-	}()
+	context.AfterFunc(ctx, stop) // a second signal ends the process
 
-	to := terminal{Out: out, Err: err, Screen: stderr}
-
-	all := new(commands)
-	app, parseErr := cli.New("standin", "Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest.", all, extra...)
-	if parseErr != nil {
-		fmt.Fprintln(err, "standin:", parseErr)
+	to := terminal{Out: escapingWriter{stdout}, Err: escapingWriter{stderr}}
+	answered := false // by a help text or by completions
+	parser, err := newParser(new(commands), append(extra, kong.Writers(stdout, stderr), kong.Exit(func(int) { answered = true }))...)
+	if err != nil {
+		fmt.Fprintln(to.Err, "standin:", err)
 		return exitUsage
 	}
-	all.Completions.app = app
-	command, parseErr := app.Parse(args, to)
-	if parseErr != nil {
-		fmt.Fprintln(err, "standin:", parseErr)
-		fmt.Fprintln(err, "Run standin --help for the commands, standin COMMAND --help for flags and environment.")
-		return exitUsage
-	}
-	if command == nil { // --help
+	if kongcompletion.Register(parser); answered {
 		return 0
 	}
-	if runErr := command.Run(ctx, to); runErr != nil {
-		return fail(ctx, runErr, err)
+	if len(args) > 0 && args[0] == "help" {
+		args = append(slices.Clone(args[1:]), "--help")
+	}
+	command, err := parser.Parse(args)
+	if answered {
+		return 0
+	}
+	if err != nil {
+		fmt.Fprintln(to.Err, "standin:", err)
+		fmt.Fprintln(to.Err, "Run standin --help for the commands, standin COMMAND --help for flags and environment.")
+		return exitUsage
+	}
+	command.BindTo(ctx, (*context.Context)(nil))
+	if err := command.Run(to); err != nil {
+		return fail(ctx, err, to.Err)
 	}
 	return 0
+}
+
+// newParser returns the parser of a command line.
+func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
+	return kong.New(grammar, append(options, kong.Name("standin"),
+		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."))...)
 }
 
 // logFlags configure logging.

@@ -20,8 +20,8 @@ var atExit []func()
 // TestMain makes the test binary act as standin when it is run with a command,
 // as the tests and the service's launcher do.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // go test passes only flags
-		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, demo.Subcommand()))
+	if os.Getenv("COMP_LINE") != "" || len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // go test passes only flags
+		os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, demo.Command()))
 	}
 	// Before the flags are parsed, so that the command line takes precedence.
 	if err := flag.Set("test.parallel", parallelTests); err != nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"standin/internal/bot/recorder"
-	"standin/internal/cli"
 	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/testing/mediacheck"
@@ -145,10 +144,6 @@ func parse(t *testing.T, command any, arguments ...string) {
 // tryParse is parse with the error of the arguments.
 func tryParse(t *testing.T, command any, arguments []string) error {
 	t.Helper()
-	app, err := cli.New("command", "", command)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = app.Parse(arguments, terminal{Out: t.Output(), Err: t.Output()})
+	_, err := parserOf(t, command).Parse(arguments)
 	return err
 }

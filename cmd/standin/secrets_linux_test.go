@@ -31,7 +31,6 @@ import (
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
 
-	"standin/internal/cli"
 	"standin/internal/ingest"
 	"standin/internal/replica"
 	"standin/internal/testing/s3test"
@@ -163,13 +162,11 @@ type secretValues struct {
 func newSecrets(t *testing.T) *secretValues {
 	t.Helper()
 	s := &secretValues{values: map[string]string{"database password": rand.Text(), "OTLP header": rand.Text(), envIMAPPassword: rand.Text(), envReplyPassword: rand.Text()}}
-	app, err := cli.New("serve", "", new(serveCommand))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, flag := range app.Commands()[0].Flags {
-		if secretSettings.MatchString(flag.Env) && !slices.Contains(notSecret, flag.Env) {
-			s.values[flag.Env] = rand.Text()
+	for _, flag := range parserOf(t, new(serveCommand)).Model.Flags {
+		for _, env := range flag.Envs {
+			if secretSettings.MatchString(env) && !slices.Contains(notSecret, env) {
+				s.values[env] = rand.Text()
+			}
 		}
 	}
 	s.values["STANDIN_WEBHOOK_SECRET"] = "whsec_" + base64.StdEncoding.EncodeToString([]byte(rand.Text()))

@@ -34,7 +34,7 @@ type botFlags struct {
 	SpoolLimit            int                     `env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, media that the service already has is deleted; when there is none, the recording has a gap."`
 }
 
-// Validate checks the ranges of the flags. Package cli calls it.
+// Validate checks the ranges of the flags. Kong calls it.
 func (f botFlags) Validate() error {
 	if f.SpoolLimit < minSpoolMiB {
 		return fmt.Errorf("--spool-limit is %d MiB, less than %d", f.SpoolLimit, minSpoolMiB)

@@ -6,13 +6,11 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"standin/internal/cli"
 )
 
-// terminal holds the output streams of a command. Out and Err escape the
-// characters of isHostile.
-type terminal = cli.Terminal
+// terminal holds the output streams of a command: results, and everything else.
+// Both escape the characters of isHostile.
+type terminal struct{ Out, Err io.Writer }
 
 // isHostile reports whether a character changes how a terminal or an editor shows
 // the text around it: control characters (C0 and C1), bidirectional controls, and

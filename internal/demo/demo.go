@@ -9,16 +9,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 
 	"standin/client"
-	"standin/internal/cli"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/replica"
@@ -31,8 +32,8 @@ const (
 	demoTimeout    = 3 * time.Minute // in addition to the recording
 )
 
-// Command is the command demo.
-type Command struct {
+// command is the command demo.
+type command struct {
 	Once        bool   `help:"Exit after the job and print the manifest last on standard output; exit code 0 only if the job completed."`
 	Seconds     int    `default:"20" help:"How long to record, in seconds."`
 	Keep        string `placeholder:"DIR" help:"Keep the data in this directory. Default: a temporary directory, removed at the end."`
@@ -41,37 +42,37 @@ type Command struct {
 	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the bot runs the browser, as for standin serve."`
 }
 
-// Subcommand returns the command with its name.
-func Subcommand() cli.Subcommand {
-	return cli.Subcommand{Name: "demo", Help: "Run the service with a local replica meeting and send one bot into it.", Command: new(Command)}
+// Command adds the command to a command line.
+func Command() kong.Option {
+	return kong.DynamicCommand("demo", "Run the service with a local replica meeting and send one bot into it.", "", new(command))
 }
 
 // Help describes the output of the demo.
-func (Command) Help() string {
+func (command) Help() string {
 	return "Progress and webhooks go to standard error, the manifest goes to standard output. " +
 		"The meeting is a local page with live WebRTC participants; nothing leaves this machine."
 }
 
 // demo is a running demo.
 type demo struct {
-	Command
-	cli.Terminal
-	dir       string
-	log       *slog.Logger
-	service   *service.Service
-	meeting   *replica.Meeting
-	webhooks  *webhookReceiver
-	key       string
-	api       *client.Client
-	startedAt time.Time
+	command
+	stdout, stderr io.Writer
+	dir            string
+	log            *slog.Logger
+	service        *service.Service
+	meeting        *replica.Meeting
+	webhooks       *webhookReceiver
+	key            string
+	api            *client.Client
+	startedAt      time.Time
 }
 
 // Run runs the demo.
-func (c *Command) Run(ctx context.Context, to cli.Terminal) (err error) {
+func (c *command) Run(ctx context.Context, k *kong.Kong) (err error) {
 	if c.Seconds < 1 || c.Seconds > 3600 {
 		return errors.New("--seconds must be between 1 and 3600")
 	}
-	d := &demo{Command: *c, Terminal: to, dir: c.Keep, startedAt: time.Now()}
+	d := &demo{command: *c, stdout: k.Stdout, stderr: k.Stderr, dir: c.Keep, startedAt: time.Now()}
 	if d.dir == "" {
 		if d.dir, err = os.MkdirTemp("", "standin-demo-"); err != nil {
 			return fmt.Errorf("create a temporary directory: %w", err)
@@ -248,7 +249,7 @@ func (d *demo) printManifest(ctx context.Context, id string) error {
 	if err := encoder.Encode(manifest); err != nil {
 		return fmt.Errorf("encode the manifest: %w", err)
 	}
-	_, err = d.Out.Write(encoded.Bytes())
+	_, err = d.stdout.Write(encoded.Bytes())
 	return err
 }
 
@@ -262,18 +263,18 @@ func (d *demo) printProgress(ctx context.Context, id string) {
 	if err != nil {
 		return
 	}
-	fmt.Fprintf(d.Screen, "\r%s %-20s %6.1f MB received ", d.elapsed(), current.Status, float64(received)/1e6)
+	fmt.Fprintf(d.stderr, "\r%s %-20s %6.1f MB received ", d.elapsed(), current.Status, float64(received)/1e6)
 }
 
 // printf prints a line with the time since the start.
 func (d *demo) printf(format string, args ...any) {
-	fmt.Fprintf(d.Err, "%s %s\n", d.elapsed(), fmt.Sprintf(format, args...))
+	fmt.Fprintf(d.stderr, "%s %s\n", d.elapsed(), fmt.Sprintf(format, args...))
 }
 
 func (d *demo) elapsed() string { return fmt.Sprintf("%6.1fs", time.Since(d.startedAt).Seconds()) }
 
 // clearLine clears the progress line.
-func (d *demo) clearLine() { fmt.Fprintf(d.Screen, "\r%-60s\r", "") }
+func (d *demo) clearLine() { fmt.Fprintf(d.stderr, "\r%-60s\r", "") }
 
 // text returns the text of an optional string.
 func text(s *string) string {
