@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -127,31 +126,6 @@ func TestAttackLongFields(t *testing.T) {
 	id := s.create(key, map[string]any{"displayName": long})
 	if name, _ := s.call(http.MethodGet, "/api/v1/jobs/"+id+"/settings", key, nil).field("displayName").(string); len(name) > 1000 {
 		t.Errorf("the displayName has %d characters", len(name))
-	}
-}
-
-// TestAttackMalformedHTTP sends requests that net/http itself refuses. The responses
-// have the form of the API's errors.
-func TestAttackMalformedHTTP(t *testing.T) {
-	t.Parallel()
-	s := startTarget(t, newDataDir(t))
-	for name, request := range map[string]string{
-		"escape":  "GET /api/v1/jobs/%zz HTTP/1.1\r\nHost: a\r\n\r\n",
-		"headers": "GET /api/v1/jobs HTTP/1.1\r\nHost: a\r\nX-Long: " + strings.Repeat("a", 2<<20) + "\r\n\r\n",
-	} {
-		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(s.base, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = io.WriteString(conn, request) // the service may close the connection early
-		text := make([]byte, 4096)
-		n, _ := io.ReadFull(conn, text)
-		if err := conn.Close(); err != nil {
-			t.Error(err)
-		}
-		if answer := string(text[:n]); !strings.Contains(answer, "application/json") || !strings.Contains(answer, `"error":`) {
-			t.Errorf("%s: %.300q", name, answer)
-		}
 	}
 }
 
