@@ -3,11 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
-	"regexp"
-	"strconv"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/deploy"
 	"standin/internal/launch"
@@ -55,7 +55,7 @@ func (f dockerFlags) settings() (docker.Settings, error) {
 	bytes := func(flag, value string) int64 {
 		size, err := parseQuantity(flag, value)
 		errs = append(errs, err)
-		return int64(math.Ceil(size))
+		return size.Value()
 	}
 	settings := docker.Settings{
 		RemoteSettings: launch.RemoteSettings{Image: f.Image},
@@ -82,7 +82,7 @@ func (f dockerFlags) settings() (docker.Settings, error) {
 
 // kubernetesFlags configure the kubernetes launcher.
 type kubernetesFlags struct {
-	Kubeconfig    string `env:"STANDIN_KUBERNETES_KUBECONFIG" name:"kubeconfig" type:"existingfile" help:"Kubeconfig file. Default: the cluster that the service runs in, else KUBECONFIG or ~/.kube/config."`
+	Kubeconfig    string `env:"STANDIN_KUBERNETES_KUBECONFIG" name:"kubeconfig" type:"existingfile" help:"Kubeconfig file. Default: KUBECONFIG or ~/.kube/config, else the cluster that the service runs in."`
 	Namespace     string `env:"STANDIN_KUBERNETES_NAMESPACE" help:"Namespace of the bots. Default: the namespace of the service."`
 	Image         string `env:"STANDIN_KUBERNETES_IMAGE" help:"Image of the bots, built from deploy/Dockerfile. Required with this launcher."`
 	Pull          string `env:"STANDIN_KUBERNETES_PULL" enum:"IfNotPresent,Always,Never," default:"" help:"Image pull policy: IfNotPresent, Always or Never. Default: the cluster's default."`
@@ -102,19 +102,16 @@ type kubernetesFlags struct {
 // settings converts the flags.
 func (f kubernetesFlags) settings() (service.KubernetesSettings, error) {
 	var errs []error
-	quantity := func(flag, value string) string {
+	quantity := func(flag, value string) resource.Quantity {
 		size, err := parseQuantity(flag, value)
 		errs = append(errs, err)
-		if size == 0 {
-			return ""
-		}
-		return value
+		return size
 	}
 	settings := service.KubernetesSettings{
 		Kubeconfig: f.Kubeconfig, PodTemplate: f.PodTemplate,
 		Settings: kubernetes.Settings{
 			RemoteSettings: launch.RemoteSettings{Image: f.Image},
-			Namespace:      f.Namespace, Pull: f.Pull, User: f.User, Group: f.Group, Seccomp: f.Seccomp,
+			Namespace:      f.Namespace, Pull: corev1.PullPolicy(f.Pull), User: f.User, Group: f.Group, Seccomp: f.Seccomp,
 			Resources: kubernetes.Resources{
 				CPURequest: quantity("kubernetes-cpu-request", f.CPURequest), CPULimit: quantity("kubernetes-cpu-limit", f.CPULimit),
 				MemoryRequest: quantity("kubernetes-memory-request", f.MemoryRequest), MemoryLimit: quantity("kubernetes-memory-limit", f.MemoryLimit),
@@ -133,24 +130,11 @@ func (f launcherFlags) engines() (settings service.Settings, err error) {
 	return settings, errors.Join(dockerErr, kubernetesErr)
 }
 
-// quantityUnits are the suffixes of Kubernetes quantities.
-var quantityUnits = map[string]float64{
-	"": 1, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12,
-	"Ki": 1 << 10, "Mi": 1 << 20, "Gi": 1 << 30, "Ti": 1 << 40,
-}
-
-// quantityForm is a number and a suffix.
-var quantityForm = regexp.MustCompile(`^([0-9]{1,15}(?:\.[0-9]{1,9})?)([a-zA-Z]{0,2})$`)
-
-// parseQuantity returns the value of a Kubernetes quantity.
-func parseQuantity(flag, value string) (float64, error) {
-	parts := quantityForm.FindStringSubmatch(value)
-	if parts == nil || quantityUnits[parts[2]] == 0 {
-		return 0, fmt.Errorf("--%s: %q is not a quantity such as 500m, 2 or 1Gi", flag, value)
+// parseQuantity returns the value of a flag that is a Kubernetes quantity.
+func parseQuantity(flag, value string) (resource.Quantity, error) {
+	size, err := resource.ParseQuantity(value)
+	if err != nil || size.Sign() < 0 {
+		return resource.Quantity{}, fmt.Errorf("--%s: %q is not a quantity such as 500m, 2 or 1Gi", flag, value)
 	}
-	number, err := strconv.ParseFloat(parts[1], 64)
-	if err != nil {
-		return 0, fmt.Errorf("--%s: %w", flag, err)
-	}
-	return number * quantityUnits[parts[2]], nil
+	return size, nil
 }

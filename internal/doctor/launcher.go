@@ -69,7 +69,7 @@ func checkKubernetes(ctx context.Context, name checkName, resolve func() (kubern
 		return name.fail("kubernetes: "+err.Error(), "set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and the other settings as in docs/launchers.md")
 	case err != nil:
 		return name.fail(in+": "+err.Error(),
-			"make sure that the API server runs, that this machine reaches it, and that the token or certificate is one of the cluster's")
+			"make sure that the API server runs, that this machine reaches it, and that the credentials in the kubeconfig file are valid")
 	case len(found.Missing) > 0:
 		return name.fail(fmt.Sprintf("%s: the service may not %s there", in, strings.Join(found.Missing, ", ")),
 			"kubectl apply -f deploy/kubernetes/rbac.yaml, with that namespace and the service's own account, or set STANDIN_KUBERNETES_NAMESPACE to the namespace where it has permissions")

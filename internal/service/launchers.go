@@ -24,7 +24,7 @@ import (
 // KubernetesSettings configure the launcher kubernetes.
 type KubernetesSettings struct {
 	kubernetes.Settings
-	Kubeconfig  string // a file; default the cluster that the service runs in, or the user's
+	Kubeconfig  string // a file; default the user's, or the cluster that the service runs in
 	PodTemplate string // a file; default only what a bot needs
 }
 

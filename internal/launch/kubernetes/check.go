@@ -2,19 +2,19 @@ package kubernetes
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/version"
 
 	"standin/internal/launch"
 )
 
-// permission is one of the permissions that deploy/kubernetes/rbac.yaml grants.
-type permission struct{ group, resource, verb string }
-
-func (p permission) String() string { return p.verb + " " + p.resource }
-
 // requiredPermissions returns the permissions that the launcher needs in its
-// namespace.
-func requiredPermissions() []permission {
-	var all []permission
+// namespace, which deploy/kubernetes/rbac.yaml grants.
+func requiredPermissions(namespace string) []authorizationv1.ResourceAttributes {
+	var all []authorizationv1.ResourceAttributes
 	for _, required := range []struct {
 		group, resource string
 		verbs           []string
@@ -24,7 +24,9 @@ func requiredPermissions() []permission {
 		{"", "secrets", []string{"create"}},
 	} {
 		for _, verb := range required.verbs {
-			all = append(all, permission{required.group, required.resource, verb})
+			all = append(all, authorizationv1.ResourceAttributes{
+				Namespace: namespace, Group: required.group, Resource: required.resource, Verb: verb,
+			})
 		}
 	}
 	return all
@@ -46,44 +48,31 @@ func Check(ctx context.Context, settings Settings) (ClusterInfo, error) {
 	if err != nil {
 		return ClusterInfo{}, err
 	}
-	client, err := newClient(settings.Cluster, settings.Namespace)
+	cluster, err := newClient(settings.Cluster, settings.Namespace)
 	if err != nil {
 		return ClusterInfo{}, err
 	}
 	found := ClusterInfo{Where: settings.Cluster.Host}
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	var info struct {
-		GitVersion string `json:"gitVersion"`
-	}
-	if err := client.get(ctx, "/version", &info); err != nil {
+	content, err := cluster.core.Get().AbsPath("/version").Do(ctx).Raw()
+	if err != nil {
 		return found, clusterError("query the cluster's version", err)
 	}
+	var info version.Info
+	if err := json.Unmarshal(content, &info); err != nil {
+		return found, fmt.Errorf("decode the cluster's version: %w", err)
+	}
 	found.Version = info.GitVersion
-	for _, permission := range requiredPermissions() {
-		allowed, err := client.isAllowed(ctx, permission)
-		if err != nil {
-			return found, clusterError("check the permission to "+permission.String(), err)
+	for _, required := range requiredPermissions(settings.Namespace) {
+		permission := required.Verb + " " + required.Resource
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &required}}
+		if err := cluster.authorization.Post().Resource("selfsubjectaccessreviews").Body(review).Do(ctx).Into(review); err != nil {
+			return found, clusterError("check the permission to "+permission, err)
 		}
-		if !allowed {
-			found.Missing = append(found.Missing, permission.String())
+		if !review.Status.Allowed {
+			found.Missing = append(found.Missing, permission)
 		}
 	}
 	return found, nil
-}
-
-// isAllowed asks the cluster whether the client's user has a permission.
-func (c *client) isAllowed(ctx context.Context, required permission) (bool, error) {
-	var review struct {
-		Status struct {
-			Allowed bool `json:"allowed"`
-		} `json:"status"`
-	}
-	err := c.create(ctx, "/apis/"+authorizationVersion+"/selfsubjectaccessreviews", object{
-		"apiVersion": authorizationVersion, "kind": "SelfSubjectAccessReview",
-		"spec": object{"resourceAttributes": object{
-			"namespace": c.namespace, "group": required.group, "resource": required.resource, "verb": required.verb,
-		}},
-	}, &review)
-	return review.Status.Allowed, err
 }

@@ -6,19 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/client-go/rest"
+
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
 )
 
 // checkSettings returns the settings of Check.
-func checkSettings(config *kubernetes.Config) kubernetes.Settings {
+func checkSettings(config *rest.Config) kubernetes.Settings {
 	return kubernetes.Settings{RemoteSettings: launch.RemoteSettings{Image: "registry.test/standin:1"}, Cluster: config, Namespace: namespace, User: 10001, Group: 10001}
 }
 
 // testCheck: Check returns the cluster's version (that of a server built from its
 // module is v0.0.0), and the permissions that are
 // missing: none in the service's namespace, all in another.
-func testCheck(t *testing.T, config *kubernetes.Config) {
+func testCheck(t *testing.T, config *rest.Config) {
 	found, err := kubernetes.Check(t.Context(), checkSettings(config))
 	if err != nil || len(found.Missing) > 0 || found.Where != config.Host || !strings.HasPrefix(found.Version, "v") {
 		t.Errorf("%+v (%v)", found, err)
@@ -54,7 +56,7 @@ func TestCheckFails(t *testing.T) {
 		"no image":    {func(s *kubernetes.Settings) { s.Image = "" }, false, "image of the bots is not set"},
 		"root":        {func(s *kubernetes.Settings) { s.User = 0 }, false, "never root"},
 		"no cluster":  {func(s *kubernetes.Settings) { s.Cluster = nil }, false, "cluster is not set"},
-		"no listener": {func(s *kubernetes.Settings) { s.Cluster = &kubernetes.Config{Host: "http://127.0.0.1:1"} }, true, "Kubernetes does not answer"},
+		"no listener": {func(s *kubernetes.Settings) { s.Cluster = &rest.Config{Host: "http://127.0.0.1:1"} }, true, "Kubernetes does not answer"},
 		"refused":     {func(s *kubernetes.Settings) { s.Cluster = refusing.config() }, true, "Kubernetes says: Unauthorized"},
 	} {
 		settings := checkSettings(c.config())

@@ -1,7 +1,7 @@
-package kubernetes
+package kubernetes_test
 
 import (
-	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
@@ -9,65 +9,126 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"k8s.io/client-go/rest"
+
+	"standin/internal/launch"
+	"standin/internal/launch/kubernetes"
+	"standin/internal/testing/launchtest"
 )
 
-// writeFile writes a file into the folder and returns its path.
-func writeFile(t *testing.T, dir, name, content string) string {
+// writeFile writes a file and returns its path.
+func writeFile(t *testing.T, path, content string, mode os.FileMode) string {
 	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// TestKubeconfig: a client with a kubeconfig file verifies the certificate of the
-// cluster and sends the token of a file, which may change.
-func TestKubeconfig(t *testing.T) {
-	t.Parallel()
-	tokens := make(chan string, 1)
+// kubeconfig writes a kubeconfig file with a user into the folder.
+func kubeconfig(t *testing.T, dir, server, authority string, user any) string {
+	t.Helper()
+	content, err := json.Marshal(object{
+		"current-context": "c",
+		"contexts":        []object{{"name": "c", "context": object{"cluster": "k", "user": "u", "namespace": namespace}}},
+		"clusters":        []object{{"name": "k", "cluster": object{"server": server, "certificate-authority-data": []byte(authority)}}},
+		"users":           []object{{"name": "u", "user": user}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return writeFile(t, filepath.Join(dir, "config"), string(content), 0o600)
+}
+
+// behindTLS starts a TLS server in front of a fake cluster that accepts one bearer
+// token, and returns its certificate.
+func behindTLS(t *testing.T, cluster *fakeCluster, token string) (address, certificate string) {
+	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		tokens <- r.Header.Get("Authorization")
-		w.Write([]byte(`{}`))
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			respondError(w, http.StatusUnauthorized, "Unauthorized", "Unauthorized")
+			return
+		}
+		cluster.server.Config.Handler.ServeHTTP(w, r)
 	}))
-	t.Cleanup(server.Close)
-	dir := t.TempDir()
-	writeFile(t, dir, "ca.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})))
-	path := writeFile(t, dir, "config", `
-current-context: c
-contexts: [{name: c, context: {cluster: k, user: u, namespace: bots}}]
-clusters: [{name: k, cluster: {server: "`+server.URL+`/", certificate-authority: ca.pem}}]
-users: [{name: u, user: {tokenFile: token}}]
-`)
-	config, namespace, err := FindCluster(path)
-	if err != nil || namespace != "bots" || config.Host != server.URL {
-		t.Fatalf("%+v %q %v", config, namespace, err)
-	}
-	client, err := newClient(config, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, token := range []string{"one", "two"} {
-		writeFile(t, dir, "token", token+"\n")
-		if err := client.get(t.Context(), "/version", nil); err != nil {
-			t.Fatal(err)
-		}
-		if got := <-tokens; got != "Bearer "+token {
-			t.Errorf("the cluster got %q, want the token %s", got, token)
-		}
-	}
-	other, err := newClient(&Config{Host: server.URL}, namespace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := other.get(t.Context(), "/version", nil); err == nil || !strings.Contains(err.Error(), "certificate") {
-		t.Errorf("an unknown certificate was accepted: %v", err)
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	return server.URL, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+}
+
+// TestCredentials: a launcher with a kubeconfig file verifies the cluster's
+// certificate and signs in with each kind of credentials that the file can name.
+func TestCredentials(t *testing.T) {
+	t.Parallel()
+	const token = "header.eyJleHAiOjQxMDI0NDQ4MDB9.signature" // as OpenID Connect's; it expires in 2100
+	for name, user := range map[string]object{
+		"token":      {"token": token},
+		"token file": {"tokenFile": "token"},
+		"program": {"exec": object{
+			"apiVersion": "client.authentication.k8s.io/v1", "interactiveMode": "IfAvailable",
+			"command": "./sign-in", "args": []string{"bots"}, "env": []object{{"name": "SECRET", "value": token}},
+		}},
+		"auth provider": {"auth-provider": object{"name": "oidc", "config": object{
+			"idp-issuer-url": "https://issuer.test", "client-id": "standin", "id-token": token,
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, cluster := t.TempDir(), newFakeCluster(t)
+			address, certificate := behindTLS(t, cluster, token)
+			writeFile(t, filepath.Join(dir, "token"), token+"\n", 0o600)
+			writeFile(t, filepath.Join(dir, "sign-in"), `#!/bin/sh
+test "$1" = bots && echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "'$SECRET'"}}'
+`, 0o700)
+			config, found, err := kubernetes.FindCluster(kubeconfig(t, dir, address, certificate, user))
+			if err != nil || found != namespace || config.Host != address {
+				t.Fatalf("%v in the namespace %q (%v)", config, found, err)
+			}
+			h, a := newHarness(t, config), launchtest.Assignment()
+			h.launch(t, a)
+			h.run(t, a)
+
+			for name, other := range map[string]*rest.Config{
+				"other credentials":    {Host: address, TLSClientConfig: config.TLSClientConfig, BearerToken: "other"},
+				"unknown certificates": {Host: address, BearerToken: token},
+			} {
+				if found, err := kubernetes.Check(t.Context(), checkSettings(other)); err == nil {
+					t.Errorf("%s: %+v", name, found)
+				}
+			}
+		})
 	}
 }
 
-// TestKubeconfigErrors: a kubeconfig that cannot be used is refused with the cause,
-// and the error quotes no credentials.
+// TestFailingProgram: the error of a program that provides no credentials is
+// reported.
+func TestFailingProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, test := range map[string]struct {
+		exec object
+		want string
+	}{
+		"missing":          {object{"command": "/no/such/program", "interactiveMode": "Never"}, "/no/such/program"},
+		"failing":          {object{"command": writeFile(t, filepath.Join(dir, "fail"), "#!/bin/sh\nexit 7\n", 0o700), "interactiveMode": "Never"}, "exit code 7"},
+		"wants a terminal": {object{"command": "true", "interactiveMode": "Always"}, "interactive mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.exec["apiVersion"] = "client.authentication.k8s.io/v1"
+			config, _, err := kubernetes.FindCluster(kubeconfig(t, t.TempDir(), "https://127.0.0.1:1", "", object{"exec": test.exec}))
+			if err == nil {
+				_, err = kubernetes.Check(t.Context(), checkSettings(config))
+			}
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error is %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// TestKubeconfigErrors: a kubeconfig that cannot be used is refused, and the error
+// quotes no credentials.
 func TestKubeconfigErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -76,21 +137,19 @@ func TestKubeconfigErrors(t *testing.T) {
 		current  = "current-context: c\n"
 	)
 	for name, test := range map[string]struct{ content, want string }{
-		"not YAML":        {"\ttoken: hidden-token", "not a kubeconfig"},
-		"no context":      {clusters, "no context"},
-		"no cluster":      {current + contexts, `no cluster "k"`},
-		"no server":       {current + contexts + "clusters: [{name: k}]\n", "no server"},
-		"no user":         {current + contexts + clusters, `no user "u"`},
-		"program":         {current + contexts + clusters + "users: [{name: u, user: {exec: {command: aws}}}]", "only tokens and certificates"},
-		"password":        {current + contexts + clusters + "users: [{name: u, user: {username: a, password: hidden-token}}]", "only tokens and certificates"},
-		"bad certificate": {current + contexts + clusters + "users: [{name: u, user: {client-certificate-data: '" + base64.StdEncoding.EncodeToString([]byte("hidden-token")) + "'}}]", "client certificate"},
-		"not base64":      {current + contexts + clusters + "users: [{name: u, user: {client-key-data: hidden-token}}]", "not base64"},
+		"not YAML":        {"\ttoken: hidden-token", "find the Kubernetes cluster"},
+		"not closed":      {"token: [hidden-token", "find the Kubernetes cluster"},
+		"wrong type":      {"users: hidden-token", "find the Kubernetes cluster"},
+		"empty":           {"", "no kubeconfig file names a cluster"},
+		"no context":      {current + clusters, "context: c"},
+		"no cluster":      {current + contexts, "no kubeconfig file names a cluster"},
+		"bad certificate": {current + contexts + clusters + "users: [{name: u, user: {client-certificate-data: hidden-token}}]", "find the Kubernetes cluster"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, _, err := FindCluster(writeFile(t, t.TempDir(), "config", test.content))
+			config, _, err := kubernetes.FindCluster(writeFile(t, filepath.Join(t.TempDir(), "config"), test.content, 0o600))
 			if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "hidden-token") {
-				t.Errorf("the error is %v, want %q", err, test.want)
+				t.Errorf("%v, and the error is %v, want %q", config, err, test.want)
 			}
 		})
 	}
@@ -98,68 +157,44 @@ func TestKubeconfigErrors(t *testing.T) {
 
 // TestMergedKubeconfigs: the first of several files that has an entry wins.
 func TestMergedKubeconfigs(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
-	one := writeFile(t, dir, "one", "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nusers: [{name: u, user: {token: first}}]\n")
-	two := writeFile(t, dir, "two", "current-context: other\nclusters: [{name: k, cluster: {server: 'https://k'}}]\nusers: [{name: u, user: {token: second}}]\n")
-	config, namespace, err := readKubeconfigs(filepath.Join(dir, "missing"), one, two)
-	if err != nil || config.Host != "https://k" || config.Token != "first" || namespace != "default" {
-		t.Errorf("%+v %q %v", config, namespace, err)
+	one := writeFile(t, filepath.Join(dir, "one"), "current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nusers: [{name: u, user: {token: first}}]\n", 0o600)
+	two := writeFile(t, filepath.Join(dir, "two"), "current-context: other\nclusters: [{name: k, cluster: {server: 'https://k'}}]\nusers: [{name: u, user: {token: second}}]\n", 0o600)
+	t.Setenv("KUBECONFIG", strings.Join([]string{filepath.Join(dir, "missing"), one, two}, string(os.PathListSeparator)))
+	config, found, err := kubernetes.FindCluster("")
+	if err != nil || config.Host != "https://k" || config.BearerToken != "first" || found != "default" {
+		t.Errorf("%v %q %v", config, found, err)
 	}
 }
 
 // TestRetryAfter: a request that the cluster asks to repeat is repeated.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	calls := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if calls++; calls < 3 {
-			w.Header().Set("Retry-After", "0")
-			w.WriteHeader(http.StatusTooManyRequests)
-			return
+	cluster := newFakeCluster(t)
+	calls := make(map[string]int) // guarded by the cluster's lock
+	cluster.setFault(func(w http.ResponseWriter, r *http.Request) bool {
+		cluster.mu.Lock()
+		defer cluster.mu.Unlock()
+		call := r.Method + " " + r.URL.Path
+		if calls[call]++; calls[call]%3 == 0 || r.URL.Query().Get("watch") != "" {
+			return false
 		}
-		w.Write([]byte(`{"gitVersion": "v1.36.0"}`))
-	}))
-	t.Cleanup(server.Close)
-	client, err := newClient(&Config{Host: server.URL}, "bots")
-	if err != nil {
+		w.Header().Set("Retry-After", "0")
+		respondError(w, http.StatusTooManyRequests, "TooManyRequests", "try again")
+		return true
+	})
+	h, a := newHarness(t, &rest.Config{Host: cluster.server.URL}), launchtest.Assignment()
+	if err := h.Launch(t.Context(), a); err != nil {
 		t.Fatal(err)
 	}
-	var info struct{ GitVersion string }
-	if err := client.get(t.Context(), "/version", &info); err != nil || info.GitVersion != "v1.36.0" || calls != 3 {
-		t.Errorf("%+v after %d calls (%v)", info, calls, err)
-	}
-}
-
-// TestRetryAfterLimits checks the limits of the pause that a cluster asks for.
-func TestRetryAfterLimits(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		code   int
-		header string
-		want   time.Duration
-		retry  bool
-	}{
-		{http.StatusTooManyRequests, "1", time.Second, true},
-		{http.StatusServiceUnavailable, "3600", maxRetryAfter, true},
-		{http.StatusServiceUnavailable, "", 0, false},
-		{http.StatusConflict, "1", 0, false},
-		{http.StatusTooManyRequests, "-1", 0, false},
-	} {
-		response := &http.Response{StatusCode: test.code, Header: http.Header{"Retry-After": {test.header}}}
-		if got, retry := retryAfter(response); got != test.want || retry != test.retry {
-			t.Errorf("%d with Retry-After %q: %s %v", test.code, test.header, got, retry)
+	h.Expect(t, a, launch.Starting)
+	cluster.setFault(nil)
+	h.stop(t, a)
+	cluster.mu.Lock()
+	defer cluster.mu.Unlock()
+	for _, resource := range []string{"/api/v1/namespaces/standin/secrets", "/apis/batch/v1/namespaces/standin/jobs"} {
+		if calls["POST "+resource] != 3 {
+			t.Errorf("%s was created with %d requests", resource, calls["POST "+resource])
 		}
 	}
-}
-
-// FuzzKubeconfig checks that no kubeconfig file crashes the parser.
-func FuzzKubeconfig(f *testing.F) {
-	f.Add("current-context: c\ncontexts: [{name: c, context: {cluster: k, user: u}}]\nclusters: [{name: k, cluster: {server: 'https://k'}}]\nusers: [{name: u, user: {token: t}}]\n")
-	f.Fuzz(func(t *testing.T, content string) {
-		path := writeFile(t, t.TempDir(), "config", content)
-		if config, _, err := readKubeconfigs(path); err == nil && config.Host == "" {
-			t.Error("a cluster without an address")
-		}
-	})
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/google/uuid"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/labels"
-
-	"standin/internal/launch/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 // fakeCluster is a Kubernetes API server with a Job controller for the launcher.
@@ -76,7 +75,7 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	return c
 }
 
-func (c *fakeCluster) config() *kubernetes.Config { return &kubernetes.Config{Host: c.server.URL} }
+func (c *fakeCluster) config() *rest.Config { return &rest.Config{Host: c.server.URL} }
 
 // setFault installs a handler that is called before the routes; it returns
 // whether it responded.

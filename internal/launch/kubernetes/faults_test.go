@@ -14,6 +14,7 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/rest"
 
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
@@ -130,23 +131,27 @@ spec:
 	}
 }
 
-// TestTemplates: a template with an unknown field is refused.
+// TestTemplates: a template with an error is refused.
 func TestTemplates(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "template.yaml")
-	if err := os.WriteFile(path, []byte("spec:\n  nodeSelektor: {bots: a}\n"), 0o600); err != nil {
-		t.Fatal(err)
+	for name, test := range map[string]struct{ content, want string }{
+		"unknown field of the spec":     {"spec:\n  nodeSelektor: {bots: a}\n", "nodeSelektor"},
+		"unknown field of a container":  {"spec:\n  containers: [{name: bot, imige: b}]\n", "imige"},
+		"containers that are no list":   {"spec:\n  containers: {name: bot}\n", "containers"},
+		"quantity that cannot be valid": {"spec:\n  containers: [{name: bot, resources: {limits: {cpu: much}}}]\n", "quantities"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "template.yaml")
+			if err := os.WriteFile(path, []byte(test.content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := kubernetes.ReadPodTemplate(path); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("the error is %v, want %q", err, test.want)
+			}
+		})
 	}
-	if _, err := kubernetes.ReadPodTemplate(path); err == nil || !strings.Contains(err.Error(), "nodeSelektor") {
-		t.Errorf("unknown field: %v", err)
-	}
-	if err := os.WriteFile(path, []byte("spec:\n  containers: {name: bot}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := kubernetes.ReadPodTemplate(path); err == nil || !strings.Contains(err.Error(), "not a list") {
-		t.Errorf("containers that are not a list: %v", err)
-	}
-	if _, err := kubernetes.ReadPodTemplate(path + ".none"); err == nil {
+	if _, err := kubernetes.ReadPodTemplate(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("a missing file was read")
 	}
 }
@@ -364,7 +369,7 @@ func TestSettings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			settings := kubernetes.Settings{
-				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &kubernetes.Config{Host: "http://127.0.0.1:1"}, Namespace: namespace, User: 1, Group: 1,
+				RemoteSettings: launch.RemoteSettings{Instance: "i1", Image: "i"}, Cluster: &rest.Config{Host: "http://127.0.0.1:1"}, Namespace: namespace, User: 1, Group: 1,
 			}
 			test.change(&settings)
 			launcher, err := kubernetes.New(settings)

@@ -11,8 +11,11 @@ package kubernetes
 
 import (
 	"errors"
-	"fmt"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/rest"
 
 	"standin/internal/launch"
 )
@@ -24,27 +27,26 @@ const defaultResync = time.Minute
 type Settings struct {
 	launch.RemoteSettings
 
-	Cluster   *Config
+	Cluster   *rest.Config
 	Namespace string
-	Pull      string // IfNotPresent, Always or Never; the cluster's default when empty
+	Pull      corev1.PullPolicy // the cluster's default when empty
 	Resources Resources
-	User      int64        // never root
-	Group     int64        // also owns the volumes
-	Seccomp   string       // path of a profile on the nodes; the runtime's default when empty
-	Template  *PodTemplate // base of all pods; may be nil
+	User      int64                   // never root
+	Group     int64                   // also owns the volumes
+	Seccomp   string                  // path of a profile on the nodes; the runtime's default when empty
+	Template  *corev1.PodTemplateSpec // base of all pods; may be nil
 
 	LostAfter time.Duration // time beyond LeaveTime for a node to report a pod's end; default 1 minute
 	KeepEnded time.Duration // how long the cluster keeps an ended Job; default 1 hour
 }
 
-// Resources are the resources of one bot, as Kubernetes quantities such as 500m
-// or 1Gi. Empty ones are left to the cluster.
+// Resources are the resources of one bot. Zero quantities are left to the cluster.
 type Resources struct {
-	CPURequest, CPULimit       string
-	MemoryRequest, MemoryLimit string
-	Shm                        string // /dev/shm, which Chromium uses for drawing; part of the memory
-	Tmp                        string // /tmp
-	Spool                      string // media that is not uploaded yet
+	CPURequest, CPULimit       resource.Quantity
+	MemoryRequest, MemoryLimit resource.Quantity
+	Shm                        resource.Quantity // /dev/shm, which Chromium uses for drawing; part of the memory
+	Tmp                        resource.Quantity // /tmp
+	Spool                      resource.Quantity // media that is not uploaded yet
 }
 
 // Launcher starts bots as Jobs.
@@ -90,12 +92,4 @@ func (s Settings) withDefaults() (Settings, error) {
 		s.KeepEnded = time.Hour
 	}
 	return s, nil
-}
-
-// clusterError wraps an error of a call to the cluster.
-func clusterError(action string, err error) error {
-	if status := (*statusError)(nil); errors.As(err, &status) {
-		return fmt.Errorf("%s: Kubernetes says: %w", action, launch.ShortError{Err: err})
-	}
-	return fmt.Errorf("%s: Kubernetes does not answer: %w", action, launch.ShortError{Err: err})
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/client-go/rest"
 
 	"standin/internal/launch"
 	"standin/internal/launch/kubernetes"
@@ -24,16 +26,17 @@ type harness struct {
 	launcher *kubernetes.Launcher
 	instance string
 	client   *http.Client
-	token    string // of the nodes; empty for a fake
 	address  string
 }
 
-func newHarness(t *testing.T, config *kubernetes.Config, change ...func(*kubernetes.Settings)) *harness {
+func newHarness(t *testing.T, config *rest.Config, change ...func(*kubernetes.Settings)) *harness {
 	t.Helper()
 	h := new(harness)
 	settings := kubernetes.Settings{
 		RemoteSettings: h.Settings("registry.test/standin:1"), Cluster: config, Namespace: namespace, User: 10001, Group: 10001,
-		Resources: kubernetes.Resources{CPURequest: "500m", MemoryLimit: "2Gi", Shm: "1Gi"},
+		Resources: kubernetes.Resources{
+			CPURequest: resource.MustParse("500m"), MemoryLimit: resource.MustParse("2Gi"), Shm: resource.MustParse("1Gi"),
+		},
 	}
 	for _, fn := range change {
 		fn(&settings)
@@ -45,8 +48,9 @@ func newHarness(t *testing.T, config *kubernetes.Config, change ...func(*kuberne
 	t.Cleanup(launcher.Close)
 	h.Launcher, h.launcher, h.instance = launcher, launcher, settings.Instance
 	h.address = config.Host + "/api/v1/namespaces/" + namespace + "/pods"
-	h.client = &http.Client{Transport: &http.Transport{TLSClientConfig: config.TLS.Clone()}}
-	h.token = asNodes(config)
+	if h.client, err = rest.HTTPClientFor(asNodes(config)); err != nil {
+		t.Fatal(err)
+	}
 	return h
 }
 
@@ -69,9 +73,6 @@ func (h *harness) do(t *testing.T, method, path string, body any) []byte {
 	request.Header.Set("Content-Type", "application/json")
 	if method == http.MethodPatch {
 		request.Header.Set("Content-Type", "application/merge-patch+json")
-	}
-	if h.token != "" {
-		request.Header.Set("Authorization", "Bearer "+h.token)
 	}
 	response, err := h.client.Do(request)
 	if err != nil {
@@ -167,8 +168,8 @@ func (h *harness) endPods(t *testing.T, a launch.Assignment) {
 }
 
 // everyCluster runs the tests that any cluster must pass.
-func everyCluster(t *testing.T, config *kubernetes.Config) {
-	for name, test := range map[string]func(*testing.T, *kubernetes.Config){
+func everyCluster(t *testing.T, config *rest.Config) {
+	for name, test := range map[string]func(*testing.T, *rest.Config){
 		"launch and stop":   testLaunchAndStop,
 		"starting reasons":  testStartingReasons,
 		"exit reasons":      testExitReasons,
@@ -192,7 +193,7 @@ func TestFakeCluster(t *testing.T) {
 }
 
 // testLaunchAndStop: a bot starts, runs, and is gone after Stop.
-func testLaunchAndStop(t *testing.T, config *kubernetes.Config) {
+func testLaunchAndStop(t *testing.T, config *rest.Config) {
 	h, a := newHarness(t, config), launchtest.Assignment()
 	h.launch(t, a)
 	h.Expect(t, a, launch.Starting)
@@ -209,7 +210,7 @@ func testLaunchAndStop(t *testing.T, config *kubernetes.Config) {
 }
 
 // testStartingReasons: the reason says what a starting bot waits for.
-func testStartingReasons(t *testing.T, config *kubernetes.Config) {
+func testStartingReasons(t *testing.T, config *rest.Config) {
 	for name, test := range startingStatuses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -223,7 +224,7 @@ func testStartingReasons(t *testing.T, config *kubernetes.Config) {
 }
 
 // testExitReasons: the reason says how a bot ended.
-func testExitReasons(t *testing.T, config *kubernetes.Config) {
+func testExitReasons(t *testing.T, config *rest.Config) {
 	for name, test := range endStatuses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -237,7 +238,7 @@ func testExitReasons(t *testing.T, config *kubernetes.Config) {
 
 // testDuplicate: repeated launches of an attempt, by one or two services, use the
 // same Job, even after it has ended.
-func testDuplicate(t *testing.T, config *kubernetes.Config) {
+func testDuplicate(t *testing.T, config *rest.Config) {
 	name := launchtest.NewInstance()
 	one, two, a := newHarness(t, config, instance(name)), newHarness(t, config, instance(name)), launchtest.Assignment()
 	one.launch(t, a)
@@ -263,7 +264,7 @@ func testDuplicate(t *testing.T, config *kubernetes.Config) {
 
 // testRestart: a new launcher recognizes running bots and reads the results of
 // ended ones.
-func testRestart(t *testing.T, config *kubernetes.Config) {
+func testRestart(t *testing.T, config *rest.Config) {
 	name := launchtest.NewInstance()
 	lives, failed, other := launchtest.Assignment(), launchtest.Assignment(), launchtest.Assignment()
 	first := newHarness(t, config, instance(name))
@@ -284,7 +285,7 @@ func testRestart(t *testing.T, config *kubernetes.Config) {
 }
 
 // testRemovedByOthers: a bot whose pod was deleted is gone.
-func testRemovedByOthers(t *testing.T, config *kubernetes.Config) {
+func testRemovedByOthers(t *testing.T, config *rest.Config) {
 	h, a := newHarness(t, config), launchtest.Assignment()
 	h.launch(t, a)
 	h.run(t, a)
@@ -296,7 +297,7 @@ func testRemovedByOthers(t *testing.T, config *kubernetes.Config) {
 }
 
 // testCleanUp: Jobs of attempts that are over are removed, and no others.
-func testCleanUp(t *testing.T, config *kubernetes.Config) {
+func testCleanUp(t *testing.T, config *rest.Config) {
 	name := launchtest.NewInstance()
 	wanted, over := launchtest.Assignment(), launchtest.Assignment()
 	first := newHarness(t, config, instance(name))
@@ -312,7 +313,7 @@ func testCleanUp(t *testing.T, config *kubernetes.Config) {
 }
 
 // testUnknown: Stop of a bot that was never started does nothing.
-func testUnknown(t *testing.T, config *kubernetes.Config) {
+func testUnknown(t *testing.T, config *rest.Config) {
 	h, a := newHarness(t, config), launchtest.Assignment()
 	h.Expect(t, a, launch.NotStarted)
 	h.stop(t, a)

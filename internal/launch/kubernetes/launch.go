@@ -6,6 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
 	"standin/internal/launch"
 	"standin/internal/retry"
 )
@@ -16,65 +22,64 @@ import (
 func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	created := new(job)
-	err := l.cluster.create(ctx, l.cluster.path("jobs"), l.newJob(a), created)
-	if isReason(err, "AlreadyExists") {
-		return l.adopt(ctx, a)
+	job := new(batchv1.Job)
+	err := l.cluster.create(ctx, l.cluster.batch, "jobs", l.newJob(a), job)
+	if apierrors.IsAlreadyExists(err) {
+		return l.useExisting(ctx, a)
 	}
 	if err != nil {
 		// If the cluster created the Job and its answer was lost, the Job is
-		// suspended and the next launch adopts it.
+		// suspended and the next launch uses it.
 		return clusterError("create the bot's Job", err)
 	}
-	return l.resume(ctx, created, a)
+	return l.resume(ctx, job, a)
 }
 
-// adopt uses the Job that an attempt already has.
-func (l *Launcher) adopt(ctx context.Context, a launch.Assignment) error {
+// useExisting uses the Job that an attempt already has.
+func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
-	found := new(job)
-	if err := l.cluster.get(ctx, l.cluster.path("jobs", l.settings.Name(key)), found); err != nil {
+	job := new(batchv1.Job)
+	err := l.cluster.batch.Get().Namespace(l.settings.Namespace).Resource("jobs").Name(l.settings.Name(key)).Do(ctx).Into(job)
+	if err != nil {
 		return clusterError("get the attempt's earlier Job", err)
 	}
-	owner, ours := l.parseLabels(found.Metadata.Labels)
+	owner, ours := l.parseLabels(job.Labels)
 	switch {
 	case !ours || owner != key:
-		return fmt.Errorf("a Job that is not a bot of this service has the name %s; remove it", found.Metadata.Name)
-	case found.Metadata.DeletionTimestamp != nil:
+		return fmt.Errorf("a Job that is not a bot of this service has the name %s; remove it", job.Name)
+	case job.DeletionTimestamp != nil:
 		return errors.New("the cluster is removing an earlier Job of this attempt")
-	case found.Spec.Suspend:
-		return l.resume(ctx, found, a)
+	case isSuspended(job):
+		return l.resume(ctx, job, a)
 	}
-	pods, err := l.pods(ctx, l.labels(key))
-	if err != nil {
+	pods := new(corev1.PodList)
+	if err := l.cluster.list(ctx, l.cluster.core, "pods", l.labels(key), pods); err != nil {
 		return clusterError("list the pods of the attempt's earlier Job", err)
 	}
 	l.Launching(key)
-	l.Update(key, botStatus(found, pods.Items))
+	l.Update(key, botStatus(job, pods.Items))
 	return nil
 }
 
-// pods returns the pods with the labels.
-func (l *Launcher) pods(ctx context.Context, labels map[string]string) (pods list[pod], err error) {
-	err = l.cluster.get(ctx, l.cluster.path("pods")+"?"+selector(labels).Encode(), &pods)
-	return pods, err
-}
+// isSuspended reports whether a Job waits for its Secret.
+func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job.Spec.Suspend }
 
 // resume creates the Secret of a suspended Job and resumes the Job. On error
 // the Job is removed.
-func (l *Launcher) resume(ctx context.Context, job *job, a launch.Assignment) error {
+func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assignment) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
 	l.Launching(key)
 	config, err := launch.NewBotConfig(a, l.settings.Bot, spoolDir).Encode()
 	if err != nil {
 		return l.Discard(ctx, key, err)
 	}
-	err = l.cluster.create(ctx, l.cluster.path("secrets"), newSecret(job, config), nil)
-	if err != nil && !isReason(err, "AlreadyExists") { // the name is unique to this Job
+	err = l.cluster.create(ctx, l.cluster.core, "secrets", newSecret(job, config), new(corev1.Secret))
+	if err != nil && !apierrors.IsAlreadyExists(err) { // the name is unique to this Job
 		return l.Discard(ctx, key, clusterError("create the Secret with the bot's configuration", err))
 	}
 	l.Update(key, launch.BotStatus{State: launch.Starting, Reason: noPod}) // before the watcher reports a later state
-	err = l.cluster.patch(ctx, l.cluster.path("jobs", job.Metadata.Name), object{"spec": object{"suspend": false}})
+	err = l.cluster.batch.Patch(types.MergePatchType).Namespace(l.settings.Namespace).Resource("jobs").Name(job.Name).
+		Body([]byte(`{"spec":{"suspend":false}}`)).Do(ctx).Error()
 	if err != nil {
 		return l.Discard(ctx, key, clusterError("resume the bot's Job", err))
 	}
@@ -90,32 +95,33 @@ type engine struct{ *Launcher }
 func (e engine) Remove(ctx context.Context, key launch.Key) error {
 	ctx, cancel := context.WithTimeout(ctx, e.settings.LeaveTime+launch.CallTimeout)
 	defer cancel()
-	err := e.cluster.delete(ctx, e.cluster.path("jobs", e.settings.Name(key)), object{"propagationPolicy": "Background"}) // also deletes the Job's Secret
-	if err != nil && !isNotFound(err) {
+	err := e.cluster.delete(ctx, e.cluster.batch, "jobs", e.settings.Name(key),
+		&metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationBackground)}) // also deletes the Job's Secret
+	if err != nil && !apierrors.IsNotFound(err) {
 		return clusterError("delete the bot's Job", err)
 	}
 	backoff := retry.Backoff{Min: 100 * time.Millisecond, Max: time.Second}
 	for {
-		pods, err := e.pods(ctx, e.labels(key))
-		if err != nil {
+		pods := new(corev1.PodList)
+		if err := e.cluster.list(ctx, e.cluster.core, "pods", e.labels(key), pods); err != nil {
 			return clusterError("list the bot's pods", err)
 		}
-		running := 0
+		var running *corev1.Pod
 		for i := range pods.Items {
-			if phase := pods.Items[i].Status.Phase; phase == podSucceeded || phase == podFailed {
+			pod := &pods.Items[i]
+			if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 				continue // deleted with the Job
 			}
-			running++
-			if err := e.deletePod(ctx, &pods.Items[i]); err != nil {
+			running = pod
+			if err := e.deletePod(ctx, pod); err != nil {
 				return err
 			}
 		}
-		if running == 0 {
+		if running == nil {
 			return nil
 		}
 		if retry.Sleep(ctx, backoff.Next()) != nil {
-			return fmt.Errorf("the bot's pod %s has not ended in time: its node %s does not report its end",
-				pods.Items[0].Metadata.Name, pods.Items[0].Spec.NodeName)
+			return fmt.Errorf("the bot's pod %s has not ended in time: its node %s does not report its end", running.Name, running.Spec.NodeName)
 		}
 	}
 }
@@ -123,20 +129,18 @@ func (e engine) Remove(ctx context.Context, key launch.Key) error {
 // deletePod deletes a pod. When its node does not report the pod's end within
 // LostAfter, the node is lost and the pod is deleted by force. A bot that still
 // runs there is told to leave as soon as it reaches the service.
-func (l *Launcher) deletePod(ctx context.Context, pod *pod) error {
+func (l *Launcher) deletePod(ctx context.Context, pod *corev1.Pod) error {
 	grace := int64(l.settings.LeaveTime / time.Second)
-	if deleted := pod.Metadata.DeletionTimestamp; deleted != nil { // the end of its grace period
-		if l.settings.Now().Sub(*deleted) < l.settings.LostAfter {
+	if deleted := pod.DeletionTimestamp; deleted != nil { // the end of its grace period
+		if l.settings.Now().Sub(deleted.Time) < l.settings.LostAfter {
 			return nil
 		}
-		l.settings.Log.Warn("deleting a bot's pod by force: its node does not report its end",
-			"pod", pod.Metadata.Name, "node", pod.Spec.NodeName)
+		l.settings.Log.Warn("deleting a bot's pod by force: its node does not report its end", "pod", pod.Name, "node", pod.Spec.NodeName)
 		grace = 0
 	}
-	err := l.cluster.delete(ctx, l.cluster.path("pods", pod.Metadata.Name), object{
-		"gracePeriodSeconds": grace, "preconditions": object{"uid": pod.Metadata.UID},
-	})
-	if err != nil && !isNotFound(err) && !isReason(err, "Conflict") {
+	err := l.cluster.delete(ctx, l.cluster.core, "pods", pod.Name,
+		&metav1.DeleteOptions{GracePeriodSeconds: &grace, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return clusterError("delete the bot's pod", err)
 	}
 	return nil

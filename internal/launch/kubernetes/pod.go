@@ -1,14 +1,18 @@
 package kubernetes
 
 import (
-	"cmp"
-	"encoding/base64"
 	"maps"
 	"path"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/google/uuid"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"standin/internal/launch"
 )
@@ -36,8 +40,8 @@ const (
 const extraDeadline = 4 * time.Hour
 
 // labels returns the labels of an attempt's Job and pod.
-func (l *Launcher) labels(key launch.Key) map[string]string {
-	return map[string]string{
+func (l *Launcher) labels(key launch.Key) labels.Set {
+	return labels.Set{
 		labelApp: appName, labelInstance: l.settings.Instance,
 		labelJob: key.JobID.String(), labelAttempt: strconv.Itoa(key.Attempt),
 	}
@@ -51,23 +55,35 @@ func (l *Launcher) parseLabels(labels map[string]string) (launch.Key, bool) {
 
 // newJob describes an attempt's Job: one pod, without retries, suspended until its
 // Secret exists.
-func (l *Launcher) newJob(a launch.Assignment) object {
+func (l *Launcher) newJob(a launch.Assignment) *batchv1.Job {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
 	name := l.settings.Name(key)
-	deadline := int(extraDeadline/time.Second) + a.AutoLeave.AfterEntryDelaySeconds + a.AutoLeave.AfterMaxSeconds
-	return object{
-		"apiVersion": batchVersion, "kind": "Job",
-		"metadata": object{"name": name, "labels": l.labels(key)},
-		"spec": object{
-			"suspend": true, "parallelism": 1, "completions": 1, "backoffLimit": 0, "podReplacementPolicy": "Failed",
-			"ttlSecondsAfterFinished": int(l.settings.KeepEnded / time.Second), "activeDeadlineSeconds": deadline,
-			"template": l.pod(key, name+"-"+uuid.NewString()[:8]),
+	deadline := int64(extraDeadline/time.Second) + int64(a.AutoLeave.AfterEntryDelaySeconds+a.AutoLeave.AfterMaxSeconds)
+	return &batchv1.Job{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: l.labels(key)},
+		Spec: batchv1.JobSpec{
+			Suspend: new(true), Parallelism: new(int32(1)), Completions: new(int32(1)), BackoffLimit: new(int32(0)),
+			PodReplacementPolicy:    new(batchv1.Failed),
+			TTLSecondsAfterFinished: new(int32(l.settings.KeepEnded / time.Second)), ActiveDeadlineSeconds: &deadline,
+			Template: l.podTemplate(key, name+"-"+uuid.NewString()[:8]),
 		},
 	}
 }
 
+// newSecret describes the Secret with a bot's configuration. The Job owns it.
+func newSecret(job *batchv1.Job, config []byte) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: secretName(job), Labels: job.Labels,
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job", Name: job.Name, UID: job.UID}},
+		},
+		Immutable: new(true),
+		Data:      map[string][]byte{launch.ConfigFile: config},
+	}
+}
+
 // secretName returns the name of the Secret that a Job's pod mounts.
-func secretName(job *job) string {
+func secretName(job *batchv1.Job) string {
 	for _, volume := range job.Spec.Template.Spec.Volumes {
 		if volume.Name == configVolume && volume.Secret != nil {
 			return volume.Secret.SecretName
@@ -76,157 +92,99 @@ func secretName(job *job) string {
 	return ""
 }
 
-// newSecret describes the Secret with a bot's configuration. The Job owns it.
-func newSecret(job *job, config []byte) object {
-	return object{
-		"apiVersion": "v1", "kind": "Secret",
-		"metadata": object{
-			"name": secretName(job), "labels": job.Metadata.Labels,
-			"ownerReferences": []object{{"apiVersion": batchVersion, "kind": "Job", "name": job.Metadata.Name, "uid": job.Metadata.UID}},
-		},
-		"immutable": true,
-		"data":      object{launch.ConfigFile: base64.StdEncoding.EncodeToString(config)},
+// podTemplate describes a bot's pod: the operator's template, overridden with the
+// bot's container and the restrictions of the restricted Pod Security Standard.
+func (l *Launcher) podTemplate(key launch.Key, secret string) corev1.PodTemplateSpec {
+	base := new(corev1.PodTemplateSpec)
+	if l.settings.Template != nil {
+		base = l.settings.Template.DeepCopy()
 	}
-}
-
-// pod describes a bot's pod: the operator's template, overridden with the bot's
-// container and the restrictions of the restricted Pod Security Standard.
-func (l *Launcher) pod(key launch.Key, secret string) object {
-	template := cmp.Or(l.settings.Template, new(PodTemplate))
-	labels := maps.Clone(template.Metadata.Labels)
-	if labels == nil {
-		labels = make(map[string]string)
-	}
-	maps.Copy(labels, l.labels(key))
-	spec := maps.Clone(template.Spec)
-	if spec == nil {
-		spec = make(object)
-	}
-	maps.Copy(spec, object{
-		"restartPolicy":                "Never",
-		"automountServiceAccountToken": false, "enableServiceLinks": false,
-		"hostNetwork": false, "hostPID": false, "hostIPC": false,
-		"terminationGracePeriodSeconds": int(l.settings.LeaveTime / time.Second),
-		"securityContext": object{
-			"runAsNonRoot": true, "runAsUser": l.settings.User, "runAsGroup": l.settings.Group, "fsGroup": l.settings.Group,
-			"seccompProfile": l.seccomp(),
-		},
-		"volumes":    appended(spec["volumes"], l.volumes(secret)...),
-		"containers": l.containers(spec["containers"]),
-	})
-	return object{"metadata": object{"labels": labels, "annotations": template.Metadata.Annotations}, "spec": spec}
-}
-
-// containers returns the containers of a template with the bot's container,
-// which is added if the template does not have it.
-func (l *Launcher) containers(template any) []any {
-	var all []any
-	found := false
-	for _, container := range appended(template) {
-		if fields, ok := container.(object); ok && fields["name"] == containerName {
-			container, found = l.container(fields), true
+	labels := l.labels(key)
+	for name, value := range base.Labels {
+		if _, ours := labels[name]; !ours {
+			labels[name] = value
 		}
-		all = append(all, container)
 	}
-	if !found {
-		all = append(all, l.container(nil))
+	spec := base.Spec
+	spec.RestartPolicy = corev1.RestartPolicyNever
+	spec.AutomountServiceAccountToken, spec.EnableServiceLinks = new(false), new(false)
+	spec.HostNetwork, spec.HostPID, spec.HostIPC = false, false, false
+	spec.TerminationGracePeriodSeconds = new(int64(l.settings.LeaveTime / time.Second))
+	spec.SecurityContext = &corev1.PodSecurityContext{
+		RunAsNonRoot: new(true), RunAsUser: &l.settings.User, RunAsGroup: &l.settings.Group, FSGroup: &l.settings.Group,
+		SeccompProfile: l.seccomp(),
 	}
-	return all
+	spec.Volumes = append(spec.Volumes, l.volumes(secret)...)
+	isBot := func(c corev1.Container) bool { return c.Name == containerName }
+	at := slices.IndexFunc(spec.Containers, isBot)
+	if at < 0 {
+		at = len(spec.Containers)
+		spec.Containers = append(spec.Containers, corev1.Container{Name: containerName})
+	}
+	l.completeContainer(&spec.Containers[at])
+	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels, Annotations: base.Annotations}, Spec: spec}
 }
 
-// container returns the bot's container, based on that of a template.
-func (l *Launcher) container(template object) object {
-	c := maps.Clone(template)
-	if c == nil {
-		c = make(object)
+// completeContainer sets everything but what the operator may choose in the bot's
+// container.
+func (l *Launcher) completeContainer(c *corev1.Container) {
+	c.Image, c.ImagePullPolicy = l.settings.Image, l.settings.Pull
+	c.Args = append(slices.Clone(l.settings.Command), "--config", path.Join(configDir, launch.ConfigFile))
+	c.Env = append(c.Env, corev1.EnvVar{Name: "HOME", Value: "/tmp"}, corev1.EnvVar{Name: "TMPDIR", Value: "/tmp"})
+	c.VolumeMounts = append(c.VolumeMounts,
+		corev1.VolumeMount{Name: configVolume, MountPath: configDir, ReadOnly: true},
+		corev1.VolumeMount{Name: "spool", MountPath: spoolDir},
+		corev1.VolumeMount{Name: "tmp", MountPath: "/tmp"},
+		corev1.VolumeMount{Name: "shm", MountPath: "/dev/shm"},
+	)
+	c.SecurityContext = &corev1.SecurityContext{
+		AllowPrivilegeEscalation: new(false), Privileged: new(false), ReadOnlyRootFilesystem: new(true),
+		RunAsNonRoot: new(true), Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
-	if l.settings.Pull != "" {
-		c["imagePullPolicy"] = l.settings.Pull
-	} else {
-		delete(c, "imagePullPolicy")
-	}
-	args := make([]any, 0, len(l.settings.Command)+2)
-	for _, argument := range l.settings.Command {
-		args = append(args, argument)
-	}
-	resources, _ := c["resources"].(object)
-	resources = maps.Clone(resources)
-	if resources == nil {
-		resources = make(object)
-	}
+	// The pod's status includes the end of a failed bot's log, so the launcher
+	// needs no permission to read logs.
+	c.TerminationMessagePolicy = corev1.TerminationMessageFallbackToLogsOnError
 	limits := l.settings.Resources
-	resources["requests"] = override(resources["requests"], limits.CPURequest, limits.MemoryRequest)
-	resources["limits"] = override(resources["limits"], limits.CPULimit, limits.MemoryLimit)
-	maps.Copy(c, object{
-		"name": containerName, "image": l.settings.Image,
-		"args": append(args, "--config", path.Join(configDir, launch.ConfigFile)),
-		"env":  appended(c["env"], object{"name": "HOME", "value": "/tmp"}, object{"name": "TMPDIR", "value": "/tmp"}),
-		"volumeMounts": appended(c["volumeMounts"],
-			object{"name": configVolume, "mountPath": configDir, "readOnly": true},
-			object{"name": "spool", "mountPath": spoolDir},
-			object{"name": "tmp", "mountPath": "/tmp"},
-			object{"name": "shm", "mountPath": "/dev/shm"},
-		),
-		"securityContext": object{
-			"allowPrivilegeEscalation": false, "privileged": false, "readOnlyRootFilesystem": true,
-			"runAsNonRoot": true, "capabilities": object{"drop": []string{"ALL"}},
-		},
-		// The pod's status includes the end of a failed bot's log, so the launcher
-		// needs no permission to read logs.
-		"terminationMessagePolicy": "FallbackToLogsOnError",
-		"resources":                resources,
-	})
-	return c
+	c.Resources.Requests = withQuantities(c.Resources.Requests, limits.CPURequest, limits.MemoryRequest)
+	c.Resources.Limits = withQuantities(c.Resources.Limits, limits.CPULimit, limits.MemoryLimit)
 }
 
-// appended returns a copy of a template's list with more elements.
-func appended(template any, elements ...object) []any {
-	base, _ := template.([]any)
-	all := append(make([]any, 0, len(base)+len(elements)), base...)
-	for _, element := range elements {
-		all = append(all, element)
+// withQuantities replaces the quantities of a template that are set.
+func withQuantities(template corev1.ResourceList, cpu, memory resource.Quantity) corev1.ResourceList {
+	all := corev1.ResourceList{}
+	maps.Copy(all, template)
+	if !cpu.IsZero() {
+		all[corev1.ResourceCPU] = cpu
 	}
-	return all
-}
-
-// override replaces the quantities of a template that are set.
-func override(template any, cpu, memory string) object {
-	base, _ := template.(object)
-	all := make(object)
-	maps.Copy(all, base)
-	for name, quantity := range map[string]string{"cpu": cpu, "memory": memory} {
-		if quantity != "" {
-			all[name] = quantity
-		}
+	if !memory.IsZero() {
+		all[corev1.ResourceMemory] = memory
 	}
 	return all
 }
 
 // seccomp returns the bot's seccomp profile.
-func (l *Launcher) seccomp() object {
+func (l *Launcher) seccomp() *corev1.SeccompProfile {
 	if l.settings.Seccomp == "" {
-		return object{"type": "RuntimeDefault"}
+		return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
 	}
-	return object{"type": "Localhost", "localhostProfile": l.settings.Seccomp}
+	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeLocalhost, LocalhostProfile: &l.settings.Seccomp}
 }
 
 // volumes returns the volumes that a bot may write to, and its configuration.
-func (l *Launcher) volumes(secret string) []object {
-	empty := func(name, medium, size string) object {
-		source := make(object)
-		if medium != "" {
-			source["medium"] = medium
+func (l *Launcher) volumes(secret string) []corev1.Volume {
+	empty := func(name string, medium corev1.StorageMedium, size resource.Quantity) corev1.Volume {
+		source := &corev1.EmptyDirVolumeSource{Medium: medium}
+		if !size.IsZero() {
+			source.SizeLimit = &size
 		}
-		if size != "" {
-			source["sizeLimit"] = size
-		}
-		return object{"name": name, "emptyDir": source}
+		return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{EmptyDir: source}}
 	}
+	config := &corev1.SecretVolumeSource{SecretName: secret, DefaultMode: new(int32(0o440))}
 	resources := l.settings.Resources
-	return []object{
-		{"name": configVolume, "secret": object{"secretName": secret, "defaultMode": 0o440}},
-		empty("spool", "", resources.Spool),
-		empty("tmp", "", resources.Tmp),
-		empty("shm", "Memory", resources.Shm),
+	return []corev1.Volume{
+		{Name: configVolume, VolumeSource: corev1.VolumeSource{Secret: config}},
+		empty("spool", corev1.StorageMediumDefault, resources.Spool),
+		empty("tmp", corev1.StorageMediumDefault, resources.Tmp),
+		empty("shm", corev1.StorageMediumMemory, resources.Shm),
 	}
 }

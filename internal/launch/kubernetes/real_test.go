@@ -20,9 +20,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"standin/internal/launch/kubernetes"
 	"standin/internal/testing/launchtest"
 	"standin/internal/testing/logtail"
 )
@@ -37,12 +37,13 @@ const (
 	adminToken   = "of-the-tests"
 )
 
-// asNodes returns the token with which the tests act as nodes; "" for a fake.
-func asNodes(config *kubernetes.Config) string {
-	if config.Token == serviceToken {
-		return adminToken
+// asNodes returns the configuration with which the tests act as nodes.
+func asNodes(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	if config.BearerToken == serviceToken {
+		config.BearerToken = adminToken
 	}
-	return ""
+	return config
 }
 
 // TestRealCluster runs the tests of every cluster on a real kube-apiserver with
@@ -58,7 +59,7 @@ func TestRealCluster(t *testing.T) {
 	for _, file := range []string{"namespace.yaml", "rbac.yaml", "network.yaml", "service.yaml"} {
 		apply(t, host, filepath.Join("..", "..", "..", "deploy", "kubernetes", file))
 	}
-	everyCluster(t, &kubernetes.Config{Host: host, Token: serviceToken, TLS: &tls.Config{InsecureSkipVerify: true}})
+	everyCluster(t, &rest.Config{Host: host, BearerToken: serviceToken, TLSClientConfig: rest.TLSClientConfig{Insecure: true}})
 }
 
 // startCluster starts etcd, the API server and the controllers until the test

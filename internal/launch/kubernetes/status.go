@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+
 	"standin/internal/launch"
 )
 
@@ -12,11 +15,11 @@ const noPod = "the cluster has not created a pod for it yet; a quota may be exha
 
 // botStatus returns the status of a bot from its Job, which may be nil, and its
 // pods. Of several pods, the running one or the newest counts.
-func botStatus(job *job, pods []pod) launch.BotStatus {
-	var chosen *pod
+func botStatus(job *batchv1.Job, pods []corev1.Pod) launch.BotStatus {
+	var chosen *corev1.Pod
 	for i := range pods {
-		if candidate := &pods[i]; chosen == nil || candidate.Status.Phase == podRunning ||
-			chosen.Status.Phase != podRunning && chosen.Metadata.CreationTimestamp.Before(candidate.Metadata.CreationTimestamp) {
+		if candidate := &pods[i]; chosen == nil || candidate.Status.Phase == corev1.PodRunning ||
+			chosen.Status.Phase != corev1.PodRunning && chosen.CreationTimestamp.Before(&candidate.CreationTimestamp) {
 			chosen = candidate
 		}
 	}
@@ -24,13 +27,13 @@ func botStatus(job *job, pods []pod) launch.BotStatus {
 		return podStatus(chosen)
 	}
 	for _, condition := range job.Status.Conditions {
-		if !condition.holds() {
+		if condition.Status != corev1.ConditionTrue {
 			continue
 		}
 		switch condition.Type {
-		case "Failed", "FailureTarget":
+		case batchv1.JobFailed, batchv1.JobFailureTarget:
 			return launch.BotStatus{State: launch.Gone, Reason: explain("its Job has failed", condition.Reason, condition.Message)}
-		case "Complete":
+		case batchv1.JobComplete:
 			return launch.BotStatus{State: launch.Gone, Reason: "its container ended with exit code 0"}
 		}
 	}
@@ -38,11 +41,11 @@ func botStatus(job *job, pods []pod) launch.BotStatus {
 }
 
 // podStatus returns the status of a bot from its pod.
-func podStatus(pod *pod) launch.BotStatus {
+func podStatus(pod *corev1.Pod) launch.BotStatus {
 	switch pod.Status.Phase {
-	case podSucceeded, podFailed:
+	case corev1.PodSucceeded, corev1.PodFailed:
 		return launch.BotStatus{State: launch.Gone, Reason: exitReason(pod)}
-	case podUnknown:
+	case corev1.PodUnknown:
 		return launch.BotStatus{State: launch.Unknown, Reason: explain("its node "+pod.Spec.NodeName+" is lost", pod.Status.Reason, pod.Status.Message)}
 	}
 	if pod.Status.Reason == "NodeLost" {
@@ -62,9 +65,9 @@ func podStatus(pod *pod) launch.BotStatus {
 
 // startingReason explains why a bot's container does not run yet. container may
 // be nil.
-func startingReason(pod *pod, container *containerStatus) string {
+func startingReason(pod *corev1.Pod, container *corev1.ContainerStatus) string {
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == "PodScheduled" && condition.Status == "False" {
+		if condition.Type == corev1.PodScheduled && condition.Status == corev1.ConditionFalse {
 			return explain("its pod cannot be scheduled", condition.Reason, condition.Message)
 		}
 	}
@@ -83,7 +86,7 @@ func startingReason(pod *pod, container *containerStatus) string {
 
 // exitReason explains how a pod ended: first the cluster's part in it, then its
 // container's exit and the end of its log.
-func exitReason(pod *pod) string {
+func exitReason(pod *corev1.Pod) string {
 	var reasons []string
 	if pod.Status.Reason != "" {
 		reasons = append(reasons, explain("its pod has failed", pod.Status.Reason, pod.Status.Message))
@@ -116,7 +119,7 @@ func exitReason(pod *pod) string {
 }
 
 // deletedReason explains the end of a bot whose pod was deleted. job may be nil.
-func deletedReason(pod *pod, job *job) string {
+func deletedReason(pod *corev1.Pod, job *batchv1.Job) string {
 	if job != nil {
 		if status := botStatus(job, nil); status.State == launch.Gone {
 			return status.Reason
@@ -130,13 +133,13 @@ func deletedReason(pod *pod, job *job) string {
 
 // deletedByForce reports whether a pod was deleted without waiting for its node.
 // The Job controller may keep its record for a while.
-func deletedByForce(pod *pod) bool {
-	grace := pod.Metadata.DeletionGracePeriodSeconds
-	return pod.Metadata.DeletionTimestamp != nil && grace != nil && *grace == 0
+func deletedByForce(pod *corev1.Pod) bool {
+	grace := pod.DeletionGracePeriodSeconds
+	return pod.DeletionTimestamp != nil && grace != nil && *grace == 0
 }
 
 // disruptionReason explains why a pod was deleted while its bot ran.
-func disruptionReason(pod *pod) string {
+func disruptionReason(pod *corev1.Pod) string {
 	if reason := disruption(pod); reason != "" {
 		return reason
 	}
@@ -145,9 +148,9 @@ func disruptionReason(pod *pod) string {
 
 // disruption describes an eviction or preemption of a pod; "" when there was
 // none.
-func disruption(pod *pod) string {
+func disruption(pod *corev1.Pod) string {
 	for _, condition := range pod.Status.Conditions {
-		if condition.Type == "DisruptionTarget" && condition.holds() {
+		if condition.Type == corev1.DisruptionTarget && condition.Status == corev1.ConditionTrue {
 			return explain("the cluster removed its pod", condition.Reason, condition.Message)
 		}
 	}
@@ -155,7 +158,7 @@ func disruption(pod *pod) string {
 }
 
 // botContainer returns the status of the bot's container, or nil.
-func botContainer(pod *pod) *containerStatus {
+func botContainer(pod *corev1.Pod) *corev1.ContainerStatus {
 	for i := range pod.Status.ContainerStatuses {
 		if pod.Status.ContainerStatuses[i].Name == containerName {
 			return &pod.Status.ContainerStatuses[i]
@@ -166,10 +169,10 @@ func botContainer(pod *pod) *containerStatus {
 
 // describeMemoryLimit returns a clause with the memory limit of the bot's
 // container; "" when it has none.
-func describeMemoryLimit(pod *pod) string {
+func describeMemoryLimit(pod *corev1.Pod) string {
 	for _, container := range pod.Spec.Containers {
-		if limit, ok := container.Resources.Limits["memory"]; ok && container.Name == containerName {
-			return fmt.Sprintf("; its container may use %v", limit)
+		if limit, ok := container.Resources.Limits[corev1.ResourceMemory]; ok && container.Name == containerName {
+			return "; its container may use " + limit.String()
 		}
 	}
 	return ""

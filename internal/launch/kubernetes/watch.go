@@ -2,45 +2,39 @@ package kubernetes
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"maps"
-	"net/url"
 	"slices"
-	"strconv"
-	"strings"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"standin/internal/launch"
 )
 
-// errExpired is the error of a watch whose resource version the cluster no
-// longer has. A new list is needed.
-var errExpired = errors.New("the resource version of the watch has expired")
-
-// errWatchEnded ends both watches when one of them has ended.
-var errWatchEnded = errors.New("the watch has ended")
-
-// snapshot is the watcher's copy of the Jobs and pods of this instance.
+// snapshot is the watcher's copy of the Jobs and pods of this instance, and the
+// resource versions from which watches continue.
 type snapshot struct {
-	jobs map[launch.Key]*job
-	pods map[launch.Key]map[string]pod // by name
+	jobs                     map[launch.Key]*batchv1.Job
+	pods                     map[launch.Key]map[string]corev1.Pod // by name
+	jobsVersion, podsVersion string
 }
 
 // status returns the status of a bot.
-func (s snapshot) status(key launch.Key) launch.BotStatus {
+func (s *snapshot) status(key launch.Key) launch.BotStatus {
 	return botStatus(s.jobs[key], slices.Collect(maps.Values(s.pods[key])))
 }
 
 // putPod adds or replaces a pod.
-func (s snapshot) putPod(key launch.Key, added pod) {
+func (s *snapshot) putPod(key launch.Key, pod *corev1.Pod) {
 	if s.pods[key] == nil {
-		s.pods[key] = make(map[string]pod)
+		s.pods[key] = make(map[string]corev1.Pod)
 	}
-	s.pods[key][added.Metadata.Name] = added
+	s.pods[key][pod.Name] = *pod
 }
 
 // Follow implements launch.Engine. It ends after Resync at the latest, because a
@@ -48,118 +42,50 @@ func (s snapshot) putPod(key launch.Key, added pod) {
 func (e engine) Follow(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, e.settings.Resync+launch.CallTimeout)
 	defer cancel()
-	err := e.follow(ctx)
-	if errors.Is(err, errExpired) {
-		return nil
-	}
-	return err
-}
-
-func (l *Launcher) follow(ctx context.Context) error {
-	current, jobsVersion, podsVersion, err := l.list(ctx)
+	current, err := e.list(ctx)
 	if err != nil {
 		return err
 	}
-	var mu sync.Mutex // guards current
-	watches, ctx := errgroup.WithContext(ctx)
-	watches.Go(func() error {
-		return l.watch(ctx, "jobs", jobsVersion, func(key launch.Key, event watchEvent) error {
-			changed := new(job)
-			if err := json.Unmarshal(event.Object, changed); err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			l.handleJob(current, key, changed, event.Type == "DELETED")
-			return nil
-		})
-	})
-	watches.Go(func() error {
-		return l.watch(ctx, "pods", podsVersion, func(key launch.Key, event watchEvent) error {
-			changed := new(pod)
-			if err := json.Unmarshal(event.Object, changed); err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			l.handlePod(current, key, changed, event.Type == "DELETED")
-			return nil
-		})
-	})
-	if err := watches.Wait(); !errors.Is(err, errWatchEnded) {
-		return err
+	err = e.watch(ctx, current)
+	if ctx.Err() != nil || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+		return nil // list again
 	}
-	return nil // list again
+	if err != nil {
+		return clusterError("watch the bots' Jobs and pods", err)
+	}
+	return nil
 }
 
-// watch reports the changes of this instance's objects of a resource since a
-// version. It returns errWatchEnded when the watch has timed out or was
-// disconnected.
-func (l *Launcher) watch(ctx context.Context, resource, version string, report func(launch.Key, watchEvent) error) error {
-	query := selector(map[string]string{labelInstance: l.settings.Instance})
-	query.Set("resourceVersion", version)
-	query.Set("allowWatchBookmarks", "true")
-	query.Set("timeoutSeconds", strconv.Itoa(int(l.settings.Resync/time.Second)))
-	err := l.cluster.watch(ctx, l.cluster.path(resource), query, func(event watchEvent) error {
-		var changed struct {
-			Metadata metadata `json:"metadata"`
-		}
-		if err := json.Unmarshal(event.Object, &changed); err != nil {
-			return err
-		}
-		key, ours := l.parseLabels(changed.Metadata.Labels)
-		if event.Type == "BOOKMARK" || !ours {
-			return nil
-		}
-		return report(key, event)
-	})
-	switch {
-	case err == nil || ctx.Err() != nil:
-		return errWatchEnded
-	case isReason(err, "Expired", "Gone"):
-		return errExpired
-	}
-	return clusterError("watch the bots' "+resource, err)
-}
-
-// selector returns the query that selects objects with the labels.
-func selector(labels map[string]string) url.Values {
-	var terms []string
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		terms = append(terms, name+"="+labels[name])
-	}
-	return url.Values{"labelSelector": {strings.Join(terms, ",")}}
-}
-
-// list updates the tracker with all Jobs and pods of this instance. It returns
-// them, and the resource versions from which watches continue.
-func (l *Launcher) list(ctx context.Context) (current snapshot, jobsVersion, podsVersion string, err error) {
+// list updates the tracker with all Jobs and pods of this instance, and returns
+// them.
+func (l *Launcher) list(ctx context.Context) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	current = snapshot{make(map[launch.Key]*job), make(map[launch.Key]map[string]pod)}
 	version := l.Version()
-	instance := map[string]string{labelInstance: l.settings.Instance}
-	pods, err := l.pods(ctx, instance)
-	if err != nil {
-		return current, "", "", clusterError("list the bots' pods", err)
+	pods, jobs := new(corev1.PodList), new(batchv1.JobList)
+	if err := l.cluster.list(ctx, l.cluster.core, "pods", l.instanceLabels(), pods); err != nil {
+		return nil, clusterError("list the bots' pods", err)
 	}
-	var jobs list[job]
-	if err := l.cluster.get(ctx, l.cluster.path("jobs")+"?"+selector(instance).Encode(), &jobs); err != nil {
-		return current, "", "", clusterError("list the bots' Jobs", err)
+	if err := l.cluster.list(ctx, l.cluster.batch, "jobs", l.instanceLabels(), jobs); err != nil {
+		return nil, clusterError("list the bots' Jobs", err)
+	}
+	current := &snapshot{
+		jobs: make(map[launch.Key]*batchv1.Job), pods: make(map[launch.Key]map[string]corev1.Pod),
+		jobsVersion: jobs.ResourceVersion, podsVersion: pods.ResourceVersion,
 	}
 	for i := range jobs.Items {
-		if key, ours := l.parseLabels(jobs.Items[i].Metadata.Labels); ours {
+		if key, ours := l.parseLabels(jobs.Items[i].Labels); ours {
 			current.jobs[key] = &jobs.Items[i]
 		}
 	}
-	for _, pod := range pods.Items {
-		if key, ours := l.parseLabels(pod.Metadata.Labels); ours {
-			current.putPod(key, pod)
+	for i := range pods.Items {
+		if key, ours := l.parseLabels(pods.Items[i].Labels); ours {
+			current.putPod(key, &pods.Items[i])
 		}
 	}
 	all := make(map[launch.Key]launch.BotStatus)
 	for key, job := range current.jobs {
-		if !job.Spec.Suspend { // a suspended Job has not started
+		if !isSuspended(job) { // a suspended Job has not started
 			all[key] = current.status(key)
 		}
 	}
@@ -169,27 +95,80 @@ func (l *Launcher) list(ctx context.Context) (current snapshot, jobsVersion, pod
 		}
 	}
 	l.Listed(all, slices.Collect(maps.Keys(current.jobs)), version)
-	return current, jobs.Metadata.ResourceVersion, pods.Metadata.ResourceVersion, nil
+	return current, nil
 }
 
-func (l *Launcher) handleJob(current snapshot, key launch.Key, job *job, deleted bool) {
+// instanceLabels returns the labels of all Jobs and pods of this instance.
+func (l *Launcher) instanceLabels() labels.Set { return labels.Set{labelInstance: l.settings.Instance} }
+
+// watch updates the tracker with changes until one of its watches times out or is
+// disconnected, which is no error.
+func (l *Launcher) watch(ctx context.Context, current *snapshot) error {
+	options := metav1.ListOptions{
+		LabelSelector: l.instanceLabels().String(), AllowWatchBookmarks: true,
+		TimeoutSeconds: new(int64(l.settings.Resync / time.Second)), ResourceVersion: current.jobsVersion,
+	}
+	jobs, err := l.cluster.watch(ctx, l.cluster.batch, "jobs", options)
+	if err != nil {
+		return err
+	}
+	defer jobs.Stop()
+	options.ResourceVersion = current.podsVersion
+	pods, err := l.cluster.watch(ctx, l.cluster.core, "pods", options)
+	if err != nil {
+		return err
+	}
+	defer pods.Stop()
+	for {
+		var event watch.Event
+		var open bool
+		select {
+		case event, open = <-jobs.ResultChan():
+		case event, open = <-pods.ResultChan():
+		}
+		switch {
+		case !open:
+			return nil
+		case event.Type == watch.Error:
+			return apierrors.FromObject(event.Object)
+		case event.Type != watch.Bookmark:
+			l.handle(current, event)
+		}
+	}
+}
+
+// handle updates the tracker with one change.
+func (l *Launcher) handle(current *snapshot, event watch.Event) {
+	switch changed := event.Object.(type) {
+	case *batchv1.Job:
+		if key, ours := l.parseLabels(changed.Labels); ours {
+			l.handleJob(current, key, changed, event.Type == watch.Deleted)
+		}
+	case *corev1.Pod:
+		if key, ours := l.parseLabels(changed.Labels); ours {
+			l.handlePod(current, key, changed, event.Type == watch.Deleted)
+		}
+	}
+}
+
+func (l *Launcher) handleJob(current *snapshot, key launch.Key, job *batchv1.Job, deleted bool) {
 	if deleted {
 		delete(current.jobs, key)
-		if len(current.pods[key]) == 0 && !job.Spec.Suspend { // otherwise the pod's end is still to come
+		if len(current.pods[key]) == 0 && !isSuspended(job) { // otherwise the pod's end is still to come
 			l.Update(key, launch.BotStatus{State: launch.Gone, Reason: "its Job was deleted, and not by Standin"})
 		}
 		return
 	}
 	current.jobs[key] = job
-	if !job.Spec.Suspend {
+	if !isSuspended(job) {
 		l.Update(key, current.status(key))
 	}
 }
 
-func (l *Launcher) handlePod(current snapshot, key launch.Key, pod *pod, deleted bool) {
-	current.putPod(key, *pod)
+func (l *Launcher) handlePod(current *snapshot, key launch.Key, pod *corev1.Pod, deleted bool) {
+	current.putPod(key, pod)
 	if deleted {
-		delete(current.pods[key], pod.Metadata.Name)
+		delete(current.pods[key], pod.Name)
 		if len(current.pods[key]) > 0 {
 			return
 		}
