@@ -1,7 +1,7 @@
 // Package api embeds the OpenAPI description of Standin's HTTP API and the JSON
 // Schema of the recording manifest, and checks requests against them.
 //
-// It imports no other package of Standin.
+// It imports no other package of Standin but text.
 package api
 
 import (
@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -35,32 +36,16 @@ const (
 type Description struct {
 	document   []byte
 	operations []Operation
-	requests   map[string]bodySchema       // by operation id
+	bodies     map[string]body             // by operation id
 	queries    map[string][]queryParameter // by operation id
-	identity   bodySchema
+	filtered   map[string]bool             // operation ids whose queries may filter by metadata
+	identity   body                        // jobId and attempt of a bot's message
 }
 
-// bodySchema is the schema of a request's body.
-type bodySchema struct {
-	*jsonschema.Schema
-	matcher *matcher // nil if the schema has none
-}
-
-// compileBody compiles the schema of a body at a JSON Pointer of the description.
-func compileBody(compiler *jsonschema.Compiler, pointer string) (bodySchema, error) {
-	schema, err := compiler.Compile(descriptionURL + pointer)
-	if err != nil {
-		return bodySchema{}, err
-	}
-	return bodySchema{schema, newMatcher(schema)}, nil
-}
-
-// check returns all issues of a value of Parse in a stable order.
-func (s bodySchema) check(value any) []Issue {
-	if s.matcher.matches(value) {
-		return nil
-	}
-	return check(s.Schema, value)
+// body is the schema of a request's body.
+type body struct {
+	schema  *jsonschema.Schema
+	fromBot bool // free text is cleaned instead of refused
 }
 
 // Operation names one operation of the description.
@@ -80,7 +65,7 @@ var load = sync.OnceValues(compile)
 
 // compile compiles the embedded documents.
 func compile() (*Description, error) {
-	document, err := yamlToJSON(openapiYAML)
+	document, err := readYAML(openapiYAML)
 	if err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
@@ -94,16 +79,30 @@ func compile() (*Description, error) {
 	}
 	d := &Description{
 		document: document,
-		requests: map[string]bodySchema{},
+		bodies:   map[string]body{},
 		queries:  map[string][]queryParameter{},
+		filtered: map[string]bool{},
 	}
-	if d.identity, err = compileBody(compiler, "#/components/schemas/BotIdentity"); err != nil {
+	identity, err := compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity")
+	if err != nil {
 		return nil, fmt.Errorf("compile the schema of a bot's identity: %w", err)
 	}
+	d.identity = body{schema: identity, fromBot: true}
 	if err := d.addOperations(compiler, outline); err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// readYAML converts a YAML document to compact JSON with its keys in the same order.
+func readYAML(document []byte) ([]byte, error) {
+	converted, err := yaml.YAMLToJSON(document)
+	if err != nil {
+		return nil, err
+	}
+	var compact bytes.Buffer
+	err = json.Compact(&compact, converted)
+	return compact.Bytes(), err
 }
 
 // JSON returns the description as OpenAPI in JSON, in the order of the file.
@@ -221,12 +220,12 @@ func (d *Description) addOperation(
 		Statuses: slices.Sorted(maps.Keys(operation.Responses)),
 	})
 	at := "/paths/" + escapePointer(path) + "/" + method
-	if body := operation.RequestBody; body != nil && body.Content[jsonType] != nil {
-		schema, err := compileBody(compiler, "#"+at+"/requestBody"+jsonSchemaAt)
+	if request := operation.RequestBody; request != nil && request.Content[jsonType] != nil {
+		schema, err := compiler.Compile(descriptionURL + "#" + at + "/requestBody" + jsonSchemaAt)
 		if err != nil {
 			return fmt.Errorf("compile the request's schema: %w", err)
 		}
-		d.requests[operation.OperationID] = schema
+		d.bodies[operation.OperationID] = body{schema: schema, fromBot: security == "botToken"}
 	}
 	if err := d.addQuery(compiler, o, operation, at); err != nil {
 		return err

@@ -34,55 +34,6 @@ type Issue struct {
 	Code    string `json:"code"`
 }
 
-// CheckRequest parses a body and checks it against the request schema of an
-// operation. It returns the value of Parse, nil when the body is not valid JSON. It
-// panics when the operation has no JSON body.
-func (d *Description) CheckRequest(operationID string, body []byte) (any, []Issue) {
-	value, issues := Parse(body)
-	if issues != nil {
-		return nil, issues
-	}
-	return value, d.CheckValue(operationID, value)
-}
-
-// CheckValue checks a value of Parse against the request schema of an operation.
-func (d *Description) CheckValue(operationID string, value any) []Issue {
-	schema, ok := d.requests[operationID]
-	if !ok {
-		panic("api: no operation " + operationID + " with a JSON body")
-	}
-	return schema.check(value)
-}
-
-// CheckIdentity checks jobId and attempt of a bot's message, to which its token is
-// bound.
-func (d *Description) CheckIdentity(value any) []Issue { return d.identity.check(value) }
-
-// UnknownFields returns the names of the top-level fields of a request body that the
-// schema of an operation does not describe, sorted.
-func (d *Description) UnknownFields(operationID string, value any) []string {
-	fields, _ := value.(map[string]any)
-	var unknown []string
-	for name := range fields {
-		if !hasProperty(d.requests[operationID].Schema, name) {
-			unknown = append(unknown, name)
-		}
-	}
-	slices.Sort(unknown)
-	return unknown
-}
-
-// hasProperty reports whether a schema describes a field.
-func hasProperty(schema *jsonschema.Schema, name string) bool {
-	if schema == nil {
-		return false
-	}
-	if _, ok := schema.Properties[name]; ok || hasProperty(schema.Ref, name) {
-		return true
-	}
-	return slices.ContainsFunc(schema.AllOf, func(part *jsonschema.Schema) bool { return hasProperty(part, name) })
-}
-
 // check returns all issues of a value in a stable order.
 func check(schema *jsonschema.Schema, value any) []Issue {
 	err := schema.Validate(shortened(value))
@@ -96,6 +47,20 @@ func check(schema *jsonschema.Schema, value any) []Issue {
 	issues := collect(nil, failure, value)
 	slices.SortStableFunc(issues, compareIssues)
 	return issues
+}
+
+// mergeIssues adds issues of texts to those of a schema, which come first where both
+// concern the same field.
+func mergeIssues(issues, texts []Issue) []Issue {
+	merged := issues
+	for _, issue := range texts {
+		same := func(other Issue) bool { return slices.Equal(other.Path, issue.Path) }
+		if !slices.ContainsFunc(issues, same) {
+			merged = append(merged, issue)
+		}
+	}
+	slices.SortStableFunc(merged, compareIssues)
+	return merged
 }
 
 // shortened returns a copy of a value whose lists are cut to maxItems.

@@ -3,6 +3,7 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"regexp"
 	"slices"
@@ -36,8 +37,9 @@ func (d *Description) addQuery(compiler *jsonschema.Compiler, o *outline, operat
 		if parameter.In != "query" {
 			continue
 		}
-		if parameter.Name == metadataFilter {
-			continue // see CheckQuery
+		if parameter.Name == metadataPrefix+"{key}" {
+			d.filtered[operation.OperationID] = true
+			continue
 		}
 		list := parameter.Schema.Type == "array"
 		if pointer += "/schema"; list {
@@ -68,50 +70,60 @@ func takesNumbers(schema *jsonschema.Schema) bool {
 	return slices.Contains(types, "integer") || slices.Contains(types, "number")
 }
 
-// metadataFilter is the name under which openapi.yaml describes query parameters
-// named metadata.<key>.
-const metadataFilter = "metadata.{key}"
+// metadataPrefix begins the names of query parameters that filter by metadata, which
+// openapi.yaml describes as metadata.{key}.
+const metadataPrefix = "metadata."
 
 // CheckQuery checks the query parameters of an operation against their schemas.
 // Numbers become json.Number, repeatable parameters lists, and other values strings.
-// It ignores unknown parameters.
-func (d *Description) CheckQuery(operationID string, query url.Values) (map[string]any, []Issue) {
+func (d *Description) CheckQuery(operationID string, query url.Values) Checked {
 	values := map[string]any{}
-	var issues []Issue
+	checked := Checked{value: values}
+	known := map[string]bool{}
 	for _, parameter := range d.queries[operationID] {
+		known[parameter.name] = true
 		given := query[parameter.name]
-		if len(given) == 0 {
-			continue
-		}
-		if parameter.list {
+		switch {
+		case len(given) == 0:
+		case parameter.list:
 			items := []any{}
 			for _, text := range given {
 				for item := range strings.SplitSeq(text, ",") {
-					items = append(items, item)
-					issues = append(issues, parameter.check(item)...)
+					items = append(items, parameter.check(item, &checked))
 				}
 			}
 			values[parameter.name] = items
-			continue
+		case len(given) > 1:
+			checked.Issues = append(checked.Issues, Issue{Path: []any{parameter.name}, Message: "must be given once", Code: "maxItems"})
+		default:
+			values[parameter.name] = parameter.check(parameter.read(given[0]), &checked)
 		}
-		if len(given) > 1 {
-			issues = append(issues, Issue{Path: []any{parameter.name}, Message: "must be given once", Code: "maxItems"})
-			continue
-		}
-		value := parameter.read(given[0])
-		values[parameter.name] = value
-		issues = append(issues, parameter.check(value)...)
 	}
-	return values, issues
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		switch {
+		case known[name]:
+		case d.filtered[operationID] && strings.HasPrefix(name, metadataPrefix):
+			p := preparation{path: []any{name}}
+			for _, part := range append([]string{name}, query[name]...) {
+				p.text(nil, part)
+			}
+			checked.Issues = append(checked.Issues, p.issues...)
+		default:
+			checked.Ignored = append(checked.Ignored, name)
+		}
+	}
+	return checked
 }
 
-// check returns the issues of a value of the parameter.
-func (p queryParameter) check(value any) []Issue {
-	issues := check(p.schema, value)
-	for i := range issues {
-		issues[i].Path = []any{p.name}
+// check returns a value of the parameter, prepared for Checked.Decode, and adds its
+// issues.
+func (p queryParameter) check(value any, checked *Checked) any {
+	result := body{schema: p.schema}.check(value)
+	for _, issue := range result.Issues {
+		issue.Path = []any{p.name}
+		checked.Issues = append(checked.Issues, issue)
 	}
-	return issues
+	return result.value
 }
 
 // numberForm is a number of JSON (RFC 8259, section 6).

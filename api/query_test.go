@@ -20,10 +20,14 @@ func TestCheckQuery(t *testing.T) {
 		"createdAfter=2026-11-20T00:00Z&metadata.a=b": nil,
 		"limit=5.0":          nil,
 		"unknown=1&Limit=no": nil,
-		"externalId=%00%ff":  nil,
 		"createdFrom=2026-11-20T00:00:00Z&createdTo=2026-11-20T01:00:00%2B01:00": nil,
 		"joinFrom=2026-11-20T00:00:00+01:00":                                     nil, // with an unescaped plus sign
 
+		"externalId=%00":              {"[externalId] format"},
+		"externalId=%ff":              {"[externalId] format"},
+		"metadata.a=%00":              {"[metadata.a] format"},
+		"metadata.%1b=a":              {"[metadata.\x1b] format"},
+		"cursor=%00":                  {"[cursor] format"},
 		"limit=0":                     {"[limit] minimum"},
 		"limit=101":                   {"[limit] maximum"},
 		"limit=-1":                    {"[limit] minimum"},
@@ -45,15 +49,15 @@ func TestCheckQuery(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, issues := d.CheckQuery("listJobs", values)
+		issues := d.CheckQuery("listJobs", values).Issues
 		got := flat(issues)
 		slices.Sort(got)
 		if !reflect.DeepEqual(got, append([]string{}, want...)) {
 			t.Errorf("%s\n got %q\nwant %q", query, got, want)
 		}
 	}
-	if values, issues := d.CheckQuery("getJob", url.Values{"limit": {"x"}}); len(values) > 0 || len(issues) > 0 {
-		t.Errorf("an operation without parameters: got %v, %v", values, issues)
+	if got := d.CheckQuery("getJob", url.Values{"limit": {"x"}}); len(got.Issues) > 0 || !slices.Equal(got.Ignored, []string{"limit"}) {
+		t.Errorf("an operation without parameters: got %+v", got)
 	}
 }
 

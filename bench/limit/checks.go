@@ -45,11 +45,11 @@ func (c *checks) decode(r *http.Request) (body request, err error) {
 	if err != nil {
 		return body, err
 	}
-	value, issues := c.description.CheckRequest("createJob", text)
-	if len(issues) > 0 {
-		return body, errors.New(issues[0].Message)
+	checked := c.description.CheckRequest("createJob", text)
+	if len(checked.Issues) > 0 {
+		return body, errors.New(checked.Issues[0].Message)
 	}
-	err = api.Decode(value, &body)
+	err = checked.Decode(&body)
 	return body, err
 }
 

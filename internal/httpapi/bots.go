@@ -35,15 +35,12 @@ type Bots interface {
 const maxWait = 60 * time.Second
 
 func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
-	value, issues, err := a.readBotMessage(w, r, "ingestEvent")
+	checked, err := a.readBotMessage(w, r, "ingestEvent")
 	if err != nil {
 		return err
 	}
-	if len(issues) > 0 {
-		return invalid(issues)
-	}
 	event := ingest.Event{Data: json.RawMessage("{}")}
-	if err := decode(value, &event); err != nil {
+	if err := decode(w, checked, &event); err != nil {
 		return err
 	}
 	response, err := a.settings.Bots.Ingest(r.Context(), event)
@@ -56,15 +53,12 @@ func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
-	value, issues, err := a.readBotMessage(w, r, "ingestTexts")
+	checked, err := a.readBotMessage(w, r, "ingestTexts")
 	if err != nil {
 		return err
 	}
-	if len(issues) > 0 {
-		return invalid(issues)
-	}
 	var texts ingest.Texts
-	if err := decode(value, &texts); err != nil {
+	if err := decode(w, checked, &texts); err != nil {
 		return err
 	}
 	response, err := a.settings.Bots.IngestTexts(r.Context(), texts)
@@ -76,19 +70,19 @@ func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
-	value, issues, err := a.readBotMessage(w, r, "heartbeat")
+	message, err := a.readBotMessage(w, r, "heartbeat")
 	if err != nil {
 		return err
 	}
-	values, queryIssues := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
-	if issues = append(issues, queryIssues...); len(issues) > 0 {
+	parameters := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
+	if issues := append(message.Issues, parameters.Issues...); len(issues) > 0 {
 		return invalid(issues)
 	}
 	var query struct {
 		Wait float64 `json:"wait"` // seconds
 	}
 	var beat ingest.Heartbeat
-	if err := errors.Join(decode(values, &query), decode(value, &beat)); err != nil {
+	if err := errors.Join(parameters.Decode(&query), message.Decode(&beat)); err != nil {
 		return err
 	}
 	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
@@ -104,37 +98,37 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 // readBotMessage reads and checks the message of a bot. The token is bound to
 // the job and the attempt in the message, so the order of the checks is: no
 // bearer 401; unreadable JSON, or jobId or attempt missing or malformed 400;
-// wrong token 401. It returns the remaining issues of the message.
-func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID string) (map[string]any, []api.Issue, error) {
+// wrong token 401. The caller refuses a message with other issues.
+func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID string) (api.Checked, error) {
 	token, ok := bearer(r)
 	if !ok {
-		return nil, nil, wrongBearer()
+		return api.Checked{}, wrongBearer()
 	}
 	body, err := readBody(w, r)
 	if err != nil {
-		return nil, nil, err
+		return api.Checked{}, err
 	}
 	value, issues := api.Parse(body)
 	if len(issues) > 0 {
-		return nil, nil, invalid(issues)
+		return api.Checked{}, invalid(issues)
 	}
-	if len(a.settings.Description.CheckIdentity(value)) > 0 {
-		return nil, nil, invalid(a.settings.Description.CheckValue(operationID, value))
+	identity := a.settings.Description.CheckIdentity(value)
+	if len(identity.Issues) > 0 {
+		return api.Checked{}, invalid(a.settings.Description.CheckValue(operationID, value).Issues)
 	}
 	var sender struct {
 		JobID   uuid.UUID `json:"jobId"`
 		Attempt int       `json:"attempt"`
 	}
-	if err := decode(value, &sender); err != nil {
-		return nil, nil, err
+	if err := identity.Decode(&sender); err != nil {
+		return api.Checked{}, err
 	}
 	httpmw.RecordOf(r).JobID = sender.JobID
-	message := value.(map[string]any)
-	message["jobId"] = sender.JobID.String() // tokens are computed over the lower-case form
+	value.(map[string]any)["jobId"] = sender.JobID.String() // tokens are computed over the lower-case form
 	if !ingest.ValidToken(a.settings.SigningKey, sender.JobID.String(), sender.Attempt, token) {
-		return nil, nil, wrongBearer()
+		return api.Checked{}, wrongBearer()
 	}
-	return message, a.settings.Description.CheckValue(operationID, value), nil
+	return a.settings.Description.CheckValue(operationID, value), nil
 }
 
 // holdHeartbeat waits for the response to a heartbeat. When the service shuts

@@ -53,7 +53,7 @@ func newEntryBody(e job.TimelineEntry) entryBody {
 }
 
 func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, page, err := a.readJobList(r, "listTimeline")
+	id, page, err := a.readJobList(w, r, "listTimeline")
 	if err != nil {
 		return err
 	}
@@ -73,13 +73,13 @@ func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller accoun
 }
 
 // readJobList reads the job in the path and the page of a list of that job.
-func (a *API) readJobList(r *http.Request, operationID string) (uuid.UUID, lifecycle.Page, error) {
+func (a *API) readJobList(w http.ResponseWriter, r *http.Request, operationID string) (uuid.UUID, lifecycle.Page, error) {
 	id, err := jobID(r)
 	if err != nil {
 		return uuid.Nil, lifecycle.Page{}, err
 	}
 	var query pageQuery
-	err = a.readQuery(r, operationID, &query)
+	err = a.readQuery(w, r, operationID, &query)
 	return id, query.page(), err
 }
 
@@ -129,7 +129,7 @@ func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
 }
 
 func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, page, err := a.readJobList(r, "listDeliveries")
+	id, page, err := a.readJobList(w, r, "listDeliveries")
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(record)
 	_ = control.SetWriteDeadline(time.Time{})
 	if r.Body != nil && r.Body != http.NoBody {
-		_ = control.SetReadDeadline(started.Add(a.settings.Timeouts.Body))
+		_ = control.SetReadDeadline(started.Add(a.settings.Timeouts.ReadJSON))
 	}
 
 	defer func() {

@@ -7,17 +7,19 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 
+	"standin/api"
 	"standin/internal/account"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/meetinglink"
+	"standin/internal/text"
 )
 
 // Jobs manages the jobs of consumers. A job that does not exist or belongs to
@@ -54,14 +56,14 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 	if err != nil {
 		return err
 	}
-	value, issues := a.settings.Description.CheckRequest("createJob", body)
+	checked := a.settings.Description.CheckRequest("createJob", body)
 	request := createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
-	err = a.decodeRequest(w, "createJob", value, issues, &request)
+	err = decode(w, checked, &request)
 	if err == nil {
 		err = checkMetadata(request.Metadata)
 	}
 	if err != nil {
-		return a.replayOr(w, r, caller, value, err)
+		return a.replayOr(w, r, caller, checked, err)
 	}
 	link := a.describeLink(request.MeetingURL)
 	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, request.newJob(link.platform))
@@ -73,10 +75,9 @@ func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.C
 
 // replayOr responds to an invalid request with the job that has its externalId. It
 // returns the error of the request when there is no such job.
-func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Caller, value any, invalid error) error {
-	fields, _ := value.(map[string]any)
-	externalID, _ := fields["externalId"].(string)
-	if externalID == "" {
+func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Caller, checked api.Checked, invalid error) error {
+	externalID, _ := checked.Field("externalId").(string)
+	if externalID == "" || slices.ContainsFunc(checked.Issues, func(i api.Issue) bool { return slices.Equal(i.Path, []any{"externalId"}) }) {
 		return invalid
 	}
 	found, err := a.settings.Jobs.JobByExternalID(r.Context(), caller, externalID)
@@ -120,7 +121,8 @@ func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, re
 	} else {
 		w.Header().Set("Location", "/api/v1/jobs/"+j.ID.String())
 	}
-	return a.writeJob(w, status, j)
+	a.writeJob(w, status, j)
+	return nil
 }
 
 func checkMetadata(metadata json.RawMessage) error {
@@ -139,22 +141,10 @@ func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
 	}
 }
 
-// displayName removes what meeting pages do not accept in a name. An empty name
+// displayName returns a name on one line, as meeting pages need it. An empty name
 // becomes the default.
 func displayName(name string) string {
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, name))
-	if runes := []rune(name); len(runes) > maxDisplayName {
-		name = strings.TrimSpace(string(runes[:maxDisplayName]))
-	}
-	if name == "" {
-		return job.DefaultDisplayName
-	}
-	return name
+	return cmp.Or(text.CleanLine(name, maxDisplayName), job.DefaultDisplayName)
 }
 
 // maxDisplayName is the number of characters to which display names are cut.
@@ -165,7 +155,8 @@ func (a *API) getJob(w http.ResponseWriter, r *http.Request, caller account.Call
 	if err != nil {
 		return err
 	}
-	return a.writeJob(w, http.StatusOK, j)
+	a.writeJob(w, http.StatusOK, j)
+	return nil
 }
 
 // namedJob returns the job in the path.
@@ -218,7 +209,7 @@ type listQuery struct {
 
 func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	var query listQuery
-	if err := a.readQuery(r, "listJobs", &query); err != nil {
+	if err := a.readQuery(w, r, "listJobs", &query); err != nil {
 		return err
 	}
 	filter, err := query.filter(r.URL.Query())
@@ -229,7 +220,15 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
-	return a.writeJobs(w, jobs, next)
+	views := make([]job.View, len(jobs))
+	for i, j := range jobs {
+		views[i] = job.NewView(j)
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		Jobs []job.View `json:"jobs"`
+		Next *string    `json:"nextCursor"`
+	}{views, nullText(next)})
+	return nil
 }
 
 // filter returns the filter of a query. Metadata filters are not in the struct,
@@ -284,8 +283,20 @@ type autoLeavePatch struct {
 }
 
 type jobWebhooksPatch struct {
-	OnStatusChange *string `json:"onStatusChange"`
-	OnFinalize     *string `json:"onFinalize"`
+	OnStatusChange nullableText `json:"onStatusChange"`
+	OnFinalize     nullableText `json:"onFinalize"`
+}
+
+// nullableText is a text that a patch can set and remove. Its zero value leaves the
+// text as it is.
+type nullableText struct {
+	text *string // the empty string removes the text
+}
+
+// UnmarshalJSON decodes a string, or null as the empty string.
+func (n *nullableText) UnmarshalJSON(encoded []byte) error {
+	n.text = new(string)
+	return json.Unmarshal(encoded, n.text)
 }
 
 func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -308,12 +319,13 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	}
 	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
 		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata,
-		AutoLeave: lifecycle.AutoLeavePatch(request.AutoLeave), Webhooks: lifecycle.WebhooksPatch(request.Webhooks),
+		AutoLeave: lifecycle.AutoLeavePatch(request.AutoLeave), Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
 	})
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)
 	}
-	return a.writeJob(w, http.StatusOK, j)
+	a.writeJob(w, http.StatusOK, j)
+	return nil
 }
 
 func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {

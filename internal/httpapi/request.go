@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -43,22 +42,28 @@ func (a *API) readRequest(w http.ResponseWriter, r *http.Request, operationID st
 	if err != nil {
 		return err
 	}
-	value, issues := a.settings.Description.CheckRequest(operationID, body)
-	return a.decodeRequest(w, operationID, value, issues, into)
+	return decode(w, a.settings.Description.CheckRequest(operationID, body), into)
 }
 
-// decodeRequest decodes a checked body and lists its unknown fields in the response.
-func (a *API) decodeRequest(w http.ResponseWriter, operationID string, value any, issues []api.Issue, into any) error {
-	if unknown := a.settings.Description.UnknownFields(operationID, value); len(unknown) > 0 {
-		w.Header().Set(ignoredFieldsHeader, fieldList(unknown))
-	}
-	if len(issues) > 0 {
-		return invalid(issues)
-	}
-	return decode(value, into)
+// readQuery checks the query against the parameters of an operation and decodes
+// it into the struct that into points to.
+func (a *API) readQuery(w http.ResponseWriter, r *http.Request, operationID string, into any) error {
+	return decode(w, a.settings.Description.CheckQuery(operationID, r.URL.Query()), into)
 }
 
-// ignoredFieldsHeader lists the unknown top-level fields of a request.
+// decode decodes a checked body or query and lists its unknown fields in the
+// response.
+func decode(w http.ResponseWriter, checked api.Checked, into any) error {
+	if len(checked.Ignored) > 0 {
+		w.Header().Set(ignoredFieldsHeader, fieldList(checked.Ignored))
+	}
+	if len(checked.Issues) > 0 {
+		return invalid(checked.Issues)
+	}
+	return checked.Decode(into)
+}
+
+// ignoredFieldsHeader lists the unknown fields and query parameters of a request.
 const ignoredFieldsHeader = "X-Ignored-Fields"
 
 // fieldList joins field names for a header. It encodes them and bounds the length.
@@ -76,23 +81,6 @@ func fieldList(names []string) string {
 		list.WriteString(name)
 	}
 	return list.String()
-}
-
-// readQuery checks the query against the parameters of an operation and decodes
-// it into the struct that into points to.
-func (a *API) readQuery(r *http.Request, operationID string, into any) error {
-	values, issues := a.settings.Description.CheckQuery(operationID, r.URL.Query())
-	if len(issues) > 0 {
-		return invalid(issues)
-	}
-	return decode(values, into)
-}
-
-func decode(value, into any) error {
-	if err := api.Decode(value, into); err != nil {
-		return fmt.Errorf("decode a checked request: %w", err)
-	}
-	return nil
 }
 
 // pageQuery selects a part of a list.

@@ -9,22 +9,22 @@ import (
 
 // Timeouts bound how long a client may take. A field that is 0 has its default.
 type Timeouts struct {
-	Header time.Duration // for the headers of a request; 10 s
-	Idle   time.Duration // between two requests of a connection; 2 min
-	Body   time.Duration // for a JSON body; 30 s
-	Answer time.Duration // to read a JSON response; 30 s
-	Stall  time.Duration // without a byte of media in either direction; 30 s
-	Upload time.Duration // for an uploaded file; 10 min
+	Header    time.Duration // to send the headers of a request; 10 s
+	Idle      time.Duration // between two requests of a connection; 2 min
+	ReadJSON  time.Duration // to send a JSON body; 30 s
+	WriteJSON time.Duration // to read a JSON response; 30 s
+	Stall     time.Duration // without a byte of media in either direction; 30 s
+	Upload    time.Duration // to send a file; 10 min
 }
 
 func (t Timeouts) orDefaults() Timeouts {
 	return Timeouts{
-		Header: cmp.Or(t.Header, 10*time.Second),
-		Idle:   cmp.Or(t.Idle, 2*time.Minute),
-		Body:   cmp.Or(t.Body, 30*time.Second),
-		Answer: cmp.Or(t.Answer, 30*time.Second),
-		Stall:  cmp.Or(t.Stall, 30*time.Second),
-		Upload: cmp.Or(t.Upload, 10*time.Minute),
+		Header:    cmp.Or(t.Header, 10*time.Second),
+		Idle:      cmp.Or(t.Idle, 2*time.Minute),
+		ReadJSON:  cmp.Or(t.ReadJSON, 30*time.Second),
+		WriteJSON: cmp.Or(t.WriteJSON, 30*time.Second),
+		Stall:     cmp.Or(t.Stall, 30*time.Second),
+		Upload:    cmp.Or(t.Upload, 10*time.Minute),
 	}
 }
 

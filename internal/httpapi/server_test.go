@@ -87,7 +87,7 @@ func head(method, path, bearer string, length int) string {
 func TestSlowClientsDoNotStopOthers(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
-		settings.Timeouts = httpapi.Timeouts{Header: testTimeout, Body: testTimeout, Idle: testTimeout}
+		settings.Timeouts = httpapi.Timeouts{Header: testTimeout, ReadJSON: testTimeout, Idle: testTimeout}
 	})
 	for range 334 {
 		s.dial("")
@@ -105,7 +105,7 @@ func TestSlowClientsDoNotStopOthers(t *testing.T) {
 func TestSlowClientsTimeOut(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
-		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Idle: short}
+		settings.Timeouts = httpapi.Timeouts{Header: short, ReadJSON: short, Idle: short}
 	})
 	silent, half := s.dial(""), s.dial("GET /healthz HTTP/1.1\r\nHos")
 	idle := s.dial("GET /healthz HTTP/1.1\r\nHost: standin\r\n\r\n")
@@ -135,7 +135,7 @@ func TestSlowClientsTimeOut(t *testing.T) {
 func TestHeldHeartbeatIgnoresBodyTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
-		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Idle: short, Answer: short}
+		settings.Timeouts = httpapi.Timeouts{Header: short, ReadJSON: short, Idle: short, WriteJSON: short}
 	})
 	connection := s.heldHeartbeat("60")
 	<-s.fake.waiting
@@ -194,7 +194,7 @@ func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 func TestSlowUploadsSucceed(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, func(settings *httpapi.Settings) {
-		settings.Timeouts = httpapi.Timeouts{Header: short, Body: short, Stall: 20 * short, Idle: short}
+		settings.Timeouts = httpapi.Timeouts{Header: short, ReadJSON: short, Stall: 20 * short, Idle: short}
 	})
 	path := ingest.MediaPath + "/" + adasJob.String() + "/0/recording-000-000000.mp4s"
 	header := strings.Replace(head("PUT", path, token(adasJob, 0), 10), "\r\n\r\n", "\r\n"+ingest.ChecksumHeader+": "+sumOf("0123456789")+"\r\n\r\n", 1)

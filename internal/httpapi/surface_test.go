@@ -365,9 +365,9 @@ func TestCreateAppliesDefaults(t *testing.T) {
 		want       lifecycle.NewJob
 	}{
 		{"minimal", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1"}`, minimal},
-		{"empty objects", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","displayName":" \u0000\n","webhooks":{},"metadata":{},"autoLeave":{}}`, minimal},
+		{"empty objects", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","displayName":" \t\n","webhooks":{},"metadata":{},"autoLeave":{}}`, minimal},
 		{"field names in another case", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","DisplayName":"no","METADATA":{"no":1}}`, minimal},
-		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\u0007 <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true}}`, all},
+		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\n <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true}}`, all},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -34,7 +34,7 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 	var query struct {
 		Format string `json:"format"`
 	}
-	if err := a.readQuery(r, "getTranscript", &query); err != nil {
+	if err := a.readQuery(w, r, "getTranscript", &query); err != nil {
 		return err
 	}
 	id, manifest, err := a.namedManifest(r, caller)

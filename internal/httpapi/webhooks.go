@@ -49,7 +49,7 @@ func newEndpointBody(e webhook.Endpoint) endpointBody {
 
 func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	var query pageQuery
-	if err := a.readQuery(r, "listWebhookEndpoints", &query); err != nil {
+	if err := a.readQuery(w, r, "listWebhookEndpoints", &query); err != nil {
 		return err
 	}
 	endpoints, next, err := a.settings.Webhooks.Endpoints(r.Context(), caller, query.page())

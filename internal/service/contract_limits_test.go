@@ -92,7 +92,7 @@ func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, head
 // contractSlow tests bodies that do not arrive in time.
 func contractSlow(t *testing.T, coverage *contractCoverage) {
 	settings := contractSettings(t)
-	settings.HTTP = httpapi.Timeouts{Body: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
+	settings.HTTP = httpapi.Timeouts{ReadJSON: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
 	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	requests := append(contractBodyOps(t, h), contractRequest{

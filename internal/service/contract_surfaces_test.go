@@ -78,13 +78,15 @@ func contractIngestTexts(t *testing.T, h *contractHarness) {
 		{identity + contractTexts("m-1", "Hello") + `}`, "1"},
 		{identity + contractTexts("m-1", "Hello") + `}`, "0"},
 		{identity + contractTexts("m-1", "Hello, Bob") + `}`, "1"},
+		{identity + contractTexts("m-1", strings.Repeat("x", 10_001)) + `}`, "1"}, // is cut
+		{identity + contractTexts("m-1", strings.Repeat("x", 10_000)) + `}`, "0"},
 	} {
 		reply := h.expect(t, 200, contractRequest{op: "ingestTexts", bearer: contractToken(id, 0), body: row.body})
 		if got := fmt.Sprint(reply.field(t, "stored")); got != row.stored {
 			t.Errorf("%s\nstored %s, want %s", row.body, got, row.stored)
 		}
 	}
-	for _, invalid := range []string{`,"texts":[]`, contractTexts("not an ID", "Hello"), contractTexts("m-1", strings.Repeat("x", 10_001)),
+	for _, invalid := range []string{`,"texts":[]`, contractTexts("not an ID", "Hello"),
 		`,"texts":[` + strings.TrimSuffix(strings.Repeat(`{},`, 101), ",") + `]`} {
 		h.expectCode(t, 400, "invalid_input", contractRequest{op: "ingestTexts", bearer: contractToken(id, 0), body: identity + invalid + `}`})
 	}

@@ -1,0 +1,171 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"standin/internal/text"
+)
+
+// Formats of free text in openapi.yaml. All other described texts are identifiers,
+// addresses and the like, without line breaks and tabs.
+const (
+	textFormat = "text" // may have several lines
+	nameFormat = "name" // shown on one line
+)
+
+// maxFreeText is the number of characters to which texts of a bot are cut where the
+// schema sets no maximum.
+const maxFreeText = 10_000
+
+// maxTextIssues bounds the issues of texts, so that refusing a body full of them is
+// cheap.
+const maxTextIssues = 100
+
+// preparation copies a value of Parse for its check and for Checked.Decode.
+type preparation struct {
+	fromBot bool
+
+	path    []any // of the value that is being copied
+	issues  []Issue
+	ignored []string
+}
+
+// prepare returns a copy of a value. The schema is nil within an object of any form.
+func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
+	schema = resolve(schema)
+	switch value := value.(type) {
+	case map[string]any:
+		if closed(schema) {
+			return p.fields(schema, value)
+		}
+		return p.freeFields(schema, value)
+	case []any:
+		items := make([]any, len(value))
+		for i, item := range value {
+			p.path = append(p.path, i)
+			items[i] = p.prepare(itemsOf(schema), item)
+			p.path = p.path[:len(p.path)-1]
+		}
+		return items
+	case string:
+		return p.text(schema, value)
+	case json.Number:
+		return number(schema, value)
+	}
+	return value
+}
+
+// fields copies the fields of an object that the schema describes.
+func (p *preparation) fields(schema *jsonschema.Schema, value map[string]any) map[string]any {
+	fields := make(map[string]any, len(value))
+	for name, field := range value {
+		p.path = append(p.path, name)
+		if property, ok := schema.Properties[name]; ok {
+			fields[name] = p.prepare(property, field)
+		} else {
+			p.ignored = append(p.ignored, joinPath(p.path))
+		}
+		p.path = p.path[:len(p.path)-1]
+	}
+	return fields
+}
+
+// freeFields copies all fields of an object.
+func (p *preparation) freeFields(schema *jsonschema.Schema, value map[string]any) map[string]any {
+	fields := make(map[string]any, len(value))
+	for _, name := range slices.Sorted(maps.Keys(value)) { // of names that are equal once cleaned, the last wins
+		p.path = append(p.path, name)
+		var property *jsonschema.Schema
+		if schema != nil {
+			property = schema.Properties[name]
+		}
+		fields[p.text(nil, name)] = p.prepare(property, value[name])
+		p.path = p.path[:len(p.path)-1]
+	}
+	return fields
+}
+
+// text checks a text, and cleans free text of a bot.
+func (p *preparation) text(schema *jsonschema.Schema, value string) string {
+	format, limit := textFormat, maxFreeText
+	if schema != nil {
+		format, limit = "", math.MaxInt
+		if schema.Format != nil {
+			format = schema.Format.Name
+		}
+		if schema.MaxLength != nil {
+			limit = *schema.MaxLength
+		}
+	}
+	var err error
+	switch free := format == textFormat || format == nameFormat; {
+	case free && p.fromBot && format == nameFormat:
+		return text.CleanLine(value, min(limit, maxFreeText))
+	case free && p.fromBot:
+		return text.Clean(value, min(limit, maxFreeText))
+	case free:
+		err = text.Check(value, math.MaxInt)
+	default:
+		err = text.CheckLine(value, math.MaxInt)
+	}
+	if err != nil && len(p.issues) < maxTextIssues {
+		p.issues = append(p.issues, Issue{Path: append([]any{}, p.path...), Message: err.Error(), Code: "format"})
+	}
+	if format == "date-time" {
+		if parsed, err := ParseDateTime(value); err == nil {
+			return parsed.Format(time.RFC3339Nano)
+		}
+	}
+	return value
+}
+
+// number returns the number of an integer field without a fraction and an exponent:
+// 60 for 60.0 and for 6e1.
+func number(schema *jsonschema.Schema, value json.Number) json.Number {
+	if schema == nil || schema.Types == nil || !slices.Contains(schema.Types.ToStrings(), "integer") {
+		return value
+	}
+	if exact, ok := new(big.Rat).SetString(string(value)); ok && exact.IsInt() && exact.Num().IsInt64() {
+		return json.Number(exact.Num().String())
+	}
+	return value
+}
+
+// resolve follows the references of a schema. The schema may be nil.
+func resolve(schema *jsonschema.Schema) *jsonschema.Schema {
+	for schema != nil && schema.Ref != nil {
+		schema = schema.Ref
+	}
+	return schema
+}
+
+// closed reports whether an object has only the fields that the schema describes.
+func closed(schema *jsonschema.Schema) bool {
+	return schema != nil && len(schema.Properties) > 0 && schema.AdditionalProperties == nil
+}
+
+// itemsOf returns the schema of the items of a list; nil without one.
+func itemsOf(schema *jsonschema.Schema) *jsonschema.Schema {
+	if schema == nil {
+		return nil
+	}
+	return schema.Items2020
+}
+
+// joinPath joins a path with periods: stats.roster.
+func joinPath(path []any) string {
+	segments := make([]string, len(path))
+	for i, segment := range path {
+		segments[i] = fmt.Sprint(segment)
+	}
+	return strings.Join(segments, ".")
+}
