@@ -21,6 +21,7 @@ import (
 	"slices"
 	"time"
 
+	"standin/internal/fsutil"
 	"standin/internal/store"
 )
 
@@ -154,7 +155,7 @@ func saveKey(settings Settings) error {
 		return nil
 	}
 	if err == nil {
-		err = os.WriteFile(filepath.Join(settings.Dir, keyFile), key, 0o600)
+		err = fsutil.WriteFile(filepath.Join(settings.Dir, keyFile), key)
 	}
 	if err != nil {
 		return fmt.Errorf("copy the signing key: %w", err)
@@ -202,18 +203,7 @@ func writeDescription(dir string, description Description) error {
 		return fmt.Errorf("encode the description of the backup: %w", err)
 	}
 	path := filepath.Join(dir, descriptionFile)
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return fmt.Errorf("write the description of the backup: %w", err)
-	}
-	_, err = file.Write(text)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("write the description of the backup: %w", err)
-	}
-	if err := os.Rename(path+".new", path); err != nil {
+	if err := fsutil.WriteFile(path, text); err != nil {
 		return fmt.Errorf("write the description of the backup: %w", err)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"standin/internal/fsutil"
 	"standin/internal/store"
 )
 
@@ -69,7 +70,7 @@ func restoreKey(settings Settings, description Description) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("keep the replaced signing key: %w", err)
 	}
-	if err := os.WriteFile(path, key, 0o600); err != nil {
+	if err := fsutil.WriteFile(path, key); err != nil {
 		return fmt.Errorf("restore the signing key: %w", err)
 	}
 	return nil

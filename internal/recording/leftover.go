@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 )
 
@@ -79,7 +80,7 @@ func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt in
 
 // importFile stores a local file as an upload.
 func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
-	size, sum, err := syncAndHash(path)
+	size, sum, err := fsutil.SyncAndHash(path)
 	if err != nil {
 		return err
 	}

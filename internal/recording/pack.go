@@ -2,14 +2,13 @@ package recording
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"standin/internal/fsutil"
 )
 
 // Packed is the result of packing the parts and tracks of a recording.
@@ -205,14 +204,14 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (Fi
 			return File{}, err
 		}
 	}
-	length, sum, err := syncAndHash(source)
+	length, sum, err := fsutil.SyncAndHash(source)
 	if err != nil {
 		return File{}, err
 	}
 	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
 		return File{}, err
 	}
-	if err := syncDir(p.dir); err != nil {
+	if err := fsutil.SyncDir(p.dir); err != nil {
 		return File{}, err
 	}
 	file := File{
@@ -224,22 +223,4 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (Fi
 		file.Width, file.Height = picture.Width, picture.Height
 	}
 	return file, nil
-}
-
-// syncAndHash syncs a file to disk and returns its length and SHA-256.
-func syncAndHash(path string) (length int64, sum string, err error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return 0, "", err
-	}
-	defer file.Close() // synced
-	hasher := sha256.New()
-	length, err = io.Copy(hasher, file)
-	if err != nil {
-		return 0, "", err
-	}
-	if err := file.Sync(); err != nil {
-		return 0, "", err
-	}
-	return length, hex.EncodeToString(hasher.Sum(nil)), nil
 }

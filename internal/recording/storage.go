@@ -10,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 )
 
@@ -31,17 +31,25 @@ import (
 //
 // Objects are written atomically. In a folder on disk, an object is also durable
 // when the method that writes it returns: the blob library only renames the file,
-// so Storage syncs the file before the rename and its directories after it.
-// Object stores are durable without this.
+// so Storage syncs the file before the rename and its folder after it. Before
+// that, it makes the names of new folders durable. Object stores need none of
+// this.
 type Storage struct {
 	bucket *blob.Bucket
 	folder string // path of a file:// address; empty for an object store
+	disk   disk   // of the folder
 
 	// committing makes the library's check-then-rename in a folder atomic, so
 	// that only the first of two concurrent uploads with one name is stored.
 	committing sync.Mutex
 
 	counts uploadCounts
+}
+
+// disk makes files durable. Tests replace it to count.
+type disk struct {
+	syncFile func(file *os.File) error
+	syncDir  func(path string) error
 }
 
 // OpenStorage opens a file:///absolute/folder address, or an s3://bucket?…
@@ -56,7 +64,7 @@ func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 		return nil, errors.New("open storage: the address must not contain credentials") // errors contain the address
 	}
 	if parsed.Scheme == fileblob.Scheme {
-		return openFolder(parsed)
+		return openFolder(parsed, disk{syncFile: (*os.File).Sync, syncDir: fsutil.SyncDir})
 	}
 	bucket, err := openObjects(ctx, parsed)
 	if err != nil {
@@ -65,14 +73,16 @@ func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 	return &Storage{bucket: bucket}, nil
 }
 
-func openFolder(address *url.URL) (*Storage, error) {
+func openFolder(address *url.URL, disk disk) (*Storage, error) {
 	folder := filepath.FromSlash(address.Path)
 	if address.Host != "" && address.Host != "localhost" || address.RawQuery != "" || !filepath.IsAbs(folder) {
 		return nil, fmt.Errorf("open storage: %s is not of the form file:///absolute/folder", address)
 	}
 	folder = filepath.Clean(folder)
+	if err := fsutil.MkdirAll(folder, 0o700, disk.syncDir); err != nil {
+		return nil, fmt.Errorf("open storage in %s: %w", folder, err)
+	}
 	bucket, err := fileblob.OpenBucket(folder, &fileblob.Options{
-		CreateDir:   true,
 		DirFileMode: 0o700,
 		NoTempDir:   true, // a rename must not cross file systems
 		Metadata:    fileblob.MetadataDontWrite,
@@ -80,10 +90,7 @@ func openFolder(address *url.URL) (*Storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open storage in %s: %w", folder, err)
 	}
-	if err := syncDir(filepath.Dir(folder)); err != nil {
-		return nil, fmt.Errorf("open storage in %s: %w", folder, err)
-	}
-	return &Storage{bucket: bucket, folder: folder}, nil
+	return &Storage{bucket: bucket, folder: folder, disk: disk}, nil
 }
 
 // Close releases the connection to the store.
@@ -167,28 +174,15 @@ func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.Li
 	}
 }
 
-// syncDirs syncs the directories that contain key.
-func (s *Storage) syncDirs(key string) error {
+// makeFolder creates the folder of an object in a storage folder.
+func (s *Storage) makeFolder(key string) error {
 	if s.folder == "" {
 		return nil
 	}
-	for folder := path.Dir(key); folder != "."; folder = path.Dir(folder) {
-		if err := syncDir(filepath.Join(s.folder, filepath.FromSlash(folder))); err != nil {
-			return err
-		}
-	}
-	return syncDir(s.folder)
+	return fsutil.MkdirAll(s.folderOf(key), 0o700, s.disk.syncDir)
 }
 
-// syncDir syncs a directory, where the operating system supports it.
-func syncDir(folder string) error {
-	if runtime.GOOS == "windows" {
-		return nil // Windows cannot sync directories
-	}
-	directory, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer directory.Close() // opened for reading
-	return directory.Sync()
+// folderOf returns the path of an object's folder in a storage folder.
+func (s *Storage) folderOf(key string) string {
+	return filepath.Join(s.folder, filepath.FromSlash(path.Dir(key)))
 }

@@ -11,6 +11,8 @@ import (
 
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"standin/internal/fsutil"
 )
 
 // StoredObject describes an object in storage.
@@ -70,6 +72,9 @@ func declaredSum(text string) (string, error) {
 // exists and replace is false, gcerrors.Code returns FailedPrecondition for the
 // error.
 func (s *Storage) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) error {
+	if err := s.makeFolder(key); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File // the temporary file, in a folder
@@ -90,7 +95,7 @@ func (s *Storage) write(ctx context.Context, key string, content *hashingReader,
 		err = content.check(declared)
 	}
 	if err == nil && file != nil {
-		err = file.Sync()
+		err = s.disk.syncFile(file)
 	}
 	if err != nil {
 		cancel()           // before Close, so that Close does not store the object
@@ -100,7 +105,10 @@ func (s *Storage) write(ctx context.Context, key string, content *hashingReader,
 	if err := s.commit(writer); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	if err := s.syncDirs(key); err != nil {
+	if s.folder == "" {
+		return nil
+	}
+	if err := s.disk.syncDir(s.folderOf(key)); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	return nil
@@ -131,10 +139,8 @@ func (s *Storage) stat(ctx context.Context, key string) (length int64, sum strin
 		return 0, "", fmt.Errorf("read %s: %w", key, err)
 	}
 	defer reader.Close() // read only
-	hasher := sha256.New()
-	length, err = io.Copy(hasher, reader)
-	if err != nil {
+	if sum, err = fsutil.SHA256(reader); err != nil {
 		return 0, "", fmt.Errorf("read %s: %w", key, err)
 	}
-	return length, hex.EncodeToString(hasher.Sum(nil)), nil
+	return reader.Size(), sum, nil
 }

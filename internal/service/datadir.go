@@ -10,11 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"github.com/google/uuid"
 
 	"standin/internal/dispatch"
+	"standin/internal/fsutil"
 )
 
 // Files in the data folder.
@@ -85,14 +85,14 @@ func LockDataDir(dir string) (unlock func() error, err error) {
 
 // lockDataDir makes sure that one service uses the data folder at a time.
 func lockDataDir(dir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := fsutil.TryLock(filepath.Join(dir, lockFile))
+	if errors.Is(err, fsutil.ErrLocked) {
+		return nil, fmt.Errorf("another standin serve uses the data folder %s: %w", dir, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open the lock of the data folder: %w", err)
+		return nil, fmt.Errorf("lock the data folder: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another standin serve uses the data folder %s: %w", dir, err), file.Close())
-	}
-	return file, nil
+	return lock, nil
 }
 
 // signingKey returns the key of the ingest tokens: the configured one, or the
@@ -144,16 +144,5 @@ func readOrCreate(path string, create func() string) (string, error) {
 		return string(content), nil
 	}
 	created := create()
-	file, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return "", err
-	}
-	_, err = file.WriteString(created)
-	if err == nil {
-		err = file.Sync()
-	}
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", err
-	}
-	return created, os.Rename(path+".new", path)
+	return created, fsutil.WriteFile(path, []byte(created))
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 )
 
@@ -40,7 +41,7 @@ func (s *Spool) hasSegment(name string, data []byte) (bool, error) {
 	} else if !gone {
 		return false, nil
 	}
-	sum, err := checksum(bytes.NewReader(data))
+	sum, err := fsutil.SHA256(bytes.NewReader(data))
 	if err == nil && sum != known {
 		err = fmt.Errorf("append segment %s: it exists with other data: %w", name, fs.ErrExist)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 )
 
@@ -58,7 +59,7 @@ func (s *Spool) ensureSum(f *file) error {
 		return err
 	}
 	defer opened.Close()
-	f.sum, err = checksum(opened)
+	f.sum, err = fsutil.SHA256(opened)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 )
 
@@ -79,7 +80,7 @@ func (s *Spool) AddFile(path, name string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("add file: %w", err)
 	}
-	size, sum, err := syncAndSum(path)
+	size, sum, err := fsutil.SyncAndHash(path)
 	if err != nil {
 		return fmt.Errorf("add file %s: %w", name, err)
 	}
@@ -108,7 +109,7 @@ func (s *Spool) addCopy(path string, added *file) error {
 
 // write writes a file of the media folder.
 func (s *Spool) write(name string, data []byte) error {
-	sum, err := checksum(bytes.NewReader(data))
+	sum, err := fsutil.SHA256(bytes.NewReader(data))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (s *Spool) publish(path string, published *file) error {
 	if unchanged {
 		return os.Remove(path)
 	}
-	if err := syncDir(s.mediaDir()); err != nil {
+	if err := fsutil.SyncDir(s.mediaDir()); err != nil {
 		return err
 	}
 	s.changes.notify()

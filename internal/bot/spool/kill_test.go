@@ -98,9 +98,6 @@ func TestKillLosesNothing(t *testing.T) {
 				marked[ingest.SegmentName(0, accepted[what])] = true
 			}
 			if count == 10+7*round {
-				if _, err := spool.Open(dir, spool.Settings{}); err == nil {
-					t.Error("a spool that another process has open was opened")
-				}
 				if err := writer.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}

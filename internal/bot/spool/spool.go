@@ -10,7 +10,6 @@
 //	journal   events, texts, acknowledgments and uploads
 //	media/    complete files, under the names of their uploads
 //	scratch/  files that are being written; emptied by Open
-//	lock      locked by the process that has the spool open
 package spool
 
 import (
@@ -19,6 +18,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"standin/internal/fsutil"
 )
 
 // DefaultLimit is the default of Settings.Limit: about fourteen hours at the
@@ -36,7 +37,6 @@ type Spool struct {
 	dir     string
 	limit   int64
 	now     func() time.Time
-	lock    *os.File
 	journal *journal
 	changes changes
 
@@ -47,8 +47,8 @@ type Spool struct {
 }
 
 // Open opens or creates the folder, with mode 0700, and recovers its content:
-// incomplete files and an incomplete line of the journal are removed. It fails if
-// another process has the spool open.
+// incomplete files and an incomplete line of the journal are removed. Only one
+// process at a time may have a spool open; launch.LockDir makes sure of it.
 func Open(dir string, settings Settings) (*Spool, error) {
 	s := &Spool{dir: dir, limit: settings.Limit, now: settings.Now}
 	if s.limit <= 0 {
@@ -69,9 +69,6 @@ func (s *Spool) open() (err error) {
 			return err
 		}
 	}
-	if s.lock, err = lockFile(filepath.Join(s.dir, "lock")); err != nil {
-		return err
-	}
 	if err := removeContents(s.ScratchDir()); err != nil {
 		return err
 	}
@@ -84,7 +81,7 @@ func (s *Spool) open() (err error) {
 	}); err != nil {
 		return err
 	}
-	if err := syncDir(filepath.Dir(s.dir)); err != nil { // s.dir may be new
+	if err := fsutil.SyncDir(filepath.Dir(s.dir)); err != nil { // s.dir may be new
 		return err
 	}
 	return s.recoverFiles(marks)
@@ -107,15 +104,10 @@ func (s *Spool) Changed() <-chan struct{} { return s.changes.wait() }
 
 // Close closes the spool and keeps its content.
 func (s *Spool) Close() error {
-	var err error
-	if s.journal != nil {
-		err = s.journal.close()
+	if s.journal == nil {
+		return nil
 	}
-	if s.lock != nil {
-		err = errors.Join(err, s.lock.Close())
-		s.lock = nil
-	}
-	return err
+	return s.journal.close()
 }
 
 // Remove closes the spool and deletes its folder.

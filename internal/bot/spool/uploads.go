@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+
+	"standin/internal/fsutil"
 )
 
 // mark records in the journal that a version of a file was uploaded or, with a
@@ -65,7 +67,7 @@ func (s *Spool) OpenFile(name string) (*os.File, File, error) {
 	if version.Sum != "" {
 		return opened, version, nil
 	}
-	version.Sum, err = checksum(opened)
+	version.Sum, err = fsutil.SHA256(opened)
 	if err == nil {
 		_, err = opened.Seek(0, io.SeekStart)
 	}

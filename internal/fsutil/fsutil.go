@@ -1,0 +1,135 @@
+// Package fsutil writes files durably and locks them between processes.
+package fsutil
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// SyncDir makes the names in a directory durable. Syncing a file does not make
+// its name durable.
+func SyncDir(path string) error {
+	dir, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// MkdirAll creates a directory and its missing parents, like os.MkdirAll, and
+// calls syncDir, such as SyncDir, for the parent of each directory that is new.
+//
+// A directory counts as new while it is empty. Nothing is put into a directory
+// before its name is durable, so a call that is interrupted, or that runs beside
+// another one, leaves no directory that only seems to be durable.
+func MkdirAll(path string, perm fs.FileMode, syncDir func(path string) error) error {
+	empty, err := isEmpty(path)
+	if err != nil || !empty {
+		return err
+	}
+	parent := filepath.Dir(path)
+	if parent == path {
+		return nil // the root
+	}
+	if err := MkdirAll(parent, perm, syncDir); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return syncDir(parent)
+}
+
+// isEmpty reports whether a directory has no entries or does not exist.
+func isEmpty(path string) (bool, error) {
+	dir, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer dir.Close() // only read
+	_, err = dir.Readdirnames(1)
+	if errors.Is(err, io.EOF) {
+		return true, nil
+	}
+	return false, err
+}
+
+// WriteFile creates or replaces a file with mode 0600, atomically and durably.
+// Only one process at a time may write a file.
+func WriteFile(path string, data []byte) error {
+	temporary := path + ".new"
+	file, err := os.OpenFile(temporary, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return errors.Join(err, os.Remove(temporary))
+	}
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}
+
+// CopyFile copies a file to a new one with mode 0600, or to an existing one that
+// it replaces, and syncs the copy. The name of a new file is not durable before
+// SyncDir.
+func CopyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close() // only read
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err == nil {
+		err = target.Sync()
+	}
+	return errors.Join(err, target.Close())
+}
+
+// SHA256 returns the SHA-256 of the rest of a reader, in hex.
+func SHA256(r io.Reader) (string, error) {
+	hash := sha256.New()
+	if _, err := io.Copy(hash, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), nil
+}
+
+// SyncAndHash syncs a regular file and returns its size and its SHA-256 in hex.
+func SyncAndHash(path string) (size int64, sum string, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return 0, "", err
+	}
+	defer file.Close() // only read
+	info, err := file.Stat()
+	if err != nil {
+		return 0, "", err
+	}
+	if !info.Mode().IsRegular() {
+		return 0, "", fmt.Errorf("%s is not a regular file", path)
+	}
+	if err := file.Sync(); err != nil {
+		return 0, "", err
+	}
+	sum, err = SHA256(file)
+	return info.Size(), sum, err
+}
