@@ -38,6 +38,16 @@ func newLiveSurface(t *testing.T, change func(*httpapi.Settings)) *liveSurface {
 	l.surface = newSurface(t, func(settings *httpapi.Settings) {
 		realJobs(settings)
 		l.hub = live.NewHub(settings.JobCounts.(*store.Store), slog.New(slog.DiscardHandler))
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			l.hub.Run(ctx)
+		}()
+		t.Cleanup(func() {
+			stop()
+			<-ended
+		})
 		settings.Live = l.hub
 		change(settings)
 	})

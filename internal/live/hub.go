@@ -34,16 +34,33 @@ type Source interface {
 // Hub has a feed for each job that somebody listens to. The database is read once
 // for all listeners of a job.
 type Hub struct {
-	source Source
-	log    *slog.Logger
+	source  Source
+	log     *slog.Logger
+	opened  chan *Feed    // to Run
+	stopped chan struct{} // closed when Run has returned
 
 	mu    sync.Mutex
 	feeds map[uuid.UUID]*Feed
 }
 
-// NewHub returns a Hub.
+// NewHub returns a Hub. Its feeds need Run.
 func NewHub(source Source, log *slog.Logger) *Hub {
-	return &Hub{source: source, log: log, feeds: make(map[uuid.UUID]*Feed)}
+	return &Hub{source: source, log: log, opened: make(chan *Feed), stopped: make(chan struct{}), feeds: make(map[uuid.UUID]*Feed)}
+}
+
+// Run keeps the feeds up to date until ctx is cancelled. Call it once.
+func (h *Hub) Run(ctx context.Context) {
+	var feeds sync.WaitGroup
+	defer close(h.stopped)
+	defer feeds.Wait()
+	for {
+		select {
+		case f := <-h.opened:
+			feeds.Go(func() { f.run(ctx) })
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Wake reports that a job has changed. It does not block.
@@ -60,29 +77,27 @@ func (h *Hub) Wake(id uuid.UUID) {
 	}
 }
 
-// Join adds a listener to the feed of a job. The listener must call leave.
+// Join adds a listener to the feed of a job. The listener must call leave. Join
+// waits for Run to start. After Run has returned, feeds do not change.
 func (h *Hub) Join(id uuid.UUID) (f *Feed, leave func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f = h.feeds[id]
 	if f == nil {
-		ctx, stop := context.WithCancel(context.Background())
-		f = &Feed{id: id, source: h.source, log: h.log, wake: make(chan struct{}, 1), changed: make(chan struct{}), stop: stop, stopped: make(chan struct{})}
+		f = &Feed{id: id, source: h.source, log: h.log, wake: make(chan struct{}, 1), changed: make(chan struct{}), left: make(chan struct{})}
 		h.feeds[id] = f
-		go f.run(ctx)
+		select {
+		case h.opened <- f:
+		case <-h.stopped:
+		}
 	}
 	f.listeners++
 	return f, func() {
 		h.mu.Lock()
-		f.listeners--
-		last := f.listeners == 0
-		if last {
+		defer h.mu.Unlock()
+		if f.listeners--; f.listeners == 0 {
 			delete(h.feeds, id)
-		}
-		h.mu.Unlock()
-		if last {
-			f.stop()
-			<-f.stopped
+			close(f.left)
 		}
 	}
 }
@@ -94,8 +109,7 @@ type Feed struct {
 	log       *slog.Logger
 	listeners int // protected by Hub.mu
 	wake      chan struct{}
-	stop      context.CancelFunc
-	stopped   chan struct{} // closed when run has returned
+	left      chan struct{} // closed when the last listener has left
 
 	mu      sync.Mutex
 	recent  []step
@@ -175,9 +189,8 @@ func (f *Feed) read(ctx context.Context, at Cursor) (events []Event, next Cursor
 	return events, next, moreEntries || moreTexts, nil
 }
 
-// run follows the job until the last listener leaves.
+// run follows the job until the last listener leaves or ctx is cancelled.
 func (f *Feed) run(ctx context.Context) {
-	defer close(f.stopped)
 	poll := time.NewTicker(pollInterval)
 	defer poll.Stop()
 	for {
@@ -187,6 +200,8 @@ func (f *Feed) run(ctx context.Context) {
 		select {
 		case <-f.wake:
 		case <-poll.C:
+		case <-f.left:
+			return
 		case <-ctx.Done():
 			return
 		}

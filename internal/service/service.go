@@ -158,6 +158,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.flows.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
+	s.parts.Go(func() { s.live.Run(ctx) })
 	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {
 		if err := s.server.Serve(netutil.LimitListener(s.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
