@@ -91,6 +91,8 @@ type Error struct {
 	Accepted   bool          // the recognizer began to answer, and may charge for it
 	Err        error         // without a status
 	Detail     string        // beginning of the response, for the log
+
+	format bool // the recognizer does not support the format of the response
 }
 
 func (e *Error) Error() string {
@@ -119,10 +121,9 @@ func (c *Client) Transcribe(ctx context.Context, wav string, length time.Duratio
 	plain := c.plain.Load()
 	result, err := c.send(ctx, wav, length, plain)
 	refused := new(Error)
-	if plain || !errors.As(err, &refused) || refused.Status != http.StatusBadRequest && refused.Status != http.StatusUnprocessableEntity {
+	if plain || !errors.As(err, &refused) || !refused.format {
 		return result, err
 	}
-	// Some models have only the format json.
 	if result, err = c.send(ctx, wav, length, true); err == nil {
 		c.plain.Store(true)
 	}
@@ -214,6 +215,9 @@ func (c *Client) refusal(response *http.Response, body []byte) *Error {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity:
 		e.Permanent = true
 	}
+	if response.StatusCode == http.StatusBadRequest || response.StatusCode == http.StatusUnprocessableEntity {
+		e.format = aboutFormat(body)
+	}
 	if response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden { // these may repeat the key
 		text := strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "")
 		e.Detail = strings.ReplaceAll(text, cmp.Or(c.settings.APIKey, "\x00"), "…")
@@ -225,6 +229,20 @@ func (c *Client) refusal(response *http.Response, body []byte) *Error {
 		e.RetryAfter = min(max(0, time.Until(at)), maxRetryAfter)
 	}
 	return e
+}
+
+// aboutFormat reports whether a refusal names the response format. Some models
+// support only the format json, or no times of words. For example, OpenAI's API
+// responds "response_format 'verbose_json' is not compatible with model …", and
+// servers that use FastAPI list "loc":["body","response_format"].
+func aboutFormat(body []byte) bool {
+	text := strings.ToLower(string(body))
+	for _, name := range []string{"response_format", "verbose_json", "timestamp_granularities"} {
+		if strings.Contains(text, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // withoutURL removes the URL from the error of a request.
