@@ -39,8 +39,14 @@ func (h IMAPHost) Unseen(t *testing.T) (unseen int) {
 func IMAPSettingsOf(address string, trusted *tls.Config) IMAPSettings {
 	return IMAPSettings{
 		URL: &url.URL{Scheme: "imaps", User: url.User("notes"), Host: address}, Password: "secret",
-		Interval: 50 * time.Millisecond, TLS: trusted,
+		Interval: 50 * time.Millisecond, Reconnect: 50 * time.Millisecond, TLS: trusted,
 	}
+}
+
+// AwaitOpened waits until the worker has seen the mailbox.
+func (w *Worker) AwaitOpened(t *testing.T, host IMAPHost) {
+	t.Helper()
+	(&harness{Worker: w}).awaitOpened(t, host.imapHost)
 }
 
 // CloseSMTPServer closes the SMTP server as the end of Run does.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,8 +31,9 @@ const (
 type IMAPSettings struct {
 	URL        *url.URL // imaps://user@host/mailbox, or imap:// for STARTTLS; the default mailbox is INBOX
 	Password   string
-	MaxMessage int64         // bytes; larger messages are left unread; DefaultMaxMessage when 0
-	Interval   time.Duration // mailboxInterval when 0
+	MaxMessage int64         // bytes; larger messages stay unread; DefaultMaxMessage when 0
+	Interval   time.Duration // between checks; mailboxInterval when 0
+	Reconnect  time.Duration // shortest pause before a new connection; reconnectMin when 0
 	TLS        *tls.Config   // for tests
 }
 
@@ -83,7 +85,7 @@ type mailboxReader struct {
 // run reads the mailbox until ctx is cancelled, and reconnects when the
 // connection is lost.
 func (r *mailboxReader) run(ctx context.Context) {
-	pause := retry.Backoff{Min: reconnectMin, Max: reconnectMax}
+	pause := retry.Backoff{Min: cmp.Or(r.settings.Reconnect, reconnectMin), Max: reconnectMax}
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := r.session(ctx)
@@ -122,7 +124,7 @@ func (r *mailboxReader) session(ctx context.Context) error {
 	}
 	r.worker.settings.Log.Info("reading a mailbox", "host", r.settings.URL.Hostname(), "mailbox", r.settings.mailbox())
 	for {
-		if err := r.readNew(ctx, client, selected.UIDValidity); err != nil {
+		if err := r.readNew(ctx, client, selected); err != nil {
 			return err
 		}
 		if err := waitForMail(ctx, client, announced, cmp.Or(r.settings.Interval, mailboxInterval)); err != nil {
@@ -167,71 +169,111 @@ func waitForMail(ctx context.Context, client *imapclient.Client, announced <-cha
 	return client.Noop().Wait()
 }
 
-// readNew stores the messages that were not stored before, and marks each as
-// seen once it is on disk. Messages are new if they are unread, or if their UID
-// is higher than that of the last one.
-func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, validity uint32) error {
+// readNew reads the messages that arrived since the last call, or since the
+// worker first saw the mailbox. It does not touch older messages. selected is the
+// state of the mailbox when it was opened.
+func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, selected *imap.SelectData) error {
 	name := r.settings.URL.User.Username() + "@" + r.settings.URL.Host + "/" + r.settings.mailbox()
-	known, last, err := r.worker.store.mailbox(ctx, name)
+	box, err := r.worker.store.mailbox(ctx, name)
 	if err != nil {
 		return err
 	}
-	criteria := imap.SearchCriteria{NotFlag: []imap.Flag{imap.FlagSeen}}
-	if known == validity {
-		after := imap.UIDSet{}
-		after.AddRange(imap.UID(last+1), 0) // 0 is the last one of the mailbox
-		criteria = imap.SearchCriteria{Or: [][2]imap.SearchCriteria{{criteria, {UID: []imap.UIDSet{after}}}}}
-	} else {
-		last = 0
-	}
-	found, err := client.UIDSearch(&criteria, nil).Wait()
-	if err != nil {
-		return fmt.Errorf("search the mailbox: %w", err)
-	}
-	for _, uid := range found.AllUIDs() {
-		stored, err := r.readOne(ctx, client, uid, fmt.Sprintf("%s %d %d", name, validity, uid), uint32(uid) > last)
-		if err != nil {
+	if box.validity != selected.UIDValidity {
+		if selected.UIDNext == 0 {
+			return errors.New("the server does not report the next UID of the mailbox")
+		}
+		if box.firstSeen.IsZero() {
+			box.firstSeen = r.worker.settings.Now()
+		} else if err := r.readRenumbered(ctx, client, name, selected.UIDValidity, box.firstSeen); err != nil {
 			return err
 		}
-		if stored && uint32(uid) > last {
-			last = uint32(uid)
-			if err := r.worker.store.saveMailbox(ctx, name, validity, last); err != nil {
-				return err
-			}
+		box.validity, box.uid = selected.UIDValidity, uint32(selected.UIDNext)-1
+		if err := r.worker.store.saveMailbox(ctx, name, box); err != nil {
+			return err
+		}
+	}
+	after := imap.UIDSet{}
+	after.AddRange(imap.UID(box.uid+1), 0) // 0 is the last message, which IMAP includes even if its UID is lower
+	found, err := r.list(ctx, client, after)
+	if err != nil {
+		return err
+	}
+	for _, m := range found {
+		if uint32(m.UID) <= box.uid {
+			continue
+		}
+		if err := r.read(ctx, client, m, name, box.validity); err != nil {
+			return err
+		}
+		box.uid = uint32(m.UID)
+		if err := r.worker.store.saveMailbox(ctx, name, box); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// readOne stores a message and marks it as seen. It reports false for a message
-// that no longer exists.
-func (r *mailboxReader) readOne(ctx context.Context, client *imapclient.Client, uid imap.UID, origin string, isNew bool) (bool, error) {
-	set := imap.UIDSetNum(uid)
-	limit := r.settings.MaxMessage
-	if limit == 0 {
-		limit = DefaultMaxMessage
+// readRenumbered reads a mailbox whose UIDs have changed, for example after it was
+// restored from a backup: the unread messages that the server received since the
+// worker first saw the mailbox.
+func (r *mailboxReader) readRenumbered(ctx context.Context, client *imapclient.Client, name string, validity uint32, firstSeen time.Time) error {
+	// The search compares dates without regard to time and zone.
+	criteria := &imap.SearchCriteria{NotFlag: []imap.Flag{imap.FlagSeen}, Since: firstSeen.AddDate(0, 0, -1)}
+	unread, err := client.UIDSearch(criteria, nil).Wait()
+	if err != nil {
+		return fmt.Errorf("search the mailbox: %w", err)
 	}
-	sizes, err := client.Fetch(set, &imap.FetchOptions{UID: true, RFC822Size: true}).Collect()
-	if err != nil || len(sizes) == 0 {
-		return false, err
+	if len(unread.AllUIDs()) == 0 {
+		return nil
 	}
-	if sizes[0].RFC822Size > limit {
-		if isNew {
-			r.worker.settings.Log.Warn("a message in the mailbox is too large", "uid", uid, "bytes", sizes[0].RFC822Size)
+	found, err := r.list(ctx, client, imap.UIDSetNum(unread.AllUIDs()...))
+	if err != nil {
+		return err
+	}
+	for _, m := range found {
+		if m.InternalDate.Before(firstSeen.Truncate(time.Second)) { // IMAP has whole seconds
+			continue
 		}
-		return true, nil // it stays unread
+		if err := r.read(ctx, client, m, name, validity); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// list returns the UIDs, sizes and dates of messages that exist, by UID.
+func (r *mailboxReader) list(ctx context.Context, client *imapclient.Client, uids imap.UIDSet) ([]*imapclient.FetchMessageBuffer, error) {
+	found, err := client.Fetch(uids, &imap.FetchOptions{UID: true, RFC822Size: true, InternalDate: true}).Collect()
+	if err != nil {
+		return nil, fmt.Errorf("list the messages: %w", err)
+	}
+	slices.SortFunc(found, func(a, b *imapclient.FetchMessageBuffer) int { return cmp.Compare(a.UID, b.UID) })
+	return found, ctx.Err()
+}
+
+// read stores a message and marks it as seen. It leaves a message that is too
+// large unread.
+func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string, validity uint32) error {
+	if m.RFC822Size > cmp.Or(r.settings.MaxMessage, DefaultMaxMessage) {
+		r.worker.settings.Log.Warn("a message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
+		return nil
+	}
+	set := imap.UIDSetNum(m.UID)
 	section := &imap.FetchItemBodySection{Peek: true}
 	messages, err := client.Fetch(set, &imap.FetchOptions{UID: true, BodySection: []*imap.FetchItemBodySection{section}}).Collect()
-	if err != nil || len(messages) == 0 {
-		return false, err
+	if err != nil {
+		return fmt.Errorf("read a message: %w", err)
 	}
+	if len(messages) == 0 {
+		return nil // it was deleted
+	}
+	origin := fmt.Sprintf("%s %d %d", mailbox, validity, m.UID)
 	if err := r.worker.receive(ctx, received{source: "imap", origin: origin, raw: messages[0].FindBodySection(section)}); err != nil {
-		return false, fmt.Errorf("store a message: %w", err)
+		return fmt.Errorf("store a message: %w", err)
 	}
 	seen := imap.StoreFlags{Op: imap.StoreFlagsAdd, Flags: []imap.Flag{imap.FlagSeen}, Silent: true}
 	if err := client.Store(set, &seen, nil).Close(); err != nil {
-		return false, fmt.Errorf("mark a message as seen: %w", err)
+		return fmt.Errorf("mark a message as seen: %w", err)
 	}
-	return true, nil
+	return nil
 }

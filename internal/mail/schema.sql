@@ -80,7 +80,8 @@ CREATE TABLE IF NOT EXISTS changes (
 );
 
 CREATE TABLE IF NOT EXISTS mailboxes (
-	name         TEXT PRIMARY KEY,
-	uid_validity INTEGER NOT NULL,
-	uid          INTEGER NOT NULL              -- of the last message that was stored
+	name          TEXT PRIMARY KEY,
+	uid_validity  INTEGER NOT NULL,
+	uid           INTEGER NOT NULL,            -- of the last message that was stored or refused
+	first_seen_at INTEGER NOT NULL             -- older messages are not read
 );

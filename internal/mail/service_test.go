@@ -365,6 +365,12 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 	s := startService(t)
 	dir, host := t.TempDir(), mail.NewIMAPHost(t)
 	imap := host.Address() + " " + host.CertFile()
+	first, stop, done := startWorker(t, dir, s.BaseURL(), imap)
+	first.AwaitOpened(t, host) // earlier messages are not read
+	stop()
+	if err := errors.Join(<-done, first.Close()); err != nil {
+		t.Fatal(err)
+	}
 	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
 	kills, delivered := 0, 0
 	for range 2 {

@@ -113,7 +113,7 @@ func newSMTPServer(ctx context.Context, w *Worker, settings SMTPSettings) (*smtp
 
 func (s *smtpServer) close() { _ = s.listener.Close() }
 
-// run serves until ctx is cancelled.
+// run serves until ctx is cancelled. No message is being stored when it returns.
 func (s *smtpServer) run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, func() {
 		_ = s.server.Close()
@@ -122,6 +122,9 @@ func (s *smtpServer) run(ctx context.Context) {
 	defer stop()
 	if err := s.server.Serve(s.listener); err != nil && ctx.Err() == nil {
 		s.worker.settings.Log.Error("the SMTP server has stopped", "error", err)
+	}
+	for range cap(s.slots) {
+		s.slots <- struct{}{} // waits for messages that are being received
 	}
 }
 
@@ -180,7 +183,8 @@ func (s *smtpSession) Data(r io.Reader) error {
 	}
 	// The return path is kept as a field, as mailboxes do (RFC 5321, section 4.4).
 	raw = append(fmt.Appendf(nil, "Return-Path: <%s>\r\n", printable(s.from, maxSubject)), raw...)
-	ctx, cancel := context.WithTimeout(context.Background(), commandTime) // the end of the worker does not interrupt it
+	// The end of the worker does not interrupt this; smtpServer.run waits for it.
+	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
 	err = s.server.worker.receive(ctx, received{source: "smtp", remote: s.remote.String(), raw: raw})
 	if errors.Is(err, errFull) {

@@ -92,17 +92,24 @@ func (h *harness) dial(t *testing.T, config *tls.Config) *smtp.Client {
 // awaitRecord waits until the newest message satisfies a condition.
 func (h *harness) awaitRecord(t *testing.T, ok func(Record) bool) Record {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for {
-		records, err := h.store.Records(t.Context(), 0, 1)
-		if err != nil {
+	var records []Record
+	await(t, "the newest message is as expected", func() bool {
+		var err error
+		if records, err = h.store.Records(t.Context(), 0, 1); err != nil {
 			t.Fatal(err)
 		}
-		if len(records) == 1 && ok(records[0]) {
-			return records[0]
-		}
+		return len(records) == 1 && ok(records[0])
+	})
+	return records[0]
+}
+
+// await polls until done returns true.
+func await(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(2 * time.Minute)
+	for !done() {
 		if time.Now().After(deadline) {
-			t.Fatalf("the newest message is %+v", records)
+			t.Fatalf("waited in vain until %s", what)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}

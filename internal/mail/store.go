@@ -10,10 +10,11 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver named sqlite
+
+	"standin/internal/fsutil"
 )
 
 //go:embed schema.sql
@@ -67,14 +68,14 @@ func (s *Store) Close() error { return s.db.Close() }
 
 // lockDir makes sure that one worker uses the directory at a time.
 func lockDir(dir string) (*os.File, error) {
-	file, err := os.OpenFile(filepath.Join(dir, "mail.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := fsutil.TryLock(filepath.Join(dir, "mail.lock"))
+	if errors.Is(err, fsutil.ErrLocked) {
+		return nil, fmt.Errorf("another mail worker uses the directory %s: %w", dir, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("open the lock of the mail directory: %w", err)
+		return nil, fmt.Errorf("lock the mail directory: %w", err)
 	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return nil, errors.Join(fmt.Errorf("another mail worker uses the directory %s: %w", dir, err), file.Close())
-	}
-	return file, nil
+	return lock, nil
 }
 
 // write runs fn in a transaction that is on disk when write returns.
@@ -362,19 +363,33 @@ func (s *Store) changes(ctx context.Context, message int64) ([]Change, error) {
 	}, `SELECT job, kind, summary, starts_at, zone FROM changes WHERE message = $1 ORDER BY starts_at, kind LIMIT 200`, message)
 }
 
-// mailbox returns the state of an IMAP mailbox; zeros if it is not known.
-func (s *Store) mailbox(ctx context.Context, name string) (validity, uid uint32, err error) {
-	err = s.db.QueryRowContext(ctx, `SELECT uid_validity, uid FROM mailboxes WHERE name = $1`, name).Scan(&validity, &uid)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return validity, uid, err
+// mailbox is the progress of reading an IMAP mailbox.
+type mailbox struct {
+	validity  uint32    // UIDVALIDITY, for which uid counts
+	uid       uint32    // of the last message that needs no further attention
+	firstSeen time.Time // when the worker first saw the mailbox
 }
 
-// saveMailbox saves the state of an IMAP mailbox.
-func (s *Store) saveMailbox(ctx context.Context, name string, validity, uid uint32) error {
-	return s.exec(ctx, `INSERT INTO mailboxes (name, uid_validity, uid) VALUES ($1, $2, $3)
-		ON CONFLICT (name) DO UPDATE SET uid_validity = $2, uid = $3`, name, validity, uid)
+// mailbox returns the progress of reading an IMAP mailbox; zero if the worker has
+// not seen it.
+func (s *Store) mailbox(ctx context.Context, name string) (mailbox, error) {
+	var box mailbox
+	var firstSeen int64
+	err := s.db.QueryRowContext(ctx, `SELECT uid_validity, uid, first_seen_at FROM mailboxes WHERE name = $1`, name).Scan(&box.validity, &box.uid, &firstSeen)
+	if errors.Is(err, sql.ErrNoRows) {
+		return mailbox{}, nil
+	}
+	if err != nil {
+		return mailbox{}, fmt.Errorf("mail database: %w", err)
+	}
+	box.firstSeen = time.UnixMilli(firstSeen)
+	return box, nil
+}
+
+// saveMailbox saves the progress of reading an IMAP mailbox.
+func (s *Store) saveMailbox(ctx context.Context, name string, box mailbox) error {
+	return s.exec(ctx, `INSERT INTO mailboxes (name, uid_validity, uid, first_seen_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (name) DO UPDATE SET uid_validity = $2, uid = $3`, name, box.validity, box.uid, box.firstSeen.UnixMilli())
 }
 
 // Directory is the mail directory of a worker, which may be another process. It
