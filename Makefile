@@ -55,7 +55,7 @@ test: ## Run all tests; installs what they need
 .PHONY: matrix
 matrix: ## Run every bot scenario on every platform
 	@scripts/setup.sh test
-	STANDIN_TEST_MATRIX=full go test ./internal/bot -run '^(TestVisits|TestTextVisits|TestEgress)$$' -count=1 -timeout 30m
+	STANDIN_TEST_MATRIX=full go test ./internal/bot/session -run '^(TestVisits|TestTextVisits|TestEgress)$$' -count=1 -timeout 30m
 	STANDIN_TEST_BROWSER=full STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
 
 .PHONY: kills
@@ -73,7 +73,7 @@ beat: ## Record one minute and 30 minutes, and measure audio/video sync
 	@scripts/setup.sh test
 	STANDIN_TEST_SECONDS=60 go test ./cmd/standin -run '^TestBeat$$' -v -count=1
 	STANDIN_TEST_QUALITY=exact go test ./internal/bot/recorder -count=1 -parallel 1
-	STANDIN_TEST_SECONDS=60 go test ./internal/bot -run '^TestParticipantAudio$$' -count=1
+	STANDIN_TEST_SECONDS=60 go test ./internal/bot/session -run '^TestParticipantAudio$$' -count=1
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
 
 .PHONY: lint

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/bot"
 	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/session"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -56,7 +56,7 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 	log := logFlags{LogLevel: config.LogLevel, LogFormat: config.LogFormat}.logger(to.Err)
 	settings := newBotSettings(config)
 	settings.Log = log.With("job", config.JobID, "attempt", config.Attempt)
-	return bot.Run(ctx, settings)
+	return session.Run(ctx, settings)
 }
 
 // config returns the bot's configuration from its file or from the flags.
@@ -80,9 +80,9 @@ func (c *botCommand) config() (launch.BotConfig, error) {
 
 // newBotSettings converts a configuration to the settings of package bot,
 // without the logger.
-func newBotSettings(c launch.BotConfig) bot.Settings {
+func newBotSettings(c launch.BotConfig) session.Settings {
 	r := c.Recording
-	return bot.Settings{
+	return session.Settings{
 		JobID: c.JobID.String(), Attempt: c.Attempt, Token: c.Token, ServiceURL: c.ServiceURL,
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.DisplayName, AutoLeave: c.AutoLeave, JoinAt: c.JoinAt,
 		AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
-	"standin/internal/bot"
 	"standin/internal/bot/browser"
+	"standin/internal/bot/session"
 	"standin/internal/canary"
 	"standin/internal/job"
 	"standin/internal/meetinglink"
@@ -103,7 +103,7 @@ func (c *canaryCommand) settings(to terminal) (canary.Settings, error) {
 	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
 	log := c.logger(to.Err)
 	return canary.Settings{
-		Bot: bot.Settings{
+		Bot: session.Settings{
 			MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: trimmed(c.AllowedHosts),
 			LoopbackPeers: c.LoopbackPeers, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 			NoSandbox: c.NoSandbox, Version: version(), Log: log,

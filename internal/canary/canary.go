@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"standin/internal/bot"
+	"standin/internal/bot/session"
 	"standin/internal/retry"
 	"standin/internal/webhook"
 )
@@ -32,7 +32,7 @@ const (
 
 // Settings configure a Canary.
 type Settings struct {
-	Bot      bot.Settings // the visits; its Dir is a temporary folder of each visit
+	Bot      session.Settings // the visits; its Dir is a temporary folder of each visit
 	Every    time.Duration
 	Captures string // folder for captures of pages that do not match; empty: none are kept
 
@@ -82,7 +82,7 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 	}
 	defer os.RemoveAll(settings.Dir)
 	started := time.Now()
-	visit, err := bot.VisitMeeting(ctx, settings, func(visit bot.Visit) string {
+	visit, err := session.VisitMeeting(ctx, settings, func(visit session.Visit) string {
 		report := newReport(visit, c.baseline)
 		if report.Match || c.settings.Captures == "" {
 			return ""
@@ -112,7 +112,7 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 }
 
 // keep writes the capture of a visit and deletes the oldest captures.
-func (c *Canary) keep(visit bot.Visit, at time.Time) (string, error) {
+func (c *Canary) keep(visit session.Visit, at time.Time) (string, error) {
 	data, err := visit.Capture.Encode()
 	if err != nil {
 		return "", err

@@ -18,10 +18,10 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot"
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/session"
 	"standin/internal/job"
 	"standin/internal/replica"
 	"standin/internal/testing/testbrowser"
@@ -116,9 +116,9 @@ func TestCanary(t *testing.T) {
 	autoLeave.AfterEntryDelaySeconds = 30
 	captures := t.TempDir()
 	watcher := New(Settings{
-		Bot: bot.Settings{
+		Bot: session.Settings{
 			MeetingURL: address, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: []string{host}, LoopbackPeers: true,
-			BrowserPath: path, BrowserMode: browser.Headless, Timeouts: bot.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
+			BrowserPath: path, BrowserMode: browser.Headless, Timeouts: session.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
 		},
 		Captures: captures, Webhook: hook, Secret: webhook.Secret{Value: secret}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Log: slog.New(slog.DiscardHandler),
@@ -209,7 +209,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	visit := func(problem string, candidates map[string]int, hidden ...string) bot.Visit {
+	visit := func(problem string, candidates map[string]int, hidden ...string) session.Visit {
 		snapshot := meeting.Snapshot{Elements: make(map[string]meeting.VisibleElement), Hidden: make(map[string]int)}
 		for name, candidate := range candidates {
 			snapshot.Elements[name] = meeting.VisibleElement{Candidate: candidate - 1}
@@ -217,7 +217,7 @@ func TestReport(t *testing.T) {
 		for _, name := range hidden {
 			snapshot.Hidden[name] = 0
 		}
-		return bot.Visit{
+		return session.Visit{
 			Profile: profiles[job.Meet], Problem: problem,
 			Snapshots: []meeting.CapturedSnapshot{{Snapshot: snapshot}}, Decisions: []meeting.Decision{{Screen: meeting.InMeeting}},
 		}
@@ -237,7 +237,7 @@ func TestReport(t *testing.T) {
 	}
 	baseline := newReport(visit("", whole), nil)
 	for name, test := range map[string]struct {
-		visit    bot.Visit
+		visit    session.Visit
 		baseline *Report
 		want     string
 	}{
@@ -250,7 +250,7 @@ func TestReport(t *testing.T) {
 		"another candidate":             {visit("", without("leaveButton", 2)), &baseline, "[inMeeting: leaveButton found by candidate 2, before by candidate 1]"},
 		"another candidate from before": {visit("", without("leaveButton", 2)), nil, "[]"},
 		"not admitted":                  {visit("not admitted", whole), &baseline, "[inMeeting: not admitted]"},
-		"no page":                       {bot.Visit{Problem: "no page"}, nil, "[unknown: no page]"},
+		"no page":                       {session.Visit{Problem: "no page"}, nil, "[unknown: no page]"},
 	} {
 		report := newReport(test.visit, test.baseline)
 		if got := fmt.Sprint(report.Problems); got != test.want || report.Match != (test.want == "[]") {
@@ -293,7 +293,7 @@ func TestKeep(t *testing.T) {
 	t.Parallel()
 	c := New(Settings{Captures: filepath.Join(t.TempDir(), "captures"), Log: slog.New(slog.DiscardHandler)})
 	start := time.Date(2026, 11, 22, 9, 59, 50, 0, time.UTC)
-	visit := bot.Visit{Capture: &capture.Capture{Info: capture.Info{Schema: capture.Schema}}}
+	visit := session.Visit{Capture: &capture.Capture{Info: capture.Info{Schema: capture.Schema}}}
 	for i := range maxCaptures + 5 {
 		if _, err := c.keep(visit, start.Add(time.Duration(i)*time.Second)); err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/bot"
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/session"
 	"standin/internal/job"
 )
 
@@ -54,7 +54,7 @@ type Element struct {
 
 // newReport compares a visit with the profile and with an earlier visit without
 // problems, which may be nil.
-func newReport(visit bot.Visit, baseline *Report) Report {
+func newReport(visit session.Visit, baseline *Report) Report {
 	report := Report{Steps: steps(visit), Problems: []Problem{}, Left: visit.Left}
 	if visit.Profile != nil {
 		report.Platform, report.Profile, report.Version = visit.Profile.Platform, visit.Profile.Source(), visit.Profile.Version
@@ -129,7 +129,7 @@ func snapshotOf(found map[string]int) meeting.Snapshot {
 
 // steps returns the screens of a visit in their order, with the elements that any
 // snapshot of the screen showed or held hidden.
-func steps(visit bot.Visit) []Step {
+func steps(visit session.Visit) []Step {
 	var all []Step
 	for i, decision := range visit.Decisions {
 		if last := len(all) - 1; last < 0 || all[last].Screen != decision.Screen {

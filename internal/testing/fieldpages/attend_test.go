@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/session"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/testing/ingesttest"
@@ -44,14 +44,14 @@ func attend(t *testing.T, plan Plan) result {
 	token := ingest.Token([]byte("a signing key"), testJob, 0)
 	service := ingesttest.Start(t, testJob, 0, token)
 	output := &buffer{}
-	settings := bot.Settings{
+	settings := session.Settings{
 		JobID: testJob, Token: token, ServiceURL: service.URL(), MeetingURL: meeting.URL(), Platform: plan.Platform,
 		DisplayName: "Standin for Eve",
 		AutoLeave: job.AutoLeave{
 			AfterEntryDelaySeconds: int(entryDelay(plan).Seconds()), AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 240,
 		},
 		AllowedHosts: meeting.Hosts(), LoopbackPeers: true,
-		Timeouts: bot.Timeouts{
+		Timeouts: session.Timeouts{
 			Join: 80 * time.Second, Unknown: 12 * time.Second, Connection: 4 * time.Second, Settle: 1500 * time.Millisecond,
 			Unresponsive: 40 * time.Second, RejoinPause: 50 * time.Millisecond, MaxRejoins: 2,
 		},
@@ -69,7 +69,7 @@ func attend(t *testing.T, plan Plan) result {
 	forwarding, stop := context.WithCancel(ctx)
 	var signals sync.WaitGroup
 	signals.Go(func() { forward(forwarding, service, meeting) })
-	err := bot.Run(ctx, settings)
+	err := session.Run(ctx, settings)
 	stop()
 	signals.Wait()
 	r := judge(plan, meeting.Log(), service.ReceivedEvents())

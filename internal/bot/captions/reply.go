@@ -1,0 +1,98 @@
+package captions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"standin/internal/bot/meeting"
+)
+
+// Reply is an answer in the chat to the question whether the meeting may be
+// recorded.
+type Reply struct {
+	Granted bool
+	Detail  string // for people
+}
+
+// FindReply returns the answer to the bot's question in the chat. Only messages
+// after the question that are not in seenBefore are answers. One refusal among
+// several answers counts.
+func FindReply(chat []meeting.ChatMessage, seenBefore map[string]bool) (reply Reply, ok bool) {
+	question := slices.IndexFunc(chat, func(m meeting.ChatMessage) bool {
+		return m.Own && !seenBefore[m.ID] && strings.Contains(strings.ToLower(m.Text), "record")
+	})
+	if question < 0 {
+		return Reply{}, false
+	}
+	for _, message := range chat[question+1:] {
+		yes, ok := readReply(message.Text)
+		switch {
+		case !ok || message.Own || seenBefore[message.ID]:
+		case !yes:
+			return Reply{Detail: describeReply(message)}, true
+		case !reply.Granted:
+			reply = Reply{Granted: true, Detail: describeReply(message)}
+		}
+	}
+	return reply, reply.Granted
+}
+
+func describeReply(message meeting.ChatMessage) string {
+	author := message.Author
+	if author == "" {
+		author = "somebody"
+	}
+	return fmt.Sprintf("In the chat %s answered: %s", author, strings.TrimSpace(message.Text))
+}
+
+// readReply reads a chat message as an answer to the question whether the
+// meeting may be recorded. Only a whole message counts: a word within a
+// sentence is no consent.
+func readReply(text string) (granted, ok bool) {
+	switch reply := normalizeReply(text); {
+	case reply == "":
+		return false, false
+	case slices.Contains(consentingReplies(), reply):
+		return true, true
+	case slices.Contains(refusingReplies(), reply):
+		return false, true
+	}
+	return false, false
+}
+
+// normalizeReply removes case, punctuation, extra spaces and skin tones.
+func normalizeReply(text string) string {
+	text = strings.Map(func(r rune) rune {
+		switch {
+		case r == '’' || r == '‘' || r == '\'':
+			return '\''
+		case unicode.Is(unicode.Variation_Selector, r), r >= '\U0001F3FB' && r <= '\U0001F3FF', unicode.Is(unicode.Cf, r):
+			return -1
+		case unicode.IsPunct(r):
+			return ' '
+		}
+		return unicode.ToLower(r)
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func consentingReplies() []string {
+	return []string{
+		"yes", "y", "yes please", "yes you may", "yes you can", "yes go ahead", "yes that's fine", "yes of course", "yes ok",
+		"ok", "okay", "k", "sure", "yep", "yeah", "yup", "fine", "fine with me", "fine by me", "that's fine", "of course",
+		"go ahead", "please do", "allow", "allowed", "i allow it", "i agree", "agreed", "approved", "granted",
+		"permission granted", "accept", "accepted", "you may", "you may record", "you can record", "no problem", "no objection", "no objections",
+		"👍", "✅",
+	}
+}
+
+func refusingReplies() []string {
+	return []string{
+		"no", "n", "no thanks", "no thank you", "no please", "nope", "no you may not", "no don't", "no do not", "no recording",
+		"don't", "do not", "please don't", "please do not", "don't record", "do not record", "please don't record", "please do not record",
+		"deny", "denied", "refuse", "refused", "declined", "not allowed", "permission denied", "i don't agree", "i do not agree",
+		"i disagree", "rather not", "better not", "stop", "stop recording", "👎", "❌", "🚫",
+	}
+}

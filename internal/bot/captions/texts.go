@@ -1,0 +1,184 @@
+// Package captions makes texts of what a meeting's page shows of the chat and of
+// live captions: each message and each utterance once, in its last version.
+package captions
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/serviceclient"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+const (
+	// textInterval is how often changed texts are written to the spool.
+	textInterval = time.Second
+	// maxTextBatch limits the JSON of a batch, in bytes.
+	maxTextBatch = 128 << 10
+	// maxChatMessages limits the messages of an attempt that are remembered.
+	maxChatMessages = 50_000
+)
+
+// Texts reads the chat and the captions of the meeting from page snapshots, and
+// reports them while the meeting is recorded. It outlives a browser.
+type Texts struct {
+	log         *slog.Logger
+	client      *serviceclient.Client
+	displayName string
+	language    string // of captions; empty if unknown or not available
+
+	captions   tracker
+	chat       chatMessages
+	changed    []ingest.Text // messages to report
+	reportedAt time.Time
+}
+
+// New returns the texts of an attempt. displayName is the author of the bot's own
+// messages, and language that of the captions, BCP 47 or empty.
+func New(log *slog.Logger, client *serviceclient.Client, displayName, language string) *Texts {
+	return &Texts{log: log, client: client, displayName: displayName, language: language, chat: make(chatMessages)}
+}
+
+// SetLanguage sets the language of captions from now on.
+func (t *Texts) SetLanguage(language string) { t.language = language }
+
+// chatMessages are the messages of the chat by the hash of the page's ID.
+type chatMessages map[[sha256.Size]byte]chatText
+
+// chatText is a message of the chat.
+type chatText struct {
+	id       string
+	text     string
+	at       time.Time
+	reported bool // false for messages from a time that is not recorded
+}
+
+// Update updates the texts from what a page showed at a time on the report's clock.
+// Without recorded, the texts are ignored: pauses and refusals apply to them too.
+func (t *Texts) Update(seen meeting.Observation, at time.Time, recorded bool) {
+	for _, message := range seen.Chat {
+		t.addMessage(message, seen.Participants, at, recorded)
+	}
+	t.captions.update(seen.Captions, onlySpeaker(seen.Participants), at)
+	if !recorded {
+		for u := range t.captions.inElement {
+			u.dropped = true
+		}
+	}
+	if at.Sub(t.reportedAt) >= textInterval {
+		t.reportedAt = at
+		t.Report(seen.Participants)
+	}
+}
+
+// onlySpeaker returns the name of the participant who is the only one to speak, or
+// "".
+func onlySpeaker(participants []meeting.Participant) (name string) {
+	for _, p := range participants {
+		switch {
+		case p.Speaking && name != "":
+			return ""
+		case p.Speaking:
+			name = p.Name
+		}
+	}
+	return name
+}
+
+// addMessage adds a message of the chat, unless it is known.
+func (t *Texts) addMessage(message meeting.ChatMessage, participants []meeting.Participant, at time.Time, recorded bool) {
+	author := message.Author
+	if message.Own {
+		author = t.displayName
+	}
+	key := sha256.Sum256([]byte(message.ID))
+	known, ok := t.chat[key]
+	if ok && (known.text == message.Text || !known.reported) || !ok && len(t.chat) >= maxChatMessages {
+		return
+	}
+	if !ok {
+		// IDs sort in the order of the messages, for those that are seen at the same time.
+		known.id, known.at, known.reported = fmt.Sprintf("m-%08d", len(t.chat)), at, recorded
+	}
+	known.text = message.Text
+	t.chat[key] = known
+	if known.reported {
+		t.changed = append(t.changed, ingest.Text{
+			ID: known.id, Kind: job.ChatText, ParticipantID: participantID(author, participants), Author: truncateRunes(author, ingest.MaxAuthorCharacters),
+			Text: truncateRunes(message.Text, ingest.MaxTextCharacters), StartedAt: known.at, EndedAt: known.at,
+		})
+	}
+}
+
+// Report writes the texts that have changed to the spool. Texts that do not fit
+// are dropped: a full disk must not end the recording.
+func (t *Texts) Report(participants []meeting.Participant) {
+	changed := t.changed
+	t.changed = nil
+	for _, u := range t.captions.recent {
+		for i := range u.segments {
+			s := &u.segments[i]
+			if u.dropped || s.text == s.reported {
+				continue
+			}
+			s.reported = s.text
+			changed = append(changed, ingest.Text{
+				ID: u.segmentID(i), Kind: job.CaptionText, ParticipantID: participantID(u.speaker, participants),
+				Author: truncateRunes(u.speaker, ingest.MaxAuthorCharacters), Text: truncateRunes(s.text, ingest.MaxTextCharacters),
+				Language: t.language, StartedAt: s.startedAt, EndedAt: s.endAt,
+			})
+		}
+	}
+	t.captions.forget()
+	for _, batch := range textBatches(changed) {
+		if err := t.client.ReportTexts(batch); err != nil {
+			t.log.Error("store chat and captions; they are lost", "texts", len(batch), "error", err)
+		}
+	}
+}
+
+// textBatches divides texts into batches for the spool.
+func textBatches(all []ingest.Text) (batches [][]ingest.Text) {
+	var batch []ingest.Text
+	size := 0
+	for _, text := range all {
+		encoded, _ := json.Marshal(text) // strings and times always encode
+		if len(batch) == ingest.MaxTextsPerRequest || len(batch) > 0 && size+len(encoded) > maxTextBatch {
+			batches, batch, size = append(batches, batch), nil, 0
+		}
+		batch, size = append(batch, text), size+len(encoded)
+	}
+	if len(batch) > 0 {
+		batches = append(batches, batch)
+	}
+	return batches
+}
+
+// participantID returns the ID of the only participant with a name, or "".
+func participantID(name string, participants []meeting.Participant) (id string) {
+	for _, p := range participants {
+		if name == "" || p.Name != name {
+			continue
+		}
+		if id != "" || len(p.ID) > ingest.MaxAuthorCharacters {
+			return ""
+		}
+		id = p.ID
+	}
+	return id
+}
+
+func truncateRunes(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit])
+	}
+	return text
+}

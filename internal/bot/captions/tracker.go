@@ -1,0 +1,312 @@
+package captions
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/bot/meeting"
+)
+
+const (
+	// captionSettle is how long a line is unchanged before it counts as settled.
+	// After that it is not corrected any more: another text is another utterance.
+	captionSettle = 4 * time.Second
+	// captionCorrection is how soon after its beginning a line may change to
+	// entirely different words.
+	captionCorrection = 1500 * time.Millisecond
+	// maxUtterances is how many utterances are compared with lines that appear.
+	maxUtterances = 60
+	// Utterances are divided at the first end of a sentence after minSegment
+	// bytes, or at the first space after maxSegment.
+	minSegment = 150
+	maxSegment = 600
+)
+
+// tracker derives utterances from the lines of live captions. A line grows
+// and is corrected while it is recognized; its beginning may scroll away; and
+// pages replace the elements of lines, or use one for another line.
+type tracker struct {
+	count     int
+	recent    []*utterance        // in the order of their beginning
+	byElement map[int]*utterance  // as last shown
+	inElement map[*utterance]bool // the same utterances
+}
+
+// utterance is what one participant said without interruption.
+type utterance struct {
+	number    int
+	author    string   // of its lines; empty if the page does not name authors
+	speaker   string   // the author, or who spoke when it began
+	hidden    []string // words that scrolled away
+	shown     []string // words of the line
+	startedAt time.Time
+	changedAt time.Time
+	dropped   bool // must not be reported
+
+	segments []segment
+}
+
+// segment is a part of an utterance.
+type segment struct {
+	text             string
+	startedAt, endAt time.Time
+	reported         string // its text when it was last reported
+}
+
+// update updates the utterances from the lines that a page shows, oldest first.
+// speaker is who spoke if a line has no author.
+func (t *tracker) update(lines []meeting.CaptionLine, speaker string, at time.Time) {
+	if len(lines) == 0 {
+		return // the page hides captions while nobody speaks
+	}
+	matched, used := t.match(lines, at)
+	byElement := make(map[int]*utterance, len(lines))
+	for i, row := range lines {
+		u := matched[i]
+		if u == nil {
+			u = t.findMoved(row, at, used, i < len(lines)-1)
+		}
+		if u == nil {
+			u = t.begin(row.Author, cmp.Or(row.Author, speaker), at)
+		}
+		used[u] = true
+		u.setShown(strings.Fields(row.Text), at)
+		byElement[row.Element] = u
+	}
+	t.byElement, t.inElement = byElement, used
+}
+
+// match returns the utterances of lines that the page already showed, and the set of
+// them. The utterance of another line is nil.
+func (t *tracker) match(lines []meeting.CaptionLine, at time.Time) (matched []*utterance, used map[*utterance]bool) {
+	matched, used = make([]*utterance, len(lines)), make(map[*utterance]bool)
+	match := func(i int, u *utterance, is func(*utterance, meeting.CaptionLine) bool) {
+		if matched[i] == nil && u != nil && !used[u] && is(u, lines[i]) {
+			matched[i], used[u] = u, true
+		}
+	}
+	// Unchanged lines come first, in any element but in their order: the element of
+	// one may now show a similar line.
+	for i, row := range lines {
+		match(i, t.byElement[row.Element], (*utterance).shows)
+	}
+	last := 0
+	for i := range lines {
+		for _, u := range t.recent {
+			if u.number > last && t.inElement[u] {
+				match(i, u, (*utterance).shows)
+			}
+		}
+		if matched[i] != nil {
+			last = matched[i].number
+		}
+	}
+	for i, row := range lines {
+		match(i, t.byElement[row.Element], func(u *utterance, row meeting.CaptionLine) bool { return u.continues(row, at) })
+	}
+	return matched, used
+}
+
+// findMoved returns the utterance that a line in a new element shows: one that
+// was shown in another element or, if another line follows, one that had scrolled
+// away.
+func (t *tracker) findMoved(row meeting.CaptionLine, at time.Time, used map[*utterance]bool, followed bool) *utterance {
+	for _, u := range t.recent {
+		if !used[u] && (followed || t.inElement[u]) && u.continues(row, at) {
+			return u
+		}
+	}
+	return nil
+}
+
+func (t *tracker) begin(author, speaker string, at time.Time) *utterance {
+	t.count++
+	u := &utterance{number: t.count, author: author, speaker: speaker, startedAt: at, changedAt: at}
+	t.recent = append(t.recent, u)
+	return u
+}
+
+// forget removes utterances that are neither shown nor unreported. Call it after
+// changes.
+func (t *tracker) forget() {
+	excess := len(t.recent) - maxUtterances
+	t.recent = slices.DeleteFunc(t.recent, func(u *utterance) bool {
+		excess--
+		return excess >= 0 && !t.inElement[u]
+	})
+}
+
+// shows reports whether a line is the utterance as it was last shown.
+func (u *utterance) shows(row meeting.CaptionLine) bool {
+	return u.author == row.Author && slices.Equal(u.shown, strings.Fields(row.Text))
+}
+
+// continues reports whether a line is a later version of the utterance.
+func (u *utterance) continues(row meeting.CaptionLine, at time.Time) bool {
+	if u.author != row.Author {
+		return false
+	}
+	before, after := foldWords(u.shown), foldWords(strings.Fields(row.Text))
+	if len(before) >= 4 && 2*len(after) < len(before) && extends(after, before) {
+		return false // it begins anew
+	}
+	index, score := alignWords(before, after)
+	switch settled := at.Sub(u.changedAt) >= captionSettle; {
+	case settled:
+		return extends(before, after) && len(after) >= len(before) || index > 0 && score >= 0.8 // scrolled
+	case extends(before, after), score >= 0.6:
+		return true
+	case at.Sub(u.startedAt) < captionCorrection && !endsSentence(u.shown):
+		return true
+	}
+	old := strings.Join(before, " ")
+	return len(old) < 200 && 2*prefixDistance(old, strings.Join(after, " ")) <= len(old)
+}
+
+// setShown sets the words of the line.
+func (u *utterance) setShown(words []string, at time.Time) {
+	if slices.Equal(words, u.shown) {
+		return
+	}
+	if before, after := foldWords(u.shown), foldWords(words); len(before) > 0 && !extends(before, after) {
+		if at, score := alignWords(before, after); score >= 0.6 {
+			u.hidden = append(u.hidden, u.shown[:at]...)
+		}
+	}
+	u.shown, u.changedAt = words, at
+	u.divide(at)
+}
+
+// divide updates the segments. Those that a correction removed become empty.
+func (u *utterance) divide(at time.Time) {
+	texts := divideText(strings.Join(slices.Concat(u.hidden, u.shown), " "))
+	for len(u.segments) < len(texts) {
+		startedAt := at
+		if len(u.segments) == 0 {
+			startedAt = u.startedAt
+		}
+		u.segments = append(u.segments, segment{startedAt: startedAt})
+	}
+	for i := range u.segments {
+		text := ""
+		if i < len(texts) {
+			text = texts[i]
+		}
+		if text != u.segments[i].text {
+			u.segments[i].text, u.segments[i].endAt = text, at
+		}
+	}
+}
+
+// segmentID returns the ID of a segment, unique within the attempt. IDs sort in
+// the order of the segments, for those that begin at the same time.
+func (u *utterance) segmentID(index int) string { return fmt.Sprintf("c-%08d-%04d", u.number, index) }
+
+// divideText divides a text into segments. A text that grows changes only the
+// last one.
+func divideText(text string) []string {
+	var segments []string
+	for len(text) > minSegment {
+		end := segmentEnd(text)
+		if end < 0 {
+			break
+		}
+		segments = append(segments, text[:end])
+		text = text[end+1:]
+	}
+	return append(segments, text)
+}
+
+// segmentEnd returns the index of the space after the first segment of a text, or
+// a negative number.
+func segmentEnd(text string) int {
+	for i := minSegment; i < len(text); i++ {
+		if text[i] == ' ' && (i >= maxSegment || strings.ContainsRune(".?!", rune(text[i-1]))) {
+			return i
+		}
+	}
+	return -1
+}
+
+// foldWords returns words without case and punctuation.
+func foldWords(words []string) []string {
+	folded := make([]string, len(words))
+	for i, word := range words {
+		folded[i] = strings.ToLower(strings.Trim(word, ".,;:!?…\"'’“”()-–—"))
+	}
+	return folded
+}
+
+// endsSentence reports whether words end with the mark of a sentence's end.
+func endsSentence(words []string) bool {
+	return len(words) > 0 && strings.ContainsAny(words[len(words)-1][len(words[len(words)-1])-1:], ".?!")
+}
+
+// extends reports whether after begins with the words of before, except for the
+// last two, which may change.
+func extends(before, after []string) bool {
+	if len(before) < 3 {
+		return len(after) >= len(before) && slices.Equal(before, after[:len(before)])
+	}
+	kept := len(before) - 2
+	return len(after) >= kept && slices.Equal(before[:kept], after[:kept])
+}
+
+// alignWords returns the index in before at which after begins, and how well their
+// words agree there, from 0 to 1. Of equal ones it returns the first.
+func alignWords(before, after []string) (index int, score float64) {
+	const window = 8
+	for i := range before {
+		n := min(window, len(before)-i, len(after))
+		if n < 3 && i > 0 || n == 0 {
+			break
+		}
+		if agreement := float64(commonWords(before[i:i+n], after[:n])) / float64(n); agreement > score {
+			index, score = i, agreement
+		}
+	}
+	return index, score
+}
+
+// commonWords returns the length of the longest common subsequence.
+func commonWords(a, b []string) int {
+	previous := make([]int, len(b)+1)
+	for _, word := range a {
+		current := make([]int, len(b)+1)
+		for j, other := range b {
+			if word == other {
+				current[j+1] = previous[j] + 1
+			} else {
+				current[j+1] = max(previous[j+1], current[j])
+			}
+		}
+		previous = current
+	}
+	return previous[len(b)]
+}
+
+// prefixDistance returns the smallest edit distance between a text and a prefix of
+// another, in bytes.
+func prefixDistance(text, other string) int {
+	other = other[:min(len(other), 2*len(text))]
+	row := make([]int, len(other)+1) // of the empty text, to each prefix
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(text) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(other) {
+			cost := diagonal
+			if text[i] != other[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j+1]+1, row[j]+1)
+		}
+	}
+	return slices.Min(row)
+}

@@ -1,0 +1,146 @@
+package report
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+)
+
+// Delivery delivers the result of an attempt: the reason why it ended, and the
+// recording.
+type Delivery struct {
+	Log     *slog.Logger
+	Attempt int
+	Dir     string // the bot's own folder, for packing
+	Client  *serviceclient.Client
+	Spool   *spool.Spool
+	Report  *Report
+	Events  *Emitter
+}
+
+// Deliver returns when the service has everything.
+func (d *Delivery) Deliver(ctx context.Context, end End) error {
+	if !d.Report.HasRecording() {
+		return d.deliverFailure(ctx, end)
+	}
+	if err := d.Report.Save(); err != nil {
+		return fmt.Errorf("save the report: %w", err)
+	}
+	if err := d.Events.Emit(job.BotRecordingStopped, nil); err != nil {
+		return err
+	}
+	exited := ingest.EventData{EndReason: end.Reason, Detail: end.Detail}
+	if d.Attempt > 0 || end.Reason == ReasonSuperseded || d.Spool.Evicted() > 0 {
+		// Only the service has the recordings of other attempts and the evicted
+		// segments: it packs the recording when it has the rest.
+		if err := d.Client.FlushMedia(ctx); err != nil {
+			return fmt.Errorf("upload the recording: %w", err)
+		}
+		if err := d.Events.Emit(job.BotExited, exited); err != nil {
+			return err
+		}
+		return d.flush(ctx)
+	}
+	if err := d.Events.Emit(job.BotExited, exited); err != nil {
+		return err
+	}
+	// If packing fails, the service packs the segments.
+	return errors.Join(d.finalize(ctx), d.flush(ctx))
+}
+
+// deliverFailure ends a job of which nothing was recorded.
+func (d *Delivery) deliverFailure(ctx context.Context, end End) error {
+	code := cmp.Or(end.Code, job.MeetingEnded) // without a code, the bot left before anything could be recorded
+	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, FailureCode: string(code), FailureDetail: end.Detail}); err != nil {
+		return err
+	}
+	return d.flush(ctx)
+}
+
+// finalize packs the recording and uploads it.
+func (d *Delivery) finalize(ctx context.Context) error {
+	if err := d.Events.Emit(job.BotPostProcessing, nil); err != nil {
+		return err
+	}
+	packed, err := d.pack(ctx)
+	if err != nil {
+		return err
+	}
+	if err := d.Report.setPacked(packed); err != nil {
+		return fmt.Errorf("save the report: %w", err)
+	}
+	if err := d.Events.Emit(job.BotMediaUploading, nil); err != nil {
+		return err
+	}
+	if err := d.Client.FlushMedia(ctx); err != nil {
+		return fmt.Errorf("upload the recording: %w", err)
+	}
+	return d.Events.Emit(job.ManifestFinalized, nil)
+}
+
+// pack puts the recording together and moves its files to the spool.
+func (d *Delivery) pack(ctx context.Context) (recording.Packed, error) {
+	folder := filepath.Join(d.Dir, "packed")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return recording.Packed{}, fmt.Errorf("create a folder for packing: %w", err)
+	}
+	packed, err := recording.Pack(ctx, d.packParts(), folder)
+	if err != nil {
+		return packed, fmt.Errorf("pack the recording: %w", err)
+	}
+	if err := d.packTracks(ctx, &packed, folder); err != nil {
+		return packed, err
+	}
+	for _, file := range packed.Files {
+		if err := d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name); err != nil {
+			return packed, fmt.Errorf("spool %s: %w", file.Name, err)
+		}
+	}
+	return packed, nil
+}
+
+// packParts returns the recording parts that have segments.
+func (d *Delivery) packParts() []recording.SourcePart {
+	var parts []recording.SourcePart
+	for _, part := range d.Report.parts() {
+		if part.Segments == 0 {
+			continue
+		}
+		parts = append(parts, recording.SourcePart{
+			Attempt: d.Attempt, Number: part.Number, StartedAt: part.StartedAt, Segments: d.Spool.Segments(part.Number),
+		})
+	}
+	return parts
+}
+
+// packTracks adds the audio tracks of participants.
+func (d *Delivery) packTracks(ctx context.Context, packed *recording.Packed, folder string) error {
+	work := filepath.Join(folder, "participant-audio")
+	if err := os.MkdirAll(work, 0o700); err != nil {
+		return fmt.Errorf("create a folder for participant audio: %w", err)
+	}
+	reported := ingest.Report{AudioTracks: d.Report.audioTracks()}
+	tracks, err := recording.FindTracks(d.Spool.Bundles(), work, d.Attempt, reported, d.Log)
+	if err == nil {
+		err = recording.PackTracks(ctx, packed, tracks, folder, d.Log)
+	}
+	return errors.Join(err, os.RemoveAll(work))
+}
+
+// flush waits until the service has every event and file.
+func (d *Delivery) flush(ctx context.Context) error {
+	if err := d.Client.Flush(ctx); err != nil {
+		return fmt.Errorf("deliver events and files: %w", err)
+	}
+	return nil
+}

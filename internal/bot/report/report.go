@@ -1,0 +1,325 @@
+// Package report keeps what an attempt observed in its meeting, emits its
+// lifecycle events, and delivers the result to the service: the report, from which
+// the service builds the manifest, and the recording.
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+)
+
+// Reasons why an attempt ended after the bot was admitted, as in the manifest.
+const (
+	ReasonHostEnded   = "host_ended"
+	ReasonRemoved     = "removed"
+	ReasonAlone       = "alone"
+	ReasonSilence     = "silence"
+	ReasonMaximum     = "max_duration"
+	ReasonCompeting   = "competing_bot"
+	ReasonCommand     = "left_on_command"
+	ReasonPermission  = "permission_refused"
+	ReasonSuperseded  = "superseded"      // the service no longer wants this bot
+	ReasonShutdown    = "bot_stopped"     // the bot's process was asked to stop
+	ReasonBrowserLost = "browser_crashed" // and rejoining failed
+	ReasonConnection  = "connection_lost" // the page died or lost its connection, and rejoining failed
+	ReasonNoRecording = "recording_failed"
+)
+
+// End is how a session in the meeting or an attempt ended.
+type End struct {
+	Reason string          // set if the bot was admitted
+	Code   job.FailureCode // set if the bot was not admitted, or nothing can be recorded
+	Detail string          // for people
+}
+
+// Report collects what the manifest needs and only the bot observes. It is
+// saved to the spool whenever it changes, so that the service has the latest
+// version if the bot is lost. Its methods are safe for concurrent use.
+type Report struct {
+	spool *spool.Spool
+	clock *Clock
+
+	mu       sync.Mutex
+	content  ingest.Report
+	packed   recording.Packed // the final files, if the bot packed them
+	roster   roster
+	tracks   trackIndex
+	pausedAt time.Time // start of the current pause
+	fullAt   time.Time // since when the spool is full
+}
+
+// New returns the report of an attempt that has just started. version is the
+// program's.
+func New(attempt int, version string, store *spool.Spool, clock *Clock) *Report {
+	return &Report{
+		spool:   store,
+		clock:   clock,
+		content: ingest.Report{Attempt: attempt, BotVersion: version, Parts: []ingest.RecordingPart{}},
+		roster:  newRoster(),
+		tracks:  newTrackIndex(),
+	}
+}
+
+// SetJoined sets when joining was requested for the first time.
+func (r *Report) SetJoined(at time.Time) {
+	r.update(func(c *ingest.Report) {
+		if c.JoinedAt.IsZero() {
+			c.JoinedAt = r.clock.Convert(at)
+		}
+	})
+}
+
+// SetAdmitted sets when the bot was admitted for the first time, and clears the
+// end of an earlier session.
+func (r *Report) SetAdmitted(at time.Time) {
+	r.update(func(c *ingest.Report) {
+		if c.AdmittedAt.IsZero() {
+			c.AdmittedAt = r.clock.Convert(at)
+		}
+		c.LeftAt, c.EndReason, c.EndDetail = time.Time{}, "", ""
+	})
+}
+
+// SetLeft sets the end of a session, and ends every speech and gap.
+func (r *Report) SetLeft(at time.Time, end End) {
+	at = r.clock.Convert(at)
+	r.update(func(c *ingest.Report) {
+		c.LeftAt, c.EndReason, c.EndDetail = at, end.Reason, end.Detail
+		r.roster.endAllSpeech()
+		r.endGap(&r.pausedAt, at, recording.GapPaused)
+		r.endGap(&r.fullAt, at, recording.GapDiskFull)
+		for i := range c.MediaFaults {
+			if c.MediaFaults[i].To.IsZero() {
+				c.MediaFaults[i].To = at
+			}
+		}
+	})
+}
+
+// SetEnd sets the reason why the attempt ended, which may follow the last
+// session in the meeting.
+func (r *Report) SetEnd(end End) {
+	r.update(func(c *ingest.Report) { c.EndReason, c.EndDetail = end.Reason, end.Detail })
+}
+
+// NextPart returns the number of the recording part to start.
+func (r *Report) NextPart() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.content.Parts)
+}
+
+// StartPart sets when a recording part started. Recording after the spool was
+// full ends that gap.
+func (r *Report) StartPart(number int, at time.Time) {
+	at = r.clock.Convert(at)
+	r.update(func(*ingest.Report) {
+		r.part(number).StartedAt = at
+		r.endGap(&r.fullAt, at, recording.GapDiskFull)
+	})
+}
+
+// AddSegment counts a stored segment of a recording part.
+func (r *Report) AddSegment(part, sequence int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.part(part).Segments = sequence + 1
+}
+
+// part returns the entry of a recording part, creating it if necessary: the
+// first segment may arrive before the recorder reports that it started.
+func (r *Report) part(number int) *ingest.RecordingPart {
+	for len(r.content.Parts) <= number {
+		r.content.Parts = append(r.content.Parts, ingest.RecordingPart{Number: len(r.content.Parts)})
+	}
+	return &r.content.Parts[number]
+}
+
+// EndPart ends the current recording part. A nil err means that it is complete.
+func (r *Report) EndPart(at time.Time, err error) {
+	at = r.clock.Convert(at)
+	r.update(func(c *ingest.Report) {
+		if len(c.Parts) == 0 {
+			return
+		}
+		current := &c.Parts[len(c.Parts)-1]
+		current.EndedAt, current.Complete = at, err == nil
+		if err != nil {
+			current.EndedBy = err.Error()
+		}
+		r.endGap(&r.pausedAt, at, recording.GapPaused)
+	})
+}
+
+// SetPartEnd sets why the last recording part, which is complete, ended.
+func (r *Report) SetPartEnd(reason string) {
+	r.update(func(c *ingest.Report) {
+		if last := len(c.Parts) - 1; last >= 0 && c.Parts[last].Complete {
+			c.Parts[last].EndedBy = reason
+		}
+	})
+}
+
+// HasRecording reports whether any segment was recorded.
+func (r *Report) HasRecording() bool {
+	return slices.ContainsFunc(r.parts(), func(p ingest.RecordingPart) bool { return p.Segments > 0 })
+}
+
+// parts returns a copy of the recording parts.
+func (r *Report) parts() []ingest.RecordingPart {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.content.Parts)
+}
+
+// Pause starts a gap.
+func (r *Report) Pause(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pausedAt = r.clock.Convert(at)
+}
+
+// Resume ends the gap of a pause.
+func (r *Report) Resume(at time.Time) {
+	at = r.clock.Convert(at)
+	r.update(func(*ingest.Report) { r.endGap(&r.pausedAt, at, recording.GapPaused) })
+}
+
+// SetFull starts a gap in which the spool takes no more segments.
+func (r *Report) SetFull(at time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.fullAt.IsZero() {
+		r.fullAt = r.clock.Convert(at)
+	}
+}
+
+// endGap adds the gap that started at from, if one did, and resets from.
+func (r *Report) endGap(from *time.Time, at time.Time, reason string) {
+	if !from.IsZero() {
+		r.content.Gaps = append(r.content.Gaps, ingest.Gap{From: *from, To: at, Reason: reason})
+		*from = time.Time{}
+	}
+}
+
+// StartFault adds a fault of the recorded media, unless it is known.
+func (r *Report) StartFault(kind string, since time.Time) {
+	since = r.clock.Convert(since)
+	r.update(func(c *ingest.Report) {
+		if i := r.openFault(kind); i < 0 && len(c.MediaFaults) < ingest.MaxMediaFaults {
+			c.MediaFaults = append(c.MediaFaults, ingest.MediaFault{Kind: kind, From: since})
+		}
+	})
+}
+
+// EndFault ends a fault.
+func (r *Report) EndFault(kind string, at time.Time) {
+	at = r.clock.Convert(at)
+	r.update(func(c *ingest.Report) {
+		if i := r.openFault(kind); i >= 0 {
+			c.MediaFaults[i].To = at
+		}
+	})
+}
+
+// openFault returns the index of a fault that has not ended, or -1.
+func (r *Report) openFault(kind string) int {
+	return slices.IndexFunc(r.content.MediaFaults, func(f ingest.MediaFault) bool { return f.Kind == kind && f.To.IsZero() })
+}
+
+// UpdateRoster updates who is in the meeting and who speaks, and by what evidence.
+func (r *Report) UpdateRoster(participants []meeting.Participant, sources []meeting.SpeechSource, at time.Time) {
+	at = r.clock.Convert(at)
+	r.saveIfChanged(func() bool { return r.roster.update(participants, sources, at) })
+}
+
+// Present returns who is in the meeting.
+func (r *Report) Present() *ingest.LiveRoster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.roster.present()
+}
+
+// NameOf returns the name of a participant, or "" if the id is unknown.
+func (r *Report) NameOf(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.roster.nameOf(id)
+}
+
+// trackNumber returns the number of an audio track; false if all are used.
+func (r *Report) trackNumber(track recorder.ParticipantTrack) (number int, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.tracks.number(track, r.clock.Convert(track.StartedAt))
+}
+
+// addTrackParts counts stored parts of audio tracks.
+func (r *Report) addTrackParts(parts []recorder.ParticipantTrackPart) {
+	r.saveIfChanged(func() bool { return r.tracks.addParts(parts) })
+}
+
+// UpdatePlayed updates which participants' tiles play which tracks.
+func (r *Report) UpdatePlayed(tracks []meeting.TrackOwner) {
+	r.saveIfChanged(func() bool { return r.tracks.updatePlayed(tracks) })
+}
+
+// audioTracks returns a copy of the audio tracks.
+func (r *Report) audioTracks() []ingest.AudioTrack {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.tracks.tracks)
+}
+
+// setPacked adds the final files and saves the report.
+func (r *Report) setPacked(packed recording.Packed) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.packed = packed
+	return r.saveLocked()
+}
+
+// update changes the content and saves it. If saving fails, the next change
+// saves it too; the events carry what the job needs.
+func (r *Report) update(change func(*ingest.Report)) {
+	r.saveIfChanged(func() bool { change(&r.content); return true })
+}
+
+// saveIfChanged calls change under the lock and, like update, saves the report
+// if it returns true.
+func (r *Report) saveIfChanged(change func() bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if change() {
+		_ = r.saveLocked()
+	}
+}
+
+// Save writes the report to the spool, from where it is uploaded.
+func (r *Report) Save() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.saveLocked()
+}
+
+func (r *Report) saveLocked() error {
+	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), r.roster.speech, r.tracks.tracks
+	r.content.SpeechSources = r.roster.speechSources
+	data, err := json.Marshal(recording.FinalReport{
+		Report: r.content, Media: r.packed.Files, PackedParts: recording.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
+	})
+	if err != nil {
+		return fmt.Errorf("encode the report: %w", err)
+	}
+	return r.spool.Put(ingest.ReportName, data)
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"slices"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/ingest"
+)
+
+const (
+	// absentAfter is how long a participant must be missing from the roster to
+	// count as gone: pages redraw tiles now and then.
+	absentAfter = 3 * time.Second
+	// maxSpeechPause is how long a participant may be silent within one speech.
+	maxSpeechPause = 1200 * time.Millisecond
+)
+
+// roster tracks who is in the meeting and who speaks. Its times are on the
+// report's clock.
+type roster struct {
+	byID   map[string]*participant
+	ids    []string // in the order of joining
+	speech []ingest.Speech
+
+	speechSources []string // evidence of who speaks, so far
+}
+
+// participant is one person in the roster.
+type participant struct {
+	ingest.Person
+	seenAt   time.Time
+	speaking bool
+	from, to time.Time // of the current speech
+}
+
+func newRoster() roster { return roster{byID: make(map[string]*participant)} }
+
+// update updates the roster from the participants that a page shows at now, and
+// reports whether anybody joined, left or changed a name, or whether there is new
+// evidence of who speaks.
+func (r *roster) update(participants []meeting.Participant, sources []meeting.SpeechSource, now time.Time) (changed bool) {
+	for _, source := range sources {
+		if !slices.Contains(r.speechSources, string(source)) {
+			r.speechSources, changed = append(r.speechSources, string(source)), true
+		}
+	}
+	for _, seen := range participants {
+		p, known := r.byID[seen.ID]
+		if !known {
+			p = &participant{Person: ingest.Person{ID: seen.ID, JoinedAt: now}}
+			r.byID[seen.ID] = p
+			r.ids = append(r.ids, seen.ID)
+		}
+		renamed := seen.Name != "" && seen.Name != p.Name
+		if renamed {
+			p.Name = seen.Name
+		}
+		changed = changed || !known || renamed || !p.LeftAt.IsZero()
+		p.seenAt, p.LeftAt = now, time.Time{}
+		r.updateSpeech(p, seen.Speaking, now)
+	}
+	for _, id := range r.ids {
+		p := r.byID[id]
+		if p.LeftAt.IsZero() && now.Sub(p.seenAt) > absentAfter {
+			p.LeftAt, changed = p.seenAt, true
+			r.endSpeech(p)
+		}
+	}
+	return changed
+}
+
+func (r *roster) updateSpeech(p *participant, speaking bool, now time.Time) {
+	switch {
+	case speaking && !p.speaking:
+		p.speaking, p.from, p.to = true, now, now
+	case speaking:
+		p.to = now
+	case p.speaking && now.Sub(p.to) > maxSpeechPause:
+		r.endSpeech(p)
+	}
+}
+
+func (r *roster) endSpeech(p *participant) {
+	if p.speaking && p.to.After(p.from) {
+		r.speech = append(r.speech, ingest.Speech{PersonID: p.ID, From: p.from, To: p.to})
+	}
+	p.speaking = false
+}
+
+// endAllSpeech ends every current speech.
+func (r *roster) endAllSpeech() {
+	for _, id := range r.ids {
+		r.endSpeech(r.byID[id])
+	}
+}
+
+// people returns everybody who was in the meeting, in the order of joining.
+func (r *roster) people() []ingest.Person {
+	var people []ingest.Person
+	for _, id := range r.ids {
+		people = append(people, r.byID[id].Person)
+	}
+	return people
+}
+
+// Present returns who is in the meeting, in the order of joining.
+func (r *roster) present() *ingest.LiveRoster {
+	live := &ingest.LiveRoster{Participants: []ingest.LiveParticipant{}}
+	for _, id := range r.ids {
+		p := r.byID[id]
+		if p.LeftAt.IsZero() && len(live.Participants) < ingest.MaxLiveParticipants {
+			live.Participants = append(live.Participants, ingest.LiveParticipant{
+				ID: clipped(p.ID), Name: clipped(p.Name), Speaking: p.speaking,
+			})
+		}
+	}
+	return live
+}
+
+// clipped returns at most ingest.MaxLiveText characters of a text.
+func clipped(text string) string {
+	if runes := []rune(text); len(runes) > ingest.MaxLiveText {
+		return string(runes[:ingest.MaxLiveText])
+	}
+	return text
+}
+
+// NameOf returns a participant's name, or "" if the id is unknown.
+func (r *roster) nameOf(id string) string {
+	if p, known := r.byID[id]; known {
+		return p.Name
+	}
+	return ""
+}

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/ingest"
+	"standin/internal/recording"
+)
+
+// trackIndex numbers the audio tracks of participants and tracks whose they
+// are. Its times are on the report's clock.
+type trackIndex struct {
+	tracks    []ingest.AudioTrack // by number
+	numbers   map[string]int      // by the recorder's id
+	pageTrack map[string]int      // by the page's track id: the latest number
+	shared    map[int]bool        // tracks that several participants' tiles played
+}
+
+func newTrackIndex() trackIndex {
+	return trackIndex{numbers: make(map[string]int), pageTrack: make(map[string]int), shared: make(map[int]bool)}
+}
+
+// number returns the number of a track, assigning one to a new track that
+// started at startedAt. It returns false if all numbers are used.
+func (x *trackIndex) number(track recorder.ParticipantTrack, startedAt time.Time) (number int, ok bool) {
+	if number, known := x.numbers[track.ID]; known {
+		return number, true
+	}
+	number = len(x.tracks)
+	if number == ingest.MaxAudioTracks {
+		return 0, false
+	}
+	x.numbers[track.ID], x.pageTrack[track.TrackID] = number, number
+	x.tracks = append(x.tracks, ingest.AudioTrack{Number: number, StartedAt: startedAt})
+	return number, true
+}
+
+// addParts counts stored parts of tracks, and reports whether a track started
+// or ended.
+func (x *trackIndex) addParts(parts []recorder.ParticipantTrackPart) (changed bool) {
+	for _, part := range parts {
+		number, known := x.numbers[part.ID]
+		if !known {
+			continue
+		}
+		track := &x.tracks[number]
+		changed = changed || part.First == 0 || part.Ended
+		track.Segments = part.First + len(part.Chunks)
+		if part.Ended {
+			track.Complete, track.EndedBy = part.Cause == "", part.Cause
+			if x.pageTrack[part.TrackID] == number {
+				delete(x.pageTrack, part.TrackID)
+			}
+		}
+	}
+	return changed
+}
+
+// UpdatePlayed updates which participants' tiles play which tracks, and reports
+// whether an owner changed. A track belongs to a participant if that
+// participant's tile, and no other, was seen to play it.
+func (x *trackIndex) updatePlayed(tracks []meeting.TrackOwner) (changed bool) {
+	for _, played := range tracks {
+		number, known := x.pageTrack[played.Track]
+		if !known || x.shared[number] {
+			continue
+		}
+		switch track := &x.tracks[number]; track.PersonID {
+		case played.ParticipantID:
+		case "":
+			track.PersonID, changed = played.ParticipantID, true
+		default:
+			x.shared[number], track.PersonID, changed = true, "", true
+		}
+	}
+	return changed
+}
+
+// TrackSink writes the audio tracks of participants to the spool, from where they
+// are uploaded. All tracks of one call share one file, so that many participants
+// cost no more uploads than one.
+type TrackSink struct {
+	log     *slog.Logger
+	report  *Report
+	bundles int // attempted so far
+}
+
+// NewTrackSink returns a sink that writes to the spool of a report.
+func NewTrackSink(log *slog.Logger, report *Report) *TrackSink {
+	return &TrackSink{log: log, report: report}
+}
+
+// AppendTracks implements recorder.ParticipantTrackSink.
+func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
+	var segments []recording.TrackSegment
+	for _, part := range parts {
+		number, ok := s.report.trackNumber(part.ParticipantTrack)
+		if !ok {
+			continue // all numbers are used
+		}
+		for i, chunk := range part.Chunks {
+			segments = append(segments, recording.TrackSegment{
+				Track: number, Sequence: part.First + i, StartedAt: s.report.clock.Convert(part.StartedAt), Data: chunk,
+			})
+		}
+	}
+	if len(segments) > 0 {
+		bundle, err := recording.Bundle(segments)
+		if err != nil {
+			return err
+		}
+		// Each attempt to append has its own number: a repeated call may hold
+		// more segments and is another file.
+		number := s.bundles
+		s.bundles++
+		if err := s.report.spool.AppendBundle(number, bundle); err != nil {
+			return fmt.Errorf("spool bundle %d: %w", number, err)
+		}
+	}
+	for _, part := range parts {
+		if part.Cause != "" {
+			s.log.Warn("participant audio is incomplete", "track", part.TrackID, "cause", part.Cause)
+		}
+	}
+	s.report.addTrackParts(parts)
+	return nil
+}

@@ -1,0 +1,188 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"standin/internal/bot/captions"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/notetaker"
+	"standin/internal/bot/report"
+	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/spool"
+	"standin/internal/job"
+)
+
+// attempt is one attempt of a job: a sequence of sessions, each with a new
+// browser, until the meeting ends. It owns the state that outlives a browser.
+type attempt struct {
+	settings Settings
+	log      *slog.Logger
+	client   *serviceclient.Client
+	spool    *spool.Spool
+	clock    *report.Clock
+	report   *report.Report
+	events   events
+
+	opener      *opener
+	joining     *joining
+	commands    *commands
+	consent     *consent
+	policy      *leavePolicy
+	recording   *recordingState
+	diagnostics *diagnostics
+	audio       *report.TrackSink
+	texts       *captions.Texts
+	textOpener  *textOpener
+
+	rejoins     limit
+	interrupted exitResult // what last took the bot out of the meeting
+}
+
+// newAttempt expects settings with defaults.
+func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Client) *attempt {
+	log := settings.Log
+	clock := report.NewClock()
+	observed := report.New(settings.Attempt, settings.Version, store, clock)
+	events := events{report.NewEmitter(log, client)}
+	texts := captions.New(log, client, settings.DisplayName, settings.CaptionsLanguage)
+	opener := &opener{settings: settings, log: log}
+	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
+	return &attempt{
+		settings: settings, log: log, client: client, spool: store, clock: clock, report: observed, events: events,
+		opener: opener,
+		joining: &joining{
+			log: log, opener: opener, report: observed, clock: clock, events: events,
+			startedAt: time.Now(), joinAt: settings.JoinAt, entryDelay: seconds(settings.AutoLeave.AfterEntryDelaySeconds),
+		},
+		commands:    &commands{log: log, ack: client.Ack, consent: consent, report: observed},
+		consent:     consent,
+		policy:      newLeavePolicy(settings.AutoLeave, events),
+		recording:   &recordingState{},
+		diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
+		audio:       report.NewTrackSink(log, observed),
+		texts:       texts,
+		textOpener: &textOpener{
+			log: log, texts: texts, wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions, Language: settings.CaptionsLanguage},
+		},
+		rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
+	}
+}
+
+// run runs sessions until one ends the attempt.
+func (a *attempt) run(ctx context.Context) exitResult {
+	known, err := notetaker.Load(a.settings.ProfilesDir)
+	if err != nil {
+		return *internalError(err)
+	}
+	a.policy.notetakers = known.Without(a.settings.DisplayName)
+	defer a.opener.close()
+	if end := a.opener.prepare(ctx); end != nil {
+		return *end
+	}
+	started := time.Now()
+	for number := 0; ; number++ {
+		end := a.runSession(ctx, number)
+		if !end.retry || ctx.Err() != nil {
+			return a.conclude(end)
+		}
+		pause, ok := a.mayRejoin(time.Now(), started)
+		if !ok {
+			return a.conclude(end)
+		}
+		a.log.Warn("rejoining with a new browser", "reason", end.detail, "pause", pause)
+		if other := a.wait(ctx, pause); other != nil {
+			return a.conclude(*other)
+		}
+	}
+}
+
+func (a *attempt) runSession(ctx context.Context, number int) exitResult {
+	page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
+	s := &session{
+		log: a.log, number: number, timeouts: a.settings.Timeouts, client: a.client, clock: a.clock, report: a.report, events: a.events,
+		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,
+		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener,
+	}
+	s.faults = newMediaFaults(s.recording)
+	end := s.run(ctx)
+	if s.interrupted.reason != "" {
+		a.interrupted = s.interrupted
+	}
+	return end
+}
+
+func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
+	settings := a.settings.Recorder
+	settings.Log, settings.AllowAddress = a.log, a.opener.egress.Allow
+	if a.settings.ParticipantAudio {
+		settings.ParticipantAudio = a.audio
+	}
+	return &recordingSession{
+		log: a.log, page: page, spool: a.spool, report: a.report, events: a.events, settings: settings,
+		consent: a.consent, state: a.recording,
+		recordingQueue: taskQueue{settle: a.commands.settle},
+		starts:         limit{max: maxRecorderStarts, window: recorderStartWindow},
+	}
+}
+
+// mayRejoin counts a rejoin and returns the pause before it; false if the limit
+// is reached.
+func (a *attempt) mayRejoin(now, started time.Time) (pause time.Duration, ok bool) {
+	if a.policy.firstAdmitted.IsZero() && now.Sub(started) > maxRetryBeforeAdmission {
+		return 0, false
+	}
+	others, ok := a.rejoins.allow(now)
+	return a.settings.Timeouts.pauseBefore(others), ok
+}
+
+// wait waits between two sessions. It returns nil unless the attempt ends.
+func (a *attempt) wait(ctx context.Context, pause time.Duration) *exitResult {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+			return a.policy.checkMaximum(time.Now())
+		case <-ctx.Done():
+			return shutdown()
+		case <-a.client.Done():
+			return superseded(a.client.Termination())
+		case command := <-a.client.Commands():
+			if end := a.commands.acceptEarly(command); end != nil {
+				return end
+			}
+		}
+	}
+}
+
+// conclude returns how the attempt ended. If the last session was not admitted
+// but an earlier one was, the attempt ended for the reason that took the bot out
+// of the meeting, whatever the page showed to the bot that came back.
+func (a *attempt) conclude(end exitResult) exitResult {
+	if end.command != nil {
+		a.commands.settle(*end.command, nil) // the meeting was left
+	}
+	if end.code == job.AuthFailure {
+		end.detail = strings.TrimSpace(end.detail + " " + a.opener.signIn.Advice(a.settings.Platform))
+	}
+	if a.report.HasRecording() {
+		if end.reason == "" {
+			end = exitResult{
+				reason: cmp.Or(a.interrupted.reason, report.ReasonConnection),
+				detail: a.interrupted.detail + " Rejoining failed: " + end.detail,
+			}
+		}
+		a.report.SetEnd(end.end())
+	} else if end.reason == "" && a.interrupted.code != "" {
+		detail := a.interrupted.detail + " Rejoining failed: " + end.detail
+		end = exitResult{reason: a.interrupted.reason, code: a.interrupted.code, detail: detail}
+	}
+	if err := a.consent.close(); err != nil {
+		a.log.Error("answer the request for permission", "error", err)
+	}
+	return end
+}

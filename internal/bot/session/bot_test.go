@@ -1,0 +1,112 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/report"
+	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/spool"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/testing/ingesttest"
+)
+
+const testJob = "0193a1b2-0000-7000-8000-000000000001"
+
+// start is when the test meetings start.
+var start = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+
+// after returns the time so many seconds into the meeting.
+func after(seconds float64) time.Time {
+	return start.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// newTestSpool returns a spool that is closed when the test ends.
+func newTestSpool(t *testing.T) *spool.Spool {
+	t.Helper()
+	store, err := spool.Open(filepath.Join(t.TempDir(), "spool"), spool.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return store
+}
+
+// newTestReport returns a report with its own spool.
+func newTestReport(t *testing.T) *report.Report {
+	t.Helper()
+	return report.New(0, "v9", newTestSpool(t), report.NewClock())
+}
+
+// newTestEvents returns events that stay in a spool.
+func newTestEvents(t *testing.T) events {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	client, err := serviceclient.New(serviceclient.Settings{ServiceURL: "http://127.0.0.1:1", JobID: testJob, Token: "token", Spool: newTestSpool(t), Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events{report.NewEmitter(log, client)}
+}
+
+// startService returns a fake service for the first attempt.
+func startService(t *testing.T) *ingesttest.Service {
+	t.Helper()
+	return ingesttest.Start(t, testJob, 0, "token")
+}
+
+// lastData returns the data of the last event.
+func lastData(s *ingesttest.Service) ingest.EventData {
+	events := s.ReceivedEvents()
+	return ingest.ParseEventData(events[len(events)-1].Data)
+}
+
+// TestRunRefusedAddress: no browser starts, the service receives the reason, and
+// the folder is empty.
+func TestRunRefusedAddress(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	dir := t.TempDir()
+	err := Run(t.Context(), Settings{
+		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://evil.test/abc", Platform: job.Meet,
+		AutoLeave: job.DefaultAutoLeave(), Dir: dir, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data := lastData(s); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, hostpolicy.AllowedHostsSetting) {
+		t.Errorf("data: %+v", data)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("files: %v (%v)", left, err)
+	}
+}
+
+// TestRunStopped: a bot that is stopped before it starts still reports it.
+func TestRunStopped(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := Run(ctx, Settings{
+		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
+		BrowserPath: "/bin/true", AutoLeave: job.DefaultAutoLeave(), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data := lastData(s); data.FailureCode != string(job.InternalError) || data.EndReason != report.ReasonShutdown {
+		t.Errorf("data: %+v", data)
+	}
+}

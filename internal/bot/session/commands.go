@@ -1,0 +1,137 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+)
+
+// commands executes the service's commands, and acknowledges each of them when it
+// was executed or refused. A bot that is lost before has not acknowledged it, so
+// the service sends it to the next attempt. Commands that arrive before the bot is
+// admitted wait until then.
+type commands struct {
+	log      *slog.Logger
+	ack      func(id string)
+	consent  *consent
+	report   *report.Report
+	deferred []ingest.Command
+}
+
+// accept executes a command, or defers it if page is not in the meeting.
+func (c *commands) accept(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
+	if page.phase != phaseAdmitted {
+		return c.acceptEarly(command)
+	}
+	return c.execute(ctx, command, page, recording)
+}
+
+// acceptEarly accepts a command for a bot that is not in the meeting. Only
+// leave_call is executed there.
+func (c *commands) acceptEarly(command ingest.Command) *exitResult {
+	if command.Kind == ingest.LeaveCall {
+		return &exitResult{reason: report.ReasonCommand, detail: "Left on request before being admitted.", command: &command}
+	}
+	c.log.Info("command deferred until the bot is admitted", "command", command.ID, "kind", command.Kind)
+	c.deferred = append(c.deferred, command)
+	return nil
+}
+
+// settle acknowledges a command that was executed or refused; err is why it failed.
+// A command that was not started, or that the loss of the page interrupted, is
+// deferred, so that the next page executes it. An interrupted chat message is not
+// repeated, because it may have been sent.
+func (c *commands) settle(command ingest.Command, err error) {
+	interrupted := errors.Is(err, context.Canceled) || browserLost(err)
+	if errors.Is(err, errNotStarted) || interrupted && command.Kind != ingest.SendChatMessage {
+		c.log.Info("command deferred", "command", command.ID, "kind", command.Kind, "reason", err)
+		c.deferred = append(c.deferred, command)
+		return
+	}
+	c.log.Info("command", "command", command.ID, "kind", command.Kind, "error", err)
+	c.ack(command.ID)
+}
+
+// executeDeferred executes the deferred commands on admission.
+func (c *commands) executeDeferred(ctx context.Context, page *meetingPage, recording *recordingSession) *exitResult {
+	deferred := c.deferred
+	c.deferred = nil
+	for _, command := range deferred {
+		if end := c.execute(ctx, command, page, recording); end != nil {
+			return end
+		}
+	}
+	return nil
+}
+
+func (c *commands) execute(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
+	switch command.Kind {
+	case ingest.LeaveCall:
+		return &exitResult{reason: report.ReasonCommand, detail: "Left the call on request.", command: &command}
+	case ingest.RequestRecordingPermission:
+		c.consent.request(ctx, page, &command)
+	case ingest.PauseRecording:
+		recording.pause(ctx, command)
+	case ingest.ResumeRecording:
+		recording.resume(ctx, command)
+	case ingest.StopRecording:
+		recording.stop(ctx, command)
+	case ingest.SendChatMessage:
+		page.execute(ctx, command, func(ctx context.Context) error {
+			var args struct{ Text string }
+			if err := json.Unmarshal(command.Args, &args); err != nil {
+				return fmt.Errorf("decode the command: %w", err)
+			}
+			return page.adapter.SendChat(ctx, page.tab, args.Text)
+		})
+	case ingest.PinParticipant:
+		participant, err := c.participantToPin(command, page.last.seen.Participants)
+		if err != nil {
+			c.settle(command, err)
+			return nil
+		}
+		page.execute(ctx, command, func(ctx context.Context) error { return page.adapter.Pin(ctx, page.tab, participant) })
+	default:
+		c.settle(command, errors.New("this version of the bot does not support the command"))
+	}
+	return nil
+}
+
+func (c *commands) participantToPin(command ingest.Command, participants []meeting.Participant) (meeting.Participant, error) {
+	var args struct{ ParticipantID, Name string }
+	if err := json.Unmarshal(command.Args, &args); err != nil {
+		return meeting.Participant{}, fmt.Errorf("decode the command: %w", err)
+	}
+	return findParticipant(participants, args.ParticipantID, cmp.Or(args.Name, c.report.NameOf(args.ParticipantID)))
+}
+
+// findParticipant finds a participant by the roster's id, which is also the
+// manifest's, or else by name: ids may change when the bot rejoins.
+func findParticipant(participants []meeting.Participant, id, name string) (meeting.Participant, error) {
+	for _, p := range participants {
+		if id != "" && p.ID == id {
+			return p, nil
+		}
+	}
+	var found []meeting.Participant
+	for _, p := range participants {
+		if name != "" && strings.EqualFold(p.Name, name) {
+			found = append(found, p)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return meeting.Participant{}, errors.New("no such participant is in the meeting")
+	case 1:
+		return found[0], nil
+	}
+	return meeting.Participant{}, errors.New("several participants have that name")
+}

@@ -1,0 +1,99 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+)
+
+// TestAcceptEarly: before admission only leave_call is executed, and no command is
+// acknowledged.
+func TestAcceptEarly(t *testing.T) {
+	t.Parallel()
+	c, acked := newTestCommands()
+	page := &meetingPage{phase: phaseWaiting}
+	for _, command := range []ingest.Command{{ID: "1", Kind: ingest.PauseRecording}, {ID: "2", Kind: ingest.SendChatMessage}} {
+		if end := c.accept(t.Context(), command, page, nil); end != nil {
+			t.Errorf("%s ends the session with %+v", command.Kind, end)
+		}
+	}
+	end := c.accept(t.Context(), ingest.Command{ID: "3", Kind: ingest.LeaveCall}, page, nil)
+	if end == nil || end.reason != report.ReasonCommand || end.retry || end.command == nil || end.command.ID != "3" {
+		t.Errorf("leave_call ends the session with %+v", end)
+	}
+	if len(*acked) != 0 || !slices.Equal(c.deferredIDs(), []string{"1", "2"}) {
+		t.Errorf("acknowledged %v, deferred %v", *acked, c.deferredIDs())
+	}
+}
+
+// TestSettle: a command is acknowledged when it was executed or refused, and
+// deferred when it was interrupted, unless it may have had an effect.
+func TestSettle(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		kind     ingest.CommandKind
+		err      error
+		deferred bool
+	}{
+		"executed":               {ingest.PinParticipant, nil, false},
+		"failed":                 {ingest.PinParticipant, errors.New("no such participant"), false},
+		"timed out":              {ingest.PinParticipant, context.DeadlineExceeded, false},
+		"interrupted":            {ingest.PauseRecording, fmt.Errorf("pause: %w", context.Canceled), true},
+		"page crashed":           {ingest.PauseRecording, browser.ErrPageCrashed, true},
+		"message executed":       {ingest.SendChatMessage, nil, false},
+		"message interrupted":    {ingest.SendChatMessage, context.Canceled, false},
+		"message of a lost page": {ingest.SendChatMessage, browser.ErrPageCrashed, false},
+		"message not started":    {ingest.SendChatMessage, errNotStarted, true},
+	} {
+		c, acked := newTestCommands()
+		c.settle(ingest.Command{ID: "1", Kind: test.kind}, test.err)
+		if len(c.deferredIDs()) == len(*acked) || len(*acked) == 1 == test.deferred {
+			t.Errorf("%s: acknowledged %v, deferred %v", name, *acked, c.deferredIDs())
+		}
+	}
+}
+
+// newTestCommands also returns the acknowledged IDs.
+func newTestCommands() (*commands, *[]string) {
+	acked := new([]string)
+	return &commands{log: slog.New(slog.DiscardHandler), ack: func(id string) { *acked = append(*acked, id) }}, acked
+}
+
+// deferredIDs returns the IDs of the deferred commands.
+func (c *commands) deferredIDs() (ids []string) {
+	for _, command := range c.deferred {
+		ids = append(ids, command.ID)
+	}
+	return ids
+}
+
+// TestFindParticipant finds by id, or else by an unambiguous name.
+func TestFindParticipant(t *testing.T) {
+	t.Parallel()
+	participants := []meeting.Participant{{ID: "p1", Name: "Ada Quill"}, {ID: "p2", Name: "Ben Okafor"}, {ID: "p3", Name: "Ben Okafor"}}
+	for name, test := range map[string]struct{ id, name, want string }{
+		"by id":                    {"p2", "", "p2"},
+		"by id, with another name": {"p2", "Ada Quill", "p2"},
+		"by name":                  {"", "ada quill", "p1"},
+		"by name, unknown id":      {"p9", "Ada Quill", "p1"},
+		"by an ambiguous name":     {"", "Ben Okafor", ""},
+		"unknown id and name":      {"p9", "Cleo Marsh", ""},
+		"neither":                  {"", "", ""},
+	} {
+		got, err := findParticipant(participants, test.id, test.name)
+		if got.ID != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%s: %+v (%v), want %q", name, got, err, test.want)
+		}
+	}
+	if _, err := findParticipant([]meeting.Participant{{ID: ""}}, "", ""); err == nil {
+		t.Error("an empty id and name match a participant without both")
+	}
+}

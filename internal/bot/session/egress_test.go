@@ -1,0 +1,65 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"standin/internal/bot/report"
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// TestEgress sends the bot to a page that attacks this machine and that requires
+// sign-in.
+func TestEgress(t *testing.T) {
+	requireTools(t)
+	s := hostilePage()
+	for _, platform := range platformsOf(s, 0) {
+		t.Run(string(platform), func(t *testing.T) {
+			t.Parallel()
+			// A hostile meeting relaxes the content policy of its whole server.
+			newHarness(t, startReplica(t), platform, s, new(delays)).run()
+		})
+	}
+}
+
+// hostilePage is a meeting that admits only signed-in visitors, and whose page tries
+// to reach other ports of this machine, by requests and by navigation. It is still
+// recorded.
+func hostilePage() scenario {
+	return scenario{
+		meeting:   replica.Settings{Hostile: true, Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true},
+		configure: signIn,
+		during: func(h *harness) {
+			h.event(job.BotRecordingStarted)
+			h.awaitGuest(1, replica.EventProbeFinished)
+			if moved, err := h.meeting.NavigateAway(h.meeting.TrapURL()); moved != 1 || err != nil {
+				h.Errorf("%d pages navigated: %v", moved, err)
+			}
+			h.awaitGuest(1, replica.EventMediaConnected)
+			h.meeting.End()
+		},
+		reason: report.ReasonHostEnded,
+		check: func(h *harness) {
+			for _, event := range h.meeting.Events() {
+				if event.Kind == replica.EventTrapReached {
+					h.Errorf("the page reached %s", event.Text)
+				}
+			}
+		},
+	}
+}
+
+// signIn gives the bot the cookie of a signed-in visitor.
+func signIn(s *Settings) {
+	s.SignInDir = filepath.Join(s.Dir, "sign-in")
+	cookies := `[{"name":"session","value":"signed-in","domain":"127.0.0.1","path":"/","hostOnly":true}]`
+	file := filepath.Join(s.SignInDir, string(s.Platform)+".cookies.json")
+	if err := os.MkdirAll(s.SignInDir, 0o700); err != nil {
+		panic(err)
+	}
+	if err := os.WriteFile(file, []byte(cookies), 0o600); err != nil {
+		panic(err)
+	}
+}

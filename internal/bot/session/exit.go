@@ -1,0 +1,81 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/report"
+	"standin/internal/bot/serviceclient"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// exitResult is how a session or an attempt ended. Functions that may end a
+// session return nil while it continues.
+type exitResult struct {
+	reason           string          // set if the bot was admitted
+	code             job.FailureCode // set if the bot was not admitted, or nothing can be recorded
+	detail           string          // for people
+	command          *ingest.Command // the leave_call that ended the session; may be nil
+	retry            bool            // the meeting may continue: another browser may rejoin
+	needsDiagnostics bool            // the page is worth saving for the operator
+}
+
+// end returns what is reported.
+func (e exitResult) end() report.End {
+	return report.End{Reason: e.reason, Code: e.code, Detail: e.detail}
+}
+
+// failed returns the result of a session that did not reach the meeting.
+func failed(code job.FailureCode, detail string) *exitResult {
+	return &exitResult{code: code, detail: detail}
+}
+
+// internalError returns the result of a failure of the bot itself.
+func internalError(err error) *exitResult { return failed(job.InternalError, err.Error()) }
+
+// shutdown returns the result of a bot whose process was asked to stop.
+func shutdown() *exitResult {
+	return &exitResult{reason: report.ReasonShutdown, code: job.InternalError, detail: "The bot's process was asked to stop."}
+}
+
+// disconnected returns the result of a session whose page or connection was
+// lost while the meeting may continue.
+func disconnected(detail string) *exitResult {
+	return &exitResult{reason: report.ReasonConnection, code: job.NetworkLoss, detail: detail, retry: true, needsDiagnostics: true}
+}
+
+// superseded returns the result of a bot that the service no longer wants.
+func superseded(t serviceclient.Termination) *exitResult {
+	return &exitResult{reason: report.ReasonSuperseded, detail: fmt.Sprintf("The service no longer wants this bot (%s): %s", t.Cause, t.Detail)}
+}
+
+// pageFailed returns the result of an error of the page or its browser. The
+// browser is replaced if it crashed.
+func pageFailed(err error) *exitResult {
+	end := internalError(err)
+	if browserLost(err) {
+		end.retry, end.reason = true, report.ReasonBrowserLost
+	} else {
+		end.needsDiagnostics = true
+	}
+	return end
+}
+
+// browserLost reports whether an error means that the browser or the page crashed.
+func browserLost(err error) bool {
+	var gone *browser.GoneError
+	return errors.As(err, &gone) || errors.Is(err, browser.ErrPageCrashed)
+}
+
+// events emits lifecycle events.
+type events struct{ *report.Emitter }
+
+// emitOrExit emits an event for a session, which ends if it cannot be stored.
+func (e events) emitOrExit(kind job.Trigger, data any) *exitResult {
+	if err := e.Emit(kind, data); err != nil {
+		return internalError(err)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/report"
+	"standin/internal/job"
+)
+
+// joining takes the bot from a new browser to the meeting.
+type joining struct {
+	log        *slog.Logger
+	opener     *opener
+	report     *report.Report
+	clock      *report.Clock
+	events     events
+	startedAt  time.Time // of the bot
+	joinAt     time.Time
+	entryDelay time.Duration
+
+	requestedAt time.Time // when joining was requested; zero while admitted
+}
+
+// joinedData is the data of the event bot_joined.
+type joinedData struct {
+	ReadyMS int64 `json:"readyMs"` // from the bot's start until it could have joined
+}
+
+// start opens a browser on the meeting's page and joins.
+func (j *joining) start(ctx context.Context, page *meetingPage, session int) {
+	var chromium *browser.Browser
+	var tab *browser.Page
+	page.pageQueue.add(ctx, task{
+		name: "open the meeting's page", timeout: browserStartTimeout + page.timeouts.Open + max(0, time.Until(j.joinAt)),
+		do: func(ctx context.Context) (err error) {
+			chromium, tab, err = j.opener.open(ctx, session, j.waitForJoinTime)
+			return err
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil {
+				return openFailed(err)
+			}
+			page.attach(j.opener.adapter, chromium, tab)
+			j.join(ctx, page)
+			return nil
+		},
+	})
+}
+
+// waitForJoinTime waits, with the browser ready, until the bot may open the
+// meeting's page, and emits bot_joined. The event carries how long the bot took
+// to be ready, so that the service can start later bots in time.
+func (j *joining) waitForJoinTime(ctx context.Context) error {
+	data := joinedData{ReadyMS: time.Since(j.startedAt).Milliseconds()}
+	if early := time.Until(j.joinAt); early > 0 {
+		j.log.Info("ready before the join time", "early", early.Round(time.Millisecond))
+		timer := time.NewTimer(early)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return j.events.Emit(job.BotJoined, data)
+}
+
+// openFailed returns the result for a page that could not be opened.
+func openFailed(err error) *exitResult {
+	var refused *browser.NavigationBlockedError
+	if errors.As(err, &refused) && meeting.IsHomePage(refused.Host) {
+		end := failed(job.NetworkLoss, fmt.Sprintf("The platform sent the bot to its home page, %s, instead of the meeting.", refused.Host))
+		end.retry = true
+		return end
+	}
+	if errors.As(err, &refused) {
+		return failed(job.MeetingNotFound, fmt.Sprintf("The meeting's address leads to %s, which does not belong to a meeting platform. "+
+			"If you trust it, add it to %s.", refused.Host, hostpolicy.AllowedHostsSetting))
+	}
+	end := internalError(err)
+	var navigation *browser.NavigationError
+	if errors.As(err, &navigation) {
+		end.code = job.NetworkLoss
+	}
+	end.retry = true
+	return end
+}
+
+// join presses the join button and starts to wait for admission.
+func (j *joining) join(ctx context.Context, page *meetingPage) {
+	page.phase, page.admission = phaseJoining, nil
+	var decisions []meeting.Decision // only the task changes it until it is done
+	observed := func(o meeting.Observation) {
+		page.seen.Add(o)
+		decision := o.Decision(j.clock.Convert(time.Now()))
+		if last := len(decisions) - 1; last < 0 || !decision.SameAs(decisions[last]) {
+			decisions = append(decisions, decision)
+		}
+	}
+	page.pageQueue.add(ctx, task{
+		name: "join", timeout: page.timeouts.Join,
+		do: func(ctx context.Context) error {
+			return page.adapter.Join(ctx, page.tab, meeting.JoinOptions{
+				Name: page.displayName, Passcode: j.opener.address.Passcode, Observed: observed,
+			})
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			for _, decision := range decisions {
+				j.events.AddScreen(decision)
+			}
+			if err != nil {
+				return joinFailed(err, page)
+			}
+			now := time.Now()
+			if j.requestedAt.IsZero() {
+				j.requestedAt = now
+			}
+			j.report.SetJoined(now)
+			page.startWaiting(ctx, now)
+			return nil
+		},
+	})
+}
+
+// joinFailed returns the result for a join button that was not reached.
+func joinFailed(err error, page *meetingPage) *exitResult {
+	var screen *meeting.ScreenError
+	if !errors.As(err, &screen) {
+		return pageFailed(err)
+	}
+	page.last.seen = screen.Observation
+	code, detail, ok := page.last.seen.Failure()
+	if !ok {
+		return pageFailed(err)
+	}
+	end := failed(code, detail)
+	end.retry = page.last.seen.Screen == meeting.CannotConnect
+	if screen.Cause != nil {
+		end.detail += fmt.Sprintf(" The bot did not reach the join button within %s.", page.timeouts.Join)
+	}
+	end.needsDiagnostics = !page.last.seen.Screen.Terminal()
+	return end
+}
+
+// waitAgain waits for admission in a page that moved the bot back to the lobby.
+func (j *joining) waitAgain(ctx context.Context, page *meetingPage) {
+	j.requestedAt = time.Now()
+	page.startWaiting(ctx, j.requestedAt)
+}
+
+// handleSnapshot handles what the page shows before admission, and returns the
+// proof when the bot was admitted.
+func (j *joining) handleSnapshot(s snapshot) (admission *meeting.AdmissionProof, end *exitResult) {
+	switch screen := s.seen.Screen; {
+	case screen == meeting.Lobby || screen == meeting.HostAbsent:
+		return nil, j.events.emitOrExit(job.BotEnteringLobby, nil)
+	case screen == meeting.InMeeting:
+		if admission = s.seen.Admission(j.clock.Convert(s.at)); admission != nil {
+			j.requestedAt = time.Time{}
+		}
+		return admission, nil
+	case screen.Terminal() && screen != meeting.CannotConnect:
+		code, detail, _ := s.seen.Failure()
+		return nil, failed(code, detail)
+	}
+	return nil, nil
+}
+
+// checkEntryDelay ends a session that was not admitted within the job's entry
+// delay.
+func (j *joining) checkEntryDelay(now time.Time, page *meetingPage) *exitResult {
+	if now.Sub(j.requestedAt) < j.entryDelay {
+		return nil
+	}
+	code, detail, ok := page.last.seen.Failure()
+	if !ok {
+		code, detail = job.LobbyTimeout, "Nobody admitted the bot."
+	}
+	end := failed(code, fmt.Sprintf("%s It waited %d s.", detail, int(j.entryDelay.Seconds())))
+	screen := page.last.seen.Screen
+	end.needsDiagnostics = screen == meeting.Unknown || screen == meeting.PreJoin
+	return end
+}

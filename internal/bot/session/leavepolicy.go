@@ -1,0 +1,102 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/notetaker"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// leavePolicy decides when the bot leaves without a command. Each limit applies
+// on its own.
+type leavePolicy struct {
+	limits     job.AutoLeave
+	events     events
+	notetakers *notetaker.List
+
+	firstAdmitted time.Time // in the attempt; zero if never
+	admitted      time.Time // in this session
+	aloneSince    time.Time // zero if another participant is there
+	isAlone       bool      // the last snapshot showed no other participant
+	reported      map[string]bool
+}
+
+func newLeavePolicy(limits job.AutoLeave, events events) *leavePolicy {
+	return &leavePolicy{limits: limits, events: events, reported: make(map[string]bool)}
+}
+
+// admit starts the limits of a session.
+func (p *leavePolicy) admit(at time.Time) {
+	if p.firstAdmitted.IsZero() {
+		p.firstAdmitted = at
+	}
+	p.admitted, p.aloneSince = at, time.Time{}
+}
+
+// handleSnapshot updates who is in the meeting. A page that does not show
+// participants, because it hides its toolbars or redraws, changes nothing.
+func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
+	p.isAlone = s.seen.Screen == meeting.InMeeting && s.seen.Others == 0
+	switch {
+	case s.seen.Screen == meeting.InMeeting && s.seen.Others > 0:
+		p.aloneSince = time.Time{}
+	case p.isAlone && p.aloneSince.IsZero():
+		p.aloneSince = s.at
+	}
+	return p.checkNotetakers(s.seen.Participants)
+}
+
+// checkNotetakers reports each notetaker of another service once, and ends the
+// session if the job wants that.
+func (p *leavePolicy) checkNotetakers(participants []meeting.Participant) *exitResult {
+	found := ""
+	for _, participant := range participants {
+		name, ok := p.notetakers.Match(participant.Name)
+		if !ok {
+			continue
+		}
+		found = name
+		if p.reported[participant.ID] {
+			continue
+		}
+		p.reported[participant.ID] = true
+		leaves := p.limits.OnBotDetected
+		data := ingest.EventData{DetectedBotName: name, LeftMeeting: &leaves, Detail: "in the roster as " + participant.Name}
+		if end := p.events.emitOrExit(job.BotCompetingDetected, data); end != nil {
+			return end
+		}
+	}
+	if found != "" && p.limits.OnBotDetected {
+		return &exitResult{reason: report.ReasonCompeting, detail: "Another notetaker is in the meeting: " + found}
+	}
+	return nil
+}
+
+// check applies the limits of silence and solitude. Silence counts only while
+// the audio is monitored.
+func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
+	quietSince := p.admitted
+	if audio.last.After(quietSince) {
+		quietSince = audio.last
+	}
+	switch {
+	case p.isAlone && now.Sub(p.aloneSince) >= seconds(p.limits.AfterSoloSeconds):
+		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("The bot was alone in the meeting for %d s.", p.limits.AfterSoloSeconds)}
+	case audio.monitored && now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
+		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf("There was no sound for %d s.", p.limits.AfterSilenceSeconds)}
+	}
+	return nil
+}
+
+// checkMaximum applies the maximum duration, which counts from the first
+// admission in every phase.
+func (p *leavePolicy) checkMaximum(now time.Time) *exitResult {
+	if p.firstAdmitted.IsZero() || now.Sub(p.firstAdmitted) < seconds(p.limits.AfterMaxSeconds) {
+		return nil
+	}
+	return &exitResult{reason: report.ReasonMaximum, detail: fmt.Sprintf("The bot was in the meeting for %d s.", p.limits.AfterMaxSeconds)}
+}

@@ -1,0 +1,93 @@
+package session
+
+import (
+	"testing"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/notetaker"
+	"standin/internal/bot/report"
+	"standin/internal/job"
+)
+
+func TestLeavePolicyLimits(t *testing.T) {
+	t.Parallel()
+	limits := job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 100, AfterSoloSeconds: 60, AfterMaxSeconds: 1}
+	now := after(1500)
+	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
+	received := func(secondsAgo float64) audioStatus { return audioStatus{last: ago(secondsAgo), monitored: true} }
+	silent := audioStatus{monitored: true}
+	for name, test := range map[string]struct {
+		policy leavePolicy
+		audio  audioStatus
+		want   string // empty: the bot stays
+	}{
+		"others are talking":           {leavePolicy{admitted: ago(500)}, received(1), ""},
+		"alone for a while":            {leavePolicy{admitted: ago(500), aloneSince: ago(59.9), isAlone: true}, received(1), ""},
+		"alone for too long":           {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, received(1), report.ReasonAlone},
+		"alone before, unknown now":    {leavePolicy{admitted: ago(500), aloneSince: ago(90)}, received(1), ""},
+		"silent for a while":           {leavePolicy{admitted: ago(500)}, received(99.9), ""},
+		"silent for too long":          {leavePolicy{admitted: ago(500)}, received(100), report.ReasonSilence},
+		"never any audio":              {leavePolicy{admitted: ago(100)}, silent, report.ReasonSilence},
+		"never any audio, just joined": {leavePolicy{admitted: ago(99)}, silent, ""},
+		"audio only before admission":  {leavePolicy{admitted: ago(50)}, received(400), ""},
+		"audio is not monitored":       {leavePolicy{admitted: ago(500)}, audioStatus{last: ago(400)}, ""},
+		"silent, but just rejoined":    {leavePolicy{admitted: ago(99)}, received(400), ""},
+		"all limits at once":           {leavePolicy{admitted: ago(1000), aloneSince: ago(60), isAlone: true}, received(100), report.ReasonAlone},
+	} {
+		test.policy.limits = limits
+		end := test.policy.check(now, test.audio)
+		switch {
+		case test.want == "":
+			if end != nil {
+				t.Errorf("%s: the bot leaves with %+v", name, end)
+			}
+		case end == nil || end.reason != test.want || end.detail == "" || end.code != "":
+			t.Errorf("%s: result %+v, want reason %q", name, end, test.want)
+		}
+	}
+}
+
+// TestAloneSince: a page that does not show participants does not end solitude.
+func TestAloneSince(t *testing.T) {
+	t.Parallel()
+	p := newLeavePolicy(job.AutoLeave{}, events{})
+	p.notetakers = new(notetaker.List)
+	for i, step := range []struct {
+		screen meeting.Screen
+		others int
+		want   time.Time
+	}{
+		{meeting.Unknown, 0, time.Time{}},
+		{meeting.InMeeting, -1, time.Time{}},
+		{meeting.InMeeting, 0, after(2)},
+		{meeting.InMeeting, 0, after(2)},
+		{meeting.Unknown, 0, after(2)},
+		{meeting.InMeeting, -1, after(2)},
+		{meeting.InMeeting, 1, time.Time{}},
+		{meeting.Unknown, 0, time.Time{}},
+		{meeting.InMeeting, 0, after(8)},
+	} {
+		p.handleSnapshot(snapshot{at: after(float64(i)), seen: meeting.Observation{Screen: step.screen, Others: step.others}})
+		if !p.aloneSince.Equal(step.want) {
+			t.Errorf("snapshot %d: alone since %v, want %v", i, p.aloneSince, step.want)
+		}
+	}
+}
+
+// TestMaximumDuration: the maximum counts from the first admission, in every phase.
+func TestMaximumDuration(t *testing.T) {
+	t.Parallel()
+	p := newLeavePolicy(job.AutoLeave{AfterEntryDelaySeconds: 1, AfterMaxSeconds: 1000}, events{})
+	if end := p.checkMaximum(after(1e6)); end != nil {
+		t.Errorf("never admitted, the bot leaves with %+v", end)
+	}
+	p.admit(after(100))
+	p.admit(after(500))
+	if end := p.checkMaximum(after(1099.9)); end != nil {
+		t.Errorf("before the maximum the bot leaves with %+v", end)
+	}
+	if end := p.checkMaximum(after(1100)); end == nil || end.reason != report.ReasonMaximum || end.detail == "" || end.code != "" {
+		t.Errorf("at the maximum: %+v", end)
+	}
+}

@@ -1,0 +1,247 @@
+package session
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/report"
+	"standin/internal/job"
+)
+
+// faultKind is a fault of the recorded media.
+type faultKind string
+
+// The faults.
+const (
+	faultNoSound       faultKind = "no_sound"       // digital silence, although others speak
+	faultFrozenPicture faultKind = "frozen_picture" // the picture does not change, although video flows
+)
+
+const (
+	// noSoundAfter is how long the sound must be digital silence. Noise suppression
+	// makes pauses of a few seconds between sentences digitally silent.
+	noSoundAfter = 10 * time.Second
+	// minSoundEvidence is for how long of that time others must have spoken: longer
+	// than a cough, a click, or a mark that the page shows too long.
+	minSoundEvidence = 3 * time.Second
+	// frozenAfter is how long the picture must be the same. Chromium captures a
+	// change within a frame, but a busy machine takes seconds.
+	frozenAfter = 15 * time.Second
+	// minMotionEvidence is for how long of that time a video must have moved. A still
+	// slide show or a paused video does not.
+	minMotionEvidence = 8 * time.Second
+	// inboundInterval is how often the received media is measured.
+	inboundInterval = time.Second
+)
+
+// faultAction is what to do about a fault.
+type faultAction int
+
+const (
+	noAction    faultAction = iota
+	repairFault             // the fault is new, or a repair did not help and another one is left
+	markFault               // no repair helped
+	endFault                // the media is good again
+)
+
+// faultWatch detects one kind of fault. It is a value without clocks, and the
+// caller repairs.
+type faultWatch struct {
+	after, evidence time.Duration // see the constants
+	repairs         int           // how many there are
+
+	goodAt   time.Time     // when the media was last good, or a repair or recorder started
+	since    time.Time     // when the fault began; zero without one
+	seen     time.Duration // evidence since goodAt
+	repaired int           // repairs so far
+	marked   bool
+}
+
+// update adds a measurement of inboundInterval. started is when the recorder started,
+// good is when the media was last good (zero: not since then), and evidence whether
+// the page received media meanwhile.
+func (w *faultWatch) update(now, started, good time.Time, evidence bool) faultAction {
+	if good.After(w.goodAt) {
+		faulty := !w.since.IsZero()
+		*w = faultWatch{after: w.after, evidence: w.evidence, repairs: w.repairs, goodAt: good}
+		if faulty {
+			return endFault
+		}
+	}
+	if started.After(w.goodAt) {
+		w.goodAt, w.seen = started, 0
+	}
+	if evidence {
+		w.seen += inboundInterval
+	}
+	if w.marked || now.Sub(w.goodAt) < w.after || w.seen < w.evidence {
+		return noAction
+	}
+	if w.since.IsZero() {
+		w.since = w.goodAt
+	}
+	if w.repaired == w.repairs {
+		w.marked = true
+		return markFault
+	}
+	w.repaired++
+	w.goodAt, w.seen = now, 0
+	return repairFault
+}
+
+const (
+	// maxFaultReports is how many events about faults a session emits within
+	// faultWindow, and maxCaptureRestarts how often it restarts the capture.
+	maxFaultReports    = 20
+	maxCaptureRestarts = 4
+	faultWindow        = 10 * time.Minute
+
+	// reasonRestarted is why a part ended whose capture was faulty.
+	reasonRestarted = "capture_restarted"
+)
+
+// audioJoiner is an adapter of a page that may play no sound until its audio is
+// joined.
+type audioJoiner interface {
+	// RejoinAudio presses the page's control that joins its audio, if it shows one.
+	RejoinAudio(ctx context.Context, page meeting.Page) error
+}
+
+// mediaFaults repairs faults of the recorded media, and reports those that remain.
+type mediaFaults struct {
+	log       *slog.Logger
+	page      *meetingPage
+	recording *recordingSession
+	report    *report.Report
+	events    events
+
+	sound, picture    faultWatch
+	reports, restarts limit
+}
+
+func newMediaFaults(recording *recordingSession) *mediaFaults {
+	timeouts := recording.page.timeouts
+	return &mediaFaults{
+		log: recording.log, page: recording.page, recording: recording, report: recording.report, events: recording.events,
+		sound:    faultWatch{after: timeouts.NoSound, evidence: minSoundEvidence, repairs: 2},
+		picture:  faultWatch{after: timeouts.Frozen, evidence: minMotionEvidence, repairs: 2},
+		reports:  limit{max: maxFaultReports, window: faultWindow},
+		restarts: limit{max: maxCaptureRestarts, window: faultWindow},
+	}
+}
+
+// handleSnapshot compares what is recorded with what the page receives.
+func (m *mediaFaults) handleSnapshot(ctx context.Context, s snapshot) *exitResult {
+	running := m.recording.recorder
+	if !s.measured || running == nil || m.recording.stopping || m.recording.state.paused {
+		return nil
+	}
+	stats, started := running.Stats(), running.StartedAt()
+	if s.at.Sub(stats.LastReportAt) > maxPulseAge {
+		return nil // nothing is known of the recorded media
+	}
+	speaking := slices.ContainsFunc(s.seen.Participants, func(p meeting.Participant) bool { return p.Speaking })
+	action := m.sound.update(s.at, started, stats.LastSignalAt, speaking || s.inbound.ReceivesSound())
+	if end := m.act(ctx, faultNoSound, action, &m.sound, s.at); end != nil || m.recording.settings.AudioOnly {
+		return end
+	}
+	action = m.picture.update(s.at, started, stats.LastPictureAt, s.inbound.ReceivesMotion())
+	return m.act(ctx, faultFrozenPicture, action, &m.picture, s.at)
+}
+
+// act repairs or reports a fault.
+func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultAction, watch *faultWatch, now time.Time) *exitResult {
+	switch action {
+	case repairFault:
+		m.report.StartFault(string(kind), watch.since)
+		m.repair(ctx, kind, watch.repaired, now)
+		return m.emit(kind, "repairing", now)
+	case markFault:
+		return m.emit(kind, "not_repaired", now)
+	case endFault:
+		m.report.EndFault(string(kind), watch.goodAt)
+		return m.emit(kind, "ended", now)
+	}
+	return nil
+}
+
+// repair acts on the page first, and restarts the capture if that does not apply or did
+// not help. It joins the audio again then: on a busy machine the page may have shown
+// the control too late.
+func (m *mediaFaults) repair(ctx context.Context, kind faultKind, number int, now time.Time) {
+	joiner, joins := m.page.adapter.(audioJoiner)
+	joins = joins && kind == faultNoSound
+	if joins {
+		m.joinAudio(ctx, joiner)
+	}
+	switch {
+	case joins && number == 1:
+	case kind == faultFrozenPicture && number == 1:
+		m.resumeVideos(ctx)
+	default:
+		m.restartCapture(ctx, now)
+	}
+}
+
+// joinAudio joins the page's audio.
+func (m *mediaFaults) joinAudio(ctx context.Context, joiner audioJoiner) {
+	m.page.pageQueue.add(ctx, task{
+		name: "join audio", timeout: snapshotTimeout,
+		do: func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && ctx.Err() == nil {
+				m.log.Warn("join the page's audio", "error", err)
+			}
+			return nil
+		},
+	})
+}
+
+// resumeVideos plays the videos that the page has paused. Without any, the capture is
+// faulty, and is restarted.
+func (m *mediaFaults) resumeVideos(ctx context.Context) {
+	resumed := 0
+	m.page.pageQueue.add(ctx, task{
+		name: "resume videos", timeout: snapshotTimeout,
+		do: func(ctx context.Context) (err error) {
+			resumed, err = recorder.ResumeVideos(ctx, m.page.tab)
+			return err
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && ctx.Err() == nil {
+				m.log.Warn("resume the page's videos", "error", err)
+			}
+			if resumed == 0 {
+				m.restartCapture(ctx, time.Now())
+			}
+			return nil
+		},
+	})
+}
+
+// restartCapture starts another part, with a new capture of the page.
+func (m *mediaFaults) restartCapture(ctx context.Context, now time.Time) {
+	if _, ok := m.restarts.allow(now); ok {
+		m.recording.interrupt(ctx, reasonRestarted)
+		m.recording.start(ctx)
+	}
+}
+
+// faultData is the data of the event media_fault.
+type faultData struct {
+	Fault faultKind `json:"fault"`
+	State string    `json:"state"` // repairing, not_repaired or ended
+}
+
+// emit puts a fault on the timeline.
+func (m *mediaFaults) emit(kind faultKind, state string, now time.Time) *exitResult {
+	m.log.Warn("fault of the recorded media", "fault", kind, "state", state)
+	if _, ok := m.reports.allow(now); !ok {
+		return nil
+	}
+	return m.events.emitOrExit(job.BotMediaFault, faultData{Fault: kind, State: state})
+}

@@ -1,0 +1,170 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/replica"
+)
+
+// A fault is repaired, twice if necessary, and then reported, and only if the page
+// received media meanwhile.
+func TestFaultWatch(t *testing.T) {
+	t.Parallel()
+	always := func(int) bool { return true }
+	never := func(int) bool { return false }
+	for _, test := range []struct {
+		name     string
+		good     func(second int) bool
+		evidence func(second int) bool
+		restart  int // second at which the recorder is restarted; 0: never
+		want     map[int]faultAction
+	}{
+		{"good media", always, always, 0, nil},
+		{"nobody speaks", never, never, 0, nil},
+		{"a short sound in silence", never, func(s int) bool { return s == 5 || s == 30 }, 0, nil},
+		{"pauses between sentences", func(s int) bool { return s%9 == 0 }, always, 0, nil},
+		{"no repair helps", never, always, 0, map[int]faultAction{10: repairFault, 20: repairFault, 30: markFault}},
+		{"evidence comes late", never, func(s int) bool { return s > 20 }, 0, map[int]faultAction{23: repairFault, 33: repairFault, 43: markFault}},
+		{"the first repair helps", func(s int) bool { return s > 12 }, always, 0, map[int]faultAction{10: repairFault, 13: endFault}},
+		{"the media comes back by itself", func(s int) bool { return s > 35 }, always, 0,
+			map[int]faultAction{10: repairFault, 20: repairFault, 30: markFault, 36: endFault}},
+		{"a new fault", func(s int) bool { return s > 12 && s < 20 }, always, 0,
+			map[int]faultAction{10: repairFault, 13: endFault, 29: repairFault, 39: repairFault, 49: markFault}},
+		{"a new recorder gets its time", never, always, 8, map[int]faultAction{18: repairFault, 28: repairFault, 38: markFault}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+			watch := faultWatch{after: noSoundAfter, evidence: minSoundEvidence, repairs: 2}
+			started, lastGood := start, time.Time{}
+			for second := 1; second < 55; second++ {
+				now := start.Add(time.Duration(second) * time.Second)
+				if test.restart != 0 && second == test.restart {
+					started = now
+				}
+				if test.good(second) {
+					lastGood = now
+				}
+				if got := watch.update(now, started, lastGood, test.evidence(second)); got != test.want[second] {
+					t.Errorf("second %d: action %d, want %d", second, got, test.want[second])
+				}
+			}
+		})
+	}
+}
+
+func TestInboundEvidence(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name          string
+		inbound       recorder.Inbound
+		sound, motion bool
+	}{
+		{"nothing", recorder.Inbound{}, false, false},
+		{"muted people", recorder.Inbound{Packets: 150, Bytes: 450}, false, false},
+		{"comfort noise", recorder.Inbound{Packets: 50, Bytes: 600, Energy: 1e-7}, false, false},
+		{"a voice", recorder.Inbound{Packets: 50, Bytes: 4000, Energy: 0.002}, true, false},
+		{"a voice that is not played", recorder.Inbound{Packets: 50, Bytes: 4000}, true, false},
+		{"silence that is not played", recorder.Inbound{Packets: 50, Bytes: 150}, false, false},
+		{"a source that is loud", recorder.Inbound{Audible: true}, true, false},
+		{"still slides", recorder.Inbound{Frames: 5}, false, false},
+		{"a moving video", recorder.Inbound{Frames: 25, PictureChanged: true}, false, true},
+	} {
+		if test.inbound.ReceivesSound() != test.sound || test.inbound.ReceivesMotion() != test.motion {
+			t.Errorf("%s: sound %v, motion %v", test.name, test.inbound.ReceivesSound(), test.inbound.ReceivesMotion())
+		}
+	}
+}
+
+// mediaFaultScenarios are visits to meetings whose page plays no sound until audio is
+// joined, or never, and to meetings whose page stops to show the video that it receives.
+func mediaFaultScenarios() []scenario {
+	fast := func(s *Settings) { s.Timeouts.NoSound, s.Timeouts.Frozen = 3*time.Second, 3*time.Second }
+	zoom := []job.Platform{job.ZoomWeb}
+	// Nobody speaks, so that nothing but the videos moves.
+	still := []replica.Participant{{Name: "Ada Quill", Muted: true}, {Name: "Ben Okafor", Muted: true}}
+	return []scenario{
+		{
+			name: "audio to be joined, then alone", only: zoom, reason: report.ReasonAlone,
+			meeting:   replica.Settings{Audio: replica.AudioOnRequest},
+			configure: func(s *Settings) { fast(s); alone(&s.AutoLeave) },
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("ended")
+				h.everybodyLeaves()
+			},
+			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "ended") },
+		},
+		{
+			name: "audio that never plays", long: true, only: zoom, configure: fast, reason: report.ReasonHostEnded,
+			meeting: replica.Settings{Audio: replica.NoAudio},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("not_repaired")
+				h.meeting.End()
+			},
+			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "not_repaired") },
+		},
+		{
+			name: "video that was paused", only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
+			meeting: replica.Settings{Video: replica.VideoPaused, NoTips: true, Participants: still},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("ended")
+				h.meeting.End()
+			},
+			check: func(h *harness) { h.checkFaults(faultFrozenPicture, "repairing", "ended") },
+		},
+		{
+			name: "video that never plays", long: true, only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
+			meeting: replica.Settings{Video: replica.VideoStuck, NoTips: true, Participants: still},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitFault("not_repaired")
+				h.meeting.End()
+			},
+			check: func(h *harness) { h.checkFaults(faultFrozenPicture, "repairing", "not_repaired") },
+		},
+	}
+}
+
+// awaitFault waits for an event about a fault in a state.
+func (h *harness) awaitFault(state string) {
+	h.Helper()
+	h.await("fault "+state, func() bool {
+		return slices.ContainsFunc(h.service.Events, func(event ingest.Event) bool {
+			return event.Kind == job.BotMediaFault && strings.Contains(string(event.Data), `"`+state+`"`)
+		})
+	})
+}
+
+// checkFaults checks the states of a fault on the timeline, where one or two repairs
+// count as one state, and that the report has the fault once, with its end.
+func (h *harness) checkFaults(kind faultKind, want ...string) {
+	h.Helper()
+	var states []string
+	for _, event := range h.service.ReceivedEvents() {
+		if event.Kind != job.BotMediaFault {
+			continue
+		}
+		var data faultData
+		if err := json.Unmarshal(event.Data, &data); err != nil || data.Fault != kind {
+			h.Errorf("fault %q, %v", data.Fault, err)
+		}
+		states = append(states, data.State)
+	}
+	if states = slices.Compact(states); !slices.Equal(states, want) {
+		h.Errorf("states of the fault %q, want %q", states, want)
+	}
+	if faults := h.report.MediaFaults; len(faults) != 1 || faults[0].Kind != string(kind) || faults[0].To.Sub(faults[0].From) < 3*time.Second {
+		h.Errorf("faults in the report: %+v", faults)
+	}
+}

@@ -1,0 +1,219 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/egress"
+	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/signin"
+	"standin/internal/bot/zoomsdk"
+	"standin/internal/job"
+)
+
+// opener opens browsers on the meeting's page. It owns everything that several
+// browsers of an attempt share.
+type opener struct {
+	settings Settings
+	log      *slog.Logger
+
+	adapter meeting.Adapter
+	profile *meeting.Profile // nil on the platform zoom-sdk
+	sdk     *zoomsdk.Adapter // the adapter on the platform zoom-sdk, else nil
+	address meeting.Address
+	browser string // path of the executable
+	mode    browser.Mode
+	signIn  signin.Account
+	egress  *egress.Proxy // the browsers' only way out
+}
+
+// prepare checks that the meeting may and can be opened.
+func (o *opener) prepare(ctx context.Context) *exitResult {
+	if err := o.chooseAdapter(ctx); err != nil {
+		return internalError(err)
+	}
+	if err := o.resolveAddress(); err != nil {
+		return failed(job.MeetingNotFound, err.Error())
+	}
+	var err error
+	if o.browser, err = browser.Find(o.settings.BrowserPath); err != nil {
+		return internalError(err)
+	}
+	if err := o.chooseMode(); err != nil {
+		return internalError(err)
+	}
+	if o.signIn, err = signin.Read(o.settings.SignInDir, o.settings.Platform); err != nil {
+		return internalError(err)
+	}
+	if !o.signIn.Anonymous() {
+		o.log.Info("joining signed in", "profile", o.signIn.Profile != "", "cookies", len(o.signIn.Cookies))
+	}
+	if err := o.startEgress(ctx); err != nil {
+		return internalError(err)
+	}
+	return nil
+}
+
+// chooseMode sets the mode of the browsers.
+func (o *opener) chooseMode() error {
+	var fallback bool
+	if o.mode, fallback = meeting.BrowserMode(o.settings.BrowserMode, o.settings.Platform); fallback {
+		o.log.Warn("the browser is headless, because this machine has no virtual display (Xvfb)", "platform", o.settings.Platform)
+	}
+	return browser.CheckMode(o.mode)
+}
+
+// chooseAdapter sets the adapter of the platform.
+func (o *opener) chooseAdapter(ctx context.Context) (err error) {
+	if o.settings.Platform == job.ZoomSDK {
+		if o.sdk, err = zoomsdk.New(ctx, o.settings.ZoomSDK, o.log); err == nil {
+			o.adapter = o.sdk
+		}
+		return err
+	}
+	profiles, err := loadProfiles(o.settings.ProfilesDir)
+	if err != nil {
+		return err
+	}
+	o.profile = profiles[o.settings.Platform]
+	o.adapter, err = meeting.New(o.settings.Platform, profiles)
+	return err
+}
+
+// loadProfiles returns the embedded profiles, with those of dir in their place.
+func loadProfiles(dir string) (meeting.Profiles, error) {
+	if dir == "" {
+		return meeting.Embedded()
+	}
+	return meeting.Load(dir)
+}
+
+// resolveAddress sets the address to open and checks the host of the meeting. On the
+// platform zoom-sdk the opened page is the bot's own.
+func (o *opener) resolveAddress() (err error) {
+	if o.address, err = o.adapter.Address(o.settings.MeetingURL); err != nil {
+		return err
+	}
+	target := o.address.URL
+	if o.sdk != nil {
+		if target, err = o.sdk.Target(o.settings.MeetingURL); err != nil {
+			return err
+		}
+	}
+	return hostpolicy.Check(target, o.settings.AllowedHosts)
+}
+
+// startEgress starts the proxy that lets the browsers reach the public internet
+// and the hosts that the operator allows.
+func (o *opener) startEgress(ctx context.Context) (err error) {
+	allowed := egress.AllowedTargets(o.settings.AllowedHosts)
+	if o.sdk != nil {
+		allowed = append(allowed, strings.TrimPrefix(o.sdk.Origin(), "http://"))
+	}
+	if o.egress, err = egress.Start(ctx, egress.Settings{Allowed: allowed, Log: o.log}); err != nil {
+		return fmt.Errorf("start the egress proxy: %w", err)
+	}
+	return nil
+}
+
+// close ends what outlives the browsers.
+func (o *opener) close() {
+	var err error
+	if o.egress != nil {
+		err = o.egress.Close()
+	}
+	if o.sdk != nil {
+		err = errors.Join(err, o.sdk.Close())
+	}
+	if err != nil {
+		o.log.Warn("close the egress proxy", "error", err)
+	}
+}
+
+// open starts a browser with a new profile, prepares a page in it, calls ready
+// and then loads the meeting's page.
+func (o *opener) open(ctx context.Context, number int, ready func(context.Context) error) (*browser.Browser, *browser.Page, error) {
+	profile := filepath.Join(o.settings.Dir, fmt.Sprintf("browser-%d", number))
+	if err := os.RemoveAll(profile); err != nil {
+		return nil, nil, fmt.Errorf("clear the browser's folder: %w", err)
+	}
+	chromium, err := browser.Launch(ctx, browser.Options{
+		Executable: o.browser, Mode: o.mode, ProfileDir: profile, LoopbackPeers: o.settings.LoopbackPeers, Log: o.log,
+		Proxy: o.egress.Address(), NoSandbox: o.settings.NoSandbox, SeedProfile: o.signIn.Profile,
+		Width: o.settings.Recorder.Width, Height: o.settings.Recorder.Height,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("start the browser: %w", err)
+	}
+	page, err := o.preparePage(ctx, chromium)
+	if err == nil {
+		err = ready(ctx)
+	}
+	if err == nil {
+		err = o.load(ctx, page)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, chromium.Close())
+	}
+	return chromium, page, nil
+}
+
+// preparePage opens an empty page with a silent microphone and a test picture,
+// for platforms that insist on devices.
+func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*browser.Page, error) {
+	if err := chromium.GrantMicrophoneAndCamera(ctx, hostpolicy.Origin(o.address.URL)); err != nil {
+		return nil, err
+	}
+	if err := o.setCookies(ctx, chromium); err != nil {
+		return nil, err
+	}
+	page, err := chromium.NewPage(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open a page: %w", err)
+	}
+	if err := page.GuardNavigation(ctx, o.mayNavigate); err != nil {
+		return nil, err
+	}
+	return page, recorder.Prepare(ctx, page, o.settings.Recorder)
+}
+
+// setCookies signs the browser in. A few cookies may be refused, for example
+// because they have expired; the page shows whether they mattered.
+func (o *opener) setCookies(ctx context.Context, chromium *browser.Browser) error {
+	err := chromium.SetCookies(ctx, o.signIn.Cookies)
+	if refused := (*browser.RefusedCookiesError)(nil); errors.As(err, &refused) {
+		o.log.Warn("the browser refused some cookies", "error", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sign the browser in: %w", err)
+	}
+	return nil
+}
+
+// mayNavigate reports whether the meeting's page may go to an address.
+func (o *opener) mayNavigate(address string) bool {
+	if o.sdk != nil && hostpolicy.Origin(address) == o.sdk.Origin() {
+		return true
+	}
+	return hostpolicy.NavigationAllowed(address, o.settings.AllowedHosts)
+}
+
+// load navigates to the meeting's page.
+func (o *opener) load(ctx context.Context, page *browser.Page) error {
+	ctx, cancel := context.WithTimeout(ctx, o.settings.Timeouts.Open)
+	defer cancel()
+	err := page.Navigate(ctx, o.address.URL)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = &browser.NavigationError{Reason: fmt.Sprintf("nothing was received within %s", o.settings.Timeouts.Open)}
+	}
+	return err
+}

@@ -1,0 +1,60 @@
+package session
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"standin/internal/bot/hostpolicy"
+	"standin/internal/job"
+)
+
+// TestPrepareChecksAddress: the address that the browser would open is checked,
+// without redirectors. A refused one fails the job before a browser starts.
+func TestPrepareChecksAddress(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		address string
+		want    job.FailureCode // empty: the address is accepted
+		opens   string
+		detail  string
+	}{
+		"a meeting":                     {"https://meet.google.com/abc-defg-hij", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
+		"in Google's redirector":        {"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
+		"another host in a redirector":  {"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"another page of Google":        {"https://google.com/search?q=meet", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"another host":                  {"https://evil.test/abc-defg-hij", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"another host behind user info": {"https://meet.google.com@evil.test/", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"not an address":                {"see you at ten", job.MeetingNotFound, "", "not a meeting address"},
+		"no meeting code":               {"https://meet.google.com/", job.MeetingNotFound, "", "no meeting code"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := &opener{
+				settings: Settings{MeetingURL: test.address, Platform: job.Meet, BrowserPath: "/no/such/browser"},
+				log:      slog.New(slog.DiscardHandler),
+			}
+			end := o.prepare(t.Context())
+			if end == nil {
+				t.Fatal("a missing browser was found")
+			}
+			if test.want == "" {
+				if end.code != job.InternalError || o.address.URL != test.opens {
+					t.Errorf("result %+v, address %s", end, o.address)
+				}
+				return
+			}
+			if end.code != test.want || !strings.Contains(end.detail, test.detail) {
+				t.Errorf("result %+v", end)
+			}
+		})
+	}
+}
+
+func TestPrepareUnknownPlatform(t *testing.T) {
+	t.Parallel()
+	o := &opener{settings: Settings{MeetingURL: "https://x.test/", Platform: "semaphore"}}
+	if end := o.prepare(t.Context()); end == nil || end.code != job.InternalError || !strings.Contains(end.detail, "semaphore") {
+		t.Errorf("result %+v", end)
+	}
+}

@@ -1,0 +1,335 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/capture"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+)
+
+// phase is how far a session has come.
+type phase int
+
+const (
+	phaseJoining  phase = iota // before the join button was pressed
+	phaseWaiting               // to be admitted
+	phaseAdmitted              // in the meeting
+)
+
+// meetingPage is the meeting's page in one browser: what it shows, and the work
+// to be done on it.
+type meetingPage struct {
+	log         *slog.Logger
+	timeouts    Timeouts
+	displayName string
+
+	adapter   meeting.Adapter
+	browser   *browser.Browser // nil until it is open, like tab
+	tab       *browser.Page
+	phase     phase
+	admission *meeting.AdmissionProof // nil unless the bot is in the meeting: nothing is recorded without it
+	pageQueue taskQueue
+
+	polling   sync.WaitGroup
+	snapshots chan snapshot // nil until the page is polled
+	last      snapshot      // the last readable one
+	seen      capture.Log   // all, for captures
+	home      string        // host of the meeting's page
+	health    pageHealth
+}
+
+func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string, settle func(ingest.Command, error)) *meetingPage {
+	return &meetingPage{log: log, timeouts: timeouts, displayName: displayName, pageQueue: taskQueue{settle: settle}}
+}
+
+// attach sets the browser and its open page.
+func (p *meetingPage) attach(adapter meeting.Adapter, browser *browser.Browser, tab *browser.Page) {
+	p.adapter, p.browser, p.tab = adapter, browser, tab
+}
+
+// gone is closed when the browser has ended.
+func (p *meetingPage) gone() <-chan struct{} {
+	if p.browser == nil {
+		return nil
+	}
+	return p.browser.Done()
+}
+
+// crashed is closed when the page has crashed.
+func (p *meetingPage) crashed() <-chan struct{} {
+	if p.tab == nil {
+		return nil
+	}
+	return p.tab.Crashed()
+}
+
+// startWaiting starts to wait for admission. It starts polling the page if
+// that has not happened yet.
+func (p *meetingPage) startWaiting(ctx context.Context, now time.Time) {
+	p.phase, p.admission, p.health, p.last.at = phaseWaiting, nil, pageHealth{}, now
+	if p.snapshots == nil {
+		p.snapshots = make(chan snapshot)
+		p.polling.Go(func() { pollSnapshots(ctx, p.adapter, p.tab, p.snapshots) })
+	}
+}
+
+// update updates the page from a readable snapshot.
+func (p *meetingPage) update(s snapshot) {
+	if s.seen.Screen != p.last.seen.Screen {
+		p.log.Info("the page shows another screen", "screen", s.seen.Screen, "evidence", s.seen.Evidence)
+	}
+	p.last = s
+	p.seen.Add(s.seen)
+	p.health = p.health.update(s.at, classify(s, p.home))
+}
+
+// tidy closes dialogs and the like, if no other work is waiting.
+func (p *meetingPage) tidy(ctx context.Context) {
+	if p.last.seen.Screen.Terminal() || !p.pageQueue.idle() {
+		return
+	}
+	seen := p.last.seen
+	p.pageQueue.add(ctx, task{
+		name: "tidy up", timeout: snapshotTimeout,
+		do: func(ctx context.Context) error { return p.adapter.Tidy(ctx, p.tab, seen) },
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && ctx.Err() == nil {
+				p.log.Debug("tidying up the page failed", "error", err)
+			}
+			return nil
+		},
+	})
+}
+
+// checkResponsive ends a session whose page has not responded for too long.
+func (p *meetingPage) checkResponsive(now time.Time) *exitResult {
+	if now.Sub(p.last.at) < p.timeouts.Unresponsive {
+		return nil
+	}
+	return disconnected(fmt.Sprintf("The page did not respond for %s.", p.timeouts.Unresponsive))
+}
+
+// showsNoMeeting reports whether the page has shown a screen without any sign of
+// the meeting for the settle time: no participants, no connected call and no audio.
+func (p *meetingPage) showsNoMeeting(now, lastAudio time.Time) bool {
+	if p.health.state != stateUnknown && p.health.state != stateElsewhere {
+		return false
+	}
+	return !p.last.connected && len(p.last.seen.Participants) == 0 &&
+		now.Sub(p.health.since) >= p.timeouts.Settle && now.Sub(lastAudio) >= p.timeouts.Settle
+}
+
+// describeTrouble describes, for people, why the page has left the meeting.
+func (p *meetingPage) describeTrouble(now time.Time) string {
+	duration := now.Sub(p.health.since).Round(time.Second)
+	switch p.health.state {
+	case stateOffline:
+		return fmt.Sprintf("The page had no connection for %s (%s).", duration, p.last.seen.Evidence)
+	case stateElsewhere:
+		return fmt.Sprintf("The page showed another screen for %s: %s (%s).", duration, p.last.seen.Screen, p.last.seen.Evidence)
+	}
+	return fmt.Sprintf("The page was not recognized for %s, and no media arrived from the meeting.", duration)
+}
+
+// canLeave reports whether the page can be left by its own button.
+func (p *meetingPage) canLeave(end exitResult) bool {
+	responsive := p.snapshots == nil || time.Since(p.last.at) < p.timeouts.Unresponsive
+	return end.reason != report.ReasonBrowserLost && responsive && !p.last.seen.Screen.Terminal()
+}
+
+// leave leaves the meeting or its lobby by the page's own button, so that no
+// ghost participant remains. It has half the time if the bot was still joining
+// or the screen is unknown, and a quarter if the page has no connection to
+// announce the departure.
+func (p *meetingPage) leave() {
+	timeout := p.timeouts.Leave
+	switch {
+	case p.last.seen.Screen == meeting.Reconnecting:
+		timeout /= 4
+	case p.phase == phaseJoining || p.last.seen.Screen == meeting.Unknown:
+		timeout /= 2
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	started := time.Now()
+	if err := p.adapter.Leave(ctx, p.tab); err != nil {
+		p.log.Warn("leave by the page's button failed; closing the browser instead", "error", err)
+		return
+	}
+	p.log.Info("left the meeting's page", "duration", time.Since(started))
+}
+
+// execute runs a command's work on the page.
+func (p *meetingPage) execute(ctx context.Context, command ingest.Command, do func(context.Context) error) {
+	p.pageQueue.add(ctx, task{name: string(command.Kind), timeout: p.timeouts.Command, command: &command, do: do})
+}
+
+const (
+	pollInterval    = 250 * time.Millisecond
+	snapshotTimeout = 5 * time.Second
+)
+
+// snapshot is the state of the meeting's page at one moment.
+type snapshot struct {
+	at        time.Time
+	seen      meeting.Observation
+	host      string // host of the page's address; empty if unknown
+	connected bool   // a call is connected although the screen is unknown
+	err       error  // the page was not readable: the rest is empty
+
+	measured bool             // inbound is set
+	inbound  recorder.Inbound // received since the last measurement
+}
+
+// pollSnapshots sends a snapshot every poll interval until ctx ends.
+func pollSnapshots(ctx context.Context, adapter meeting.Adapter, page *browser.Page, snapshots chan<- snapshot) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	var measuredAt time.Time
+	for {
+		s := takeSnapshot(ctx, adapter, page)
+		if s.seen.Screen == meeting.InMeeting && s.at.Sub(measuredAt) >= inboundInterval {
+			measuredAt = s.at
+			s.measureInbound(ctx, page)
+		}
+		select {
+		case snapshots <- s:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func takeSnapshot(ctx context.Context, adapter meeting.Adapter, page *browser.Page) snapshot {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+	defer cancel()
+	var s snapshot
+	s.seen, s.err = adapter.Observe(ctx, page)
+	s.at = time.Now()
+	if s.err != nil {
+		return s
+	}
+	if address, err := page.URL(ctx); err == nil {
+		s.host = hostOf(address)
+	}
+	if s.seen.Screen == meeting.Unknown {
+		s.connected, _ = recorder.Connected(ctx, page) // an unreadable page has no call
+	}
+	return s
+}
+
+// measureInbound adds the media that the page has received.
+func (s *snapshot) measureInbound(ctx context.Context, page *browser.Page) {
+	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
+	defer cancel()
+	var err error
+	s.inbound, err = recorder.MeasureInbound(ctx, page)
+	s.measured = err == nil // the page may be navigating
+}
+
+// hostOf returns the host and port of an address.
+func hostOf(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return parsed.Host
+}
+
+// pageState classifies a snapshot for a bot that is, or wants to be, in the
+// meeting.
+type pageState int
+
+const (
+	stateInMeeting pageState = iota
+	statePreJoin             // the page offers to join: it was reloaded
+	stateLobby               // the bot was moved to the lobby
+	stateOffline             // the page reports that it has no connection
+	stateElsewhere           // the page navigated away, or shows a sign-in page or an end
+	stateUnknown
+)
+
+// classify returns the state that a snapshot shows. home is the meeting's host,
+// if known.
+func classify(s snapshot, home string) pageState {
+	switch s.seen.Screen {
+	case meeting.InMeeting:
+		return stateInMeeting
+	case meeting.PreJoin:
+		return statePreJoin
+	case meeting.Lobby, meeting.HostAbsent:
+		return stateLobby
+	case meeting.Reconnecting, meeting.CannotConnect:
+		return stateOffline
+	case meeting.Unknown:
+		if home != "" && s.host != "" && s.host != home {
+			return stateElsewhere
+		}
+		return stateUnknown
+	}
+	return stateElsewhere
+}
+
+// pageHealth tracks how long the page has been in a state.
+type pageHealth struct {
+	state pageState
+	since time.Time
+}
+
+// update returns the health after one more snapshot. A page that redraws while
+// it is offline is still offline.
+func (h pageHealth) update(now time.Time, state pageState) pageHealth {
+	if state == stateUnknown && h.state == stateOffline || state == h.state && !h.since.IsZero() {
+		return h
+	}
+	return pageHealth{state: state, since: now}
+}
+
+// recovery is how a session recovers from a page that left the meeting.
+type recovery int
+
+const (
+	noRecovery       recovery = iota
+	rejoinSamePage            // press join again
+	waitInLobby               // wait to be admitted again
+	rejoinNewBrowser          // with a new browser
+)
+
+// recovery returns what to do now. alive means that audio arrives or a call is
+// connected: only the screen is not recognized.
+func (h pageHealth) recovery(now time.Time, timeouts Timeouts, alive bool) recovery {
+	duration := now.Sub(h.since)
+	switch h.state {
+	case statePreJoin:
+		if duration >= timeouts.Settle {
+			return rejoinSamePage
+		}
+	case stateLobby:
+		if duration >= timeouts.Settle {
+			return waitInLobby
+		}
+	case stateOffline, stateElsewhere:
+		if duration >= timeouts.Connection {
+			return rejoinNewBrowser
+		}
+	case stateUnknown:
+		if duration >= timeouts.Unknown && !alive {
+			return rejoinNewBrowser
+		}
+	}
+	return noRecovery
+}

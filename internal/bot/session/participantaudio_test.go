@@ -1,0 +1,230 @@
+package session
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/replica"
+	"standin/internal/testing/mediacheck"
+)
+
+// TestParticipantAudio records each participant's audio: with a pause and a participant
+// who rejoins, with an audio-only recording, and in the full matrix with another video
+// size.
+func TestParticipantAudio(t *testing.T) {
+	t.Parallel()
+	requireTools(t)
+	server := startReplica(t)
+	for platform, c := range map[job.Platform]struct {
+		recorder recorder.Settings
+		act      func(*harness)
+		tracks   int // of the participant who beeps
+		main     recording.File
+	}{
+		job.Meet: {
+			recorder.Settings{FramesPerSecond: 5, Width: 640, Height: 360, VideoBitsPerSecond: 300_000}, rejoin, 3,
+			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 640, Height: 360},
+		},
+		job.Teams: {
+			recorder.Settings{AudioOnly: true}, talk, 1,
+			recording.File{Name: "recording.m4a", Kind: recording.Audio},
+		},
+		job.ZoomWeb: {
+			recorder.Settings{FramesPerSecond: 5, Width: 800, Height: 450, VideoBitsPerSecond: 300_000}, talk, 1,
+			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 800, Height: 450},
+		},
+	} {
+		if platform == job.ZoomWeb && !fullMatrix() {
+			continue // TestPlatforms of package meeting finds the owners of tracks on all platforms
+		}
+		t.Run(string(platform), func(t *testing.T) {
+			t.Parallel()
+			s := scenario{
+				reason: report.ReasonHostEnded, during: c.act,
+				configure: func(s *Settings) { s.ParticipantAudio, s.Recorder = true, c.recorder },
+				check: func(h *harness) {
+					first := h.report.Media[0]
+					if first.Name != c.main.Name || first.Kind != c.main.Kind || first.Width != c.main.Width || first.Height != c.main.Height {
+						h.Errorf("the recording is %+v, want %+v", first, c.main)
+					}
+					checkTracks(h, first.Name, c.tracks)
+				},
+			}
+			newHarness(t, server, platform, s, &delays{}).run()
+		})
+	}
+}
+
+// ada and ben are the replica's participants: Ada beeps, Ben talks.
+const (
+	ada = "Ada Quill"
+	ben = "Ben Okafor"
+)
+
+// rejoin records Ada before and after a pause, and after she rejoined.
+func rejoin(h *harness) {
+	h.Helper()
+	h.admitAndRecord(1)
+	h.awaitTrack(ada, 1)
+	h.awaitTrack(ben, 1)
+	h.command(ingest.PauseRecording, nil)
+	h.event(job.BotRecordingPaused)
+	h.command(ingest.ResumeRecording, nil)
+	h.nthEvent(job.BotRecordingStarted, 2)
+	h.awaitTrack(ada, 2)
+	if err := h.meeting.Leave(ada); err != nil {
+		h.Fatal(err)
+	}
+	if err := h.meeting.Join(replica.Participant{Name: ada, Beeps: true}); err != nil {
+		h.Fatal(err)
+	}
+	h.awaitTrack(ada, 3)
+	h.meeting.End()
+}
+
+// talk records both participants.
+func talk(h *harness) {
+	h.Helper()
+	h.admitAndRecord(1)
+	h.awaitTrack(ada, 1)
+	h.awaitTrack(ben, 1)
+	h.meeting.End()
+}
+
+// awaitTrack waits until a participant has n audio tracks, the last of them some
+// seconds long.
+func (h *harness) awaitTrack(name string, n int) {
+	h.Helper()
+	const enough = 4 // segments, two seconds
+	h.awaitReport("audio of "+name, func(r recording.FinalReport) bool {
+		tracks := tracksOf(r, name)
+		return len(tracks) >= n && h.segments(tracks[len(tracks)-1].Number) >= enough
+	})
+}
+
+// tracksOf returns the audio tracks of a participant.
+func tracksOf(report recording.FinalReport, name string) []ingest.AudioTrack {
+	ids := map[string]bool{}
+	for _, one := range report.People {
+		ids[one.ID] = one.Name == name
+	}
+	return slices.DeleteFunc(slices.Clone(report.AudioTracks), func(v ingest.AudioTrack) bool { return !ids[v.PersonID] })
+}
+
+// segments returns how many segments of a track were uploaded. The caller holds
+// the service's lock.
+func (h *harness) segments(track int) int {
+	prefix, _, _ := strings.Cut(ingest.TrackSegmentName(track, 0), "000000.")
+	count := 0
+	for name, content := range h.service.Media {
+		if ingest.IsBundleName(name) {
+			count += strings.Count(content, "\x00"+prefix) + strings.Count(content[:min(len(prefix), len(content))], prefix)
+		}
+	}
+	return count
+}
+
+// checkTracks checks the owner and the timing of each file. Ada has n tracks.
+func checkTracks(h *harness, recorded string, n int) {
+	h.Helper()
+	mixed := h.beeps(recorded)
+	if len(mixed) == 0 || len(h.report.Gaps) > 1 || len(h.report.Parts) != 1 {
+		h.Fatalf("beeps at %.0f, gaps %+v", mixed, h.report.Gaps)
+	}
+	started, pause := h.report.Parts[0].StartedAt, ingest.Gap{From: time.Now(), To: time.Now()}
+	if len(h.report.Gaps) > 0 {
+		pause = h.report.Gaps[0]
+	}
+	var reference []time.Time // beeps of the main recording
+	for _, beep := range mixed {
+		at := started.Add(milliseconds(beep))
+		if at.After(pause.From) {
+			at = at.Add(pause.To.Sub(pause.From))
+		}
+		reference = append(reference, at)
+	}
+	adas := tracksOf(h.report, ada)
+	if len(adas) != n || len(tracksOf(h.report, ben)) != min(n, 2) {
+		h.Errorf("tracks: %+v of %+v", h.report.AudioTracks, h.report.People)
+	}
+	for _, track := range h.report.AudioTracks {
+		at := slices.IndexFunc(h.report.PackedTracks, func(p recording.PackedTrack) bool { return p.Number == track.Number })
+		if at < 0 || !track.Complete {
+			h.Errorf("track %+v is incomplete, or not packed", track)
+			continue
+		}
+		name := h.report.PackedTracks[at].File
+		file := h.report.Media[slices.IndexFunc(h.report.Media, func(f recording.File) bool { return f.Name == name })]
+		if file.Kind != recording.ParticipantAudio || file.ContentType != "audio/mp4" || file.Codecs != "opus" {
+			h.Errorf("file of a track: %+v", file)
+		}
+		end := track.StartedAt.Add(time.Duration(file.DurationMs) * time.Millisecond)
+		const slack = time.Second // of the recorded clock; the recording goes on for longer after the pause
+		if track.StartedAt.Before(pause.From) && end.After(pause.To.Add(slack)) {
+			h.Errorf("%s, from %s to %s, continues after the pause from %s to %s", name, track.StartedAt, end, pause.From, pause.To)
+		}
+		beeps := h.beeps(name)
+		hers := slices.ContainsFunc(adas, func(v ingest.AudioTrack) bool { return v.Number == track.Number })
+		if hers != (len(beeps) > 0) {
+			h.Errorf("%s: Ada's %v, beeps at %.0f", name, hers, beeps)
+		}
+		if hers {
+			h.checkBeeps(name, track.StartedAt, beeps, reference)
+		}
+	}
+}
+
+// checkBeeps checks the median offset from the beeps of the main recording, because
+// the first beeps may come while the page is still starting. It does so only with
+// make beat, which sets STANDIN_TEST_SECONDS: the offset needs an idle machine.
+func (h *harness) checkBeeps(name string, start time.Time, beeps []float64, reference []time.Time) {
+	h.Helper()
+	var distances []time.Duration
+	for _, beep := range beeps {
+		nearest := time.Hour
+		for _, other := range reference {
+			if distance := start.Add(milliseconds(beep)).Sub(other); distance.Abs() < nearest.Abs() {
+				nearest = distance
+			}
+		}
+		distances = append(distances, nearest)
+	}
+	slices.Sort(distances)
+	h.Logf("%s differs from the main recording by %s", name, distances)
+	const limit = 80 * time.Millisecond
+	if median := distances[len(distances)/2]; os.Getenv("STANDIN_TEST_SECONDS") != "" && median.Abs() > limit {
+		h.Errorf("%s differs by %s from the main recording", name, median)
+	}
+}
+
+// beeps decodes an uploaded file and returns when its beeps start.
+func (h *harness) beeps(name string) []float64 {
+	h.Helper()
+	content, ok := h.service.Uploaded(name)
+	if !ok {
+		h.Fatalf("%s was not uploaded", name)
+	}
+	path := filepath.Join(h.TempDir(), name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		h.Fatal(err)
+	}
+	report, err := mediacheck.Decode(h.Context(), path)
+	if err != nil {
+		h.Fatalf("%s: %v", name, err)
+	}
+	return report.BeepsMs
+}
+
+func milliseconds(n float64) time.Duration {
+	return time.Duration(math.Round(n * float64(time.Millisecond)))
+}

@@ -1,0 +1,318 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/report"
+	"standin/internal/bot/spool"
+	"standin/internal/job"
+)
+
+const (
+	recorderStartTimeout = 20 * time.Second
+	recorderStopTimeout  = 10 * time.Second
+	// A recorder that keeps failing is restarted at most maxRecorderStarts
+	// times within recorderStartWindow.
+	maxRecorderStarts   = 10
+	recorderStartWindow = 10 * time.Minute
+	// maxFailedBrowsers is how many browsers may fail to record a meeting: each
+	// must be admitted anew.
+	maxFailedBrowsers = 2
+	// resumeSpace is the free space, in bytes, that lets a recording continue
+	// after the spool was full: about a minute's, and at most a quarter of the
+	// spool's limit.
+	resumeSpace = 8 << 20
+)
+
+// recordingState is what an attempt keeps about its recording when the browser
+// is replaced.
+type recordingState struct {
+	paused         bool
+	stopped        bool          // by command, for good
+	full           bool          // the spool takes no more segments now
+	suspended      bool          // the page shows no meeting now
+	recorded       time.Duration // length of the parts that have ended
+	lastAudio      time.Time     // when audio was last received; zero if never
+	failedBrowsers int
+}
+
+// recordingSession records the meeting in one browser: in one part, or in
+// several if the recorder fails. While it does not record, it monitors the
+// audio. Its queue runs one task at a time, so parts do not overlap.
+type recordingSession struct {
+	log              *slog.Logger
+	page             *meetingPage
+	spool            *spool.Spool
+	report           *report.Report
+	events           events
+	settings         recorder.Settings
+	consent          *consent
+	state            *recordingState
+	recordingQueue   taskQueue
+	recorder         *recorder.Recorder // nil while nothing is recorded
+	stopping         bool               // the recorder is being stopped
+	recordedAnything bool
+	starts           limit
+	listener         *recorder.SoundMonitor // nil unless the audio is only monitored
+}
+
+// shouldRecord reports whether a recorder should be started: never without proof
+// of admission. Commands outlive recorders and browsers.
+func (r *recordingSession) shouldRecord() bool {
+	return r.page.phase == phaseAdmitted && r.page.admission != nil && r.recorder == nil && r.consent.allowsRecording() &&
+		!r.state.stopped && !r.state.paused && !r.state.full && !r.state.suspended
+}
+
+// start starts a recording part, if one should be recorded; otherwise the audio
+// is monitored.
+func (r *recordingSession) start(ctx context.Context) {
+	var number int
+	var listener *recorder.SoundMonitor
+	var started *recorder.Recorder
+	r.recordingQueue.add(ctx, task{
+		name: "start recording", timeout: recorderStartTimeout,
+		shouldRun: func() bool {
+			if !r.shouldRecord() {
+				return false
+			}
+			listener, r.listener = r.listener, nil
+			return true
+		},
+		do: func(ctx context.Context) (err error) {
+			if listener != nil {
+				listener.Close()
+			}
+			number = r.report.NextPart()
+			sink := &segmentSink{spool: r.spool, report: r.report, part: number}
+			started, err = recorder.Start(ctx, r.page.browser, r.page.tab, r.settings, sink)
+			return err
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil {
+				return r.handleFailure(ctx, err)
+			}
+			r.recorder, r.recordedAnything = started, true
+			r.log.Info("recording", "part", number)
+			r.report.StartPart(number, started.StartedAt())
+			if r.page.phase != phaseAdmitted {
+				return nil // the page was left meanwhile; the next task stops the recorder
+			}
+			return r.events.emitOrExit(job.BotRecordingStarted, nil)
+		},
+	})
+	r.monitorAudio(ctx)
+}
+
+// ended is closed when the recorder ended without being stopped.
+func (r *recordingSession) ended() <-chan struct{} {
+	if r.recorder == nil || r.stopping {
+		return nil
+	}
+	return r.recorder.Done()
+}
+
+// handleEnd starts a new part after the recorder ended without being stopped.
+func (r *recordingSession) handleEnd(ctx context.Context) *exitResult {
+	err := r.recorder.Err()
+	r.endPart(err)
+	if browserLost(err) {
+		return pageFailed(err)
+	}
+	if err == nil {
+		err = errors.New("the recorder ended unexpectedly")
+	}
+	return r.handleFailure(ctx, err)
+}
+
+// handleFailure starts another recorder, or another browser if this one does
+// not record.
+func (r *recordingSession) handleFailure(ctx context.Context, err error) *exitResult {
+	if r.page.phase != phaseAdmitted || ctx.Err() != nil {
+		return nil // the page was left meanwhile
+	}
+	if browserLost(err) {
+		return pageFailed(err)
+	}
+	if full := new(spool.FullError); errors.As(err, &full) {
+		r.log.Error("the spool is full; recording continues when there is space", "error", full)
+		r.state.full = true
+		r.report.SetFull(time.Now())
+		r.monitorAudio(ctx)
+		return nil
+	}
+	r.log.Warn("recorder failed", "error", err)
+	if _, ok := r.starts.allow(time.Now()); ok && r.recordedAnything {
+		r.start(ctx)
+		return nil
+	}
+	r.state.failedBrowsers++
+	return &exitResult{
+		code: job.InternalError, reason: report.ReasonNoRecording, retry: r.state.failedBrowsers < maxFailedBrowsers, needsDiagnostics: true,
+		detail: fmt.Sprintf("The meeting cannot be recorded: %v", err),
+	}
+}
+
+// resumeIfSpace continues a recording that the full spool ended. Uploads make
+// space.
+func (r *recordingSession) resumeIfSpace(ctx context.Context) {
+	if !r.state.full || !r.spool.HasSpace(min(resumeSpace, r.spool.Limit()/4)) {
+		return
+	}
+	r.log.Info("the spool has space again")
+	r.state.full = false
+	r.start(ctx)
+}
+
+// endPart updates the state after the recorder ended. A nil err means that the
+// part is complete.
+func (r *recordingSession) endPart(err error) {
+	r.updateLastAudio()
+	r.state.recorded += r.recorder.Stats().Recorded
+	r.report.EndPart(time.Now(), err)
+	r.recorder, r.stopping = nil, false
+}
+
+// running reports whether the meeting is being recorded.
+func (r *recordingSession) running() bool { return r.recorder != nil && !r.stopping }
+
+// length returns the length of the recording so far.
+func (r *recordingSession) length() time.Duration {
+	if r.recorder == nil {
+		return r.state.recorded
+	}
+	return r.state.recorded + r.recorder.Stats().Recorded
+}
+
+// close ends the recording, as far as the browser still allows it.
+func (r *recordingSession) close(end exitResult) {
+	ctx, cancel := context.WithTimeout(context.Background(), recorderStopTimeout)
+	defer cancel()
+	if r.recorder != nil {
+		err := r.recorder.Stop(ctx)
+		if err != nil && !browserLost(err) {
+			r.log.Warn("stop the recorder", "error", err)
+		}
+		r.endPart(err)
+		if end.retry {
+			r.report.SetPartEnd(end.reason)
+		}
+	}
+	if r.listener != nil {
+		r.listener.Close()
+	}
+}
+
+// segmentSink writes the segments of a part to the spool, from where they are
+// uploaded at once.
+type segmentSink struct {
+	spool  *spool.Spool
+	report *report.Report
+	part   int
+}
+
+// Append implements recorder.Sink.
+func (s *segmentSink) Append(chunk recorder.Chunk) error {
+	if err := s.spool.AppendSegment(s.part, chunk.Sequence, chunk.Data); err != nil {
+		return fmt.Errorf("spool segment %d: %w", chunk.Sequence, err)
+	}
+	s.report.AddSegment(s.part, chunk.Sequence)
+	return nil
+}
+
+// maxPulseAge is how long the recorder's page may report nothing about the
+// sound before silence is no longer evidence.
+const maxPulseAge = 10 * time.Second
+
+// monitorAudio follows the meeting's audio while nothing is recorded: the limit
+// of silence applies to a paused or stopped recording too. Without the host's
+// permission audio is not monitored.
+func (r *recordingSession) monitorAudio(ctx context.Context) {
+	if r.listener != nil {
+		select {
+		case <-r.listener.Done():
+			r.listener = nil
+		default:
+		}
+	}
+	needed := func() bool {
+		return r.page.phase == phaseAdmitted && r.recorder == nil && r.listener == nil &&
+			(r.state.paused || r.state.stopped || r.state.full || r.state.suspended)
+	}
+	if !needed() {
+		return
+	}
+	var listener *recorder.SoundMonitor
+	r.recordingQueue.add(ctx, task{
+		name: "monitor audio", timeout: recorderStartTimeout,
+		shouldRun: needed,
+		do: func(ctx context.Context) (err error) {
+			settings := r.settings
+			settings.ParticipantAudio = nil // nothing is recorded
+			listener, err = recorder.MonitorSound(ctx, r.page.browser, r.page.tab, settings)
+			return err
+		},
+		onDone: func(_ context.Context, err error) *exitResult {
+			if err != nil {
+				r.log.Warn("monitoring audio failed; trying again later", "error", err)
+				return nil
+			}
+			r.listener = listener
+			return nil
+		},
+	})
+}
+
+// audioStats returns the statistics of the audio; false if it is not monitored.
+func (r *recordingSession) audioStats() (recorder.Stats, bool) {
+	switch {
+	case r.recorder != nil:
+		return r.recorder.Stats(), true
+	case r.listener != nil:
+		return r.listener.Stats(), true
+	}
+	return recorder.Stats{}, false
+}
+
+// updateLastAudio updates when audio was last received.
+func (r *recordingSession) updateLastAudio() {
+	if stats, ok := r.audioStats(); ok && stats.LastSoundAt.After(r.state.lastAudio) {
+		r.state.lastAudio = stats.LastSoundAt
+	}
+}
+
+// audioStatus is what the leave policy needs to know about the audio.
+type audioStatus struct {
+	last      time.Time // when audio was last received; zero if never
+	monitored bool      // silence is evidence
+}
+
+// audio returns the status of the audio.
+func (r *recordingSession) audio(now time.Time) audioStatus {
+	r.updateLastAudio()
+	stats, ok := r.audioStats()
+	return audioStatus{last: r.state.lastAudio, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge}
+}
+
+// maxSpeechSilence is how long the meeting's sound may have been silent while a
+// participant speaks.
+const maxSpeechSilence = 1500 * time.Millisecond
+
+// withoutSilent returns participants of whom nobody speaks while the meeting's sound
+// is silent. Pages mark the last speaker, or one whose sound does not arrive.
+func withoutSilent(participants []meeting.Participant, stats recorder.Stats, monitored bool) []meeting.Participant {
+	if !monitored || stats.LastReportAt.Sub(stats.LastSoundAt) < maxSpeechSilence {
+		return participants
+	}
+	silent := slices.Clone(participants)
+	for i := range silent {
+		silent[i].Speaking = false
+	}
+	return silent
+}

@@ -1,0 +1,142 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"standin/internal/bot/recorder"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// pause suspends the recording. Audio is still monitored.
+func (r *recordingSession) pause(ctx context.Context, command ingest.Command) {
+	r.setPaused(ctx, command, pauseChange{
+		refusal: func() error {
+			if r.state.paused || r.state.stopped {
+				return errors.New("nothing is being recorded")
+			}
+			return nil
+		},
+		do: (*recorder.Recorder).Pause,
+		onDone: func(ctx context.Context, _ bool, at time.Time) *exitResult {
+			r.state.paused = true
+			r.report.Pause(at)
+			r.monitorAudio(ctx)
+			return r.events.emitOrExit(job.BotRecordingPaused, nil)
+		},
+	})
+}
+
+// resume continues a paused recording, with a new part if the recorder was lost
+// during the pause.
+func (r *recordingSession) resume(ctx context.Context, command ingest.Command) {
+	r.setPaused(ctx, command, pauseChange{
+		refusal: func() error {
+			if !r.state.paused {
+				return errors.New("no recording is paused")
+			}
+			return nil
+		},
+		do: (*recorder.Recorder).Resume,
+		onDone: func(ctx context.Context, running bool, at time.Time) *exitResult {
+			r.state.paused = false
+			r.report.Resume(at)
+			if !running {
+				r.start(ctx)
+				return nil
+			}
+			return r.events.emitOrExit(job.BotRecordingStarted, nil)
+		},
+	})
+}
+
+// pauseChange is how a recording is paused or resumed.
+type pauseChange struct {
+	refusal func() error // nil if the command can be executed
+	do      func(*recorder.Recorder, context.Context) (time.Time, error)
+	onDone  func(ctx context.Context, running bool, at time.Time) *exitResult
+}
+
+// setPaused pauses or resumes the recorder. If none runs, the change applies to
+// the next one.
+func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command, change pauseChange) {
+	var running *recorder.Recorder
+	var refusal error
+	var at time.Time
+	r.recordingQueue.add(ctx, task{
+		name: string(command.Kind), timeout: r.page.timeouts.Command, command: &command,
+		shouldRun: func() bool {
+			running, refusal = r.recorder, change.refusal()
+			return true
+		},
+		do: func(ctx context.Context) (err error) {
+			at = time.Now()
+			if refusal != nil || running == nil {
+				return refusal
+			}
+			at, err = change.do(running, ctx)
+			return err
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil {
+				return nil
+			}
+			return change.onDone(ctx, running != nil, at)
+		},
+	})
+}
+
+// stop ends the recording for good. Audio is still monitored.
+func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
+	if r.state.stopped {
+		r.recordingQueue.settle(command, errors.New("the recording is already stopped"))
+		return
+	}
+	r.stopPart(ctx, &command, func(bool) *exitResult {
+		r.state.stopped, r.state.paused = true, false
+		if err := r.events.Emit(job.BotRecordingStopped, nil); err != nil {
+			r.log.Error("report that the recording stopped", "error", err)
+		}
+		r.monitorAudio(ctx)
+		return nil
+	})
+}
+
+// interrupt ends the current part because the page left the meeting. reason is
+// the manifest's reason for the gap that follows.
+func (r *recordingSession) interrupt(ctx context.Context, reason string) {
+	r.stopPart(ctx, nil, func(stopped bool) *exitResult {
+		if stopped {
+			r.report.SetPartEnd(reason)
+		}
+		r.monitorAudio(ctx)
+		return nil
+	})
+}
+
+// stopPart stops the recorder, if one is running.
+func (r *recordingSession) stopPart(ctx context.Context, command *ingest.Command, onDone func(stopped bool) *exitResult) {
+	var running *recorder.Recorder
+	r.recordingQueue.add(ctx, task{
+		name: "stop recording", timeout: recorderStopTimeout, command: command, uncancellable: true,
+		shouldRun: func() bool {
+			running = r.recorder
+			r.stopping = running != nil
+			return true
+		},
+		do: func(ctx context.Context) error {
+			if running == nil {
+				return nil
+			}
+			return running.Stop(ctx)
+		},
+		onDone: func(_ context.Context, err error) *exitResult {
+			if running != nil {
+				r.endPart(err)
+			}
+			return onDone(running != nil)
+		},
+	})
+}

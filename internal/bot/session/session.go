@@ -1,0 +1,320 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/captions"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/report"
+	"standin/internal/bot/serviceclient"
+	"standin/internal/job"
+)
+
+// reportInterval is how often the report is saved when nothing else saves it.
+const reportInterval = 10 * time.Second
+
+// session is the bot's time in the meeting with one browser. A single loop
+// handles every event of it; slow work runs on the queues of the page and of
+// the recording, so that a leave command is never blocked.
+type session struct {
+	log         *slog.Logger
+	number      int
+	timeouts    Timeouts
+	client      *serviceclient.Client
+	clock       *report.Clock
+	report      *report.Report
+	events      events
+	joining     *joining
+	commands    *commands
+	consent     *consent
+	policy      *leavePolicy
+	rejoins     *limit
+	diagnostics *diagnostics
+
+	page        *meetingPage
+	recording   *recordingSession
+	faults      *mediaFaults
+	texts       *captions.Texts
+	textOpener  *textOpener
+	wasAdmitted bool
+	interrupted exitResult // what took the bot out of the meeting; empty if nothing did
+	reportedAt  time.Time
+}
+
+// run joins the meeting and stays until the session ends.
+func (s *session) run(ctx context.Context) exitResult { return s.close(s.loop(ctx)) }
+
+// loop handles events until one ends the session.
+func (s *session) loop(ctx context.Context) exitResult {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.joining.start(ctx, s.page, s.number)
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		end := s.next(ctx, ticker.C)
+		switch {
+		case end == nil:
+		case ctx.Err() != nil && (end.retry || end.reason == ""):
+			return *shutdown() // the failure is a result of the cancellation
+		default:
+			return *end
+		}
+	}
+}
+
+// next handles one event.
+func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
+	select {
+	case <-ctx.Done():
+		return shutdown()
+	case <-s.client.Done():
+		return superseded(s.client.Termination())
+	case command := <-s.client.Commands():
+		return s.commands.accept(ctx, command, s.page, s.recording)
+	case err := <-s.page.pageQueue.done:
+		return s.page.pageQueue.finish(ctx, err)
+	case err := <-s.recording.recordingQueue.done:
+		return s.recording.recordingQueue.finish(ctx, err)
+	case snapshot := <-s.page.snapshots:
+		return s.handleSnapshot(ctx, snapshot)
+	case <-s.page.gone():
+		return pageFailed(s.page.browser.Err())
+	case <-s.page.crashed():
+		return pageFailed(browser.ErrPageCrashed)
+	case <-s.recording.ended():
+		return s.recording.handleEnd(ctx)
+	case <-tick:
+		return s.check(ctx, time.Now())
+	}
+}
+
+// handleSnapshot updates the session from a page snapshot.
+func (s *session) handleSnapshot(ctx context.Context, snap snapshot) *exitResult {
+	if snap.err != nil {
+		if ctx.Err() == nil {
+			s.log.Debug("the page is not readable", "error", snap.err)
+		}
+		return nil
+	}
+	if s.page.phase == phaseJoining {
+		s.page.last.at = snap.at
+		return nil // the task that joins reads the page itself
+	}
+	s.page.update(snap)
+	s.events.AddScreen(snap.seen.Decision(s.clock.Convert(snap.at)))
+	s.page.tidy(ctx)
+	if s.page.phase == phaseAdmitted {
+		return s.handleMeeting(ctx, snap)
+	}
+	admission, end := s.joining.handleSnapshot(snap)
+	if admission != nil {
+		end = s.admit(ctx, snap, admission)
+	}
+	return end
+}
+
+// admit starts recording, or continues after a rejoin.
+func (s *session) admit(ctx context.Context, snap snapshot, admission *meeting.AdmissionProof) *exitResult {
+	s.page.phase, s.page.admission, s.page.home, s.wasAdmitted = phaseAdmitted, admission, snap.host, true
+	s.policy.admit(snap.at)
+	s.recording.state.suspended = false
+	s.report.SetAdmitted(snap.at)
+	if end := s.events.emitOrExit(job.BotInMeeting, nil); end != nil {
+		return end
+	}
+	if s.recording.state.paused {
+		s.report.Pause(snap.at)
+	}
+	s.consent.admit(ctx, s.page)
+	s.recording.start(ctx)
+	if end := s.commands.executeDeferred(ctx, s.page, s.recording); end != nil {
+		return end
+	}
+	return s.handleMeeting(ctx, snap)
+}
+
+// handleMeeting updates an admitted session from a page snapshot.
+func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult {
+	switch snap.seen.Screen {
+	case meeting.Removed, meeting.Ended:
+		// If something was recorded, the reason makes the job a success.
+		code, detail, _ := snap.seen.Failure()
+		reason := report.ReasonHostEnded
+		if snap.seen.Screen == meeting.Removed {
+			reason = report.ReasonRemoved
+		}
+		return &exitResult{reason: reason, code: code, detail: detail}
+	case meeting.InMeeting:
+		stats, monitored := s.recording.audioStats()
+		s.report.UpdateRoster(withoutSilent(snap.seen.Participants, stats, monitored), snap.seen.SpeechSources, snap.at)
+		s.report.UpdatePlayed(snap.seen.TrackOwners)
+		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.running())
+		s.textOpener.show(ctx, s.page, snap.at)
+		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
+			return end
+		}
+	}
+	if end := s.policy.handleSnapshot(snap); end != nil {
+		return end
+	}
+	answered, end := s.consent.handleSnapshot(ctx, s.page, snap.seen)
+	if answered && end == nil {
+		s.recording.start(ctx)
+	}
+	return end
+}
+
+// check ends or recovers a session in which something has taken too long.
+func (s *session) check(ctx context.Context, now time.Time) *exitResult {
+	if step := s.clock.DetectStep(now, time.Now()); step != 0 {
+		s.log.Warn("the machine's clock was set; events and reports keep the old time", "step", step)
+	}
+	if end := s.policy.checkMaximum(now); end != nil {
+		return end
+	}
+	if s.page.phase == phaseJoining {
+		return nil
+	}
+	if end := s.page.checkResponsive(now); end != nil {
+		return end
+	}
+	if s.page.phase == phaseWaiting {
+		if end := s.joining.checkEntryDelay(now, s.page); end != nil {
+			return end
+		}
+		return s.recover(ctx, now, true)
+	}
+	return s.checkMeeting(ctx, now)
+}
+
+// checkMeeting is check for an admitted session.
+func (s *session) checkMeeting(ctx context.Context, now time.Time) *exitResult {
+	audio := s.recording.audio(now)
+	s.client.SetRecordedDuration(s.recording.length())
+	s.client.SetRoster(s.report.Present())
+	if now.Sub(s.reportedAt) >= reportInterval {
+		s.reportedAt = now
+		if err := s.report.Save(); err != nil {
+			s.log.Error("save the report", "error", err)
+		}
+		s.recording.monitorAudio(ctx)
+		s.recording.resumeIfSpace(ctx)
+	}
+	alive := s.page.last.connected || !audio.last.IsZero() && now.Sub(audio.last) < s.timeouts.Unknown
+	if end := s.recover(ctx, now, alive); end != nil || s.page.phase != phaseAdmitted {
+		return end
+	}
+	s.checkScreen(ctx, now, audio)
+	if end := s.consent.check(ctx, s.page, now); end != nil {
+		return end
+	}
+	return s.policy.check(now, audio)
+}
+
+// checkScreen stops the recording within seconds while the page shows no meeting,
+// and saves a capture of the page. Recording continues when the meeting is shown
+// again; otherwise recover ends the session.
+func (s *session) checkScreen(ctx context.Context, now time.Time, audio audioStatus) {
+	lost := s.page.showsNoMeeting(now, audio.last)
+	switch {
+	case lost == s.recording.state.suspended:
+	case lost:
+		s.log.Warn("the page shows no meeting; the recording stops", "screen", s.page.last.seen.Screen, "evidence", s.page.last.seen.Evidence)
+		s.recording.state.suspended = true
+		s.diagnostics.saveLater(ctx, s.page, s.page.describeTrouble(now))
+		s.recording.interrupt(ctx, "unknown_screen")
+	case s.page.health.state == statePreJoin || s.page.health.state == stateLobby: // recover joins again
+	default:
+		s.log.Info("the page shows the meeting again")
+		s.recording.state.suspended = false
+		s.recording.start(ctx)
+	}
+}
+
+// recover acts on a page that left the meeting or its lobby.
+func (s *session) recover(ctx context.Context, now time.Time, alive bool) *exitResult {
+	switch s.page.health.recovery(now, s.timeouts, alive) {
+	case rejoinSamePage:
+		return s.rejoin(ctx, report.ReasonConnection, "The page was reloaded.")
+	case waitInLobby:
+		if s.page.phase == phaseAdmitted {
+			return s.rejoin(ctx, report.ReasonRemoved, "The bot was moved back to the lobby.")
+		}
+	case rejoinNewBrowser:
+		return disconnected(s.page.describeTrouble(now))
+	}
+	return nil
+}
+
+// rejoin joins again in the same page, or waits in its lobby if the bot was
+// removed. What was recorded is kept; recording continues on admission.
+func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult {
+	wasAdmitted := s.page.phase == phaseAdmitted
+	if wasAdmitted {
+		s.interrupted = exitResult{reason: reason, detail: detail}
+	}
+	others, ok := s.rejoins.allow(time.Now())
+	if !ok {
+		return disconnected(fmt.Sprintf("%s This happened %d times within %s.", detail, others, rejoinWindow))
+	}
+	s.log.Warn("rejoining in the same page", "reason", detail)
+	s.page.phase, s.page.admission = phaseJoining, nil
+	if wasAdmitted {
+		s.recording.interrupt(ctx, "rejoining")
+	}
+	s.page.pageQueue.clear(ctx)
+	if reason == report.ReasonRemoved {
+		s.joining.waitAgain(ctx, s.page)
+	} else {
+		s.joining.join(ctx, s.page)
+	}
+	return nil
+}
+
+// close leaves the meeting and ends the recording, both at once, as far as the
+// browser still allows it. It returns end with what was found out meanwhile.
+func (s *session) close(end exitResult) exitResult {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // no new task starts
+	s.page.pageQueue.close(ctx)
+	s.texts.Report(s.page.last.seen.Participants)
+	if s.page.browser != nil {
+		if end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak() {
+			end = s.diagnostics.save(s.page, end)
+		}
+		s.closeBrowser(ctx, end)
+	}
+	return end
+}
+
+// closeBrowser leaves the meeting, ends the recording and closes the browser.
+func (s *session) closeBrowser(ctx context.Context, end exitResult) {
+	var leaving sync.WaitGroup
+	if s.page.canLeave(end) {
+		leaving.Go(s.page.leave)
+	}
+	s.recording.recordingQueue.close(ctx)
+	s.recording.close(end)
+	if !end.retry && s.report.HasRecording() { // else another browser may continue
+		if err := s.events.Emit(job.BotRecordingStopped, nil); err != nil {
+			s.log.Error("report that the recording stopped", "error", err)
+		}
+	}
+	leaving.Wait()
+	s.page.polling.Wait()
+	if s.wasAdmitted {
+		s.report.SetLeft(time.Now(), end.end())
+		if end.retry {
+			s.interrupted = end
+		}
+	}
+	if err := s.page.browser.Close(); err != nil {
+		s.log.Warn("close the browser", "error", err)
+	}
+}

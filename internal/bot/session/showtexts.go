@@ -1,0 +1,63 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"standin/internal/bot/captions"
+	"standin/internal/bot/meeting"
+)
+
+const (
+	// showTextsPause is the pause after a failure to open the chat or to turn on
+	// captions. It grows with each failure, up to maxShowTextsPause.
+	showTextsPause    = 5 * time.Second
+	maxShowTextsPause = 5 * time.Minute
+)
+
+// textOpener keeps the chat open and captions on, so that texts can read them. It
+// outlives a browser.
+type textOpener struct {
+	log    *slog.Logger
+	texts  *captions.Texts
+	wanted meeting.TextOptions
+
+	showing  bool      // the page is being prepared
+	showAt   time.Time // when it is prepared again
+	failures int
+}
+
+// show opens the chat and turns on captions, as wanted, if the page does not show
+// them.
+func (t *textOpener) show(ctx context.Context, page *meetingPage, now time.Time) {
+	seen := page.last.seen
+	missing := t.wanted.Chat && !seen.ChatOpen || t.wanted.Captions && !seen.CaptionsOn
+	if !missing || seen.Screen != meeting.InMeeting || now.Before(t.showAt) || t.showing {
+		return
+	}
+	t.showing = true
+	page.pageQueue.add(ctx, task{
+		name: "show chat and captions", timeout: page.timeouts.Command,
+		do: func(ctx context.Context) error { return page.adapter.ShowTexts(ctx, page.tab, t.wanted) },
+		onDone: func(ctx context.Context, err error) *exitResult {
+			t.showing = false
+			pause := showTextsPause
+			if language := (*meeting.LanguageError)(nil); errors.As(err, &language) {
+				t.log.Warn("captions are in the language of the page", "error", err)
+				t.texts.SetLanguage("")
+				t.wanted.Language, err = "", nil
+			}
+			if err == nil {
+				t.failures = 0
+			} else if ctx.Err() == nil {
+				t.failures++
+				pause = min(showTextsPause<<min(t.failures, 10), maxShowTextsPause)
+				t.log.Warn("chat or captions are not available", "error", err, "retry_in", pause)
+			}
+			t.showAt = time.Now().Add(pause)
+			return nil
+		},
+	})
+}

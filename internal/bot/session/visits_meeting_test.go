@@ -1,0 +1,452 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/replica"
+)
+
+// autoLeave changes the job's limits.
+func autoLeave(change func(*job.AutoLeave)) func(*Settings) {
+	return func(s *Settings) { change(&s.AutoLeave) }
+}
+
+// silence makes the bot leave a silent meeting.
+func silence(l *job.AutoLeave) { l.AfterSilenceSeconds = 3 }
+
+// alone makes the bot leave when it is alone.
+func alone(l *job.AutoLeave) { l.AfterSoloSeconds = 1 }
+
+// leaveScenarios are the sessions that end for a reason of the meeting or of the
+// leave policy. Those that are long are also the ends of commandScenarios,
+// recoveryScenarios and mediaFaultScenarios, on another platform.
+func leaveScenarios() []scenario {
+	silent := autoLeave(silence)
+	return []scenario{
+		{
+			name: "removed", long: true, reason: report.ReasonRemoved,
+			during: func(h *harness) { h.admitAndRecord(1); h.remove() }, check: removalDelay,
+		},
+		{
+			name: "alone after others left", long: true, configure: autoLeave(alone), reason: report.ReasonAlone,
+			during: func(h *harness) { h.admitAndRecord(1); h.everybodyLeaves() },
+		},
+		{
+			name: "alone from the start", long: true, only: onMeet(), meeting: replica.Settings{Participants: []replica.Participant{}},
+			configure: autoLeave(func(l *job.AutoLeave) { l.AfterSoloSeconds = 2 }),
+			during:    func(h *harness) { h.admit(1) }, reason: report.ReasonAlone, early: true,
+		},
+		{
+			name: "silence", long: true, configure: silent, reason: report.ReasonSilence,
+			during: func(h *harness) { h.admitAndRecord(1); h.meeting.SetSilent(true) },
+		},
+		{
+			name: "silence while paused", only: onMeet(), long: true, configure: silent, reason: report.ReasonSilence,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.command(ingest.PauseRecording, nil)
+				h.event(job.BotRecordingPaused)
+				h.meeting.SetSilent(true)
+			},
+		},
+		{
+			name: "silence after stopping", only: onMeet(), long: true, configure: silent, reason: report.ReasonSilence,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.command(ingest.StopRecording, nil)
+				h.event(job.BotRecordingStopped)
+				h.meeting.SetSilent(true)
+			},
+		},
+		{
+			name: "maximum duration", configure: func(s *Settings) { audioOnly(s); s.AutoLeave.AfterMaxSeconds = 4 }, reason: report.ReasonMaximum,
+			during: func(h *harness) { h.admit(1) }, early: true,
+		},
+		{
+			name: "another notetaker", long: true, configure: autoLeave(func(l *job.AutoLeave) { l.OnBotDetected = true }), reason: report.ReasonCompeting,
+			during: func(h *harness) { h.admitAndRecord(1); h.addParticipant(fireflies) },
+			check:  detectedNotetaker(true),
+		},
+		{
+			name: "ended by the host, after participants and a tolerated notetaker joined", reason: report.ReasonHostEnded, during: participantsJoinAndLeave, configure: audioOnly,
+			// Nobody beeps: a speech ends only in a longer silence than that between beeps.
+			meeting: replica.Settings{Participants: []replica.Participant{{Name: ada}, {Name: ben}}},
+			check: func(h *harness) {
+				checkParticipants(h)
+				detectedNotetaker(false)(h)
+			},
+		},
+	}
+}
+
+// remove removes the bot, after a chat message that is no removal.
+func (h *harness) remove() {
+	h.Helper()
+	if err := h.meeting.Say("Ben Okafor", "You've been removed from the meeting"); err != nil {
+		h.Fatal(err)
+	}
+	h.meeting.Remove()
+}
+
+// removalDelay adds the delay from the removal to the end of the recording.
+func removalDelay(h *harness) {
+	h.Helper()
+	left := h.awaitGuest(1, replica.EventKind(replica.StateRemoved))
+	h.delays.add("removal", h.event(job.BotRecordingStopped).EmittedAt.Sub(left.At))
+}
+
+// everybodyLeaves removes all participants but the bot.
+func (h *harness) everybodyLeaves() {
+	h.Helper()
+	if err := h.meeting.Leave(""); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// addParticipant adds a participant to the meeting.
+func (h *harness) addParticipant(name string) {
+	h.Helper()
+	if err := h.meeting.Join(replica.Participant{Name: name, Muted: true}); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// detectedNotetaker checks that the notetaker, and nobody else, was reported once.
+func detectedNotetaker(left bool) func(*harness) {
+	return func(h *harness) {
+		h.Helper()
+		var reported []ingest.EventData
+		for _, event := range h.service.ReceivedEvents() {
+			if event.Kind == job.BotCompetingDetected {
+				reported = append(reported, ingest.ParseEventData(event.Data))
+			}
+		}
+		if len(reported) != 1 || !strings.Contains(reported[0].DetectedBotName, "Fireflies") || reported[0].LeftMeeting == nil || *reported[0].LeftMeeting != left {
+			h.Errorf("reported notetakers: %+v", reported)
+		}
+	}
+}
+
+// The participants who join in participantsJoinAndLeave and stay.
+const (
+	otter     = "Otter Bergström" // a person, not a notetaker
+	fireflies = "Ada's Fireflies.ai Notetaker"
+)
+
+// participantsJoinAndLeave lets participants join, and one leave, while others speak.
+func participantsJoinAndLeave(h *harness) {
+	h.Helper()
+	h.admitAndRecord(1)
+	h.addParticipant(otter)
+	h.addParticipant(fireflies)
+	h.event(job.BotCompetingDetected)
+	h.addParticipant("Cleo Marsh")
+	h.awaitReport("Cleo is in the roster", func(r recording.FinalReport) bool { return person(r, "Cleo Marsh") != nil })
+	if err := h.meeting.Leave("Cleo Marsh"); err != nil {
+		h.Fatal(err)
+	}
+	h.awaitReport("Cleo has left", func(r recording.FinalReport) bool {
+		cleo := person(r, "Cleo Marsh")
+		return cleo != nil && !cleo.LeftAt.IsZero()
+	})
+	h.awaitReport("both others spoke", func(r recording.FinalReport) bool {
+		spoke := map[string]bool{}
+		for _, speech := range r.Speech {
+			spoke[speech.PersonID] = true
+		}
+		return len(spoke) == 2
+	})
+	h.meeting.End()
+}
+
+// person returns the entry of a participant, or nil.
+func person(report recording.FinalReport, name string) *ingest.Person {
+	at := slices.IndexFunc(report.People, func(p ingest.Person) bool { return p.Name == name })
+	if at < 0 {
+		return nil
+	}
+	return &report.People[at]
+}
+
+// checkParticipants compares the report's roster and speech with the meeting.
+func checkParticipants(h *harness) {
+	h.Helper()
+	var names []string
+	for _, one := range h.report.People {
+		names = append(names, one.Name)
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{ada, fireflies, ben, "Cleo Marsh", otter}) {
+		h.Fatalf("the report names %q", names)
+	}
+	for _, one := range h.report.People {
+		if left := !one.LeftAt.IsZero(); left != (one.Name == "Cleo Marsh") || one.JoinedAt.Before(h.report.AdmittedAt) || left && one.LeftAt.Before(one.JoinedAt) {
+			h.Errorf("%s: from %s to %s, admitted at %s", one.Name, one.JoinedAt, one.LeftAt, h.report.AdmittedAt)
+		}
+	}
+	speaker := map[string]int{}
+	for _, speech := range h.report.Speech {
+		speaker[speech.PersonID]++
+		if !speech.To.After(speech.From) {
+			h.Errorf("speech ends before it starts: %+v", speech)
+		}
+	}
+	for _, one := range h.report.People {
+		if spoke := speaker[one.ID] > 0; spoke != (one.Name == ada || one.Name == ben) {
+			h.Errorf("%s spoke %d times", one.Name, speaker[one.ID])
+		}
+	}
+}
+
+// awaitReport waits until a condition of the uploaded report holds.
+func (h *harness) awaitReport(what string, holds func(recording.FinalReport) bool) {
+	h.Helper()
+	h.await(what, func() bool {
+		report, err := readReport(h.service.Media[ingest.ReportName])
+		return err == nil && holds(report)
+	})
+}
+
+// commandScenarios test each command in the meeting, and leaving in every phase.
+func commandScenarios() []scenario {
+	return []scenario{
+		{
+			name: "all commands but permission", reason: report.ReasonCommand, during: sendAllCommands, check: checkPause,
+			configure: func(s *Settings) { s.BrowserMode = browser.Headed },
+		},
+		{
+			// Zoom's page keeps showing the last answer.
+			name: "permission refused, then granted, then by the platform's notice, then removed", only: []job.Platform{job.Meet, job.Teams}, reason: report.ReasonRemoved, configure: audioOnly,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				first := h.command(ingest.RequestRecordingPermission, nil)
+				h.event(job.BotPermissionRequest)
+				second := h.command(ingest.RequestRecordingPermission, nil)
+				h.answerPermission(1, false)
+				h.nthEvent(job.BotPermissionResponse, 2)
+				third := h.command(ingest.RequestRecordingPermission, nil)
+				h.answerPermission(2, true)
+				h.nthEvent(job.BotPermissionResponse, 3)
+				fourth := h.command(ingest.RequestRecordingPermission, nil)
+				h.awaitMeeting("request for permission", nthRequest(3))
+				if err := h.meeting.Notify(replica.NoticeRecorded); err != nil {
+					h.Fatal(err)
+				}
+				if detail := readPermission(h.nthEvent(job.BotPermissionResponse, 4).Data).Detail; !strings.Contains(detail, "platform") {
+					h.Errorf("detail of the answer by the notice: %q", detail)
+				}
+				h.checkAnswers([]string{first, second, third, fourth}, "denied", "denied", "granted", "granted")
+				h.remove()
+			},
+			check: removalDelay,
+		},
+		{
+			name: "permission by the platform's notice", long: true, reason: report.ReasonHostEnded,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.command(ingest.RequestRecordingPermission, nil)
+				h.event(job.BotPermissionRequest)
+				if err := h.meeting.Notify(replica.NoticeRecorded); err != nil {
+					h.Fatal(err)
+				}
+				h.event(job.BotPermissionResponse)
+				h.meeting.End()
+			},
+			check: answeredWith("granted", "platform"),
+		},
+		{
+			name: "required permission given, then silence", reason: report.ReasonSilence,
+			configure: func(s *Settings) { audioOnly(s); s.RequirePermission = true; silence(&s.AutoLeave) },
+			during: func(h *harness) {
+				h.admit(1)
+				h.answerPermission(1, true)
+				h.event(job.BotRecordingStarted)
+				h.meeting.SetSilent(true)
+			},
+			check: func(h *harness) {
+				kinds := h.kinds()
+				if slices.Index(kinds, job.BotRecordingStarted) < slices.Index(kinds, job.BotPermissionResponse) {
+					h.Errorf("recorded without permission: %v", kinds)
+				}
+			},
+		},
+		{
+			name: "leave command in the lobby, acknowledged after leaving", outside: true, code: job.MeetingEnded, detail: "Left on request",
+			during: func(h *harness) { h.awaitLobby(1); h.leaveAndAcknowledge() },
+		},
+		{
+			name: "stopped in the lobby, with a command for the next bot", code: job.InternalError, detail: "asked to stop", configure: audioOnly,
+			during: func(h *harness) {
+				h.awaitLobby(1)
+				h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the next bot"})
+				h.await("the command is deferred", func() bool { return h.log.count("command deferred") == 1 })
+				h.stop()
+			},
+			check: func(h *harness) {
+				h.awaitGuest(1, replica.EventKind(replica.StateLeft))
+				h.checkNextBot(chat("Hello from the next bot"))
+			},
+		},
+		{
+			name: "leave command while the page loads", outside: true, code: job.MeetingEnded, detail: "Left on request",
+			meeting: replica.Settings{NeverLoads: true}, only: onMeet(),
+			during: func(h *harness) { h.event(job.BotJoined); h.command(ingest.LeaveCall, nil) },
+		},
+		{
+			name: "leave command while rejoining", long: true, reason: report.ReasonCommand,
+			configure: func(s *Settings) { s.Timeouts.Connection = 500 * time.Millisecond },
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.meeting.Disconnect()
+				h.awaitGuest(2, replica.EventKind(replica.StateLobby))
+				h.await("back in the lobby", func() bool { return h.log.count("screen=lobby") == 2 })
+				h.leave(2)
+			},
+		},
+	}
+}
+
+// chat matches a chat message of the bot.
+func chat(text string) func(replica.Event) bool {
+	return func(event replica.Event) bool { return event.Kind == replica.EventChat && event.Text == text }
+}
+
+// idOf waits until the report has a participant, and returns the id.
+func (h *harness) idOf(name string) (id string) {
+	h.Helper()
+	h.awaitReport(name+" is in the roster", func(r recording.FinalReport) bool {
+		if one := person(r, name); one != nil {
+			id = one.ID
+		}
+		return id != ""
+	})
+	return id
+}
+
+// leave sends a leave command, and waits until the guest left by the button.
+func (h *harness) leave(guest int) {
+	h.Helper()
+	sent := time.Now()
+	h.command(ingest.LeaveCall, nil)
+	left := h.awaitGuest(guest, replica.EventKind(replica.StateLeft))
+	h.delays.add("leaving", left.At.Sub(sent))
+}
+
+// leaveAndAcknowledge sends a leave command, and checks that its acknowledgment
+// arrives after the guest has left: a bot that is lost in between must get the
+// command again.
+func (h *harness) leaveAndAcknowledge() {
+	h.Helper()
+	early := false
+	h.service.Set(func() {
+		h.service.Intercept = func(_ http.ResponseWriter, r *http.Request) (done bool) {
+			body, _ := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			early = early || bytes.Contains(body, []byte(`"acked"`)) && h.meeting.Guests()[0].State == replica.StateLobby
+			return false
+		}
+	})
+	id := h.command(ingest.LeaveCall, nil)
+	h.awaitGuest(1, replica.EventKind(replica.StateLeft))
+	h.service.Await("the acknowledgment", func() bool { return slices.Contains(h.service.Acked, id) })
+	h.service.Set(func() {
+		if early {
+			h.Error("the bot acknowledged the command before it left")
+		}
+	})
+}
+
+// checkNextBot runs another bot, and checks that it executes the command that the
+// first one has left to it, once.
+func (h *harness) checkNextBot(sent func(replica.Event) bool) {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(h.Context(), harnessTimeout)
+	defer cancel()
+	h.settings.Dir = h.TempDir()
+	done := make(chan error, 1)
+	go func() { done <- Run(ctx, h.settings) }()
+	admitted := func(event replica.Event) bool {
+		return event.Guest == "g2" && event.Kind == replica.EventKind(replica.StateLobby)
+	}
+	if _, err := h.meeting.WaitFor(ctx, admitted); err != nil {
+		h.Fatalf("the next bot did not reach the lobby: %v", err)
+	}
+	h.meeting.Admit()
+	if _, err := h.meeting.WaitFor(ctx, sent); err != nil {
+		h.Fatalf("the next bot did not execute the command: %v", err)
+	}
+	h.service.Await("the acknowledgment", func() bool { return len(h.service.Acked) == 1 })
+	h.meeting.End()
+	if err := <-done; err != nil {
+		h.Errorf("Run of the next bot: %v", err)
+	}
+	count := 0
+	for _, event := range h.meeting.Events() {
+		if sent(event) {
+			count++
+		}
+	}
+	if count != 1 {
+		h.Errorf("the command was executed %d times", count)
+	}
+}
+
+// checkAnswers compares the answers to requests for permission, in order.
+func (h *harness) checkAnswers(commands []string, outcomes ...string) {
+	h.Helper()
+	var answers []permissionData
+	for _, event := range h.service.ReceivedEvents() {
+		if event.Kind == job.BotPermissionResponse {
+			answers = append(answers, readPermission(event.Data))
+		}
+	}
+	for i, answer := range answers {
+		if answer.CommandID != commands[i] || answer.Outcome != outcomes[i] {
+			h.Errorf("answer %d is %+v; want %s to %s", i, answer, outcomes[i], commands[i])
+		}
+	}
+}
+
+// sendAllCommands sends each command, the first one before admission.
+func sendAllCommands(h *harness) {
+	h.Helper()
+	h.awaitLobby(1)
+	h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the lobby"})
+	h.admitAndRecord(1)
+	h.awaitMeeting("the deferred message", chat("Hello from the lobby"))
+	h.command(ingest.SendChatMessage, map[string]string{"text": "Hello again"})
+	h.awaitMeeting("the later message", chat("Hello again"))
+	h.command(ingest.PinParticipant, map[string]string{"participantId": h.idOf("Ben Okafor")})
+	if pinned := h.awaitGuest(1, replica.EventPinned); pinned.Text != "Ben Okafor" {
+		h.Errorf("pinned: %q", pinned.Text)
+	}
+	h.command(ingest.PauseRecording, nil)
+	h.event(job.BotRecordingPaused)
+	h.command(ingest.ResumeRecording, nil)
+	h.nthEvent(job.BotRecordingStarted, 2)
+	h.command(ingest.StopRecording, nil)
+	h.event(job.BotRecordingStopped)
+	h.leave(1)
+}
+
+// checkPause checks the report after sendAllCommands.
+func checkPause(h *harness) {
+	h.Helper()
+	if len(h.report.Gaps) != 1 || h.report.Gaps[0].Reason != recording.GapPaused || !h.report.Gaps[0].To.After(h.report.Gaps[0].From) {
+		h.Errorf("gaps: %+v", h.report.Gaps)
+	}
+	if len(h.report.Parts) != 1 || !h.report.Parts[0].EndedAt.Before(h.report.LeftAt) {
+		h.Errorf("parts: %+v, left at %s", h.report.Parts, h.report.LeftAt)
+	}
+}

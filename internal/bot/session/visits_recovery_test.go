@@ -1,0 +1,280 @@
+package session
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+	"standin/internal/replica"
+	"standin/internal/testing/ingesttest"
+)
+
+// recoveryScenarios are sessions in which something fails.
+func recoveryScenarios() []scenario {
+	shortTimeout := func(s *Settings) { audioOnly(s); s.Timeouts.Connection = time.Second }
+	return []scenario{
+		{
+			name: "connection lost and regained, then another notetaker", reason: report.ReasonCompeting,
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.Timeouts.Connection, s.AutoLeave.OnBotDetected = 20*time.Second, true
+			},
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.meeting.Disconnect()
+				h.await("the lost connection is noticed", func() bool { return h.log.count("screen=reconnecting") > 0 })
+				h.meeting.Reconnect()
+				h.await("the regained connection is noticed", func() bool { return h.log.count("screen=inMeeting") == 2 })
+				h.addParticipant(fireflies)
+			},
+			check: func(h *harness) { hasParts(1)(h); detectedNotetaker(true)(h) },
+		},
+		{
+			name: "connection lost and regained by rejoining", reason: report.ReasonHostEnded, configure: shortTimeout, check: hasParts(2),
+			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect(); h.admitAndRecord(2); h.meeting.End() },
+		},
+		{
+			name: "connection lost for good", long: true, reason: report.ReasonConnection, detail: "no connection", check: hasParts(1),
+			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.MaxRejoins = time.Second, -1 },
+			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect() },
+		},
+		{
+			name: "connection lost before anything was recorded", long: true, only: onMeet(), code: job.NetworkLoss, detail: "no connection",
+			configure: func(s *Settings) {
+				s.Timeouts.Connection, s.Timeouts.MaxRejoins, s.RequirePermission = time.Second, -1, true
+			},
+			during: func(h *harness) { h.admit(1); h.meeting.Disconnect() },
+		},
+		{
+			name: "page reloads", long: true, reason: report.ReasonHostEnded, check: hasParts(2),
+			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Reload(); h.admitAndRecord(2); h.meeting.End() },
+		},
+		{
+			name: "page navigates away", long: true, only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(2),
+			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = time.Second, time.Second },
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				if _, err := h.meeting.NavigateAway(h.replica.URL() + "/"); err != nil {
+					h.Fatal(err)
+				}
+				h.admitAndRecord(2)
+				h.meeting.End()
+			},
+		},
+		{
+			name: "unknown screen during the meeting", only: onMeet(), reason: report.ReasonHostEnded,
+			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = 12*time.Second, 12*time.Second },
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitSegment()
+				if _, err := h.meeting.NavigateAway(notAMeeting(h)); err != nil {
+					h.Fatal(err)
+				}
+				h.left = time.Now()
+				h.await("the recording stops", func() bool { return h.log.count("the page shows no meeting") > 0 })
+				h.admitAndRecord(2)
+				h.meeting.End()
+			},
+			check: func(h *harness) {
+				hasParts(2)(h)
+				if late := h.report.Parts[0].EndedAt.Sub(h.left); fullMatrix() && late > 5*time.Second || h.report.Parts[0].EndedBy != "unknown_screen" {
+					h.Errorf("the recording stopped %s after the meeting was left, by %q", late, h.report.Parts[0].EndedBy)
+				}
+				if page := string(h.capture(0).Page); !strings.Contains(page, "Meetings of this replica") {
+					h.Errorf("no capture of the unknown screen: %q", page)
+				}
+			},
+		},
+		{
+			name: "page hangs", only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(2),
+			configure: func(s *Settings) { audioOnly(s); s.Timeouts.Unresponsive = 4 * time.Second },
+			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Freeze("g1"); h.admitAndRecord(2); h.meeting.End() },
+		},
+		{
+			name: "page hangs in the lobby", reason: report.ReasonHostEnded, only: onMeet(), long: true,
+			configure: func(s *Settings) { s.Timeouts.Unresponsive = 4 * time.Second },
+			during: func(h *harness) {
+				h.awaitLobby(1)
+				h.meeting.Freeze("g1")
+				h.awaitGuest(2, replica.EventKind(replica.StateLobby))
+				h.meeting.Admit("g2")
+				h.event(job.BotRecordingStarted)
+				h.meeting.End()
+			},
+		},
+		{
+			name: "slow page", long: true, only: onMeet(), meeting: replica.Settings{PageDelay: 3 * time.Second}, reason: report.ReasonHostEnded,
+			during: func(h *harness) { h.admitAndRecord(1); h.meeting.End() }, check: hasParts(1),
+		},
+		{
+			name: "browser killed", reason: report.ReasonHostEnded, only: onMeet(), long: true, check: hasParts(2),
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitSegment()
+				h.kill("")
+				h.admitAndRecord(2)
+				h.meeting.End()
+			},
+		},
+		{
+			name: "renderer killed, then the page reloads", reason: report.ReasonHostEnded, only: onMeet(), check: hasParts(3),
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitSegment()
+				h.kill("renderer")
+				h.admitAndRecord(2)
+				h.meeting.Reload()
+				h.admitAndRecord(3)
+				h.meeting.End()
+			},
+		},
+		{
+			// The service accepts no segments: the recording stops, the bot stays,
+			// and recording continues when there is space.
+			name: "spool full", reason: report.ReasonHostEnded, only: onMeet(), packedByService: true,
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.SpoolLimit, s.Recorder.ChunkTimeout = 150_000, 6*time.Second
+				if s.Recorder.AudioOnly {
+					s.SpoolLimit = 40_000
+				}
+			},
+			during: func(h *harness) {
+				h.refuseSegments(true)
+				h.admitAndRecord(1)
+				h.await("the spool is full", func() bool { return h.log.count("the spool is full") > 0 })
+				h.refuseSegments(false)
+				h.nthEvent(job.BotRecordingStarted, 2)
+				h.await("a segment of the second part", func() bool { return h.service.Media[ingest.SegmentName(1, 1)] != "" })
+				h.meeting.End()
+			},
+			check: func(h *harness) {
+				hasParts(2)(h)
+				gaps := h.report.Gaps
+				if len(gaps) != 1 || gaps[0].Reason != recording.GapDiskFull || gaps[0].To.Sub(gaps[0].From) < time.Second {
+					h.Errorf("gaps are %+v, want one with reason %s", gaps, recording.GapDiskFull)
+				}
+				for _, part := range h.report.Parts {
+					for sequence := range part.Segments {
+						if name := ingest.SegmentName(part.Number, sequence); h.service.Media[name] == "" {
+							h.Errorf("%s was recorded and not uploaded", name)
+						}
+					}
+				}
+			},
+		},
+	}
+}
+
+// hasParts checks that the recording has that many parts, in order.
+func hasParts(want int) func(*harness) {
+	return func(h *harness) {
+		h.Helper()
+		got := h.report.Parts
+		if len(got) != want {
+			h.Fatalf("%d recording parts, want %d: %+v", len(got), want, got)
+		}
+		last := h.report.AdmittedAt
+		for _, part := range got {
+			if part.StartedAt.Before(last) || !part.EndedAt.After(part.StartedAt) || part.Segments == 0 {
+				h.Errorf("part out of order, or empty: %+v", part)
+			}
+			last = part.EndedAt
+		}
+		if h.report.LeftAt.Before(last.Add(-time.Second)) {
+			h.Errorf("left at %s, before the recording ended at %s", h.report.LeftAt, last)
+		}
+	}
+}
+
+// refuseSegments makes the service refuse segments, or accept them again.
+func (h *harness) refuseSegments(refuse bool) {
+	h.service.Set(func() {
+		h.service.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+			_, _, segment := ingest.ParseSegmentName(path.Base(r.URL.Path))
+			if refuse && segment && r.Method == http.MethodPut {
+				ingesttest.WriteError(w, http.StatusServiceUnavailable, "internal_error")
+				return true
+			}
+			return false
+		}
+	})
+}
+
+// awaitSegment waits for a segment of the first part.
+func (h *harness) awaitSegment() {
+	h.Helper()
+	h.await("a segment", func() bool { return h.service.Media[ingest.SegmentName(0, 0)] != "" })
+}
+
+// kill kills the processes of a kind of the bot's first browser; "" is the
+// browser's main process.
+func (h *harness) kill(kind string) {
+	h.Helper()
+	if runtime.GOOS != "linux" {
+		h.Skip("finding the browser's processes needs /proc")
+	}
+	own := 0
+	commands := processes()
+	for pid, command := range commands {
+		if !strings.Contains(command, "--type=") && strings.Contains(command, "--user-data-dir="+filepath.Join(h.settings.Dir, "browser-0")) {
+			own = pid
+		}
+	}
+	if own == 0 {
+		h.Fatal("the browser's process was not found")
+	}
+	killed := 0
+	for pid, command := range commands {
+		group, err := syscall.Getpgid(pid)
+		of := pid == own
+		if kind != "" {
+			of = err == nil && group == own && strings.Contains(command, "--type="+kind)
+		}
+		if of && syscall.Kill(pid, syscall.SIGKILL) == nil {
+			killed++
+		}
+	}
+	if killed == 0 {
+		h.Fatalf("no process of kind %q was found", kind)
+	}
+}
+
+// processes returns the command lines of all processes, by id.
+func processes() map[int]string {
+	commands := map[int]string{}
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		if text, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline")); err == nil {
+			commands[pid] = strings.ReplaceAll(string(text), "\x00", " ")
+		}
+	}
+	return commands
+}
+
+// readReport decodes an uploaded report.
+func readReport(text string) (report recording.FinalReport, err error) {
+	err = json.Unmarshal([]byte(text), &report)
+	return report, err
+}
+
+// readPermission decodes the data of an event about permission.
+func readPermission(raw json.RawMessage) (data permissionData) {
+	_ = json.Unmarshal(raw, &data) // what is missing is empty
+	return data
+}
