@@ -129,8 +129,8 @@ func TestAttackFormFlood(t *testing.T) {
 	}
 }
 
-// TestAttackFullDisk fills the disk of the data folder. Signing in, reading and
-// deleting a recording work.
+// TestAttackFullDisk fills the disk of the data folder. Reading and deleting a
+// recording work, for API keys and for users who are signed in.
 func TestAttackFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := hostile.SmallDisk(t, "16")
@@ -139,6 +139,10 @@ func TestAttackFullDisk(t *testing.T) {
 	key, unused := s.key("crew", "--test"), s.key("crew", "--test")
 	id := s.create(key, map[string]any{"metadata": map[string]any{"simulate": map[string]any{"seconds": 10, "speed": 30}}})
 	s.awaitStatus(key, id, "completed")
+	user := &visitor{target: s}
+	if got := user.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {visitorPassword}}); got.status != http.StatusSeeOther {
+		t.Fatalf("sign in: %d", got.status)
+	}
 	hostile.FillDisk(t, dir)
 
 	for _, path := range []string{"/api/v1/jobs", "/api/v1/jobs/" + id, "/api/v1/jobs/" + id + "/timeline", "/api/v1/jobs/" + id + "/manifest"} {
@@ -146,10 +150,7 @@ func TestAttackFullDisk(t *testing.T) {
 			t.Errorf("read %s: %d: %s", path, got.status, got.body)
 		}
 	}
-	user := &visitor{target: s}
-	if got := user.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {visitorPassword}}); got.status != http.StatusSeeOther {
-		t.Errorf("sign in: %d", got.status)
-	} else if got := user.get("/jobs/" + id); got.status != http.StatusOK {
+	if got := user.get("/jobs/" + id); got.status != http.StatusOK {
 		t.Errorf("read the page of a job: %d", got.status)
 	}
 	if got := s.call(http.MethodDelete, "/api/v1/jobs/"+id+"/recording", unused, nil); got.status != http.StatusNoContent {

@@ -32,16 +32,17 @@ type Session struct {
 	ExpiresAt  time.Time
 }
 
-// Open starts a session of a user and returns its secret. A session that cannot be
-// stored works until the service restarts, for an hour at most.
+// Open starts a session of a user and returns its secret.
 func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
 	now := u.now().UTC().Truncate(time.Millisecond)
 	secret := newToken()
 	session := Session{Hash: Hash(secret), User: user, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SessionLifetime)}
-	if err := u.store.InsertSession(ctx, session); err != nil && !u.unsaved.add(&session) {
+	if err := u.store.InsertSession(ctx, session); err != nil {
 		return "", Session{}, fmt.Errorf("insert a session: %w", err)
 	}
-	_ = u.store.RecordSignIn(ctx, user.ID, now) // best effort: sign-in works on a full disk
+	if err := u.store.RecordSignIn(ctx, user.ID, now); err != nil {
+		return "", Session{}, fmt.Errorf("record a sign-in: %w", err)
+	}
 	return secret, session, nil
 }
 
@@ -53,9 +54,6 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 		return Session{}, unauthorized
 	}
 	now := u.now()
-	if session, ok, err := u.unsavedSession(ctx, Hash(secret), now); ok || err != nil {
-		return session, err
-	}
 	session, err := u.store.Session(ctx, Hash(secret), now)
 	if job.ErrorIs(err, job.NotFound) {
 		return Session{}, unauthorized
@@ -74,9 +72,6 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 
 // End ends a session.
 func (u *Users) End(ctx context.Context, session Session) error {
-	if u.unsaved.remove(session.Hash) {
-		return nil
-	}
 	return u.store.EndSession(ctx, session.Hash)
 }
 

@@ -91,7 +91,6 @@ type Users struct {
 	now           func() time.Time
 	webhookSecret string
 	hashing       chan struct{} // semaphore for computing hashes
-	unsaved       unsavedSessions
 }
 
 // UserSettings configure Users.
