@@ -20,12 +20,12 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/procusage"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
 	"standin/internal/bot/zoomsdk"
+	"standin/internal/host"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -113,7 +113,7 @@ func Run(ctx context.Context, settings Settings) error {
 		}
 	})
 	background.Go(func() {
-		procusage.NewMeter(os.Getpid()).Watch(running, procusage.Window, func(usage procusage.Usage) {
+		host.NewProcessMeter(os.Getpid()).Watch(running, host.ProcessWindow, func(usage host.ProcessUsage) {
 			client.SetUsage(usage.Cores, usage.Memory)
 		})
 	})

@@ -1,4 +1,4 @@
-package procusage
+package host
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 )
 
 // role makes the test binary run as a process of the tests.
-const role = "PROCUSAGE_TEST_ROLE"
+const role = "HOST_TEST_ROLE"
 
 // allocated is the memory of a busy process.
 const allocated = 64 << 20
@@ -51,9 +51,9 @@ func runBusy() {
 	}
 }
 
-// start starts a process with a busy child. end ends both and returns the processor
+// startBusy starts a process with a busy child. end ends both and returns the processor
 // time that the kernel reports.
-func start(t *testing.T) (pid int, end func() time.Duration) {
+func startBusy(t *testing.T) (pid int, end func() time.Duration) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("there is no /proc")
@@ -84,15 +84,15 @@ func start(t *testing.T) (pid int, end func() time.Duration) {
 // The usage of a grandchild is counted once.
 func TestMeter(t *testing.T) {
 	t.Parallel()
-	pid, end := start(t)
-	meter := NewMeter(pid)
+	pid, end := startBusy(t)
+	meter := NewProcessMeter(pid)
 	if _, ok := meter.Read(); ok {
 		t.Fatal("the first Read returned a usage")
 	}
 	first := meter.used
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for usage := (Usage{}); meter.used-first < time.Second || usage.Memory < allocated; {
+	for usage := (ProcessUsage{}); meter.used-first < time.Second || usage.Memory < allocated; {
 		var ok bool
 		before, since := meter.used, meter.at
 		if usage, ok = meter.Read(); !ok {
@@ -111,7 +111,7 @@ func TestMeter(t *testing.T) {
 		runtime.Gosched()
 	}
 	measured := meter.used
-	if all := end(); measured > all+10*tick || measured < time.Second {
+	if all := end(); measured > all+10*time.Second/ticksPerSecond || measured < time.Second {
 		t.Errorf("measured %s of %s", measured, all)
 	}
 	if usage, ok := meter.Read(); ok {
@@ -122,21 +122,21 @@ func TestMeter(t *testing.T) {
 // Watch reports the usage of each window until its context ends.
 func TestWatch(t *testing.T) {
 	t.Parallel()
-	pid, _ := start(t)
+	pid, _ := startBusy(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	reports := make(chan Usage)
+	reports := make(chan ProcessUsage)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		NewMeter(pid).Watch(ctx, 50*time.Millisecond, func(usage Usage) {
+		NewProcessMeter(pid).Watch(ctx, 50*time.Millisecond, func(usage ProcessUsage) {
 			select {
 			case reports <- usage:
 			case <-ctx.Done():
 			}
 		})
 	}()
-	for usage := (Usage{}); usage.Cores == 0 || usage.Memory < allocated; {
+	for usage := (ProcessUsage{}); usage.Cores == 0 || usage.Memory < allocated; {
 		select {
 		case usage = <-reports:
 		case <-ctx.Done():
@@ -162,14 +162,14 @@ func TestReadProcFiles(t *testing.T) {
 		"14/stat":         {Data: []byte("14 (broken) S")},
 		"uptime":          {Data: []byte("1 2\n")},
 	}
-	meter := &Meter{proc: proc, root: 10}
+	meter := &ProcessMeter{proc: proc, root: 10}
 	meter.Read()
-	if want := 500 * tick; meter.used != want {
+	if want := 5 * time.Second; meter.used != want {
 		t.Errorf("used %s, want %s", meter.used, want)
 	}
 	proc["12/stat"] = &fstest.MapFile{Data: []byte("12 (renderer) Z 11 11 10 0 -1 4194304 1 2 3 4 0 220 0 0 20 0 8 0 1 2 3")}
 	usage, ok := meter.Read()
-	if want := int64(2<<20 + 200*os.Getpagesize()); !ok || usage.Memory != want || meter.used != 700*tick || usage.Cores <= 0 {
+	if want := int64(2<<20 + 200*os.Getpagesize()); !ok || usage.Memory != want || meter.used != 7*time.Second || usage.Cores <= 0 {
 		t.Errorf("usage %+v, used %s; want %d bytes", usage, meter.used, want)
 	}
 	delete(proc, "11/stat") // killed, so its child has another parent
@@ -181,7 +181,7 @@ func TestReadProcFiles(t *testing.T) {
 	if usage, ok := meter.Read(); ok {
 		t.Errorf("usage of a missing process: %+v", usage)
 	}
-	if usage, ok := (&Meter{proc: fstest.MapFS{}, root: 1}).Read(); ok {
+	if usage, ok := (&ProcessMeter{proc: fstest.MapFS{}, root: 1}).Read(); ok {
 		t.Errorf("without /proc: %+v", usage)
 	}
 }
