@@ -159,7 +159,8 @@ func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) string
 			return "cannot be scheduled: " + refused.Message
 		}
 	}
-	if until := later(now, event.Start).Add(horizon); !now.IsZero() && len(calendar.Occurrences([]calendar.Event{*event}, now, until)) == 0 {
+	until := slices.MaxFunc([]time.Time{now, event.Start}, time.Time.Compare).Add(horizon)
+	if !now.IsZero() && len(calendar.Occurrences([]calendar.Event{*event}, now, until)) == 0 {
 		return "is over"
 	}
 	return ""
@@ -171,11 +172,4 @@ func title(event calendar.Event) string {
 		return "The event"
 	}
 	return "“" + event.Summary + "”"
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

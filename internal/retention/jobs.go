@@ -9,15 +9,15 @@ import (
 	"standin/internal/store"
 )
 
-// eraseJobs erases the jobs whose retention has passed, and returns when to run
-// again. A job is erased with its timeline, commands and webhook deliveries, once
+// eraseJobs erases the jobs whose retention has passed, and returns the time until
+// it is to run again. A job is erased with its timeline, commands and webhook deliveries, once
 // nothing of its recording is stored and no webhook is waiting.
-func (c *Cleaner) eraseJobs(ctx context.Context) time.Time {
-	next := c.Now().Add(maxSleep)
+func (c *Cleaner) eraseJobs(ctx context.Context) time.Duration {
+	wait := maxSleep
 	consumers, err := c.Store.ConsumerRetentions(ctx)
 	if err != nil {
 		c.logError(ctx, uuid.Nil, "cannot read the retention of jobs", err)
-		return earlier(next, c.Now().Add(retryDelay))
+		return retryDelay
 	}
 	for _, consumer := range consumers {
 		period := c.Jobs
@@ -30,10 +30,10 @@ func (c *Cleaner) eraseJobs(ctx context.Context) time.Time {
 		}
 		if err := c.eraseJobsOf(ctx, consumer.ConsumerID, until); err != nil {
 			c.logError(ctx, uuid.Nil, "cannot erase old jobs; retrying", err)
-			next = earlier(next, c.Now().Add(retryDelay))
+			wait = retryDelay
 		}
 	}
-	return next
+	return wait
 }
 
 // eraseJobsOf erases the jobs of a consumer that ended by a time.

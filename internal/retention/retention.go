@@ -65,18 +65,19 @@ func New(settings Settings) *Cleaner { return &Cleaner{settings} }
 func (c *Cleaner) Run(ctx context.Context) {
 	var swept time.Time
 	for ctx.Err() == nil {
-		next := earlier(c.expire(ctx), c.eraseJobs(ctx))
+		wait := min(c.expire(ctx), c.eraseJobs(ctx))
 		if now := c.Now(); now.Sub(swept) >= sweepInterval {
 			swept = now
 			c.sweep(ctx)
 		}
-		_ = retry.Sleep(ctx, min(next.Sub(c.Now()), maxSleep)) // the loop checks ctx
+		_ = retry.Sleep(ctx, wait) // the loop checks ctx
 	}
 }
 
-// expire deletes all expired recordings, and returns when the next one expires.
-func (c *Cleaner) expire(ctx context.Context) time.Time {
-	next := c.Now().Add(maxSleep)
+// expire deletes all expired recordings. It returns the time until the next one
+// expires, at most maxSleep.
+func (c *Cleaner) expire(ctx context.Context) time.Duration {
+	wait := maxSleep
 	failed := c.finishDeletions(ctx) != nil
 	retentions, err := c.Store.ConsumerRetentions(ctx)
 	failed = failed || err != nil
@@ -89,7 +90,7 @@ func (c *Cleaner) expire(ctx context.Context) time.Time {
 			continue
 		}
 		// Recordings of jobs that end from now on expire no sooner than this.
-		next = earlier(next, c.Now().Add(time.Duration(period)))
+		wait = min(wait, time.Duration(period))
 		if retention.Oldest.IsZero() {
 			continue
 		}
@@ -97,23 +98,16 @@ func (c *Cleaner) expire(ctx context.Context) time.Time {
 			err := c.expireConsumer(ctx, retention.ConsumerID, until)
 			failed = failed || err != nil
 			if err == nil {
-				next = c.Now() // to find the next one
+				wait = 0 // to find the next one
 			}
 			continue
 		}
-		next = earlier(next, retention.Oldest.Add(time.Duration(period)))
+		wait = min(wait, retention.Oldest.Add(time.Duration(period)).Sub(c.Now()))
 	}
 	if failed {
-		next = earlier(next, c.Now().Add(retryDelay))
+		wait = min(wait, retryDelay)
 	}
-	return next
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return wait
 }
 
 // period returns how long a consumer's recordings are kept.

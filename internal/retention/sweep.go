@@ -107,7 +107,7 @@ func (c *Cleaner) sweep(ctx context.Context) {
 		return nil
 	})
 	if err != nil {
-		c.logError(ctx, uuid.Nil, "cannot sweep the storage; it is retried in a day", err)
+		c.logError(ctx, uuid.Nil, "cannot sweep the storage; trying again in 24 hours", err)
 		return
 	}
 	if unknown > 0 {
