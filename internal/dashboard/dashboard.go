@@ -25,12 +25,12 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/account/device"
 	"standin/internal/host"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/payment"
 	"standin/internal/recording"
 	"standin/internal/webhook"
 )
@@ -80,7 +80,7 @@ type Records interface {
 	account.SecretStore
 	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
 	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
-	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
+	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
 	Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error)
 
 	InsertKey(ctx context.Context, key account.Key) error

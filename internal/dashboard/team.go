@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/job"
-	"standin/internal/payment"
 )
 
 // teamView is the data of the team page.
@@ -93,7 +93,7 @@ func (d *Dashboard) changePassword(req *pageRequest, session account.Session) er
 
 // usageView is the data of the usage page.
 type usageView struct {
-	Plan   payment.Plan
+	Plan   billing.Plan
 	Months []month
 }
 

@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account/billing"
 	"standin/internal/httpapi"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/payment"
 )
 
 // realSurface returns a surface without a log whose requests take effect in a real
@@ -171,7 +171,7 @@ func FuzzReceivePayment(f *testing.F) {
 	}
 	s := realSurface(f)
 	f.Fuzz(func(t *testing.T, body, signature string) {
-		if got := s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: map[string]string{payment.Header: signature}, body: body}); got == 200 {
+		if got := s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: map[string]string{billing.Header: signature}, body: body}); got == 200 {
 			t.Errorf("the signature %q is accepted", signature)
 		}
 		s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: signedPayment(paymentSecret, body), body: body})
@@ -183,5 +183,5 @@ func signedPayment(key, body string) map[string]string {
 	stamp := fmt.Sprint(time.Now().Unix())
 	mac := hmac.New(sha256.New, []byte(key))
 	mac.Write([]byte(stamp + "." + body))
-	return map[string]string{payment.Header: "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))}
+	return map[string]string{billing.Header: "t=" + stamp + ",v1=" + hex.EncodeToString(mac.Sum(nil))}
 }

@@ -19,13 +19,13 @@ import (
 
 	"standin/api"
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/account/device"
 	"standin/internal/host"
 	"standin/internal/httpapi"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/payment"
 	"standin/internal/recording"
 	"standin/internal/store"
 	"standin/internal/testing/apicheck"
@@ -315,7 +315,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		Recordings:   s.storage,
 		Invites:      &lifecycle.InviteScheduler{Jobs: s.jobs, Plans: database},
 		Logins:       s.flows,
-		Payments:     &payment.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
+		Payments:     &billing.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
 		Host:         host.NewReader(t.TempDir()),
 		JobCounts:    database,
 		SigningKey:   signingKey,

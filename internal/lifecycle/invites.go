@@ -10,16 +10,16 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/calendar"
 	"standin/internal/job"
-	"standin/internal/payment"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
 // Plans returns the plans that consumers have paid for.
 type Plans interface {
-	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error)
+	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
 }
 
 // InviteScheduler creates jobs from calendar invites (operation intakeInvite of

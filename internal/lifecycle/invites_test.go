@@ -14,10 +14,10 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/calendar"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/payment"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
@@ -510,13 +510,13 @@ func TestFreeTier(t *testing.T) {
 }
 
 // pay gives a consumer a subscription with the given status.
-func pay(t *testing.T, h *harness, consumer uuid.UUID, status payment.Status, n int) {
+func pay(t *testing.T, h *harness, consumer uuid.UUID, status billing.Status, n int) {
 	t.Helper()
 	err := h.store.Write(t.Context(), func(q *store.Queries) error {
 		if _, err := q.SubscriptionEvents(t.Context(), "sub_1"); err != nil {
 			return err
 		}
-		return q.SaveSubscription(t.Context(), payment.Subscription{ID: "sub_1", Consumer: consumer.String(), Plan: fmt.Sprint("plan ", n), Status: status})
+		return q.SaveSubscription(t.Context(), billing.Subscription{ID: "sub_1", Consumer: consumer.String(), Plan: fmt.Sprint("plan ", n), Status: status})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -526,8 +526,8 @@ func pay(t *testing.T, h *harness, consumer uuid.UUID, status payment.Status, n 
 // brokenPlans fails every request.
 type brokenPlans struct{ err error }
 
-func (p brokenPlans) ConsumerPlan(context.Context, uuid.UUID) (payment.Plan, error) {
-	return payment.Plan{}, p.err
+func (p brokenPlans) ConsumerPlan(context.Context, uuid.UUID) (billing.Plan, error) {
+	return billing.Plan{}, p.err
 }
 
 // TestPlansUnavailable checks that an invite fails with an error, not as exhausted, if

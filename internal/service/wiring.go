@@ -13,6 +13,7 @@ import (
 	"standin/api"
 	"standin/docs"
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/account/device"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/dashboard"
@@ -26,7 +27,6 @@ import (
 	"standin/internal/live"
 	"standin/internal/mail"
 	"standin/internal/metrics"
-	"standin/internal/payment"
 	"standin/internal/recording"
 	"standin/internal/retention"
 	"standin/internal/simulator"
@@ -267,7 +267,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		apiSettings.Timeouts.Upload = uploadTime
 	}
 	if settings.PaymentWebhookSecret != "" {
-		apiSettings.Payments = &payment.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
+		apiSettings.Payments = &billing.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}
 	}
 	if s.tracer != nil {
 		apiSettings.Tracer = s.tracer

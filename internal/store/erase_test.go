@@ -14,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/payment"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
@@ -359,9 +359,9 @@ func TestDeleteConsumer(t *testing.T) {
 		}
 		kept := endedJob(t, s, other.ID, now, failed)
 		addHistory(t, s, kept, webhook.GaveUp)
-		named := change(c, "sub_named", 1, payment.Began, payment.ActiveStatus)
-		byEmail := payment.Event{ID: "evt_mail", Type: "t", Created: at(1), Customer: "cus_mail", Email: "ops@acme.test"}
-		others := change(other, "sub_other", 1, payment.Began, payment.ActiveStatus)
+		named := change(c, "sub_named", 1, billing.Began, billing.ActiveStatus)
+		byEmail := billing.Event{ID: "evt_mail", Type: "t", Created: at(1), Customer: "cus_mail", Email: "ops@acme.test"}
+		others := change(other, "sub_other", 1, billing.Began, billing.ActiveStatus)
 		receive(t, s, named, byEmail, others)
 
 		if err := s.RetireConsumer(t.Context(), c.ID, now); err != nil {

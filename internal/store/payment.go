@@ -9,16 +9,16 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/payment"
+	"standin/internal/account/billing"
 )
 
-// WritePayment implements payment.Store.
-func (s *Store) WritePayment(ctx context.Context, fn func(payment.Ledger) error) error {
+// WritePayment implements billing.Store.
+func (s *Store) WritePayment(ctx context.Context, fn func(billing.Ledger) error) error {
 	return s.Write(ctx, func(q *Queries) error { return fn(q) })
 }
 
-// InsertPaymentEvent implements payment.Ledger.
-func (q *Queries) InsertPaymentEvent(ctx context.Context, e payment.Event, receivedAt time.Time) (bool, error) {
+// InsertPaymentEvent implements billing.Ledger.
+func (q *Queries) InsertPaymentEvent(ctx context.Context, e billing.Event, receivedAt time.Time) (bool, error) {
 	n, err := q.exec(ctx, `
 		INSERT INTO payment_events (id, type, created_at, received_at, effect,
 			subscription_id, customer_id, consumer, email, plan, status, period_end)
@@ -31,26 +31,26 @@ func (q *Queries) InsertPaymentEvent(ctx context.Context, e payment.Event, recei
 	return n == 1, nil
 }
 
-// SubscriptionEvents implements payment.Ledger. It uses the index
+// SubscriptionEvents implements billing.Ledger. It uses the index
 // payment_events_subscription.
-func (q *Queries) SubscriptionEvents(ctx context.Context, id string) ([]payment.Event, error) {
+func (q *Queries) SubscriptionEvents(ctx context.Context, id string) ([]billing.Event, error) {
 	return q.paymentEvents(ctx, "subscriptions", "subscription_id", id)
 }
 
-// CustomerEvents implements payment.Ledger. It uses the index
+// CustomerEvents implements billing.Ledger. It uses the index
 // payment_events_customer.
-func (q *Queries) CustomerEvents(ctx context.Context, id string) ([]payment.Event, error) {
+func (q *Queries) CustomerEvents(ctx context.Context, id string) ([]billing.Event, error) {
 	return q.paymentEvents(ctx, "payment_customers", "customer_id", id)
 }
 
 // paymentEvents locks the row with the ID in table, which it inserts if it is
 // missing, and returns the events whose column has the ID. Because the row is
 // written, the select sees all events of transactions that locked it before.
-func (q *Queries) paymentEvents(ctx context.Context, table, column, id string) ([]payment.Event, error) {
+func (q *Queries) paymentEvents(ctx context.Context, table, column, id string) ([]billing.Event, error) {
 	if _, err := q.exec(ctx, `INSERT INTO `+table+` (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id`, id); err != nil {
 		return nil, fmt.Errorf("lock %s in %s: %w", id, table, err)
 	}
-	events, err := list(ctx, q, func(row scanner) (e payment.Event, err error) {
+	events, err := list(ctx, q, func(row scanner) (e billing.Event, err error) {
 		err = row.Scan(&e.ID, &e.Type, timeColumn{&e.Created}, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
 			&e.Plan, &e.Status, timeColumn{&e.PeriodEnd})
 		return e, err
@@ -62,8 +62,8 @@ func (q *Queries) paymentEvents(ctx context.Context, table, column, id string) (
 	return events, nil
 }
 
-// SaveSubscription implements payment.Ledger.
-func (q *Queries) SaveSubscription(ctx context.Context, s payment.Subscription) error {
+// SaveSubscription implements billing.Ledger.
+func (q *Queries) SaveSubscription(ctx context.Context, s billing.Subscription) error {
 	_, err := q.exec(ctx, `UPDATE subscriptions SET customer_id = $2, consumer = $3, plan = $4, status = $5, period_end = $6 WHERE id = $1`,
 		s.ID, s.Customer, s.Consumer, s.Plan, s.Status, nullMillis(s.PeriodEnd))
 	if err != nil {
@@ -72,8 +72,8 @@ func (q *Queries) SaveSubscription(ctx context.Context, s payment.Subscription) 
 	return nil
 }
 
-// SaveCustomer implements payment.Ledger.
-func (q *Queries) SaveCustomer(ctx context.Context, c payment.Customer) error {
+// SaveCustomer implements billing.Ledger.
+func (q *Queries) SaveCustomer(ctx context.Context, c billing.Customer) error {
 	_, err := q.exec(ctx, `UPDATE payment_customers SET consumer = $2, email = $3 WHERE id = $1`, c.ID, c.Consumer, c.Email)
 	if err != nil {
 		return fmt.Errorf("save payment customer %s: %w", c.ID, err)
@@ -84,7 +84,7 @@ func (q *Queries) SaveCustomer(ctx context.Context, c payment.Customer) error {
 // subscriptionsOf selects the subscriptions of the consumer with the ID $1, the
 // name $2 and the e-mail $3: those that name the consumer, those whose customer
 // does, and those of a customer with its e-mail. A later rule applies only if
-// no earlier one names an existing consumer (package payment, Whose
+// no earlier one names an existing consumer (package billing, Owner of a
 // subscription). It uses the indexes subscriptions_consumer,
 // payment_customers_consumer, payment_customers_email and
 // subscriptions_customer.
@@ -106,19 +106,19 @@ const subscriptionsOf = `
 
 // ConsumerPlan returns the consumer's plan, the zero Plan for none. The error
 // is a *job.Error with NotFound when there is no such consumer.
-func (q *Queries) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (payment.Plan, error) {
+func (q *Queries) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error) {
 	consumer, err := q.Consumer(ctx, consumerID)
 	if err != nil {
-		return payment.Plan{}, err
+		return billing.Plan{}, err
 	}
-	subscriptions, err := list(ctx, q, func(row scanner) (s payment.Subscription, err error) {
+	subscriptions, err := list(ctx, q, func(row scanner) (s billing.Subscription, err error) {
 		err = row.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, timeColumn{&s.PeriodEnd})
 		return s, err
 	}, subscriptionsOf, consumer.ID.String(), consumer.Name, strings.ToLower(consumer.Email))
 	if err != nil {
-		return payment.Plan{}, fmt.Errorf("read the plan of consumer %s: %w", consumerID, err)
+		return billing.Plan{}, fmt.Errorf("read the plan of consumer %s: %w", consumerID, err)
 	}
-	return payment.Best(subscriptions), nil
+	return billing.Best(subscriptions), nil
 }
 
 // deletePayments deletes the events, subscriptions and customers of a consumer:

@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"standin/internal/account"
+	"standin/internal/account/billing"
 	"standin/internal/job"
-	"standin/internal/payment"
 	"standin/internal/store"
 )
 
@@ -27,10 +27,10 @@ import (
 func at(seconds int64) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
 
 // receive applies events, all of which must be new.
-func receive(t *testing.T, s *store.Store, events ...payment.Event) {
+func receive(t *testing.T, s *store.Store, events ...billing.Event) {
 	t.Helper()
 	for _, e := range events {
-		result, err := payment.Apply(t.Context(), s, e, now)
+		result, err := billing.Apply(t.Context(), s, e, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func receive(t *testing.T, s *store.Store, events ...payment.Event) {
 }
 
 // planOf reads a consumer's plan.
-func planOf(t *testing.T, s *store.Store, consumer uuid.UUID) payment.Plan {
+func planOf(t *testing.T, s *store.Store, consumer uuid.UUID) billing.Plan {
 	t.Helper()
 	plan, err := s.ConsumerPlan(t.Context(), consumer)
 	if err != nil {
@@ -51,16 +51,16 @@ func planOf(t *testing.T, s *store.Store, consumer uuid.UUID) payment.Plan {
 }
 
 // change returns an event that reports the status of a consumer's subscription.
-func change(consumer account.Consumer, subscription string, second int64, effect payment.Effect, status payment.Status) payment.Event {
-	return payment.Event{
+func change(consumer account.Consumer, subscription string, second int64, effect billing.Effect, status billing.Status) billing.Event {
+	return billing.Event{
 		ID: uuid.NewString(), Type: "customer.subscription.updated", Created: at(second), Effect: effect,
 		Subscription: subscription, Consumer: consumer.Name, Status: status,
 	}
 }
 
 // invoice returns an event about an invoice of a subscription.
-func invoice(subscription string, second int64, effect payment.Effect) payment.Event {
-	return payment.Event{ID: uuid.NewString(), Type: "invoice.paid", Created: at(second), Effect: effect, Subscription: subscription}
+func invoice(subscription string, second int64, effect billing.Effect) billing.Event {
+	return billing.Event{ID: uuid.NewString(), Type: "invoice.paid", Created: at(second), Effect: effect, Subscription: subscription}
 }
 
 // TestPlanFollowsEvents checks that a plan is the same after events in order and in
@@ -69,44 +69,44 @@ func TestPlanFollowsEvents(t *testing.T) {
 	t.Parallel()
 	type history []struct {
 		second int64
-		effect payment.Effect
-		status payment.Status
+		effect billing.Effect
+		status billing.Status
 	}
 	histories := map[string]struct {
 		events history
-		want   payment.Status
+		want   billing.Status
 		active bool
 	}{
 		"none": {nil, "", false},
-		"sign-up within one second": {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentMade, ""},
-			{1, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
-		"sign-up, change not yet received":    {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"first payment fails":                 {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentFailed, ""}}, payment.Incomplete, false},
-		"first payment fails and is repeated": {history{{1, payment.Began, payment.Incomplete}, {1, payment.PaymentFailed, ""}, {1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"only a payment received":             {history{{1, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"only a failed payment received":      {history{{1, payment.PaymentFailed, ""}}, payment.Incomplete, false},
-		"trial":                               {history{{1, payment.Began, payment.Trialing}, {1, payment.PaymentMade, ""}}, payment.Trialing, true},
-		"trial ends without payment":          {history{{1, payment.Began, payment.Trialing}, {2, payment.PaymentFailed, ""}}, payment.PastDue, true},
-		"renewal fails":                       {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""}}, payment.PastDue, true},
-		"renewal fails, then succeeds": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
-			{3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"the provider stops retrying": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.PaymentFailed, ""},
-			{3, payment.Changed, payment.Unpaid}, {4, payment.PaymentFailed, ""}}, payment.Unpaid, false},
-		"paid after all":              {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Unpaid}, {3, payment.PaymentMade, ""}}, payment.ActiveStatus, true},
-		"paused":                      {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.Paused}, {3, payment.PaymentMade, ""}}, payment.Paused, false},
-		"resumed":                     {history{{1, payment.Began, payment.Paused}, {2, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
-		"deleted":                     {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
-		"last invoice paid":           {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Ended, payment.Canceled}, {3, payment.PaymentMade, ""}}, payment.Canceled, false},
-		"deleted and changed at once": {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, payment.PastDue}, {2, payment.Ended, payment.Canceled}}, payment.Canceled, false},
-		"never paid":                  {history{{1, payment.Began, payment.Incomplete}, {2, payment.Changed, payment.IncompleteExpired}, {3, payment.PaymentMade, ""}}, payment.IncompleteExpired, false},
-		"two changes at once":         {history{{1, payment.Changed, payment.Incomplete}, {1, payment.Changed, payment.ActiveStatus}}, payment.ActiveStatus, true},
-		"unknown status":              {history{{1, payment.Began, payment.ActiveStatus}, {2, payment.Changed, "dormant"}, {3, payment.PaymentMade, ""}}, "dormant", false},
+		"sign-up within one second": {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentMade, ""},
+			{1, billing.Changed, billing.ActiveStatus}}, billing.ActiveStatus, true},
+		"sign-up, change not yet received":    {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
+		"first payment fails":                 {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentFailed, ""}}, billing.Incomplete, false},
+		"first payment fails and is repeated": {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentFailed, ""}, {1, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
+		"only a payment received":             {history{{1, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
+		"only a failed payment received":      {history{{1, billing.PaymentFailed, ""}}, billing.Incomplete, false},
+		"trial":                               {history{{1, billing.Began, billing.Trialing}, {1, billing.PaymentMade, ""}}, billing.Trialing, true},
+		"trial ends without payment":          {history{{1, billing.Began, billing.Trialing}, {2, billing.PaymentFailed, ""}}, billing.PastDue, true},
+		"renewal fails":                       {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.PaymentFailed, ""}}, billing.PastDue, true},
+		"renewal fails, then succeeds": {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.PaymentFailed, ""},
+			{3, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
+		"the provider stops retrying": {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.PaymentFailed, ""},
+			{3, billing.Changed, billing.Unpaid}, {4, billing.PaymentFailed, ""}}, billing.Unpaid, false},
+		"paid after all":              {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, billing.Unpaid}, {3, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
+		"paused":                      {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, billing.Paused}, {3, billing.PaymentMade, ""}}, billing.Paused, false},
+		"resumed":                     {history{{1, billing.Began, billing.Paused}, {2, billing.Changed, billing.ActiveStatus}}, billing.ActiveStatus, true},
+		"deleted":                     {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Ended, billing.Canceled}}, billing.Canceled, false},
+		"last invoice paid":           {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Ended, billing.Canceled}, {3, billing.PaymentMade, ""}}, billing.Canceled, false},
+		"deleted and changed at once": {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, billing.PastDue}, {2, billing.Ended, billing.Canceled}}, billing.Canceled, false},
+		"never paid":                  {history{{1, billing.Began, billing.Incomplete}, {2, billing.Changed, billing.IncompleteExpired}, {3, billing.PaymentMade, ""}}, billing.IncompleteExpired, false},
+		"two changes at once":         {history{{1, billing.Changed, billing.Incomplete}, {1, billing.Changed, billing.ActiveStatus}}, billing.ActiveStatus, true},
+		"unknown status":              {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, "dormant"}, {3, billing.PaymentMade, ""}}, "dormant", false},
 	}
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		for name, test := range histories {
 			for _, reversed := range []bool{false, true} {
 				consumer, subscription := newConsumer(t, s), uuid.NewString()
-				var events []payment.Event
+				var events []billing.Event
 				for _, e := range test.events {
 					events = append(events, change(consumer, subscription, e.second, e.effect, e.status))
 				}
@@ -129,27 +129,27 @@ func TestPlanDetails(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
-		began := change(consumer, "sub_1", 1, payment.Began, payment.ActiveStatus)
+		began := change(consumer, "sub_1", 1, billing.Began, billing.ActiveStatus)
 		began.Customer, began.Plan, began.PeriodEnd = "cus_1", "solo", at(100)
-		upgraded := change(consumer, "sub_1", 20, payment.Changed, payment.ActiveStatus)
+		upgraded := change(consumer, "sub_1", 20, billing.Changed, billing.ActiveStatus)
 		upgraded.Plan, upgraded.PeriodEnd = "team", at(200)
-		renewed := invoice("sub_1", 30, payment.PaymentMade)
+		renewed := invoice("sub_1", 30, billing.PaymentMade)
 		renewed.PeriodEnd = at(300)
-		extra := invoice("sub_1", 40, payment.PaymentMade)
+		extra := invoice("sub_1", 40, billing.PaymentMade)
 		extra.PeriodEnd = at(150)
 		receive(t, s, upgraded, extra, renewed, began)
-		want := payment.Plan{Name: "team", Status: payment.ActiveStatus, PeriodEnd: at(300), Customer: "cus_1", Subscription: "sub_1"}
+		want := billing.Plan{Name: "team", Status: billing.ActiveStatus, PeriodEnd: at(300), Customer: "cus_1", Subscription: "sub_1"}
 		if plan := planOf(t, s, consumer.ID); plan != want {
 			t.Errorf("\n got %+v\nwant %+v", plan, want)
 		}
 
-		second := change(consumer, "sub_2", 50, payment.Began, payment.Trialing)
+		second := change(consumer, "sub_2", 50, billing.Began, billing.Trialing)
 		second.Plan, second.PeriodEnd = "studio", at(400)
 		receive(t, s, second)
 		if plan := planOf(t, s, consumer.ID); plan.Name != "studio" {
 			t.Errorf("of two active subscriptions, %q is the plan, want the one that ends last", plan.Name)
 		}
-		receive(t, s, change(consumer, "sub_2", 60, payment.Ended, payment.Canceled))
+		receive(t, s, change(consumer, "sub_2", 60, billing.Ended, billing.Canceled))
 		if plan := planOf(t, s, consumer.ID); plan.Name != "team" {
 			t.Errorf("an ended subscription hides an active one: %+v", plan)
 		}
@@ -157,7 +157,7 @@ func TestPlanDetails(t *testing.T) {
 }
 
 // TestSubscriptionOwner checks the rules in the section "Whose subscription" of the
-// documentation of package payment.
+// documentation of package billing.
 func TestSubscriptionOwner(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -191,32 +191,32 @@ func TestSubscriptionOwner(t *testing.T) {
 			}
 		}
 
-		began := change(account.Consumer{}, "sub_1", 1, payment.Began, payment.ActiveStatus)
+		began := change(account.Consumer{}, "sub_1", 1, billing.Began, billing.ActiveStatus)
 		began.Customer = "cus_1"
 		receive(t, s, began)
 		expect("without a consumer")
 
-		receive(t, s, payment.Event{ID: "e1", Type: "customer.created", Created: at(1), Customer: "cus_1", Email: "ada@example.com"})
+		receive(t, s, billing.Event{ID: "e1", Type: "customer.created", Created: at(1), Customer: "cus_1", Email: "ada@example.com"})
 		expect("by e-mail", "mail", "same mail")
 
-		receive(t, s, payment.Event{ID: "e2", Type: "checkout.session.completed", Created: at(2), Customer: "cus_1", Consumer: "not here yet"})
+		receive(t, s, billing.Event{ID: "e2", Type: "checkout.session.completed", Created: at(2), Customer: "cus_1", Consumer: "not here yet"})
 		expect("by an unknown name, still by e-mail", "mail", "same mail")
 
-		receive(t, s, payment.Event{ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String()})
+		receive(t, s, billing.Event{ID: "e3", Type: "checkout.session.completed", Created: at(3), Customer: "cus_1", Consumer: consumers[1].ID.String()})
 		expect("by the customer", "customer's")
 
-		receive(t, s, change(consumers[0], "sub_1", 4, payment.Changed, ""))
+		receive(t, s, change(consumers[0], "sub_1", 4, billing.Changed, ""))
 		expect("by the subscription", "named")
 
-		receive(t, s, change(consumers[1], "sub_1", 3, payment.Changed, ""))
+		receive(t, s, change(consumers[1], "sub_1", 3, billing.Changed, ""))
 		expect("by an older event of the subscription", "named")
 
-		second := change(account.Consumer{}, "sub_2", 9, payment.Began, payment.ActiveStatus)
+		second := change(account.Consumer{}, "sub_2", 9, billing.Began, billing.ActiveStatus)
 		second.Customer = "cus_1"
 		receive(t, s, second)
 		expect("another subscription of the same customer", "named", "customer's")
 
-		receive(t, s, change(account.Consumer{Name: "late"}, "sub_3", 1, payment.Began, payment.ActiveStatus))
+		receive(t, s, change(account.Consumer{Name: "late"}, "sub_3", 1, billing.Began, billing.ActiveStatus))
 		late, err := s.EnsureConsumer(t.Context(), account.Consumer{
 			ID: uuid.New(), Name: "late", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
 		})
@@ -242,15 +242,15 @@ func TestPlanOfUnknownConsumer(t *testing.T) {
 // plan.
 func TestPlanDoesNotDependOnArrival(t *testing.T) {
 	t.Parallel()
-	effects := []payment.Effect{payment.NoEffect, payment.Began, payment.PaymentFailed, payment.PaymentMade, payment.Changed, payment.Ended}
-	statuses := []payment.Status{"", payment.Incomplete, payment.Trialing, payment.ActiveStatus, payment.PastDue, payment.Unpaid,
-		payment.Paused, payment.Canceled, "dormant"}
+	effects := []billing.Effect{billing.NoEffect, billing.Began, billing.PaymentFailed, billing.PaymentMade, billing.Changed, billing.Ended}
+	statuses := []billing.Status{"", billing.Incomplete, billing.Trialing, billing.ActiveStatus, billing.PastDue, billing.Unpaid,
+		billing.Paused, billing.Canceled, "dormant"}
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		rapid.Check(t, func(r *rapid.T) {
 			inOrder, shuffled := newConsumer(t, s), newConsumer(t, s)
-			var history []payment.Event
+			var history []billing.Event
 			for i := range rapid.IntRange(1, 8).Draw(r, "events") {
-				e := payment.Event{
+				e := billing.Event{
 					ID: strconv.Itoa(i), Type: "drawn", Created: at(int64(rapid.IntRange(0, 4).Draw(r, "second"))),
 					Effect:       rapid.SampledFrom(effects).Draw(r, "effect"),
 					Subscription: rapid.SampledFrom([]string{"sub_1", "sub_1", "sub_2"}).Draw(r, "subscription"),
@@ -261,13 +261,13 @@ func TestPlanDoesNotDependOnArrival(t *testing.T) {
 				if end := rapid.IntRange(0, 3).Draw(r, "period end"); end > 0 {
 					e.PeriodEnd = at(int64(100 * end))
 				}
-				if e.Effect == payment.Ended {
-					e.Status = payment.Canceled
+				if e.Effect == billing.Ended {
+					e.Status = billing.Canceled
 				}
 				history = append(history, e)
 			}
-			slices.SortStableFunc(history, func(a, b payment.Event) int { return a.Created.Compare(b.Created) })
-			history = append(history, payment.Event{ID: "link", Type: "checkout.session.completed", Created: at(5), Customer: "cus"})
+			slices.SortStableFunc(history, func(a, b billing.Event) int { return a.Created.Compare(b.Created) })
+			history = append(history, billing.Event{ID: "link", Type: "checkout.session.completed", Created: at(5), Customer: "cus"})
 
 			arrivals := rapid.Permutation(slices.Concat(history, history[:len(history)/2])).Draw(r, "arrivals")
 			want := receiveAs(t.Context(), r, s, inOrder, history)
@@ -281,7 +281,7 @@ func TestPlanDoesNotDependOnArrival(t *testing.T) {
 
 // receiveAs applies events with identifiers prefixed per consumer, and returns the
 // resulting plan with the original identifiers.
-func receiveAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account.Consumer, events []payment.Event) payment.Plan {
+func receiveAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account.Consumer, events []billing.Event) billing.Plan {
 	t.Helper()
 	own := consumer.ID.String() + ":"
 	known := map[string]bool{}
@@ -292,7 +292,7 @@ func receiveAs(ctx context.Context, t rapid.TB, s *store.Store, consumer account
 		if e.Type == "checkout.session.completed" {
 			e.Consumer = consumer.Name
 		}
-		result, err := payment.Apply(ctx, s, e, now)
+		result, err := billing.Apply(ctx, s, e, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -329,15 +329,15 @@ func TestConcurrentPaymentEvents(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		for range 5 {
 			consumer, subscription := newConsumer(t, s), uuid.NewString()
-			began := change(consumer, subscription, 1, payment.Began, payment.Incomplete)
-			paid := invoice(subscription, 2, payment.PaymentMade)
-			failed := invoice(subscription, 3, payment.PaymentFailed)
+			began := change(consumer, subscription, 1, billing.Began, billing.Incomplete)
+			paid := invoice(subscription, 2, billing.PaymentMade)
+			failed := invoice(subscription, 3, billing.PaymentFailed)
 			began.Customer, paid.Customer, failed.Customer = subscription, subscription, subscription
 			var applied atomic.Int64
 			var group sync.WaitGroup
-			for _, e := range []payment.Event{failed, paid, began, failed, paid, began, failed, paid, began} {
+			for _, e := range []billing.Event{failed, paid, began, failed, paid, began, failed, paid, began} {
 				group.Go(func() {
-					result, err := payment.Apply(t.Context(), s, e, now)
+					result, err := billing.Apply(t.Context(), s, e, now)
 					if err != nil {
 						t.Error(err)
 					}
@@ -350,7 +350,7 @@ func TestConcurrentPaymentEvents(t *testing.T) {
 			if applied.Load() != 3 {
 				t.Errorf("%d of nine copies of three events were applied", applied.Load())
 			}
-			if plan := planOf(t, s, consumer.ID); plan.Status != payment.PastDue {
+			if plan := planOf(t, s, consumer.ID); plan.Status != billing.PastDue {
 				t.Errorf("an event was lost: the plan is %+v", plan)
 			}
 		}
@@ -360,8 +360,8 @@ func TestConcurrentPaymentEvents(t *testing.T) {
 // failingStore is a store whose transactions fail after fn returns.
 type failingStore struct{ *store.Store }
 
-func (b failingStore) WritePayment(ctx context.Context, fn func(payment.Ledger) error) error {
-	return b.Store.WritePayment(ctx, func(ledger payment.Ledger) error {
+func (b failingStore) WritePayment(ctx context.Context, fn func(billing.Ledger) error) error {
+	return b.Store.WritePayment(ctx, func(ledger billing.Ledger) error {
 		return errors.Join(fn(ledger), errWanted)
 	})
 }
@@ -372,11 +372,11 @@ func TestPaymentEventIsAtomic(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
-		began := change(consumer, "sub_1", 1, payment.Began, payment.ActiveStatus)
-		if _, err := payment.Apply(t.Context(), failingStore{s}, began, now); !errors.Is(err, errWanted) {
+		began := change(consumer, "sub_1", 1, billing.Began, billing.ActiveStatus)
+		if _, err := billing.Apply(t.Context(), failingStore{s}, began, now); !errors.Is(err, errWanted) {
 			t.Fatalf("got %v, want the store's error", err)
 		}
-		if plan := planOf(t, s, consumer.ID); plan != (payment.Plan{}) {
+		if plan := planOf(t, s, consumer.ID); plan != (billing.Plan{}) {
 			t.Errorf("a failed event changed the plan: %+v", plan)
 		}
 		receive(t, s, began)
@@ -391,7 +391,7 @@ func TestReceive(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
-		receiver := payment.Receiver{Secret: "whsec_provider", Store: s, Now: func() time.Time { return now }}
+		receiver := billing.Receiver{Secret: "whsec_provider", Store: s, Now: func() time.Time { return now }}
 		body := fmt.Sprintf(`{"id":"evt_1","type":"customer.subscription.created","created":%d,"data":{"object":{
 			"id":"sub_1","customer":"cus_1","status":"active","current_period_end":%d,
 			"metadata":{"consumer_id":%q},"items":{"data":[{"price":{"id":"price_1","nickname":"Team \u2603"}}]}}}}`,
@@ -403,13 +403,13 @@ func TestReceive(t *testing.T) {
 				t.Errorf("delivery %d: %+v, %v; want deduped %v", i+1, result, err, deduped)
 			}
 		}
-		want := payment.Plan{Name: "Team ☃", Status: payment.ActiveStatus, PeriodEnd: at(3600), Customer: "cus_1", Subscription: "sub_1"}
+		want := billing.Plan{Name: "Team ☃", Status: billing.ActiveStatus, PeriodEnd: at(3600), Customer: "cus_1", Subscription: "sub_1"}
 		if plan := planOf(t, s, consumer.ID); plan != want {
 			t.Errorf("\n got %+v\nwant %+v", plan, want)
 		}
 
 		deleted := `{"id":"evt_2","type":"customer.subscription.deleted","data":{"object":{"id":"sub_1"}}}`
-		if _, err := receiver.Receive(t.Context(), signed("whsec_other", deleted), []byte(deleted)); !errors.Is(err, payment.ErrSignature) {
+		if _, err := receiver.Receive(t.Context(), signed("whsec_other", deleted), []byte(deleted)); !errors.Is(err, billing.ErrSignature) {
 			t.Errorf("signature of another secret: %v", err)
 		}
 		if plan := planOf(t, s, consumer.ID); plan != want {
@@ -424,7 +424,7 @@ func TestReceive(t *testing.T) {
 			t.Errorf("an array: %v", err)
 		}
 		receiver.Secret = ""
-		if _, err := receiver.Receive(t.Context(), signed("", deleted), []byte(deleted)); !errors.Is(err, payment.ErrNoSecret) {
+		if _, err := receiver.Receive(t.Context(), signed("", deleted), []byte(deleted)); !errors.Is(err, billing.ErrNoSecret) {
 			t.Errorf("without a secret: %v", err)
 		}
 	})

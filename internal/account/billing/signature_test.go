@@ -1,4 +1,4 @@
-package payment_test
+package billing_test
 
 import (
 	"crypto/hmac"
@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/payment"
+	"standin/internal/account/billing"
 )
 
 const secret = "whsec_test_secret"
@@ -75,11 +75,11 @@ func TestVerify(t *testing.T) {
 			if test.body != "" {
 				body = test.body
 			}
-			err := payment.Verify(secret, test.header, []byte(body), signedAt.Add(test.later))
+			err := billing.Verify(secret, test.header, []byte(body), signedAt.Add(test.later))
 			if test.valid && err != nil {
 				t.Errorf("refused: %v", err)
 			}
-			if !test.valid && !errors.Is(err, payment.ErrSignature) {
+			if !test.valid && !errors.Is(err, billing.ErrSignature) {
 				t.Errorf("got %v, want ErrSignature", err)
 			}
 			if err != nil && strings.Contains(err.Error(), secret) {
@@ -92,7 +92,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyWithoutSecret(t *testing.T) {
 	t.Parallel()
 	header := "t=1700000000,v1=" + sign("", "1700000000", signedBody)
-	if err := payment.Verify("", header, []byte(signedBody), signedAt); !errors.Is(err, payment.ErrNoSecret) {
+	if err := billing.Verify("", header, []byte(signedBody), signedAt); !errors.Is(err, billing.ErrNoSecret) {
 		t.Errorf("got %v, want ErrNoSecret", err)
 	}
 }
@@ -111,9 +111,9 @@ func FuzzVerify(f *testing.F) {
 		f.Add(header, signedBody)
 	}
 	f.Fuzz(func(t *testing.T, header, body string) {
-		err := payment.Verify(secret, header, []byte(body), signedAt)
+		err := billing.Verify(secret, header, []byte(body), signedAt)
 		if err != nil {
-			if !errors.Is(err, payment.ErrSignature) {
+			if !errors.Is(err, billing.ErrSignature) {
 				t.Errorf("%q: %v", header, err)
 			}
 			return

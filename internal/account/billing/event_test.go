@@ -1,4 +1,4 @@
-package payment_test
+package billing_test
 
 import (
 	"crypto/sha256"
@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/account/billing"
 	"standin/internal/job"
-	"standin/internal/payment"
 )
 
 // unix returns a time from the provider's format.
@@ -79,62 +79,62 @@ func TestDecode(t *testing.T) {
 	created := unix(1700000000)
 	for name, test := range map[string]struct {
 		body string
-		want payment.Event
+		want billing.Event
 	}{
-		"subscription updated": {subscriptionUpdated, payment.Event{
-			ID: "evt_1", Type: "customer.subscription.updated", Created: created, Effect: payment.Changed,
+		"subscription updated": {subscriptionUpdated, billing.Event{
+			ID: "evt_1", Type: "customer.subscription.updated", Created: created, Effect: billing.Changed,
 			Subscription: "sub_1", Customer: "cus_1", Consumer: "ada",
-			Plan: "team", Status: payment.PastDue, PeriodEnd: unix(1702592001),
+			Plan: "team", Status: billing.PastDue, PeriodEnd: unix(1702592001),
 		}},
-		"subscription deleted, customer expanded, fields of an older version": {subscriptionDeleted, payment.Event{
-			ID: "evt_2", Type: "customer.subscription.deleted", Created: created, Effect: payment.Ended,
+		"subscription deleted, customer expanded, fields of an older version": {subscriptionDeleted, billing.Event{
+			ID: "evt_2", Type: "customer.subscription.deleted", Created: created, Effect: billing.Ended,
 			Subscription: "sub_1", Customer: "cus_1", Consumer: "0198f6e0-0000-7000-8000-0000000000aa", Email: "ada@example.com",
-			Plan: "plan_1", Status: payment.Canceled, PeriodEnd: unix(1702592000),
+			Plan: "plan_1", Status: billing.Canceled, PeriodEnd: unix(1702592000),
 		}},
-		"invoice paid": {invoicePaid, payment.Event{
-			ID: "evt_3", Type: "invoice.paid", Created: created, Effect: payment.PaymentMade,
+		"invoice paid": {invoicePaid, billing.Event{
+			ID: "evt_3", Type: "invoice.paid", Created: created, Effect: billing.PaymentMade,
 			Subscription: "sub_1", Customer: "cus_1", Consumer: "ada", Email: "ada@example.com", PeriodEnd: unix(1702592000),
 		}},
-		"invoice paid under its other name": {strings.Replace(invoicePaid, "invoice.paid", "invoice.payment_succeeded", 1), payment.Event{
-			ID: "evt_3", Type: "invoice.payment_succeeded", Created: created, Effect: payment.PaymentMade,
+		"invoice paid under its other name": {strings.Replace(invoicePaid, "invoice.paid", "invoice.payment_succeeded", 1), billing.Event{
+			ID: "evt_3", Type: "invoice.payment_succeeded", Created: created, Effect: billing.PaymentMade,
 			Subscription: "sub_1", Customer: "cus_1", Consumer: "ada", Email: "ada@example.com", PeriodEnd: unix(1702592000),
 		}},
-		"invoice not paid, fields of an older version": {invoiceFailed, payment.Event{
-			ID: "evt_4", Type: "invoice.payment_failed", Created: created, Effect: payment.PaymentFailed,
+		"invoice not paid, fields of an older version": {invoiceFailed, billing.Event{
+			ID: "evt_4", Type: "invoice.payment_failed", Created: created, Effect: billing.PaymentFailed,
 			Subscription: "sub_1", Customer: "cus_1", Consumer: "ada",
 		}},
-		"other invoice event": {strings.Replace(invoicePaid, "invoice.paid", "invoice.created", 1), payment.Event{
+		"other invoice event": {strings.Replace(invoicePaid, "invoice.paid", "invoice.created", 1), billing.Event{
 			ID: "evt_3", Type: "invoice.created", Created: created,
 			Subscription: "sub_1", Customer: "cus_1", Consumer: "ada", Email: "ada@example.com",
 		}},
-		"checkout": {checkoutCompleted, payment.Event{
+		"checkout": {checkoutCompleted, billing.Event{
 			ID: "evt_5", Type: "checkout.session.completed", Created: created, Customer: "cus_1", Consumer: "ada", Email: "ada@example.com",
 		}},
-		"customer": {customerUpdated, payment.Event{
+		"customer": {customerUpdated, billing.Event{
 			ID: "evt_6", Type: "customer.updated", Created: created, Customer: "cus_1", Consumer: "ada", Email: "ada@example.com",
 		}},
 		"plan named by metadata": {
 			`{"id":"e","created":1,"type":"customer.subscription.created","data":{"object":{"id":"s","status":"trialing","metadata":{"plan":"Gold"},"plan":{"id":"p"}}}}`,
-			payment.Event{
-				ID: "e", Type: "customer.subscription.created", Created: unix(1), Effect: payment.Began,
-				Subscription: "s", Plan: "Gold", Status: payment.Trialing,
+			billing.Event{
+				ID: "e", Type: "customer.subscription.created", Created: unix(1), Effect: billing.Began,
+				Subscription: "s", Plan: "Gold", Status: billing.Trialing,
 			}},
 		"unknown type": {`{"id":"e","created":1,"type":"charge.refunded","data":{"object":{"customer":"cus_1"}}}`,
-			payment.Event{ID: "e", Type: "charge.refunded", Created: unix(1)}},
-		"empty object": {`{}`, payment.Event{ID: hashID(`{}`)}},
+			billing.Event{ID: "e", Type: "charge.refunded", Created: unix(1)}},
+		"empty object": {`{}`, billing.Event{ID: hashID(`{}`)}},
 		"every field with a wrong type": {`{"id":7,"type":["customer.updated"],"created":"soon","data":[]}`,
-			payment.Event{ID: hashID(`{"id":7,"type":["customer.updated"],"created":"soon","data":[]}`)}},
+			billing.Event{ID: hashID(`{"id":7,"type":["customer.updated"],"created":"soon","data":[]}`)}},
 		"subscription fields with wrong types": {
 			`{"id":"e","created":-5,"type":"customer.subscription.updated","data":{"object":{"id":{},"customer":[],"status":1,"items":{"data":[1,null,{"price":"x","current_period_end":1e9}]},"current_period_end":"1","metadata":null,"plan":null}}}`,
-			payment.Event{ID: "e", Type: "customer.subscription.updated", Effect: payment.Changed}},
-		"no data object":              {`{"id":"e","type":"invoice.paid"}`, payment.Event{ID: "e", Type: "invoice.paid", Effect: payment.PaymentMade}},
-		"created after the year 9999": {`{"id":"e","created":253402300800}`, payment.Event{ID: "e"}},
+			billing.Event{ID: "e", Type: "customer.subscription.updated", Effect: billing.Changed}},
+		"no data object":              {`{"id":"e","type":"invoice.paid"}`, billing.Event{ID: "e", Type: "invoice.paid", Effect: billing.PaymentMade}},
+		"created after the year 9999": {`{"id":"e","created":253402300800}`, billing.Event{ID: "e"}},
 		"texts that databases cannot store": {`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`,
-			payment.Event{ID: hashID(`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`)}},
+			billing.Event{ID: hashID(`{"id":"e\u0000","type":"` + strings.Repeat("x", 1000) + `"}`)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := payment.Decode([]byte(test.body))
+			got, err := billing.Decode([]byte(test.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestDecode(t *testing.T) {
 func TestDecodeRejectsInvalidBodies(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{``, ` `, `null`, `[]`, `[{}]`, `"x"`, `7`, `{`, `{}{}`, `{"a":}`, "\xff", `{"id":"e"} x`} {
-		if event, err := payment.Decode([]byte(body)); !job.ErrorIs(err, job.InvalidInput) {
+		if event, err := billing.Decode([]byte(body)); !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("%q: got %+v and %v, want invalid_input", body, event, err)
 		}
 	}
@@ -165,7 +165,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		e, err := payment.Decode([]byte(body))
+		e, err := billing.Decode([]byte(body))
 		if err != nil {
 			if !job.ErrorIs(err, job.InvalidInput) {
 				t.Errorf("%q: %v", body, err)
