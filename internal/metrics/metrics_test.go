@@ -62,8 +62,8 @@ func TestMetrics(t *testing.T) {
 		`standin_jobs{status="pending"} 2`, `standin_jobs{status="scheduled"} 0`,
 		`standin_node_bots{node="one"} 3`, `standin_node_full{node="two"} 1`, `standin_node_heartbeat_age_seconds{node="two"} 5`,
 		`standin_node_bot_cores{node="one"} 1.25`, `standin_node_bot_memory_bytes{node="one"} 7.340032e+08`,
-		`standin_bots_ahead{within="5m"} 6`, `standin_bots_ahead{within="24h"} 60`,
-		`standin_room_short_seconds 90`, `standin_bot_heartbeat_age_seconds 7`)
+		`standin_upcoming_bots{within="5m"} 6`, `standin_upcoming_bots{within="24h"} 60`,
+		`standin_capacity_shortage_seconds 90`, `standin_bot_heartbeat_age_seconds 7`)
 }
 
 // Counters are served even when the fleet cannot be read.

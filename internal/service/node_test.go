@@ -54,11 +54,11 @@ func TestMetrics(t *testing.T) {
 	}
 	untilTrue(t, "the node", func() bool {
 		_, text := get(t, own+"/metrics", "")
-		return strings.Contains(text, `standin_node_room{node="first"} 7`+"\n")
+		return strings.Contains(text, `standin_node_capacity{node="first"} 7`+"\n")
 	})
 	_, text := get(t, s.BaseURL()+"/metrics", "scrape me")
 	for _, row := range []string{
-		`standin_jobs{status="pending"} 0`, `standin_bots_ahead{within="24h"} 0`, `standin_dispatch_lateness_seconds_count{until="joining"} 0`,
+		`standin_jobs{status="pending"} 0`, `standin_upcoming_bots{within="24h"} 0`, `standin_dispatch_lateness_seconds_count{until="joining"} 0`,
 		"# TYPE standin_webhook_",
 	} {
 		if !strings.Contains(text, row) {
