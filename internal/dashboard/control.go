@@ -96,7 +96,7 @@ func (d *Dashboard) payloadPage(req *pageRequest, session account.Session) error
 	if err != nil {
 		return err
 	}
-	payload, err := d.settings.Records.DeliveryPayload(req.r.Context(), found.ID, req.r.PathValue("delivery"))
+	payload, err := d.settings.Search.DeliveryPayload(req.r.Context(), found.ID, req.r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}

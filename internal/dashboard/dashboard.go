@@ -73,25 +73,36 @@ type Recordings interface {
 	OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error)
 }
 
-// Records reads and changes everything except jobs. It is implemented by
+// Accounts reads and changes the settings of consumers. It is implemented by
 // store.Store.
-type Records interface {
-	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
+type Accounts interface {
 	account.SecretStore
+	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
 	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
 	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
 	Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error)
+}
 
+// Keys creates, lists and revokes API keys. It is implemented by store.Store.
+type Keys interface {
 	InsertKey(ctx context.Context, key account.Key) error
 	ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error)
 	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
+}
 
+// Search finds jobs, and reads what was said in them and the bodies of their
+// webhooks. It is implemented by store.Store.
+type Search interface {
 	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
 	SearchSpoken(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.SpokenMatch, error)
 	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
 	DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error)
+}
 
+// Operator reads the state of the whole service, for operators. It is implemented
+// by store.Store.
+type Operator interface {
 	Overview(ctx context.Context, now time.Time) (job.Overview, error)
 	RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error)
 }
@@ -118,7 +129,10 @@ type Settings struct {
 	Users      *account.Users
 	Jobs       Jobs
 	Recordings Recordings
-	Records    Records
+	Accounts   Accounts
+	Keys       Keys
+	Search     Search
+	Operator   Operator
 	Flows      Flows
 	Host       HostReader
 	Tester     Tester

@@ -96,7 +96,7 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 	}
 	var next string
 	if list.Search != "" {
-		list.Jobs, err = d.settings.Records.SearchJobs(req.r.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
+		list.Jobs, err = d.settings.Search.SearchJobs(req.r.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
 		list.Jobs = matching(list.Jobs, filter)
 	} else {
 		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}

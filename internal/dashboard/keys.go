@@ -24,7 +24,7 @@ func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
 }
 
 func (d *Dashboard) showKeys(req *pageRequest, session account.Session, shown keysView) (err error) {
-	if shown.Keys, err = d.settings.Records.ConsumerKeys(req.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Keys, err = d.settings.Keys.ConsumerKeys(req.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
 	return req.show("keys", "API keys", shown)
@@ -35,7 +35,7 @@ func (d *Dashboard) showKeys(req *pageRequest, session account.Session, shown ke
 func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
 	mode := modeOf(req.r.PostForm)
 	key, secret := account.NewKey(session.User.ConsumerID, mode, session.User.Email, d.settings.Now())
-	if err := d.settings.Records.InsertKey(req.r.Context(), key); err != nil {
+	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}
 	return d.showKeys(req, session, keysView{NewKey: secret, NewMode: mode})
@@ -46,7 +46,7 @@ func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
 	if err != nil {
 		return notFound("There is no such key.")
 	}
-	known, err := d.settings.Records.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, id, d.settings.Now())
+	known, err := d.settings.Keys.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, id, d.settings.Now())
 	if err != nil {
 		return err
 	}
@@ -92,12 +92,12 @@ func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) erro
 		return expiredFlow()
 	}
 	key, secret := account.NewKey(session.User.ConsumerID, modeOf(req.r.PostForm), session.User.Email, d.settings.Now())
-	if err := d.settings.Records.InsertKey(req.r.Context(), key); err != nil {
+	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}
 	if err := d.settings.Flows.Complete(req.r.Context(), nonce, secret, session.User.Email); err != nil {
 		// Nobody received the key.
-		_, revokeErr := d.settings.Records.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, key.ID, d.settings.Now())
+		_, revokeErr := d.settings.Keys.RevokeConsumerKey(req.r.Context(), session.User.ConsumerID, key.ID, d.settings.Now())
 		if errors.Is(err, device.ErrExpired) && revokeErr == nil {
 			return expiredFlow()
 		}

@@ -98,7 +98,7 @@ func (d *Dashboard) botsPage(req *pageRequest, _ account.Session) error {
 	if err != nil {
 		return notFound("There is no such page.")
 	}
-	bots, err := d.settings.Records.RunningBots(req.r.Context(), int(skip), maxBots+1)
+	bots, err := d.settings.Operator.RunningBots(req.r.Context(), int(skip), maxBots+1)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (d *Dashboard) operatorView(ctx context.Context) (operatorView, error) {
 
 func (d *Dashboard) readOverview(ctx context.Context) (shown operatorView, err error) {
 	shown.Now = d.settings.Now()
-	if shown.Overview, err = d.settings.Records.Overview(ctx, shown.Now); err != nil {
+	if shown.Overview, err = d.settings.Operator.Overview(ctx, shown.Now); err != nil {
 		return shown, err
 	}
 	shown.Host = d.settings.Host.Read(ctx)

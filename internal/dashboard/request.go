@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"standin/internal/account"
 	"standin/internal/httpmw"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // Bounds of a request that is neither a stream nor media.
@@ -155,28 +155,16 @@ func (req *pageRequest) describe(err error) (int, string) {
 	if own := (*job.Error)(nil); errors.As(err, &own) {
 		switch own.Code {
 		case job.InvalidInput:
-			return http.StatusBadRequest, sentence(own.Message)
+			return http.StatusBadRequest, text.Sentence(own.Message)
 		case job.NotFound:
-			return http.StatusNotFound, sentence(own.Message)
+			return http.StatusNotFound, text.Sentence(own.Message)
 		case job.InvalidState:
-			return http.StatusConflict, sentence(own.Message)
+			return http.StatusConflict, text.Sentence(own.Message)
 		case job.Unauthorized:
-			return http.StatusUnauthorized, sentence(own.Message)
+			return http.StatusUnauthorized, text.Sentence(own.Message)
 		}
 	}
 	return http.StatusInternalServerError, "Something went wrong on our side. Quote " + req.ID + " when you report it."
-}
-
-// sentence capitalizes a message and ends it with a period.
-func sentence(message string) string {
-	if message == "" {
-		return message
-	}
-	message = strings.ToUpper(message[:1]) + message[1:]
-	if !strings.HasSuffix(message, ".") && !strings.HasSuffix(message, "?") {
-		message += "."
-	}
-	return message
 }
 
 // show responds with a page.

@@ -111,14 +111,14 @@ const shownMonths = 3
 func (d *Dashboard) usagePage(req *pageRequest, session account.Session) error {
 	var shown usageView
 	var err error
-	if shown.Plan, err = d.settings.Records.ConsumerPlan(req.r.Context(), session.User.ConsumerID); err != nil {
+	if shown.Plan, err = d.settings.Accounts.ConsumerPlan(req.r.Context(), session.User.ConsumerID); err != nil {
 		return fmt.Errorf("read a plan: %w", err)
 	}
 	now := d.settings.Now().UTC()
 	for back := range shownMonths {
 		from := time.Date(now.Year(), now.Month()-time.Month(back), 1, 0, 0, 0, 0, time.UTC)
 		one := month{Name: from.Format("January 2006")}
-		if one.Counts, err = d.settings.Records.Usage(req.r.Context(), session.User.ConsumerID, from, from.AddDate(0, 1, 0)); err != nil {
+		if one.Counts, err = d.settings.Accounts.Usage(req.r.Context(), session.User.ConsumerID, from, from.AddDate(0, 1, 0)); err != nil {
 			return err
 		}
 		for _, count := range one.Counts {

@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/text"
 	"standin/internal/webhook"
 )
 
@@ -30,7 +31,7 @@ func (t *EndpointTester) Test(ctx context.Context, consumer account.Consumer, ad
 	try := t.Poster.Post(ctx, delivery)
 	result := TestResult{StatusCode: try.StatusCode, Latency: try.Latency, Answer: strings.ToValidUTF8(string(try.ResponseBody), "\uFFFD")}
 	if try.Error != "" {
-		result.Error = sentence(try.Error)
+		result.Error = text.Sentence(try.Error)
 	}
 	return result
 }

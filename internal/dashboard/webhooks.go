@@ -33,7 +33,7 @@ func (d *Dashboard) webhooksPage(req *pageRequest, session account.Session) erro
 }
 
 func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, status int, shown webhooksView) error {
-	consumer, err := d.settings.Records.Consumer(req.r.Context(), session.User.ConsumerID)
+	consumer, err := d.settings.Accounts.Consumer(req.r.Context(), session.User.ConsumerID)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error
 		form.Consumer.WebhookURL = address
 		return d.showWebhooks(req, session, http.StatusBadRequest, form)
 	}
-	if err := d.settings.Records.SetWebhookURL(req.r.Context(), session.User.ConsumerID, address); err != nil {
+	if err := d.settings.Accounts.SetWebhookURL(req.r.Context(), session.User.ConsumerID, address); err != nil {
 		return err
 	}
 	return req.redirect("/webhooks?note=endpoint")
@@ -69,7 +69,7 @@ func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error
 // setEvents sets which optional events the consumer receives.
 func (d *Dashboard) setEvents(req *pageRequest, session account.Session) error {
 	enabled := req.r.PostForm.Get("transcript") == "on"
-	if err := d.settings.Records.SetTranscriptEvent(req.r.Context(), session.User.ConsumerID, enabled); err != nil {
+	if err := d.settings.Accounts.SetTranscriptEvent(req.r.Context(), session.User.ConsumerID, enabled); err != nil {
 		return err
 	}
 	return req.redirect("/webhooks?note=events")
@@ -80,7 +80,7 @@ func (d *Dashboard) testEndpoint(req *pageRequest, session account.Session) erro
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	consumer, err := d.settings.Records.Consumer(req.r.Context(), session.User.ConsumerID)
+	consumer, err := d.settings.Accounts.Consumer(req.r.Context(), session.User.ConsumerID)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (d *Dashboard) revealSecret(req *pageRequest, session account.Session) erro
 
 // rotateSecret replaces the secret. The old one also signs for a day.
 func (d *Dashboard) rotateSecret(req *pageRequest, session account.Session) error {
-	_, _, err := account.RotateSecret(req.r.Context(), d.settings.Records, session.User.ConsumerID, d.settings.Now())
+	_, _, err := account.RotateSecret(req.r.Context(), d.settings.Accounts, session.User.ConsumerID, d.settings.Now())
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 	if err != nil {
 		return wordsView{}, err
 	}
-	texts, err := d.settings.Records.Texts(ctx, j.ID)
+	texts, err := d.settings.Search.Texts(ctx, j.ID)
 	if err != nil {
 		return wordsView{}, fmt.Errorf("read texts: %w", err)
 	}
@@ -97,7 +97,7 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 	view := searchView{Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Limit: shownMatches}
 	if view.Query != "" {
 		var err error
-		if view.Matches, err = d.settings.Records.SearchSpoken(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, shownMatches); err != nil {
+		if view.Matches, err = d.settings.Search.SearchSpoken(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, shownMatches); err != nil {
 			return err
 		}
 	}

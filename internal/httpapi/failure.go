@@ -14,6 +14,7 @@ import (
 	"standin/api"
 	"standin/internal/httpmw"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // failure is an error of this package with its response.
@@ -144,7 +145,7 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues}
 	}
 	if own := (*job.Error)(nil); errors.As(err, &own) {
-		body := errorBody{Error: string(own.Code), Message: sentence(own.Message)}
+		body := errorBody{Error: string(own.Code), Message: text.Sentence(own.Message)}
 		switch own.Code {
 		case job.InvalidInput:
 			body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
@@ -165,14 +166,6 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 		Error:   "internal_server_error",
 		Message: "Something went wrong on our side. Quote " + requestID + " when you report it.",
 	}
-}
-
-// sentence capitalizes a message and ends it with a period.
-func sentence(message string) string {
-	if message == "" || strings.HasSuffix(message, ".") {
-		return message
-	}
-	return strings.ToUpper(message[:1]) + message[1:] + "."
 }
 
 // domainCode returns the code of an issue that the service found and no schema:

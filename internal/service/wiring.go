@@ -279,7 +279,8 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	s.server = httpapi.NewServer(handler)
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: jobs, Recordings: s.storage, Records: s.store, Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)),
+		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Search: s.store, Operator: s.store,
+		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)),
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.AllowedMeetingHosts,

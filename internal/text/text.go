@@ -1,6 +1,7 @@
 // Package text checks and cleans text that comes from outside, once, where it
 // enters: Check and CheckLine refuse a field of a request, Clean and CleanLine
 // make free text from a meeting page, a bot or a mail safe to store and to show.
+// Sentence is for text of our own.
 //
 // Limits are in characters (Unicode code points), as in JSON Schema.
 package text
@@ -92,6 +93,17 @@ func Cut(s string, limit int) string {
 		return string([]rune(s)[:max(limit, 0)])
 	}
 	return strings.TrimRightFunc(s[:end], unicode.IsSpace)
+}
+
+// Sentence returns a message, such as that of an error, with a capital letter and
+// a period. A message that ends with a period or a question mark is a sentence
+// already.
+func Sentence(message string) string {
+	if message == "" || strings.HasSuffix(message, ".") || strings.HasSuffix(message, "?") {
+		return message
+	}
+	first, size := utf8.DecodeRuneInString(message)
+	return string(unicode.ToUpper(first)) + message[size:] + "."
 }
 
 // isControl reports whether r is a control character other than a tab or a line

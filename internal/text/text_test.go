@@ -190,3 +190,14 @@ func tokens(t *testing.T, document []byte) string {
 		fmt.Fprintf(&all, "%T(%v)", token, token)
 	}
 }
+
+func TestSentence(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"": "", "not signed in": "Not signed in.", "Not signed in.": "Not signed in.", "is it over?": "is it over?", "état inconnu": "État inconnu.",
+	} {
+		if got := text.Sentence(message); got != want {
+			t.Errorf("%q is %q, want %q", message, got, want)
+		}
+	}
+}
