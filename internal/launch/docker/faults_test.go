@@ -3,6 +3,7 @@ package docker_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -191,6 +192,11 @@ func TestSlowPull(t *testing.T) {
 			t.Fatalf("the launch ended with %v", err)
 		}
 		err = h.Launch(t.Context(), launchtest.Assignment())
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := h.Launch(ctx, launchtest.Assignment()); !errors.Is(err, context.Canceled) {
+		t.Errorf("the canceled launch ended with %v", err)
 	}
 	close(release)
 	var launches sync.WaitGroup

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
@@ -54,19 +55,21 @@ func (p *pullProgress) String() string {
 // dispatcher tries a launch again that timed out, and launches other jobs
 // meanwhile.
 func (l *Launcher) ensureImage(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, l.settings.PullWait)
-	defer cancel()
+	timeout := time.NewTimer(l.settings.PullWait)
+	defer timeout.Stop()
 	reply := make(chan error, 1)
-	select {
-	case l.imageRequests <- reply:
-	case <-ctx.Done():
-		return fmt.Errorf("the bots' image %s %s", l.settings.Image, &l.pull)
-	}
-	select {
-	case err := <-reply:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("the bots' image %s %s", l.settings.Image, &l.pull)
+	requests := l.imageRequests // nil after the request
+	for {
+		select {
+		case requests <- reply:
+			requests = nil
+		case err := <-reply:
+			return err
+		case <-timeout.C:
+			return fmt.Errorf("the bots' image %s %s", l.settings.Image, &l.pull)
+		case <-ctx.Done():
+			return fmt.Errorf("wait for the bots' image %s: %w", l.settings.Image, ctx.Err())
+		}
 	}
 }
 

@@ -28,7 +28,7 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 	defer cancel()
 	created, err := l.client.ContainerCreate(createCtx, l.containerOptions(key))
 	if err != nil {
-		return l.adopt(ctx, a, engineError("create the bot's container", err))
+		return l.useExisting(ctx, a, engineError("create the bot's container", err))
 	}
 	for _, warning := range created.Warnings {
 		l.settings.Log.Warn("the Docker engine returned a warning", "job", a.JobID, "attempt", a.Attempt, "warning", warning)
@@ -36,11 +36,11 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 	return l.start(ctx, created.ID, a)
 }
 
-// adopt uses the container that an attempt already has, after none could be
+// useExisting uses the container that an attempt already has, after none could be
 // created because of cause. It looks for a container after any error: engines
 // report a taken name differently, and the answer to an earlier creation may
 // have been lost.
-func (l *Launcher) adopt(ctx context.Context, a launch.Assignment, cause error) error {
+func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment, cause error) error {
 	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()

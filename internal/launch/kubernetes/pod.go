@@ -1,7 +1,9 @@
 package kubernetes
 
 import (
+	"fmt"
 	"maps"
+	"os"
 	"path"
 	"slices"
 	"strconv"
@@ -13,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/yaml"
 
 	"standin/internal/launch"
 )
@@ -187,4 +190,18 @@ func (l *Launcher) volumes(secret string) []corev1.Volume {
 		empty("tmp", corev1.StorageMediumDefault, resources.Tmp),
 		empty("shm", corev1.StorageMediumMemory, resources.Shm),
 	}
+}
+
+// ReadPodTemplate reads the operator's base of all bot pods, a PodTemplateSpec in
+// YAML. It refuses unknown fields.
+func ReadPodTemplate(path string) (*corev1.PodTemplateSpec, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the bots' pod template: %w", err)
+	}
+	template := new(corev1.PodTemplateSpec)
+	if err := yaml.UnmarshalStrict(content, template); err != nil {
+		return nil, fmt.Errorf("read the bots' pod template %s: %w", path, err)
+	}
+	return template, nil
 }
