@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"standin/client"
-	"standin/internal/launch"
+	"standin/internal/launch/process"
 	"standin/internal/replica"
 )
 
@@ -278,7 +278,7 @@ func checkSandbox(t *testing.T, d *debian, process, state string) {
 // does not read.
 func logBots(t *testing.T, d *debian) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(d.dir, "var/lib/standin/data/bots/*", launch.LogFile))
+	files, err := filepath.Glob(filepath.Join(d.dir, "var/lib/standin/data/bots/*", process.LogFile))
 	if err != nil {
 		t.Error(err)
 	}

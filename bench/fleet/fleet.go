@@ -21,10 +21,10 @@ import (
 	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/retry"
-	"standin/internal/simulator"
 	"standin/internal/store"
 )
 
@@ -68,7 +68,7 @@ type Fleet struct {
 type node struct {
 	events     *event.Publisher
 	dispatcher *dispatch.Dispatcher
-	simulator  *simulator.Simulator
+	simulator  *simulator.Launcher
 }
 
 // Start starts the nodes.
@@ -126,14 +126,10 @@ func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifie
 	finalizer := &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{Storage: f.storage, BaseURL: baseURL, TempDir: f.settings.Dir, Log: log}}
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Finalizer: finalizer, BaseURL: baseURL, Events: n.events, Now: time.Now})
 	share := 2 * (f.settings.Bots + f.settings.Nodes - 1) / f.settings.Nodes
-	var err error
-	n.simulator, err = simulator.New(simulator.Settings{
+	n.simulator = simulator.New(simulator.Settings{
 		Service: bots{jobs, f.settings.Heartbeat}, MaxBots: share, Log: log,
 		OnExit: func(id uuid.UUID, attempt int) { n.events.Publish(event.BotChanged{JobID: id, Attempt: attempt}) },
 	})
-	if err != nil {
-		return nil, err
-	}
 	timeouts := dispatch.DefaultTimeouts()
 	timeouts.Heartbeat = max(timeouts.Heartbeat, 3*f.settings.Heartbeat)
 	timeouts.FirstHeartbeat = max(timeouts.FirstHeartbeat, 3*f.settings.Heartbeat)

@@ -15,6 +15,7 @@ import (
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/launch/process"
 )
 
 type botCommand struct {
@@ -48,7 +49,7 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 			return fmt.Errorf("create the bot's folder: %w", err)
 		}
 	}
-	lock, err := launch.LockDir(config.Dir)
+	lock, err := process.LockDir(config.Dir)
 	if err != nil {
 		return err
 	}

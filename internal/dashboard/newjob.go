@@ -19,7 +19,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/meetinglink"
-	"standin/internal/simulator"
+	"standin/internal/launch/simulator"
 )
 
 // newJobForm is the data of the form that sends a bot.

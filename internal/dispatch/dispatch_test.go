@@ -17,6 +17,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/launch/manual"
 	"standin/internal/lifecycle"
 )
 
@@ -550,7 +551,7 @@ func TestManualBot(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	timeouts := dispatch.DefaultTimeouts().Manual()
-	h.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = launch.Manual{}, timeouts })
+	h.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = manual.Launcher{}, timeouts })
 	id := h.create(t, h.clock.Now().Add(time.Hour))
 	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
 	h.at(h.record(t, id).WakeAt)

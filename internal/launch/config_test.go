@@ -3,6 +3,7 @@ package launch_test
 import (
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,19 +11,39 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/job"
 	"standin/internal/launch"
 )
+
+// secretToken is the token of assignment.
+const secretToken = "5ec2e7"
+
+func assignment() launch.Assignment {
+	return launch.Assignment{
+		JobID: uuid.New(), Attempt: 2, Token: secretToken, ServiceURL: "http://127.0.0.1:8080", DisplayName: "Ada's notetaker",
+		MeetingURL: "https://meet.google.com/abc-defg-hij?pwd=1", Platform: job.Meet,
+		JoinAt: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), RequirePermission: true, LoopbackPeers: true,
+		AutoLeave: job.DefaultAutoLeave(), AllowedHosts: []string{"a.test", "b.test:81"},
+		Metadata: []byte(`{"participantAudio": true}`),
+	}
+}
+
+func botSettings() launch.BotSettings {
+	return launch.BotSettings{
+		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogLevel: slog.LevelDebug, LogFormat: "json",
+		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
+		Recording: launch.Recording{Mode: launch.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
+	}
+}
 
 // TestBotConfig: every field survives encoding, a job's metadata is applied, and
 // the file is removed from the bot's own folder only.
 func TestBotConfig(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
-	a := assignment("Ada's notetaker")
-	a.JoinAt, a.RequirePermission, a.LoopbackPeers = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), true, true
-	a.Metadata = []byte(`{"participantAudio": true}`)
-	want := launch.NewBotConfig(a, botSettings(), dir)
+	want := launch.NewBotConfig(assignment(), botSettings(), dir)
 	content, err := want.Encode()
 	if err != nil {
 		t.Fatal(err)

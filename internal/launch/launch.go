@@ -1,6 +1,6 @@
-// Package launch starts bots and reports their states. Its Process launcher
-// runs them as processes of this machine; the packages docker and kubernetes
-// run them in containers.
+// Package launch describes launchers, which start bots and report their states,
+// and a bot's configuration. Each launcher is a package below it: process, docker,
+// kubernetes, manual and simulator. Remote is what those with an engine share.
 package launch
 
 import (
@@ -72,19 +72,3 @@ func ParseKey(text string) (Key, bool) {
 	attempt, err := strconv.Atoi(text[cut+1:])
 	return Key{jobID, attempt}, err == nil
 }
-
-// Manual launches nothing: the operator runs the bots.
-type Manual struct{}
-
-// Launch implements Launcher.
-func (Manual) Launch(context.Context, Assignment) error { return nil }
-
-// State implements Launcher.
-func (Manual) State(uuid.UUID, int) State { return Unknown }
-
-// Reason implements Launcher.
-func (Manual) Reason(uuid.UUID, int) string { return "" }
-
-// Stop implements Launcher. The answer to the bot's next heartbeat tells it to
-// leave.
-func (Manual) Stop(context.Context, uuid.UUID, int) error { return nil }

@@ -17,6 +17,7 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/launch/process"
 	"standin/internal/testing/storetest"
 )
 
@@ -46,7 +47,7 @@ func waitAsBot(config string) error {
 	}
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
-	lock, err := launch.LockDir(c.Dir)
+	lock, err := process.LockDir(c.Dir)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ import (
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
+	"standin/internal/launch/manual"
+	"standin/internal/launch/process"
 	"standin/internal/recording"
 )
 
@@ -56,7 +58,7 @@ type engine interface {
 func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatch.Timeouts, error) {
 	timeouts := cmp.Or(s.settings.Timeouts, dispatch.DefaultTimeouts())
 	if s.settings.Launcher == "manual" {
-		return launch.Manual{}, timeouts.Manual(), nil
+		return manual.Launcher{}, timeouts.Manual(), nil
 	}
 	if _, err := recording.FindTools(); err != nil {
 		s.settings.Log.Error("no recording can be finalized until this is fixed", "error", err)
@@ -82,7 +84,7 @@ func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatc
 }
 
 // newProcess returns the launcher of bots that are processes of this machine.
-func (s *Service) newProcess(events *event.Publisher) (*launch.Process, error) {
+func (s *Service) newProcess(events *event.Publisher) (*process.Launcher, error) {
 	check := func() error {
 		if _, err := browser.Find(s.settings.Bots.Browser); err != nil {
 			return err
@@ -98,7 +100,7 @@ func (s *Service) newProcess(events *event.Publisher) (*launch.Process, error) {
 	if err := check(); err != nil {
 		s.settings.Log.Error("no bot can be launched until this is fixed", "error", err)
 	}
-	return launch.NewProcess(launch.ProcessSettings{
+	return process.New(process.Settings{
 		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Bot: s.settings.Bots,
 		Check: check, OnExit: botChanged(events), Log: s.settings.Log,
 	})

@@ -22,12 +22,12 @@ import (
 	"standin/internal/account/device"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
-	"standin/internal/launch"
+	"standin/internal/launch/process"
+	"standin/internal/launch/simulator"
 	"standin/internal/live"
 	"standin/internal/metrics"
 	"standin/internal/recording"
 	"standin/internal/retention"
-	"standin/internal/simulator"
 	"standin/internal/store"
 	"standin/internal/tracing"
 	"standin/internal/transcript"
@@ -54,9 +54,9 @@ type Service struct {
 	storage  *recording.Storage
 
 	// Built by build.
-	process     *launch.Process      // nil with another launcher
-	engine      engine               // nil unless bots run in containers
-	simulator   *simulator.Simulator // of the jobs of test keys
+	process     *process.Launcher   // nil with another launcher
+	engine      engine              // nil unless bots run in containers
+	simulator   *simulator.Launcher // of the jobs of test keys
 	dispatcher  *dispatch.Dispatcher
 	fleet       *dispatch.FleetReader
 	sender      *webhook.Sender

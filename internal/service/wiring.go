@@ -23,13 +23,13 @@ import (
 	"standin/internal/host"
 	"standin/internal/httpapi"
 	"standin/internal/job"
+	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/live"
 	"standin/internal/mail"
 	"standin/internal/metrics"
 	"standin/internal/recording"
 	"standin/internal/retention"
-	"standin/internal/simulator"
 	"standin/internal/store"
 	"standin/internal/tracing"
 	"standin/internal/webhook"
@@ -74,11 +74,7 @@ func (s *Service) build(ctx context.Context) error {
 		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Sender: s.sender, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
-	if s.simulator, err = simulator.New(simulator.Settings{
-		Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log,
-	}); err != nil {
-		return err
-	}
+	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.live = live.NewHub(s.store, log)
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Lease, time.Now)
 	s.metrics = newMetrics(s.fleet, log)

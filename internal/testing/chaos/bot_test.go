@@ -14,6 +14,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/launch/process"
 )
 
 // botLifetime is when a bot ends whose job is never answered for.
@@ -33,7 +34,7 @@ func runBot(path string) error {
 	if err != nil {
 		return err
 	}
-	lock, err := launch.LockDir(config.Dir)
+	lock, err := process.LockDir(config.Dir)
 	if err != nil {
 		return err
 	}

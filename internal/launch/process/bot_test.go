@@ -1,4 +1,4 @@
-package launch_test
+package process_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"standin/internal/launch"
+	"standin/internal/launch/process"
 )
 
 // Behaviors of the test binary as a bot. The launcher passes one as the display
@@ -68,7 +69,7 @@ func runBot(path string) error {
 	}
 	terminated := make(chan os.Signal, 1)
 	signal.Notify(terminated, syscall.SIGTERM)
-	lock, err := launch.LockDir(dir)
+	lock, err := process.LockDir(dir)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"sync"
 	"time"
 
@@ -23,7 +22,6 @@ const (
 	commandPause  = 100 * time.Millisecond // between heartbeats while a command is not executed
 	minRetryDelay = 100 * time.Millisecond // doubled up to
 	maxRetryDelay = 5 * time.Second
-	maxUpload     = 64 << 20 // bytes; an hour of the clip is below 16 MiB
 )
 
 // errSuperseded reports that another attempt has started or the job has ended.
@@ -107,27 +105,24 @@ func (b *bot) acknowledge(ctx context.Context, command ingest.Command) error {
 
 // uploadRecording uploads the recording and its report.
 func (b *bot) uploadRecording(ctx context.Context) error {
-	file, err := b.clip.record(b.timeline.recorded(b.clock.now()))
-	if err != nil {
+	file := clipFile()
+	if err := b.upload(ctx, file.Name, file.SHA256, clipMP4); err != nil {
 		return err
 	}
-	if err := b.upload(ctx, recordingName, file.SHA256, file.open); err != nil {
-		return err
-	}
-	report, err := json.Marshal(recording.FinalReport{Report: b.report(), Media: []recording.File{file.File}})
+	report, err := json.Marshal(recording.FinalReport{Report: b.report(), Media: []recording.File{file}})
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}
 	sum := sha256.Sum256(report)
-	return b.upload(ctx, ingest.ReportName, hex.EncodeToString(sum[:]), func() io.Reader { return bytes.NewReader(report) })
+	return b.upload(ctx, ingest.ReportName, hex.EncodeToString(sum[:]), report)
 }
 
-func (b *bot) upload(ctx context.Context, name, sha256Hex string, open func() io.Reader) error {
+func (b *bot) upload(ctx context.Context, name, sha256Hex string, content []byte) error {
 	err := retryRequest(ctx, func() error {
 		if err := b.settings.Service.AdmitUpload(ctx, b.assignment.JobID, b.assignment.Attempt); err != nil {
 			return err
 		}
-		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, open(), sha256Hex, maxUpload)
+		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, bytes.NewReader(content), sha256Hex, int64(len(content)))
 		return err
 	})
 	if err != nil {
@@ -136,7 +131,7 @@ func (b *bot) upload(ctx context.Context, name, sha256Hex string, open func() io
 	return nil
 }
 
-// retry calls a function until it succeeds, returns a *job.Error, or ctx is
+// retryRequest calls a function until it succeeds, returns a *job.Error, or ctx is
 // done.
 func retryRequest(ctx context.Context, try func() error) error {
 	backoff := retry.Backoff{Min: minRetryDelay, Max: maxRetryDelay}

@@ -22,9 +22,9 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
-	"standin/internal/simulator"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
@@ -105,13 +105,10 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	if wrap != nil {
 		service = wrap(service)
 	}
-	simulated, err := simulator.New(simulator.Settings{
+	simulated := simulator.New(simulator.Settings{
 		Service: service, Uploads: e.storage, Clock: clock, Log: log,
 		OnExit: func(jobID uuid.UUID, _ int) { events.Publish(event.BotChanged{JobID: jobID}) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	dispatcher := dispatch.New(dispatch.Settings{
 		Store: e.store, Jobs: e.jobs, Launcher: simulator.Router{Test: simulated, Live: noLiveLauncher{t}}, Recordings: recordings,
 		SigningKey: []byte("key"), Timeouts: timeouts(), SingleNode: true, Now: time.Now, Log: log,

@@ -1,4 +1,4 @@
-package launch_test
+package process_test
 
 import (
 	"context"
@@ -21,32 +21,33 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/launch/process"
 )
 
 const secretToken = "5ec2e7"
 
-// fixture is a Process launcher under test.
+// fixture is a launcher under test.
 type fixture struct {
-	*launch.Process
+	*process.Launcher
 	dir   string
 	exits chan string
 }
 
-func newFixture(t *testing.T, dir string, change ...func(*launch.ProcessSettings)) *fixture {
+func newFixture(t *testing.T, dir string, change ...func(*process.Settings)) *fixture {
 	t.Helper()
 	executable, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &fixture{dir: dir, exits: make(chan string, 10)}
-	settings := launch.ProcessSettings{
+	settings := process.Settings{
 		Dir: dir, Executable: executable, Bot: botSettings(), LeaveTime: 10 * time.Second, Log: slog.New(slog.DiscardHandler),
 		OnExit: func(jobID uuid.UUID, attempt int) { f.exits <- name(jobID, attempt) },
 	}
 	for _, fn := range change {
 		fn(&settings)
 	}
-	if f.Process, err = launch.NewProcess(settings); err != nil {
+	if f.Launcher, err = process.New(settings); err != nil {
 		t.Fatal(err)
 	}
 	return f
@@ -227,7 +228,7 @@ func TestLaunchAndStop(t *testing.T) {
 	}
 	f.exited(t, a)
 	eventually(t, "its child has ended", func() bool { return !alive(child) })
-	if log := read(t, f.file(a, launch.LogFile)); log != "the bot runs\n" {
+	if log := read(t, f.file(a, process.LogFile)); log != "the bot runs\n" {
 		t.Errorf("the log is %q", log)
 	}
 	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
@@ -262,7 +263,7 @@ func sessionOf(t *testing.T, pid int) int {
 // TestStopKillsStubbornBot: a bot that ignores SIGTERM is killed with its children.
 func TestStopKillsStubbornBot(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, t.TempDir(), func(s *launch.ProcessSettings) { s.LeaveTime = 300 * time.Millisecond })
+	f := newFixture(t, t.TempDir(), func(s *process.Settings) { s.LeaveTime = 300 * time.Millisecond })
 	defer f.Close()
 	a := assignment(stubborn)
 	bot, child := f.start(t, a)
@@ -280,7 +281,7 @@ func TestStopKillsStubbornBot(t *testing.T) {
 // over, the bot lives.
 func TestCanceledStopDoesNotKill(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, t.TempDir(), func(s *launch.ProcessSettings) { s.LeaveTime = time.Second })
+	f := newFixture(t, t.TempDir(), func(s *process.Settings) { s.LeaveTime = time.Second })
 	defer f.Close()
 	a := assignment(stubborn)
 	bot, _ := f.start(t, a)
@@ -369,7 +370,7 @@ func TestLockDir(t *testing.T) {
 	a := assignment(obedient)
 	f.start(t, a)
 	dir := filepath.Dir(f.file(a, "x"))
-	if _, err := launch.LockDir(dir); !errors.Is(err, launch.ErrLocked) {
+	if _, err := process.LockDir(dir); !errors.Is(err, process.ErrLocked) {
 		t.Errorf("a second lock: %v", err)
 	}
 	if state := f.State(a.JobID, a.Attempt); state != launch.Running {
@@ -378,14 +379,14 @@ func TestLockDir(t *testing.T) {
 	if err := f.Stop(t.Context(), a.JobID, a.Attempt); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := launch.LockDir(dir)
+	lock, err := process.LockDir(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := lock.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := launch.LockDir(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := process.LockDir(filepath.Join(dir, "missing")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a missing folder: %v", err)
 	}
 }
@@ -395,11 +396,11 @@ func TestFailedLaunch(t *testing.T) {
 	t.Parallel()
 	noBrowser := errors.New("no Chromium here: install it")
 	for name, test := range map[string]struct {
-		change func(*launch.ProcessSettings)
+		change func(*process.Settings)
 		want   error
 	}{
-		"check":         {func(s *launch.ProcessSettings) { s.Check = func() error { return noBrowser } }, noBrowser},
-		"no executable": {func(s *launch.ProcessSettings) { s.Executable = filepath.Join(s.Dir, "missing") }, fs.ErrNotExist},
+		"check":         {func(s *process.Settings) { s.Check = func() error { return noBrowser } }, noBrowser},
+		"no executable": {func(s *process.Settings) { s.Executable = filepath.Join(s.Dir, "missing") }, fs.ErrNotExist},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -421,11 +422,18 @@ func TestFailedLaunch(t *testing.T) {
 func TestOldFoldersAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	old, recent, foreign := uuid.NewString()+"-0", uuid.NewString()+"-12", "notes-3"
-	for folder, age := range map[string]time.Duration{old: 8 * 24 * time.Hour, recent: 6 * 24 * time.Hour, foreign: 80 * 24 * time.Hour} {
+	old, recent, unknown, foreign := uuid.NewString()+"-0", uuid.NewString()+"-12", uuid.NewString()+"-1", "notes-3"
+	for folder, age := range map[string]time.Duration{
+		old: 8 * 24 * time.Hour, recent: 6 * 24 * time.Hour, unknown: 8 * 24 * time.Hour, foreign: 80 * 24 * time.Hour,
+	} {
 		path := filepath.Join(dir, folder)
 		if err := os.Mkdir(path, 0o700); err != nil {
 			t.Fatal(err)
+		}
+		if folder == unknown { // whether a bot runs there cannot be found out
+			if err := os.Symlink("bot.lock", filepath.Join(path, "bot.lock")); err != nil {
+				t.Fatal(err)
+			}
 		}
 		then := time.Now().Add(-age)
 		if err := os.Chtimes(path, then, then); err != nil {
@@ -441,21 +449,8 @@ func TestOldFoldersAreRemoved(t *testing.T) {
 	for _, entry := range left {
 		names = append(names, entry.Name())
 	}
-	if slices.Contains(names, old) || !slices.Contains(names, recent) || !slices.Contains(names, foreign) {
+	if slices.Contains(names, old) || !slices.Contains(names, recent) || !slices.Contains(names, unknown) || !slices.Contains(names, foreign) {
 		t.Errorf("left: %v", names)
-	}
-}
-
-// TestManual: the manual launcher does nothing.
-func TestManual(t *testing.T) {
-	t.Parallel()
-	var manual launch.Launcher = launch.Manual{}
-	a := assignment(obedient)
-	if err := errors.Join(manual.Launch(t.Context(), a), manual.Stop(t.Context(), a.JobID, a.Attempt)); err != nil {
-		t.Error(err)
-	}
-	if state := manual.State(a.JobID, a.Attempt); state != launch.Unknown {
-		t.Errorf("the bot is %s", state)
 	}
 }
 
@@ -471,7 +466,7 @@ func TestReasonIsTheEndOfTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	log := strings.Repeat("level=INFO msg=\"it goes on\"\n", 1000) + "standin: no browser\n"
-	if err := os.WriteFile(f.file(a, launch.LogFile), []byte(log), 0o600); err != nil {
+	if err := os.WriteFile(f.file(a, process.LogFile), []byte(log), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if cause := f.Reason(a.JobID, a.Attempt); !strings.HasPrefix(cause, "its log ends: ") || !strings.HasSuffix(cause, "| standin: no browser") {

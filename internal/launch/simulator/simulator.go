@@ -1,3 +1,8 @@
+// Package simulator runs the jobs of test keys. It is a launcher whose bots open
+// no browser: each is a goroutine that makes the same calls to the service as a
+// real bot, so that a test job passes through the real state machine, outbox and
+// finalization. The metadata of the job select what happens in the imaginary
+// meeting; docs/simulator.md lists the choices.
 package simulator
 
 import (
@@ -23,12 +28,12 @@ type Service interface {
 	IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error)
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
 	// AdmitUpload returns nil if the attempt's media may be stored.
-	AdmitUpload(ctx context.Context, jobID uuid.UUID, botKey int) error
+	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
 }
 
 // Uploads stores the media of simulated bots.
 type Uploads interface {
-	PutUpload(ctx context.Context, jobID uuid.UUID, botKey int, key string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
+	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, key string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
 }
 
 const defaultMaxBots = 1000
@@ -36,7 +41,7 @@ const defaultMaxBots = 1000
 // endedRetention is how long ended bots are reported as gone.
 const endedRetention = 10 * time.Minute
 
-// Settings configure a Simulator.
+// Settings configure a Launcher.
 type Settings struct {
 	Service Service
 	Uploads Uploads
@@ -46,24 +51,18 @@ type Settings struct {
 	Log     *slog.Logger
 }
 
-// Simulator launches simulated bots. They end with this process; after a
+// Launcher launches simulated bots. They end with this process; after a
 // restart the dispatcher notices that they are silent and starts another
 // attempt.
-type Simulator struct {
+type Launcher struct {
 	settings Settings
-	clip     *clip
 	running  sync.WaitGroup
 
 	mu       sync.Mutex
 	closed   bool
-	bots     map[botKey]*process
+	bots     map[launch.Key]*process
 	count    int
 	forgotAt time.Time // when ended bots were last removed
-}
-
-type botKey struct {
-	job    uuid.UUID
-	number int
 }
 
 // process is the goroutine of a bot.
@@ -83,22 +82,18 @@ func (l *process) isDone() bool {
 }
 
 // New returns a simulator, which the caller must close.
-func New(settings Settings) (*Simulator, error) {
+func New(settings Settings) *Launcher {
 	if settings.MaxBots == 0 {
 		settings.MaxBots = defaultMaxBots
 	}
 	if settings.Clock == nil {
 		settings.Clock = wallClock{}
 	}
-	clip, err := newClip()
-	if err != nil {
-		return nil, fmt.Errorf("parse the embedded clip: %w", err)
-	}
-	return &Simulator{settings: settings, clip: clip, bots: make(map[botKey]*process)}, nil
+	return &Launcher{settings: settings, bots: make(map[launch.Key]*process)}
 }
 
 // Launch implements launch.Launcher.
-func (s *Simulator) Launch(_ context.Context, a launch.Assignment) error {
+func (s *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	opts, err := parseOptions(a.Metadata)
 	if err != nil {
 		opts = invalidOptions(err)
@@ -109,18 +104,16 @@ func (s *Simulator) Launch(_ context.Context, a launch.Assignment) error {
 	// The bot outlives this call.
 	ctx, end := context.WithCancel(context.Background())
 	p := &process{end: end, ended: make(chan struct{})}
-	key := botKey{a.JobID, a.Attempt}
-	if started, err := s.register(key, p); !started {
+	started, err := s.start(launch.Key{JobID: a.JobID, Attempt: a.Attempt}, p, func() { s.run(ctx, a, opts, p) })
+	if !started {
 		end()
-		return err
 	}
-	go s.run(ctx, a, opts, p)
-	return nil
+	return err
 }
 
-// register adds a bot if there is capacity. A bot that is running is not
-// started again.
-func (s *Simulator) register(key botKey, p *process) (started bool, err error) {
+// start runs a bot if there is capacity. A bot that is running is not started
+// again.
+func (s *Launcher) start(key launch.Key, p *process, run func()) (started bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -137,14 +130,13 @@ func (s *Simulator) register(key botKey, p *process) (started bool, err error) {
 	}
 	s.bots[key] = p
 	s.count++
-	s.running.Add(1)
+	s.running.Go(run)
 	return true, nil
 }
 
 // run runs a bot.
-func (s *Simulator) run(ctx context.Context, a launch.Assignment, opts options, p *process) {
-	defer s.running.Done()
-	err := newBot(a, opts, s.settings, s.clip).run(ctx)
+func (s *Launcher) run(ctx context.Context, a launch.Assignment, opts options, p *process) {
+	err := newBot(a, opts, s.settings).run(ctx)
 	p.end()
 	s.settings.Log.Info("simulated bot ended", "job", a.JobID, "attempt", a.Attempt, "outcome", opts.name, "error", err)
 	s.mu.Lock()
@@ -156,7 +148,7 @@ func (s *Simulator) run(ctx context.Context, a launch.Assignment, opts options, 
 }
 
 // forgetEnded removes bots that ended long ago.
-func (s *Simulator) forgetEnded(now time.Time) {
+func (s *Launcher) forgetEnded(now time.Time) {
 	s.forgotAt = now
 	for key, p := range s.bots {
 		if p.isDone() && now.Sub(p.endedAt) > endedRetention {
@@ -166,10 +158,10 @@ func (s *Simulator) forgetEnded(now time.Time) {
 }
 
 // State implements launch.Launcher.
-func (s *Simulator) State(jobID uuid.UUID, number int) launch.State {
+func (s *Launcher) State(jobID uuid.UUID, attempt int) launch.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch p, ok := s.bots[botKey{jobID, number}]; {
+	switch p, ok := s.bots[launch.Key{JobID: jobID, Attempt: attempt}]; {
 	case !ok:
 		return launch.NotStarted
 	case p.isDone():
@@ -179,12 +171,12 @@ func (s *Simulator) State(jobID uuid.UUID, number int) launch.State {
 }
 
 // Reason implements launch.Launcher.
-func (s *Simulator) Reason(uuid.UUID, int) string { return "" }
+func (s *Launcher) Reason(uuid.UUID, int) string { return "" }
 
 // Stop implements launch.Launcher. The bot ends without further reports.
-func (s *Simulator) Stop(ctx context.Context, jobID uuid.UUID, number int) error {
+func (s *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
 	s.mu.Lock()
-	p, ok := s.bots[botKey{jobID, number}]
+	p, ok := s.bots[launch.Key{JobID: jobID, Attempt: attempt}]
 	s.mu.Unlock()
 	if !ok {
 		return nil
@@ -199,7 +191,7 @@ func (s *Simulator) Stop(ctx context.Context, jobID uuid.UUID, number int) error
 }
 
 // Close ends all bots and waits for them.
-func (s *Simulator) Close() {
+func (s *Launcher) Close() {
 	s.mu.Lock()
 	s.closed = true
 	for _, p := range s.bots {
@@ -212,7 +204,7 @@ func (s *Simulator) Close() {
 // Router sends the jobs of test keys to the simulator, and all others to the
 // operator's launcher.
 type Router struct {
-	Test *Simulator
+	Test *Launcher
 	Live launch.Launcher
 }
 
@@ -225,25 +217,83 @@ func (r Router) Launch(ctx context.Context, a launch.Assignment) error {
 }
 
 // State implements launch.Launcher.
-func (r Router) State(jobID uuid.UUID, number int) launch.State {
-	if state := r.Test.State(jobID, number); state != launch.NotStarted {
+func (r Router) State(jobID uuid.UUID, attempt int) launch.State {
+	if state := r.Test.State(jobID, attempt); state != launch.NotStarted {
 		return state
 	}
-	return r.Live.State(jobID, number)
+	return r.Live.State(jobID, attempt)
 }
 
 // Reason implements launch.Launcher.
-func (r Router) Reason(jobID uuid.UUID, number int) string {
-	if r.Test.State(jobID, number) != launch.NotStarted {
-		return r.Test.Reason(jobID, number)
+func (r Router) Reason(jobID uuid.UUID, attempt int) string {
+	if r.Test.State(jobID, attempt) != launch.NotStarted {
+		return r.Test.Reason(jobID, attempt)
 	}
-	return r.Live.Reason(jobID, number)
+	return r.Live.Reason(jobID, attempt)
 }
 
 // Stop implements launch.Launcher.
-func (r Router) Stop(ctx context.Context, jobID uuid.UUID, number int) error {
-	if r.Test.State(jobID, number) != launch.NotStarted {
-		return r.Test.Stop(ctx, jobID, number)
+func (r Router) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
+	if r.Test.State(jobID, attempt) != launch.NotStarted {
+		return r.Test.Stop(ctx, jobID, attempt)
 	}
-	return r.Live.Stop(ctx, jobID, number)
+	return r.Live.Stop(ctx, jobID, attempt)
+}
+
+// Clock is the clock of simulated bots.
+type Clock interface {
+	Now() time.Time
+	// Timer returns a channel that receives after the duration, and a function
+	// that stops the timer.
+	Timer(length time.Duration) (elapsed <-chan time.Time, stop func() bool)
+}
+
+type wallClock struct{}
+
+func (wallClock) Now() time.Time { return time.Now() }
+
+func (wallClock) Timer(length time.Duration) (<-chan time.Time, func() bool) {
+	timer := time.NewTimer(length)
+	return timer.C, timer.Stop
+}
+
+// botClock is the clock of one bot. It runs ahead of the underlying clock if
+// the bot runs faster than real time, so that all times and durations of a bot
+// are consistent.
+type botClock struct {
+	clock Clock
+	speed float64
+	ahead time.Duration
+	last  time.Time
+}
+
+func (p *botClock) now() time.Time { return p.clock.Now().Add(p.ahead) }
+
+// eventTime returns the current time for an event. It is unique to the
+// millisecond: the service detects duplicate events by their time.
+func (p *botClock) eventTime() time.Time {
+	at := p.now().Truncate(time.Millisecond)
+	if !at.After(p.last) {
+		at = p.last.Add(time.Millisecond)
+	}
+	p.last = at
+	return at
+}
+
+// wait waits for the duration, or until wake is ready or ctx is done.
+func (p *botClock) wait(ctx context.Context, length time.Duration, wake <-chan struct{}) error {
+	started := p.clock.Now()
+	end := p.now().Add(length)
+	elapsed, stop := p.clock.Timer(time.Duration(float64(length) / p.speed))
+	defer stop()
+	select {
+	case <-elapsed:
+		p.ahead = end.Sub(p.clock.Now())
+		return nil
+	case <-wake:
+		p.ahead += time.Duration(float64(p.clock.Now().Sub(started)) * (p.speed - 1))
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -10,24 +10,22 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/launch"
+	"standin/internal/launch/manual"
+	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
-	"standin/internal/simulator"
 )
 
 // newTestSimulator returns a simulator and a function that makes assignments
 // for it, of jobs that the dispatcher ignores.
-func newTestSimulator(t *testing.T, maxBots int) (*simulator.Simulator, func() launch.Assignment, <-chan uuid.UUID) {
+func newTestSimulator(t *testing.T, maxBots int) (*simulator.Launcher, func() launch.Assignment, <-chan uuid.UUID) {
 	t.Helper()
 	e := newTestEnv(t)
 	e.run(t, nil, nil)
 	exits := make(chan uuid.UUID, 10)
-	s, err := simulator.New(simulator.Settings{
+	s := simulator.New(simulator.Settings{
 		Service: e.jobs, Uploads: e.storage, MaxBots: maxBots, Log: slog.New(slog.DiscardHandler),
 		OnExit: func(jobID uuid.UUID, _ int) { exits <- jobID },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(s.Close)
 	assign := func() launch.Assignment {
 		j := e.create(t, nil, func(n *lifecycle.NewJob) { n.JoinAt = time.Now().Add(time.Hour) })
@@ -126,7 +124,7 @@ func TestCloseEndsAllBots(t *testing.T) {
 func TestRouter(t *testing.T) {
 	t.Parallel()
 	s, assign, _ := newTestSimulator(t, 0)
-	router := simulator.Router{Test: s, Live: launch.Manual{}}
+	router := simulator.Router{Test: s, Live: manual.Launcher{}}
 	a := assign()
 	expectState(t, router, a.JobID, launch.Unknown) // as Manual says
 	live := a

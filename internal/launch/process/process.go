@@ -1,0 +1,340 @@
+// Package process runs bots as processes of this machine.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/launch"
+)
+
+// LogFile is the name of a bot's log in its folder.
+const LogFile = "bot.log"
+
+const (
+	pollInterval = 100 * time.Millisecond // between checks whether a bot has ended
+	keepFolders  = 7 * 24 * time.Hour     // the folder of an ended bot, for its log
+)
+
+// Settings configure a Launcher.
+type Settings struct {
+	Dir        string // holds a folder for each bot
+	Executable string // the standin binary
+	Bot        launch.BotSettings
+	Check      func() error // reports why no bot can run here, such as a missing browser; may be nil
+	OnExit     func(jobID uuid.UUID, attempt int)
+	LeaveTime  time.Duration // default launch.DefaultLeaveTime
+	Log        *slog.Logger
+}
+
+// Launcher starts bots as processes of this machine. Each bot has a session and
+// process group of its own, so that it outlives the service. A restarted service
+// recognizes a bot by the lock on the bot's folder.
+type Launcher struct {
+	settings Settings
+	closing  chan struct{}
+	watchers sync.WaitGroup
+}
+
+// New returns a launcher that also watches the bots that an earlier launcher left
+// running. It removes folders of bots that ended long ago.
+func New(settings Settings) (*Launcher, error) {
+	if settings.LeaveTime == 0 {
+		settings.LeaveTime = launch.DefaultLeaveTime
+	}
+	l := &Launcher{settings: settings, closing: make(chan struct{})}
+	if err := os.MkdirAll(settings.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create the folder of the bots: %w", err)
+	}
+	folders, err := os.ReadDir(settings.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("list the folders of the bots: %w", err)
+	}
+	for _, folder := range folders {
+		key, ok := launch.ParseKey(folder.Name())
+		if !ok {
+			continue
+		}
+		log := settings.Log.With("job", key.JobID, "attempt", key.Attempt)
+		switch pid, _, err := lockOwner(l.folder(key)); {
+		case err != nil:
+			log.Error("cannot determine whether a bot runs", "error", err)
+		case pid != 0:
+			log.Info("found a running bot")
+			l.watch(key, pid, l.isUnlocked(key))
+		default:
+			if err := removeOld(l.folder(key)); err != nil {
+				log.Warn("cannot remove the folder of an old bot", "error", err)
+			}
+		}
+	}
+	return l, nil
+}
+
+// removeOld removes the folder of a bot that ended long ago.
+func removeOld(folder string) error {
+	info, err := os.Stat(folder)
+	if err != nil || time.Since(info.ModTime()) <= keepFolders {
+		return err
+	}
+	return os.RemoveAll(folder)
+}
+
+// Close stops watching. The bots keep running.
+func (l *Launcher) Close() {
+	close(l.closing)
+	l.watchers.Wait()
+}
+
+// Launch implements launch.Launcher.
+func (l *Launcher) Launch(_ context.Context, a launch.Assignment) error {
+	if l.settings.Check != nil {
+		if err := l.settings.Check(); err != nil {
+			return err
+		}
+	}
+	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	dir := l.folder(key)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("create the bot's folder: %w", err)
+	}
+	config, err := launch.NewBotConfig(a, l.settings.Bot, dir).Encode()
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, launch.ConfigFile)
+	if err := os.WriteFile(path, config, 0o600); err != nil {
+		return fmt.Errorf("write the bot's configuration: %w", err)
+	}
+	if err := l.start(key, path); err != nil {
+		return errors.Join(fmt.Errorf("start the bot: %w", err), os.Remove(path))
+	}
+	return nil
+}
+
+// start starts the bot with the configuration at path.
+func (l *Launcher) start(key launch.Key, path string) error {
+	log, err := os.OpenFile(filepath.Join(l.folder(key), LogFile), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close() // the bot inherits its own descriptor
+	// The bot outlives this call and the service, so it gets no caller's context.
+	cmd := exec.CommandContext(context.Background(), l.settings.Executable, "bot", "--config", path)
+	cmd.Env = botEnvironment(os.Environ())
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	pid := cmd.Process.Pid
+	l.watch(key, pid, hasExited(pid))
+	return cmd.Process.Release() // hasExited waits for the process
+}
+
+// State implements launch.Launcher.
+func (l *Launcher) State(jobID uuid.UUID, attempt int) launch.State {
+	pid, existed, err := lockOwner(l.folder(launch.Key{JobID: jobID, Attempt: attempt}))
+	switch {
+	case err != nil:
+		l.settings.Log.Error("cannot determine whether a bot runs", "job", jobID, "attempt", attempt, "error", err)
+		return launch.Unknown
+	case !existed:
+		return launch.NotStarted
+	case pid == 0:
+		return launch.Gone
+	}
+	return launch.Running
+}
+
+// Reason implements launch.Launcher. For a bot that has ended, it is the end of its
+// log.
+func (l *Launcher) Reason(jobID uuid.UUID, attempt int) string {
+	if l.State(jobID, attempt) != launch.Gone {
+		return ""
+	}
+	log, err := readEnd(filepath.Join(l.folder(launch.Key{JobID: jobID, Attempt: attempt}), LogFile), launch.MaxLogTail)
+	if err != nil || len(log) == 0 {
+		return ""
+	}
+	return "its log ends: " + launch.LogTail(log)
+}
+
+// readEnd reads at most limit bytes from the end of a file.
+func readEnd(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.NewSectionReader(file, max(0, info.Size()-limit), limit))
+}
+
+// Stop implements launch.Launcher: SIGTERM makes the bot leave its meeting; after
+// LeaveTime its process group is killed.
+func (l *Launcher) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
+	dir := l.folder(launch.Key{JobID: jobID, Attempt: attempt})
+	pid, _, err := lockOwner(dir)
+	if err != nil || pid == 0 {
+		return err
+	}
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		target := pid
+		if signal == syscall.SIGKILL {
+			target = -pid // the whole group
+		}
+		if err := syscall.Kill(target, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("signal the bot's process %d: %w", pid, err)
+		}
+		if waitUnlocked(ctx, dir, l.settings.LeaveTime) {
+			killGroup(pid)
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("wait for the bot's process %d to end: %w", pid, err)
+		}
+	}
+	return fmt.Errorf("the bot's process %d did not end after SIGKILL", pid)
+}
+
+// waitUnlocked waits until the folder is not locked, at most for timeout, and
+// reports whether it is.
+func waitUnlocked(ctx context.Context, dir string, timeout time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		if pid, _, err := lockOwner(dir); err == nil && pid == 0 {
+			return true
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// LeftoverDirs returns the folders of a job's bots that no longer run, by
+// attempt. They may hold media that the bot did not upload.
+func (l *Launcher) LeftoverDirs(jobID uuid.UUID) map[int]string {
+	folders, err := os.ReadDir(l.settings.Dir)
+	if err != nil {
+		l.settings.Log.Warn("cannot list the folders of a job's bots", "job", jobID, "error", err)
+		return nil
+	}
+	leftover := make(map[int]string)
+	for _, folder := range folders {
+		key, ok := launch.ParseKey(folder.Name())
+		if ok && folder.IsDir() && key.JobID == jobID && l.State(jobID, key.Attempt) != launch.Running {
+			leftover[key.Attempt] = l.folder(key)
+		}
+	}
+	return leftover
+}
+
+// exitCheck reports without blocking whether a bot has ended, and its exit status
+// if it is known.
+type exitCheck func() (status string, ended bool)
+
+// hasExited returns the check of a child of this process.
+func hasExited(pid int) exitCheck {
+	return func() (string, bool) {
+		var status syscall.WaitStatus
+		switch found, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); {
+		case err != nil && !errors.Is(err, syscall.EINTR):
+			return err.Error(), true
+		case found != pid:
+			return "", false
+		case status.Signaled():
+			return "signal: " + status.Signal().String(), true
+		}
+		return fmt.Sprintf("exit status %d", status.ExitStatus()), true
+	}
+}
+
+// isUnlocked returns the check of a bot that an earlier service started.
+func (l *Launcher) isUnlocked(key launch.Key) exitCheck {
+	return func() (string, bool) { return "", l.State(key.JobID, key.Attempt) == launch.Gone }
+}
+
+// watch reports the exit of a bot.
+func (l *Launcher) watch(key launch.Key, pid int, check exitCheck) {
+	l.watchers.Go(func() {
+		ticker := time.NewTicker(pollInterval)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				if status, ended := check(); ended {
+					l.exited(key, pid, status)
+					return
+				}
+			case <-l.closing:
+				return
+			}
+		}
+	})
+}
+
+// exited handles the exit of a bot.
+func (l *Launcher) exited(key launch.Key, pid int, status string) {
+	log := l.settings.Log.With("job", key.JobID, "attempt", key.Attempt)
+	log.Info("bot exited", "status", status)
+	killGroup(pid)
+	// A bot that ended before it read its configuration has left it.
+	if err := os.Remove(filepath.Join(l.folder(key), launch.ConfigFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Error("cannot remove the bot's configuration, which contains secrets", "error", err)
+	}
+	l.settings.OnExit(key.JobID, key.Attempt)
+}
+
+// killGroup kills the processes that a bot left in its group, such as a browser
+// whose parent was killed.
+func killGroup(pid int) {
+	if pid > 1 {
+		_ = syscall.Kill(-pid, syscall.SIGKILL)
+	}
+}
+
+// folder returns the folder of a bot's files.
+func (l *Launcher) folder(key launch.Key) string { return filepath.Join(l.settings.Dir, key.String()) }
+
+// allowedVariables lists the environment variables that a bot inherits from the
+// service: what a browser and ffmpeg need to run. All others stay with the
+// service, because they may hold its secrets (AWS_SECRET_ACCESS_KEY, PGPASSWORD).
+func allowedVariables() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE",
+		"XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_DATA_DIRS",
+		"FONTCONFIG_FILE", "FONTCONFIG_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "LD_LIBRARY_PATH",
+	}
+}
+
+// botEnvironment returns the variables of an environment that a bot inherits.
+func botEnvironment(environment []string) []string {
+	allowed := allowedVariables()
+	return slices.DeleteFunc(slices.Clone(environment), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !slices.Contains(allowed, name) && !strings.HasPrefix(name, "LC_")
+	})
+}
