@@ -25,7 +25,7 @@
 # every commit, which a busy disk delays. Binaries stay on disk.
 set -uo pipefail
 gotestsum=gotest.tools/gotestsum@v1.13.0
-longest='internal/bot/session cmd/standin internal/recording internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/dashboard
+longest='internal/bot/session cmd/standin internal/recording/build internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/dashboard
 	internal/replica internal/bot/browser internal/service internal/store internal/bot/capture internal/bot/zoomsdk internal/lifecycle
 	internal/httpapi internal/testing/fieldpages internal/canary deploy bench internal/testing/deliverytest internal/dispatch internal/mail'
 work=$(mktemp -d)

@@ -24,6 +24,7 @@ import (
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/retry"
 	"standin/internal/store"
 )
@@ -123,7 +124,7 @@ func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) er
 // webhooks.
 func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifier *store.Notifier, log *slog.Logger) (*node, error) {
 	n := &node{events: new(event.Publisher)}
-	finalizer := &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{Storage: f.storage, BaseURL: baseURL, TempDir: f.settings.Dir, Log: log}}
+	finalizer := &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{Storage: f.storage, BaseURL: baseURL, TempDir: f.settings.Dir, Log: log}}
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Finalizer: finalizer, BaseURL: baseURL, Events: n.events, Now: time.Now})
 	share := 2 * (f.settings.Bots + f.settings.Nodes - 1) / f.settings.Nodes
 	n.simulator = simulator.New(simulator.Settings{

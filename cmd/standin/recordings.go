@@ -15,6 +15,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/recording"
+	recordingbuild "standin/internal/recording/build"
 	"standin/internal/retention"
 	"standin/internal/service"
 	"standin/internal/store"
@@ -59,12 +60,12 @@ func (recordingsVerifyCommand) Help() string {
 
 // Run verifies the recordings.
 func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
-	tools, err := recording.FindTools()
+	tools, err := recordingbuild.FindTools()
 	if err != nil {
 		return err
 	}
 	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
-		verifier := &recording.Verifier{Storage: storage, Tools: tools}
+		verifier := &recordingbuild.Verifier{Storage: storage, Tools: tools}
 		var valid, invalid int
 		err := eachRecorded(ctx, s, c.Job, func(j job.Job) error {
 			verdict, err := verifier.Verify(ctx, j.ID)
@@ -140,7 +141,7 @@ func ownManifest(j job.Job) bool {
 	return strings.HasSuffix(j.ManifestURI, recording.ManifestURI("", j.ID.String()))
 }
 
-func printVerdict(to terminal, j job.Job, verdict recording.VerifyReport) {
+func printVerdict(to terminal, j job.Job, verdict recordingbuild.VerifyReport) {
 	state := "valid"
 	if !verdict.OK() {
 		state = "INVALID"

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"standin/internal/job"
-	"standin/internal/recording"
+	recordingbuild "standin/internal/recording/build"
 	"standin/internal/service"
 )
 
@@ -76,7 +76,7 @@ func simulated(t *testing.T, dir string) string {
 // that was truncated on disk, while the service runs.
 func TestRecordingsVerify(t *testing.T) {
 	t.Parallel()
-	if _, err := recording.FindTools(); err != nil {
+	if _, err := recordingbuild.FindTools(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
@@ -103,7 +103,7 @@ func TestRecordingsVerify(t *testing.T) {
 		t.Errorf("truncated recording: exit code %d, %s%s", code, out, stderr)
 	}
 	code, out, _ = command("recordings", "verify", "--data-dir", dir, "--json", id)
-	var verdict recording.VerifyReport
+	var verdict recordingbuild.VerifyReport
 	if err := json.Unmarshal([]byte(out), &verdict); err != nil || code != 1 || verdict.JobID != id || verdict.OK() || len(verdict.Files) == 0 {
 		t.Errorf("--json: exit code %d, %v, %s", code, err, out)
 	}

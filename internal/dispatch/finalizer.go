@@ -13,6 +13,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/store"
 )
 
@@ -21,7 +22,7 @@ import (
 // lifecycle.Finalizer.
 type Finalizer struct {
 	Store    *store.Store
-	Finisher *recording.Finisher
+	Finisher *build.Finisher
 	// Leftovers returns the folders on this machine of a job's bots that have
 	// ended. It is nil when bots run elsewhere.
 	Leftovers func(jobID uuid.UUID) []recording.LeftoverSpool
@@ -65,8 +66,8 @@ func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, pr
 		reason = "cancelled"
 	}
 	reporter := &progressReporter{report: progress}
-	_, err = f.Finisher.Salvage(ctx, facts, reason, reporter.update)
-	if errors.As(err, new(*recording.NothingSavedError)) {
+	_, err = f.Finisher.FinishWithoutBot(ctx, facts, reason, reporter.update)
+	if errors.As(err, new(*build.NothingSavedError)) {
 		return ErrNoMedia
 	}
 	return errors.Join(err, reporter.err)
@@ -91,20 +92,20 @@ func (f *Finalizer) storeLeftovers(ctx context.Context, jobID uuid.UUID) error {
 }
 
 // facts collects what the service knows about a job for its manifest.
-func (f *Finalizer) facts(ctx context.Context, r job.Record) (recording.ManifestInput, error) {
+func (f *Finalizer) facts(ctx context.Context, r job.Record) (build.ManifestInput, error) {
 	entries, err := f.Store.Timeline(ctx, r.ID)
 	if err != nil {
-		return recording.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+		return build.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
 	}
 	requests, err := f.Store.CommandsOfKind(ctx, r.ID, ingest.RequestRecordingPermission)
 	if err != nil {
-		return recording.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+		return build.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
 	}
 	texts, err := f.Store.Texts(ctx, r.ID)
 	if err != nil {
-		return recording.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
+		return build.ManifestInput{}, fmt.Errorf("collect the facts of job %s: %w", r.ID, err)
 	}
-	facts := recording.ManifestInput{Job: r.Job, Consents: consents(requests, entries), Texts: texts}
+	facts := build.ManifestInput{Job: r.Job, Consents: consents(requests, entries), Texts: texts}
 	for _, e := range entries {
 		if e.Source != job.SourceBot {
 			continue
@@ -185,9 +186,9 @@ type progressReporter struct {
 	err    error // the first error of report, after which nothing is reported
 }
 
-func (r *progressReporter) update(stage recording.Stage, done, total int64) {
+func (r *progressReporter) update(stage build.Stage, done, total int64) {
 	now := Progress{Stage: Packing}
-	if stage == recording.Storing {
+	if stage == build.Storing {
 		now = Progress{Stage: Storing, Done: done, Total: total}
 	}
 	step := func(p Progress) int64 { return p.Done * progressSteps / max(1, p.Total) }

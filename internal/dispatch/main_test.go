@@ -29,6 +29,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )
@@ -244,7 +245,7 @@ func newHarnessOn(t *testing.T, address string) *harness {
 		}
 	})
 	h := &harness{clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
-	h.recordings = &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
+	h.recordings = &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{
 		Storage: storage, BaseURL: "https://standin.test", TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	}}
 	events := new(event.Publisher)

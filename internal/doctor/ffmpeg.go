@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 // sample is one second of a bot's recording: H.264 and Opus in a fragmented MP4.
@@ -25,7 +25,7 @@ func checkFFmpeg(ctx context.Context) Check {
 	const name = checkName("ffmpeg")
 	ctx, cancel := context.WithTimeout(ctx, toolTimeout)
 	defer cancel()
-	tools, err := recording.FindTools()
+	tools, err := build.FindTools()
 	if err != nil {
 		return name.fail("not found", err.Error())
 	}
@@ -52,7 +52,7 @@ func packSample(ctx context.Context) (err error) {
 	if err := os.WriteFile(segment, sample, 0o600); err != nil {
 		return err
 	}
-	packed, err := recording.Pack(ctx, []recording.SourcePart{{Segments: []string{segment}}}, folder)
+	packed, err := build.Pack(ctx, []build.SourcePart{{Segments: []string{segment}}}, folder)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/testing/storetest"
 )
 
@@ -33,7 +33,7 @@ func limited(t *testing.T) context.Context {
 func needTools(t *testing.T) {
 	t.Helper()
 	_, noBrowser := browser.Find("")
-	_, noFFmpeg := recording.FindTools()
+	_, noFFmpeg := build.FindTools()
 	for _, err := range []error{noBrowser, noFFmpeg} {
 		switch {
 		case err != nil && os.Getenv("CI") != "":

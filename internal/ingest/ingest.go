@@ -90,12 +90,12 @@ type Heartbeat struct {
 
 // Stats is the statistics of a bot in a heartbeat.
 type Stats struct {
-	BytesRecorded  int64 `json:"bytesRecorded"`           // bytes of media in the spool
-	BytesUploaded  int64 `json:"bytesUploaded"`           // of these, uploaded
-	FinalBytes     int64 `json:"bytesToHandIn,omitempty"` // size of the final files, once they are being delivered
-	FinalBytesSent int64 `json:"bytesHandedIn,omitempty"` // of these, sent
-	EventsWaiting  int   `json:"eventsWaiting"`           // events not yet acknowledged
-	RecordedMillis int64 `json:"recordedMillis"`          // length of the recording
+	BytesRecorded  int64 `json:"bytesRecorded"`            // bytes of media in the spool
+	BytesUploaded  int64 `json:"bytesUploaded"`            // of these, uploaded
+	FinalBytes     int64 `json:"finalBytes,omitempty"`     // size of the final files, once they are uploaded
+	FinalBytesSent int64 `json:"finalBytesSent,omitempty"` // of FinalBytes
+	EventsWaiting  int   `json:"eventsWaiting"`            // events not yet acknowledged
+	RecordedMillis int64 `json:"recordedMillis"`           // length of the recording
 
 	// Usage of the machine by the bot and its browser; 0 if unknown.
 	CoresUsed   float64 `json:"coresUsed,omitempty"`   // processors over the last seconds

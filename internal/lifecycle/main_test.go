@@ -25,6 +25,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
@@ -93,7 +94,7 @@ func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 	t.Helper()
 	return lifecycle.New(lifecycle.Settings{
 		Store: s,
-		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &recording.Finisher{
+		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{
 			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		}},
 		BaseURL: baseURL, ManifestPrefixes: []string{"https://files.test/manifests"},

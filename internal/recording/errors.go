@@ -1,9 +1,6 @@
 package recording
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // NotFoundError reports an object that is not in storage.
 type NotFoundError struct {
@@ -48,37 +45,4 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	return e.Name + " was uploaded before with another content"
-}
-
-// MissingToolError reports a program that is not installed.
-type MissingToolError struct {
-	Tool string // ffmpeg or ffprobe
-}
-
-func (e *MissingToolError) Error() string {
-	return e.Tool + " was not found on PATH; it is part of ffmpeg: install that " +
-		"(Debian, Ubuntu: apt-get install ffmpeg; Fedora: dnf install ffmpeg-free; Alpine: apk add ffmpeg; macOS: brew install ffmpeg)"
-}
-
-// NothingSavedError reports that a recording has no usable media.
-type NothingSavedError struct {
-	Reasons []string // one for each unusable part; empty when there are no parts
-}
-
-func (e *NothingSavedError) Error() string {
-	if len(e.Reasons) == 0 {
-		return "no media was saved"
-	}
-	return "no usable media was saved: " + strings.Join(e.Reasons, "; ")
-}
-
-// MediaMismatchError reports a finished file whose upload does not match the
-// bot's report.
-type MediaMismatchError struct {
-	Name   string
-	Reason string
-}
-
-func (e *MediaMismatchError) Error() string {
-	return fmt.Sprintf("the report's media file %q: %s", e.Name, e.Reason)
 }

@@ -2,7 +2,6 @@ package recording
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -13,8 +12,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,38 +38,21 @@ func sumBytes(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// faultOn returns fault for every n-th request with a method.
-func faultOn(method string, n int64, fault s3test.Fault) func(*http.Request, int64) s3test.Fault {
-	var mu sync.Mutex
-	var count int64
-	return func(r *http.Request, _ int64) s3test.Fault {
-		mu.Lock()
-		defer mu.Unlock()
-		if r.Method != method {
-			return s3test.Fault{}
-		}
-		if count++; count%n == 0 {
-			return fault
-		}
-		return s3test.Fault{}
-	}
-}
-
 // TestUploadsWithFaults checks that acknowledged uploads are stored completely and
 // that failed uploads can be repeated.
 func TestUploadsWithFaults(t *testing.T) {
 	t.Parallel()
 	for name, faults := range map[string]func(r *http.Request, nth int64) s3test.Fault{
-		"internal errors":          faultOn(http.MethodPut, 2, s3test.Fault{Status: http.StatusInternalServerError}),
-		"slow down":                faultOn(http.MethodPut, 2, s3test.Fault{Status: http.StatusServiceUnavailable}),
-		"errors of HEAD requests":  faultOn(http.MethodHead, 2, s3test.Fault{Status: http.StatusServiceUnavailable}),
-		"cut at the beginning":     faultOn(http.MethodPut, 2, s3test.Fault{CutBody: 1}),
-		"cut in mid-upload":        faultOn(http.MethodPut, 2, s3test.Fault{CutBody: 40_000}),
-		"cut in the second part":   faultOn(http.MethodPut, 3, s3test.Fault{CutBody: 2_000_000}),
-		"refused":                  faultOn(http.MethodPut, 2, s3test.Fault{Refuse: true}),
-		"response dropped":         faultOn(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
-		"response to POST dropped": faultOn(http.MethodPost, 2, s3test.Fault{DropResponse: true}),
-		"slow":                     faultOn(http.MethodPut, 1, s3test.Fault{Slow: 8 << 20}),
+		"internal errors":          s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Status: http.StatusInternalServerError}),
+		"slow down":                s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Status: http.StatusServiceUnavailable}),
+		"errors of HEAD requests":  s3test.EveryNth(http.MethodHead, 2, s3test.Fault{Status: http.StatusServiceUnavailable}),
+		"cut at the beginning":     s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 1}),
+		"cut in mid-upload":        s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 40_000}),
+		"cut in the second part":   s3test.EveryNth(http.MethodPut, 3, s3test.Fault{CutBody: 2_000_000}),
+		"refused":                  s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Refuse: true}),
+		"response dropped":         s3test.EveryNth(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
+		"response to POST dropped": s3test.EveryNth(http.MethodPost, 2, s3test.Fault{DropResponse: true}),
+		"slow":                     s3test.EveryNth(http.MethodPut, 1, s3test.Fault{Slow: 8 << 20}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -128,7 +108,7 @@ func uploadWithRetry(t *testing.T, proxy *s3test.FaultProxy, storage *Storage, j
 // readBack returns the length and SHA-256 of a stored upload.
 func readBack(t *testing.T, storage *Storage, jobID uuid.UUID, name string) (int64, string) {
 	t.Helper()
-	reader, err := storage.openUpload(t.Context(), jobID, 0, name)
+	reader, err := storage.OpenUpload(t.Context(), jobID, 0, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,115 +208,6 @@ func TestStalledConnectionFails(t *testing.T) {
 	}
 }
 
-// newLostBotHarness returns a finisher with the uploads of a lost bot in a new
-// bucket, and the proxy to that bucket.
-func newLostBotHarness(t *testing.T, segments [][]byte) (finisherHarness, *s3test.FaultProxy) {
-	t.Helper()
-	proxy := objects.FaultProxy(t)
-	finisher := newFinisherHarness(t)
-	finisher.Storage = openStorage(t, proxy.Address())
-	finisher.upload(t, 0, 0, segments)
-	finisher.report(t, lostReport(0, openPart(0, 0)))
-	finisher.upload(t, 1, 0, segments[:3])
-	return finisher, proxy
-}
-
-// TestInterruptedFinishingCanBeRepeated interrupts a run at its first request and at
-// each request that writes, as when the service is killed, and checks that the next
-// run has the same result as an uninterrupted one. Interruptions at other requests
-// leave the same storage.
-func TestInterruptedFinishingCanBeRepeated(t *testing.T) {
-	t.Parallel()
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
-	finisher, proxy := newLostBotHarness(t, segments)
-	var writes atomic.Int64
-	proxy.SetFaults(func(r *http.Request, _ int64) s3test.Fault {
-		writes.Add(written(r))
-		return s3test.Fault{}
-	})
-	manifest, err := finisher.Salvage(t.Context(), finisher.input, "bot_lost", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := writes.Load()
-	finisher.check(t, manifest)
-	if total < 2 { // the media and the manifest
-		t.Fatalf("finishing wrote %d times", total)
-	}
-	t.Logf("%d of %d requests write", total, proxy.Requests())
-	for last := range total + 1 {
-		interrupted, proxy := newLostBotHarness(t, segments)
-		ctx, interrupt := context.WithCancel(t.Context())
-		var writes atomic.Int64
-		proxy.SetFaults(func(r *http.Request, _ int64) s3test.Fault {
-			if writes.Add(written(r)) < last {
-				return s3test.Fault{}
-			}
-			interrupt()
-			return s3test.Fault{DropResponse: true} // the result of the request is unknown
-		})
-		if _, err := interrupted.Salvage(ctx, interrupted.input, "bot_lost", nil); err == nil {
-			t.Errorf("interrupted at write %d of %d: no error", last, total)
-		}
-		interrupt()
-		proxy.ClearFaults()
-		again, err := interrupted.Salvage(t.Context(), interrupted.input, "bot_lost", nil)
-		if err != nil {
-			t.Fatalf("repeated after an interruption at write %d of %d: %v", last, total, err)
-		}
-		if again.Media[0].SHA256 != manifest.Media[0].SHA256 || again.Partial != manifest.Partial {
-			t.Errorf("interrupted at write %d of %d: %+v, want %+v", last, total, again, manifest)
-		}
-		interrupted.check(t, again)
-	}
-}
-
-// written returns 1 for a request that writes, else 0.
-func written(r *http.Request) int64 {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
-		return 0
-	}
-	return 1
-}
-
-// TestFinishingWithFaults checks that one run finishes a job despite temporary
-// faults.
-func TestFinishingWithFaults(t *testing.T) {
-	t.Parallel()
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
-	for name, faults := range map[string]func(r *http.Request, nth int64) s3test.Fault{
-		"every third request refused":     func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Refuse: nth%3 == 0} },
-		"every third request slowed down": func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Status: slowDown(nth%3 == 0)} },
-		"every second download cut":       faultOn(http.MethodGet, 2, s3test.Fault{CutResponse: 500}),
-		"every second upload cut":         faultOn(http.MethodPut, 2, s3test.Fault{CutBody: 5000}),
-		"every second response dropped":   faultOn(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
-		"slow":                            func(*http.Request, int64) s3test.Fault { return s3test.Fault{Slow: 256 << 10} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			finisher, proxy := newLostBotHarness(t, segments)
-			proxy.SetFaults(faults)
-			manifest, err := finisher.Salvage(t.Context(), finisher.input, "bot_lost", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy.ClearFaults()
-			finisher.check(t, manifest)
-			if duration := manifest.Media[0].DurationMs; duration < 5900 || duration > 6600 {
-				t.Errorf("duration is %d ms, want about 6 s from both attempts", duration)
-			}
-		})
-	}
-}
-
-// slowDown returns the status of SlowDown, or 0.
-func slowDown(yes bool) int {
-	if yes {
-		return http.StatusServiceUnavailable
-	}
-	return 0
-}
-
 // TestInterruptedDownloadIsAnError checks that an interrupted download returns an
 // error instead of a truncated file.
 func TestInterruptedDownloadIsAnError(t *testing.T) {
@@ -348,7 +219,7 @@ func TestInterruptedDownloadIsAnError(t *testing.T) {
 	put(t, storage, jobID, 0, "x", string(content))
 	for _, after := range []int64{1, 1000, 299_999} {
 		proxy.SetFaults(func(*http.Request, int64) s3test.Fault { return s3test.Fault{CutResponse: after} })
-		reader, err := storage.openUpload(t.Context(), jobID, 0, "x")
+		reader, err := storage.OpenUpload(t.Context(), jobID, 0, "x")
 		if err == nil {
 			var read int64
 			read, err = io.Copy(io.Discard, reader)

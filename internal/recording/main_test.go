@@ -3,8 +3,6 @@ package recording
 import (
 	"flag"
 	"os"
-	"slices"
-	"sync"
 	"testing"
 
 	"standin/internal/testing/s3test"
@@ -12,29 +10,6 @@ import (
 
 // objects is the S3 server of the package's tests, or nil if it cannot be built.
 var objects *s3test.Server
-
-// results caches what tools returned in the package's tests. It maps a comparable
-// description of the call to a function that returns the result.
-var results sync.Map
-
-// once returns the result for a key, which is shared by all tests. It calls run for
-// the first use of the key only.
-func once[K comparable, V any](t *testing.T, key K, run func() (V, error)) V {
-	t.Helper()
-	cached, _ := results.LoadOrStore(key, sync.OnceValues(run))
-	result, err := cached.(func() (V, error))()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
-}
-
-// encodeOnce returns a copy of the media for a key. It calls encode for the first
-// use of the key only.
-func encodeOnce[K comparable](t *testing.T, key K, encode func() ([]byte, error)) []byte {
-	t.Helper()
-	return slices.Clone(once(t, key, encode))
-}
 
 func TestMain(m *testing.M) {
 	flag.Parse()

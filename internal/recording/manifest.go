@@ -3,7 +3,10 @@ package recording
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
+
+	"standin/internal/job"
 )
 
 // SchemaVersion is the version of the manifest that this package writes.
@@ -133,30 +136,109 @@ func (o ConsentOutcome) MarshalJSON() ([]byte, error) {
 // null if it is zero.
 type Instant struct{ time.Time }
 
-const instantLayout = "2006-01-02T15:04:05.000Z"
-
 // MarshalJSON returns the time as a JSON string, or null if it is zero.
-func (i Instant) MarshalJSON() ([]byte, error) {
-	if i.IsZero() {
-		return []byte("null"), nil
-	}
-	return []byte(`"` + i.UTC().Format(instantLayout) + `"`), nil
-}
+func (i Instant) MarshalJSON() ([]byte, error) { return json.Marshal(job.NullTimestamp(i.Time)) }
 
 // UnmarshalJSON parses an RFC 3339 time or null.
 func (i *Instant) UnmarshalJSON(data []byte) error {
+	var at *job.Timestamp
+	if err := json.Unmarshal(data, &at); err != nil {
+		return fmt.Errorf("parse an instant: %w", err)
+	}
 	*i = Instant{}
-	if string(data) == "null" {
-		return nil
+	if at != nil {
+		i.Time = at.Time().UTC()
 	}
-	var text string
-	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("parse an instant: %w", err)
-	}
-	at, err := time.Parse(time.RFC3339Nano, text)
-	if err != nil {
-		return fmt.Errorf("parse an instant: %w", err)
-	}
-	i.Time = at.UTC()
 	return nil
+}
+
+// Reasons of gaps that the service determines.
+const (
+	GapBotLost      = "bot_lost"      // after the loss of one bot, until the next one recorded
+	GapMediaLost    = "media_lost"    // recording had started, but the media is missing
+	GapNotRecording = "not_recording" // after the normal end of a part, until the next one
+)
+
+// Reasons of gaps that bots report.
+const (
+	GapDiskFull = "disk_full" // the spool or its disk is full
+	GapPaused   = "paused"
+)
+
+// Requested reports whether a gap was requested. Such a gap is not a loss.
+func (g Gap) Requested() bool { return g.Reason == GapPaused || g.Reason == GapNotRecording }
+
+// MediaPosition converts an offset of a recording to a position in its video or
+// mixed audio, which has no gaps.
+func MediaPosition(offsetMs int64, gaps []Gap) time.Duration {
+	position := offsetMs
+	for _, gap := range gaps {
+		position -= max(0, min(gap.EndMs, offsetMs)-gap.StartMs)
+	}
+	return time.Duration(max(0, position)) * time.Millisecond
+}
+
+// MediaKind is the kind of a media file (api/manifest.schema.json).
+type MediaKind string
+
+// The kinds of media.
+const (
+	Video            MediaKind = "video"
+	Audio            MediaKind = "audio"
+	ParticipantAudio MediaKind = "participant_audio"
+	Chat             MediaKind = "chat"
+	Captions         MediaKind = "captions"
+	Transcript       MediaKind = "transcript"
+)
+
+// File describes a finished media file.
+type File struct {
+	Name          string    `json:"name"`
+	Kind          MediaKind `json:"kind"`
+	ContentType   string    `json:"contentType"`
+	Codecs        string    `json:"codecs"` // the codecs parameter of RFC 6381; empty for text
+	Bytes         int64     `json:"bytes"`
+	SHA256        string    `json:"sha256"` // hex
+	DurationMs    int64     `json:"durationMs"`
+	StartOffsetMs int64     `json:"startOffsetMs"` // of its beginning, from the start of the recording
+	ParticipantID string    `json:"participantId,omitempty"`
+	Width         int       `json:"width,omitempty"`
+	Height        int       `json:"height,omitempty"`
+}
+
+// TextsVersion is the version of the files with texts that this package writes.
+// api/texts.schema.json describes them.
+const TextsVersion = 1
+
+// Texts is the content of chat.json or captions.json.
+type Texts struct {
+	SchemaVersion int       `json:"schemaVersion"`
+	JobID         string    `json:"jobId"`
+	Kind          MediaKind `json:"kind"`
+	Texts         []Text    `json:"texts"` // in the order in which they began
+}
+
+// Text is a chat message or a caption. Offsets are like those of the manifest.
+type Text struct {
+	ParticipantID *string `json:"participantId"` // nil if unknown
+	Author        *string `json:"author"`        // the name on the page; nil if unknown
+	Text          string  `json:"text"`
+	Language      *string `json:"language"` // BCP 47, of a caption; nil if unknown
+	StartMs       int64   `json:"startMs"`
+	EndMs         int64   `json:"endMs"`
+	StartedAt     Instant `json:"startedAt"`
+}
+
+// MediaURI returns the URL of a job's media file.
+func MediaURI(baseURL, jobID, name string) string {
+	return jobURI(baseURL, jobID) + "/media/" + name
+}
+
+// ManifestURI returns the URL of a job's manifest.
+func ManifestURI(baseURL, jobID string) string {
+	return jobURI(baseURL, jobID) + "/manifest"
+}
+
+func jobURI(baseURL, jobID string) string {
+	return strings.TrimSuffix(baseURL, "/") + "/api/v1/jobs/" + jobID
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,8 +26,17 @@ const largestServerCopy = 5_000_000_000
 // hours of a large meeting.
 const maxManifestBytes = 256 << 20
 
-// copyUpload copies an object whose length and SHA-256 are known.
-func (s *Storage) copyUpload(ctx context.Context, from, to string, length int64, sum string) error {
+// CopyUpload stores a bot's upload, whose length and SHA-256 (hex) are known, as
+// the media file with the given name. It replaces an existing file.
+func (s *Storage) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, upload, name string, length int64, sha256Hex string) error {
+	from, err := uploadKey(jobID, attempt, upload)
+	if err != nil {
+		return err
+	}
+	to, err := mediaKey(jobID, name)
+	if err != nil {
+		return err
+	}
 	if s.folder == "" && length <= largestServerCopy {
 		if err := s.bucket.Copy(ctx, to, from, nil); err != nil {
 			return fmt.Errorf("copy %s: %w", from, err)
@@ -38,7 +48,7 @@ func (s *Storage) copyUpload(ctx context.Context, from, to string, length int64,
 		return err
 	}
 	defer reader.Close() // read only
-	return s.write(ctx, to, newHashingReader(reader, length), sum, true)
+	return s.write(ctx, to, newHashingReader(reader, length), sha256Hex, true)
 }
 
 // PutMedia stores a media file with the given SHA-256 (hex). It replaces an
@@ -118,8 +128,8 @@ func (s *Storage) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	return text, nil
 }
 
-// storedManifest returns a job's decoded manifest, or false if there is none.
-func (s *Storage) storedManifest(ctx context.Context, jobID uuid.UUID) (Manifest, bool, error) {
+// StoredManifest returns a job's decoded manifest, or false if there is none.
+func (s *Storage) StoredManifest(ctx context.Context, jobID uuid.UUID) (Manifest, bool, error) {
 	text, err := s.Manifest(ctx, jobID)
 	if missing := new(NotFoundError); errors.As(err, &missing) {
 		return Manifest{}, false, nil
@@ -132,4 +142,51 @@ func (s *Storage) storedManifest(ctx context.Context, jobID uuid.UUID) (Manifest
 		return Manifest{}, false, fmt.Errorf("read the manifest: %w", err)
 	}
 	return manifest, true, nil
+}
+
+// TextFile is a text file to attach to a finished recording.
+type TextFile struct {
+	Name        string
+	Kind        MediaKind
+	ContentType string
+	Content     []byte
+}
+
+// Attach stores text files and adds them to the manifest of a finished recording,
+// in place of earlier ones with their names, and increments the manifest's
+// revision, which it returns. Nothing changes if the manifest lists the same files already. If there is no
+// manifest, the error is a NotFoundError. Calls for the same job must not run
+// concurrently.
+func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []TextFile) (revision int, err error) {
+	manifest, exists, err := s.StoredManifest(ctx, jobID)
+	if err != nil {
+		return 0, err
+	}
+	if !exists {
+		return 0, &NotFoundError{What: "the manifest"}
+	}
+	changed := false
+	for _, file := range files {
+		sum := sha256.Sum256(file.Content)
+		media := Media{URI: MediaURI(baseURL, jobID.String(), file.Name), File: File{
+			Name: file.Name, Kind: file.Kind, ContentType: file.ContentType, Bytes: int64(len(file.Content)), SHA256: hex.EncodeToString(sum[:]),
+		}}
+		if slices.Contains(manifest.Media, media) {
+			continue
+		}
+		changed = true
+		if _, err := s.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
+			return 0, fmt.Errorf("attach %s: %w", file.Name, err)
+		}
+		manifest.Media = slices.DeleteFunc(manifest.Media, func(m Media) bool { return m.Name == file.Name })
+		manifest.Media = append(manifest.Media, media)
+	}
+	if !changed {
+		return manifest.Revision, nil
+	}
+	manifest.Revision = max(manifest.Revision, 1) + 1
+	if err := s.PutManifest(ctx, jobID, manifest); err != nil {
+		return 0, fmt.Errorf("attach files: %w", err)
+	}
+	return manifest.Revision, nil
 }

@@ -1,3 +1,9 @@
+// Package recording stores recordings: the uploads of bots, media files and
+// manifests, in a folder or an object store. Package build makes the media files
+// and the manifest from the uploads.
+//
+// The package does not depend on a database, a browser or the HTTP API, and
+// does not change the state of jobs.
 package recording
 
 import (

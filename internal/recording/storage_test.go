@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -21,7 +22,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	_ "gocloud.dev/blob/memblob" // an object store in memory for mem:// addresses
 
 	"standin/internal/ingest"
 )
@@ -176,7 +176,7 @@ func TestConcurrentUploads(t *testing.T) {
 			})
 		}
 		requests.Wait()
-		reader, err := storage.openUpload(t.Context(), jobID, 0, "x")
+		reader, err := storage.OpenUpload(t.Context(), jobID, 0, "x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,8 +196,8 @@ func TestMedia(t *testing.T) {
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		jobID := uuid.New()
-		if _, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4"); !is[*NotFoundError](err) {
-			t.Errorf("adopt a missing upload: %v", err)
+		if _, _, err := copyUpload(t.Context(), storage, jobID, 0, "recording.mp4"); !is[*NotFoundError](err) {
+			t.Errorf("copy a missing upload: %v", err)
 		}
 		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "recording.mp4"); !is[*NotFoundError](err) {
 			t.Errorf("open a missing file: %v", err)
@@ -210,9 +210,9 @@ func TestMedia(t *testing.T) {
 		}
 		put(t, storage, jobID, 0, "recording.mp4", "0123456789")
 		for range 2 {
-			stored, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4")
-			if err != nil || stored.Bytes != 10 || stored.SHA256 != sumText("0123456789") {
-				t.Fatalf("adopt returned %+v, %v", stored, err)
+			length, sum, err := copyUpload(t.Context(), storage, jobID, 0, "recording.mp4")
+			if err != nil || length != 10 || sum != sumText("0123456789") {
+				t.Fatalf("copied %d bytes with the checksum %s, %v", length, sum, err)
 			}
 		}
 		if err := storage.DeleteUploads(t.Context(), jobID); err != nil {
@@ -291,36 +291,6 @@ func TestSignedURL(t *testing.T) {
 	}
 }
 
-func TestStoredManifest(t *testing.T) {
-	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
-		input := testInput()
-		jobID := input.Job.ID
-		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
-			t.Errorf("read a missing manifest: %v", err)
-		}
-		manifest := Build(input, nil, Packed{Files: []File{testFile()}}, "https://standin.example.com")
-		for range 2 {
-			if err := storage.PutManifest(t.Context(), jobID, manifest); err != nil {
-				t.Fatal(err)
-			}
-		}
-		read, exists, err := storage.storedManifest(t.Context(), jobID)
-		if err != nil || !exists || !reflect.DeepEqual(read, manifest) {
-			t.Errorf("read %+v, %v, %v; want %+v", read, exists, err, manifest)
-		}
-		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
-			t.Errorf("read a deleted manifest: %v", err)
-		}
-		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
-			t.Errorf("delete again: %v", err)
-		}
-	})
-}
-
 // TestFolderStorage checks the mode of a storage folder, and that it contains no
 // files other than complete objects.
 func TestFolderStorage(t *testing.T) {
@@ -344,7 +314,7 @@ func TestFolderStorage(t *testing.T) {
 	if _, err := storage.PutUpload(ctx, jobID, 0, "half", body, sumText("half"), 9); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted upload: %v", err)
 	}
-	if _, err := adopt(t.Context(), storage, jobID, 0, "recording.mp4"); err != nil {
+	if _, _, err := copyUpload(t.Context(), storage, jobID, 0, "recording.mp4"); err != nil {
 		t.Fatal(err)
 	}
 	var files []string
@@ -384,16 +354,49 @@ func TestOpenStorageRejectsInvalidAddresses(t *testing.T) {
 	}
 }
 
-// adopt copies an upload to the job's media, as Finisher does.
-func adopt(ctx context.Context, s *Storage, jobID uuid.UUID, attempt int, name string) (StoredObject, error) {
-	from, fromErr := uploadKey(jobID, attempt, name)
-	to, toErr := mediaKey(jobID, name)
-	if err := errors.Join(fromErr, toErr); err != nil {
-		return StoredObject{}, err
+// copyUpload copies an upload to the job's media.
+func copyUpload(ctx context.Context, s *Storage, jobID uuid.UUID, attempt int, name string) (length int64, sum string, err error) {
+	if length, sum, err = s.StatUpload(ctx, jobID, attempt, name); err != nil {
+		return 0, "", err
 	}
-	length, sum, err := s.stat(ctx, from)
-	if err != nil {
-		return StoredObject{}, err
+	return length, sum, s.CopyUpload(ctx, jobID, attempt, name, name, length, sum)
+}
+
+// testManifest returns a manifest with one file.
+func testManifest(jobID uuid.UUID) Manifest {
+	return Manifest{
+		SchemaVersion: SchemaVersion, JobID: jobID.String(), ExternalID: "meeting-1", Metadata: json.RawMessage(`{"a":1}`),
+		Timeline: Timeline{JoinedAt: Instant{time.Date(2026, 10, 19, 8, 0, 0, 0, time.UTC)}},
+		Gaps:     []Gap{}, MediaFaults: []MediaFault{}, Participants: []Participant{}, Speech: []Speech{}, Consent: []Consent{},
+		Media: []Media{{File: File{Name: "recording.mp4", Kind: Video, ContentType: "video/mp4", Bytes: 9}, URI: "https://standin.example.com/media"}},
 	}
-	return StoredObject{Name: name, Bytes: length, SHA256: sum, New: true}, s.copyUpload(ctx, from, to, length, sum)
+}
+
+func TestStoredManifest(t *testing.T) {
+	t.Parallel()
+	eachStorage(t, func(t *testing.T, storage *Storage) {
+		jobID := uuid.New()
+		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
+			t.Errorf("read a missing manifest: %v", err)
+		}
+		manifest := testManifest(jobID)
+		for range 2 {
+			if err := storage.PutManifest(t.Context(), jobID, manifest); err != nil {
+				t.Fatal(err)
+			}
+		}
+		read, exists, err := storage.StoredManifest(t.Context(), jobID)
+		if err != nil || !exists || !reflect.DeepEqual(read, manifest) {
+			t.Errorf("read %+v, %v, %v; want %+v", read, exists, err, manifest)
+		}
+		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
+			t.Errorf("read a deleted manifest: %v", err)
+		}
+		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
+			t.Errorf("delete again: %v", err)
+		}
+	})
 }

@@ -3,8 +3,12 @@ package recording
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +17,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 )
 
@@ -159,13 +164,23 @@ func (s *Storage) OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int,
 	return reader, reader.Size(), nil
 }
 
-// openUpload opens an upload for reading; ctx must outlive the reader.
-func (s *Storage) openUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (io.ReadCloser, error) {
+// OpenUpload opens an upload for reading; ctx must outlive the reader.
+func (s *Storage) OpenUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (io.ReadCloser, error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil {
 		return nil, err
 	}
 	return s.open(ctx, key, name)
+}
+
+// StatUpload returns the length and the SHA-256, in hex, of an upload. If it does
+// not exist, the error is a NotFoundError.
+func (s *Storage) StatUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (length int64, sha256Hex string, err error) {
+	key, err := uploadKey(jobID, attempt, name)
+	if err != nil {
+		return 0, "", err
+	}
+	return s.stat(ctx, key)
 }
 
 // open opens an object. If it does not exist, the error is a NotFoundError with
@@ -179,4 +194,83 @@ func (s *Storage) open(ctx context.Context, key, description string) (*blob.Read
 		return nil, fmt.Errorf("read %s: %w", key, err)
 	}
 	return reader, nil
+}
+
+// LeftoverSpool is the local folder of a bot that has ended. It may contain media
+// that the bot did not upload.
+type LeftoverSpool struct {
+	Attempt int
+	Folder  string
+}
+
+// ImportLeftover stores the files in a spool that the bot did not upload. It is
+// safe while the bot still runs, because files appear in the folder only when
+// they are complete.
+func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool LeftoverSpool) error {
+	folder := filepath.Join(spool.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
+	entries, err := os.ReadDir(folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("list the files that a bot left: %w", err)
+	}
+	known, err := s.uploadedSizes(ctx, jobID, spool.Attempt)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // the bot is still running and uploaded the file
+		}
+		if err != nil {
+			return fmt.Errorf("list the files that a bot left: %w", err)
+		}
+		size, uploaded := known[entry.Name()]
+		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || uploaded && size == info.Size() && entry.Name() != ingest.ReportName {
+			continue
+		}
+		err = s.importFile(ctx, jobID, spool.Attempt, filepath.Join(folder, entry.Name()))
+		if conflict := new(ConflictError); errors.As(err, &conflict) {
+			continue // the bot's own upload takes precedence
+		}
+		if err != nil {
+			return fmt.Errorf("import %s, which a bot left: %w", entry.Name(), err)
+		}
+	}
+	return nil
+}
+
+// uploadedSizes returns the sizes of an attempt's uploads by name.
+func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt int) (map[string]int64, error) {
+	attempts, err := s.Uploads(ctx, jobID)
+	if err != nil {
+		return nil, fmt.Errorf("list what a bot uploaded: %w", err)
+	}
+	sizes := make(map[string]int64)
+	for _, uploads := range attempts {
+		if uploads.Attempt != attempt {
+			continue
+		}
+		for _, file := range uploads.Files {
+			sizes[file.Name] = file.Bytes
+		}
+	}
+	return sizes, nil
+}
+
+// importFile stores a local file as an upload.
+func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
+	size, sum, err := fsutil.SyncAndHash(path)
+	if err != nil {
+		return err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close() // read only
+	_, err = s.PutUpload(ctx, jobID, attempt, filepath.Base(path), file, sum, size)
+	return err
 }

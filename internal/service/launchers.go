@@ -20,7 +20,7 @@ import (
 	"standin/internal/launch/kubernetes"
 	"standin/internal/launch/manual"
 	"standin/internal/launch/process"
-	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 // KubernetesSettings configure the launcher kubernetes.
@@ -60,7 +60,7 @@ func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatc
 	if s.settings.Launcher == "manual" {
 		return manual.Launcher{}, timeouts.Manual(), nil
 	}
-	if _, err := recording.FindTools(); err != nil {
+	if _, err := build.FindTools(); err != nil {
 		s.settings.Log.Error("no recording can be finalized until this is fixed", "error", err)
 	}
 	newEngine := s.newDocker

@@ -29,6 +29,7 @@ import (
 	"standin/internal/mail"
 	"standin/internal/metrics"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/retention"
 	"standin/internal/store"
 	"standin/internal/tracing"
@@ -67,7 +68,7 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	finalizer := &dispatch.Finalizer{
 		Store:     s.store,
-		Finisher:  &recording.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},
+		Finisher:  &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},
 		Leftovers: s.leftovers,
 	}
 	jobs := lifecycle.New(lifecycle.Settings{

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 const (
@@ -94,7 +95,7 @@ func (t track) offset(positionMs int64) int64 {
 // piece is a section of a file that is sent to the recognizer in one request.
 type piece struct {
 	track
-	recording.Span
+	build.Span
 }
 
 // key identifies the piece within its job.
@@ -105,15 +106,15 @@ func (p piece) key() string {
 // planPieces divides audio of a length into pieces of at most maximum, at
 // silences, and leaves long silences out. pause returns where to divide speech
 // without a silence.
-func planPieces(length time.Duration, silences []recording.Span, maximum time.Duration, pause func(recording.Span) (time.Duration, error)) ([]recording.Span, error) {
-	var pieces []recording.Span
+func planPieces(length time.Duration, silences []build.Span, maximum time.Duration, pause func(build.Span) (time.Duration, error)) ([]build.Span, error) {
+	var pieces []build.Span
 	for _, speech := range speechBetween(length, silences) {
 		for speech.Length() > maximum {
-			at, err := pause(recording.Span{Start: speech.Start + maximum - min(pauseSearch, maximum/2), End: speech.Start + maximum})
+			at, err := pause(build.Span{Start: speech.Start + maximum - min(pauseSearch, maximum/2), End: speech.Start + maximum})
 			if err != nil {
 				return nil, err
 			}
-			pieces = append(pieces, recording.Span{Start: speech.Start, End: at})
+			pieces = append(pieces, build.Span{Start: speech.Start, End: at})
 			speech.Start = at
 		}
 		last := len(pieces) - 1
@@ -128,12 +129,12 @@ func planPieces(length time.Duration, silences []recording.Span, maximum time.Du
 }
 
 // speechBetween returns the spans between silences, with padding.
-func speechBetween(length time.Duration, silences []recording.Span) []recording.Span {
-	var speech []recording.Span
+func speechBetween(length time.Duration, silences []build.Span) []build.Span {
+	var speech []build.Span
 	from := time.Duration(0)
 	add := func(to time.Duration) {
 		if to > from {
-			speech = append(speech, recording.Span{Start: max(0, from-padding), End: min(length, to+padding)})
+			speech = append(speech, build.Span{Start: max(0, from-padding), End: min(length, to+padding)})
 		}
 	}
 	for _, silence := range silences {
@@ -146,8 +147,8 @@ func speechBetween(length time.Duration, silences []recording.Span) []recording.
 
 // longestMiddle returns the middle of the longest silence in a span; its end when
 // there is none.
-func longestMiddle(in recording.Span, silences []recording.Span) time.Duration {
-	longest := recording.Span{Start: in.End, End: in.End}
+func longestMiddle(in build.Span, silences []build.Span) time.Duration {
+	longest := build.Span{Start: in.End, End: in.End}
 	for _, silence := range silences {
 		if silence.Length() > longest.Length() {
 			longest = silence

@@ -9,28 +9,29 @@ import (
 	"time"
 
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 func TestPlanPieces(t *testing.T) {
 	t.Parallel()
 	s := func(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
-	span := func(start, end float64) recording.Span { return recording.Span{Start: s(start), End: s(end)} }
+	span := func(start, end float64) build.Span { return build.Span{Start: s(start), End: s(end)} }
 	tests := map[string]struct {
 		length   float64
-		silences []recording.Span
-		want     []recording.Span
+		silences []build.Span
+		want     []build.Span
 	}{
-		"no silence":              {30, nil, []recording.Span{span(0, 30)}},
-		"silence only":            {30, []recording.Span{span(0, 30)}, nil},
-		"a short silence is kept": {30, []recording.Span{span(10, 12)}, []recording.Span{span(0, 30)}},
-		"a long silence divides":  {60, []recording.Span{span(10, 40)}, []recording.Span{span(0, 10.3), span(39.7, 60)}},
-		"divided at silences":     {100, []recording.Span{span(50, 52)}, []recording.Span{span(0, 50.3), span(51.7, 100)}},
-		"divided at a pause":      {100, nil, []recording.Span{span(0, 55), span(55, 100)}},
+		"no silence":              {30, nil, []build.Span{span(0, 30)}},
+		"silence only":            {30, []build.Span{span(0, 30)}, nil},
+		"a short silence is kept": {30, []build.Span{span(10, 12)}, []build.Span{span(0, 30)}},
+		"a long silence divides":  {60, []build.Span{span(10, 40)}, []build.Span{span(0, 10.3), span(39.7, 60)}},
+		"divided at silences":     {100, []build.Span{span(50, 52)}, []build.Span{span(0, 50.3), span(51.7, 100)}},
+		"divided at a pause":      {100, nil, []build.Span{span(0, 55), span(55, 100)}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := planPieces(s(test.length), test.silences, time.Minute, func(in recording.Span) (time.Duration, error) {
+			got, err := planPieces(s(test.length), test.silences, time.Minute, func(in build.Span) (time.Duration, error) {
 				return in.End - s(5), nil
 			})
 			if err != nil || !reflect.DeepEqual(got, test.want) {
@@ -72,7 +73,7 @@ func FuzzParseResponse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		p := piece{track{file: recording.Media{}}, recording.Span{End: time.Second}}
+		p := piece{track{file: recording.Media{}}, build.Span{End: time.Second}}
 		d := Document{Segments: p.segments(recognized, newSpeakers(m))}
 		for _, s := range d.Segments {
 			if s.StartMs < 0 || s.EndMs < s.StartMs && len(s.Words) == 0 || s.EndMs > 1000 || strings.TrimSpace(s.Text) == "" {

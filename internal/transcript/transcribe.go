@@ -12,6 +12,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 // transcribe returns the transcript of a recording, and how much audio was sent
@@ -21,7 +22,7 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest) (d Document
 	if err != nil {
 		return Document{}, 0, err
 	}
-	tools, err := recording.FindTools()
+	tools, err := build.FindTools()
 	if err != nil {
 		return Document{}, 0, permanentError{err}
 	}
@@ -47,7 +48,7 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest) (d Document
 type audioFile struct {
 	*task
 	track
-	tools recording.Tools
+	tools build.Tools
 	dir   string
 	done  map[string]string // responses by the key of their piece
 }
@@ -71,11 +72,11 @@ func (f *audioFile) transcribe(ctx context.Context, people speakers, d *Document
 		return fmt.Errorf("read %s: %w", f.file.Name, err)
 	}
 	length := time.Duration(f.file.DurationMs) * time.Millisecond
-	silences, err := f.tools.Silences(ctx, f.path(), recording.Span{End: length}, silenceMin, silenceLevel)
+	silences, err := f.tools.Silences(ctx, f.path(), build.Span{End: length}, silenceMin, silenceLevel)
 	if err != nil {
 		return unreadable(err)
 	}
-	spans, err := planPieces(length, silences, f.MaxPiece, func(in recording.Span) (time.Duration, error) {
+	spans, err := planPieces(length, silences, f.MaxPiece, func(in build.Span) (time.Duration, error) {
 		pauses, err := f.tools.Silences(ctx, f.path(), in, pauseMin, pauseLevel)
 		return longestMiddle(in, pauses), err
 	})
@@ -102,7 +103,7 @@ func (f *audioFile) transcribe(ctx context.Context, people speakers, d *Document
 
 // unreadable marks the error of a file that ffmpeg cannot read as permanent.
 func unreadable(err error) error {
-	if recording.RejectedInput(err) {
+	if build.RejectedInput(err) {
 		return permanentError{err}
 	}
 	return err

@@ -13,7 +13,7 @@ import (
 	"standin/internal/bot/spool"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 // Delivery delivers the result of an attempt: the reason why it ended, and the
@@ -89,12 +89,12 @@ func (d *Delivery) finalize(ctx context.Context) error {
 }
 
 // pack puts the recording together and moves its files to the spool.
-func (d *Delivery) pack(ctx context.Context) (recording.Packed, error) {
+func (d *Delivery) pack(ctx context.Context) (build.Packed, error) {
 	folder := filepath.Join(d.Dir, "packed")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return recording.Packed{}, fmt.Errorf("create a folder for packing: %w", err)
+		return build.Packed{}, fmt.Errorf("create a folder for packing: %w", err)
 	}
-	packed, err := recording.Pack(ctx, d.packParts(), folder)
+	packed, err := build.Pack(ctx, d.packParts(), folder)
 	if err != nil {
 		return packed, fmt.Errorf("pack the recording: %w", err)
 	}
@@ -110,13 +110,13 @@ func (d *Delivery) pack(ctx context.Context) (recording.Packed, error) {
 }
 
 // packParts returns the recording parts that have segments.
-func (d *Delivery) packParts() []recording.SourcePart {
-	var parts []recording.SourcePart
+func (d *Delivery) packParts() []build.SourcePart {
+	var parts []build.SourcePart
 	for _, part := range d.Report.parts() {
 		if part.Segments == 0 {
 			continue
 		}
-		parts = append(parts, recording.SourcePart{
+		parts = append(parts, build.SourcePart{
 			Attempt: d.Attempt, Number: part.Number, StartedAt: part.StartedAt, Segments: d.Spool.Segments(part.Number),
 		})
 	}
@@ -124,15 +124,15 @@ func (d *Delivery) packParts() []recording.SourcePart {
 }
 
 // packTracks adds the audio tracks of participants.
-func (d *Delivery) packTracks(ctx context.Context, packed *recording.Packed, folder string) error {
+func (d *Delivery) packTracks(ctx context.Context, packed *build.Packed, folder string) error {
 	work := filepath.Join(folder, "participant-audio")
 	if err := os.MkdirAll(work, 0o700); err != nil {
 		return fmt.Errorf("create a folder for participant audio: %w", err)
 	}
 	reported := ingest.Report{AudioTracks: d.Report.audioTracks()}
-	tracks, err := recording.FindTracks(d.Spool.Bundles(), work, d.Attempt, reported, d.Log)
+	tracks, err := build.FindTracks(d.Spool.Bundles(), work, d.Attempt, reported, d.Log)
 	if err == nil {
-		err = recording.PackTracks(ctx, packed, tracks, folder, d.Log)
+		err = build.PackTracks(ctx, packed, tracks, folder, d.Log)
 	}
 	return errors.Join(err, os.RemoveAll(work))
 }

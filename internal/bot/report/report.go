@@ -16,6 +16,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 // Reasons why an attempt ended after the bot was admitted, as in the manifest.
@@ -51,7 +52,7 @@ type Report struct {
 
 	mu       sync.Mutex
 	content  ingest.Report
-	packed   recording.Packed // the final files, if the bot packed them
+	packed   build.Packed // the final files, if the bot packed them
 	roster   roster
 	tracks   trackIndex
 	pausedAt time.Time // start of the current pause
@@ -282,7 +283,7 @@ func (r *Report) audioTracks() []ingest.AudioTrack {
 }
 
 // setPacked adds the final files and saves the report.
-func (r *Report) setPacked(packed recording.Packed) error {
+func (r *Report) setPacked(packed build.Packed) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.packed = packed
@@ -315,8 +316,8 @@ func (r *Report) Save() error {
 func (r *Report) saveLocked() error {
 	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), r.roster.speech, r.tracks.tracks
 	r.content.SpeechSources = r.roster.speechSources
-	data, err := json.Marshal(recording.FinalReport{
-		Report: r.content, Media: r.packed.Files, PackedParts: recording.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
+	data, err := json.Marshal(build.FinalReport{
+		Report: r.content, Media: r.packed.Files, PackedParts: build.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,
 	})
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)

@@ -13,6 +13,7 @@ import (
 	"standin/internal/bot/spool"
 	"standin/internal/ingest"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 // start is when the test meetings start.
@@ -39,7 +40,7 @@ func newTestReport(t *testing.T) *Report {
 }
 
 // saved saves the report and returns it.
-func saved(t *testing.T, r *Report) recording.FinalReport {
+func saved(t *testing.T, r *Report) build.FinalReport {
 	t.Helper()
 	if err := r.Save(); err != nil {
 		t.Fatal(err)
@@ -48,7 +49,7 @@ func saved(t *testing.T, r *Report) recording.FinalReport {
 }
 
 // lastSaved returns the report in the spool.
-func lastSaved(t *testing.T, r *Report) recording.FinalReport {
+func lastSaved(t *testing.T, r *Report) build.FinalReport {
 	t.Helper()
 	file, _, err := r.spool.OpenFile(ingest.ReportName)
 	if err != nil {
@@ -59,7 +60,7 @@ func lastSaved(t *testing.T, r *Report) recording.FinalReport {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var report recording.FinalReport
+	var report build.FinalReport
 	if err := json.Unmarshal(text, &report); err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestSetPacked(t *testing.T) {
 	t.Parallel()
 	r := newTestReport(t)
 	file := recording.File{Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Bytes: 7}
-	if err := r.setPacked(recording.Packed{Files: []recording.File{file}}); err != nil {
+	if err := r.setPacked(build.Packed{Files: []recording.File{file}}); err != nil {
 		t.Fatal(err)
 	}
 	if got := lastSaved(t, r); len(got.Media) != 1 || got.Media[0].Name != file.Name || got.Media[0].Bytes != 7 {

@@ -8,7 +8,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/ingest"
-	"standin/internal/recording"
+	"standin/internal/recording/build"
 )
 
 // trackIndex numbers the audio tracks of participants and tracks whose they
@@ -96,20 +96,20 @@ func NewTrackSink(log *slog.Logger, report *Report) *TrackSink {
 
 // AppendTracks implements recorder.ParticipantTrackSink.
 func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
-	var segments []recording.TrackSegment
+	var segments []build.TrackSegment
 	for _, part := range parts {
 		number, ok := s.report.trackNumber(part.ParticipantTrack)
 		if !ok {
 			continue // all numbers are used
 		}
 		for i, chunk := range part.Chunks {
-			segments = append(segments, recording.TrackSegment{
+			segments = append(segments, build.TrackSegment{
 				Track: number, Sequence: part.First + i, StartedAt: s.report.clock.Convert(part.StartedAt), Data: chunk,
 			})
 		}
 	}
 	if len(segments) > 0 {
-		bundle, err := recording.Bundle(segments)
+		bundle, err := build.Bundle(segments)
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/testing/ingesttest"
 	"standin/internal/testing/logtail"
@@ -99,7 +99,7 @@ type harness struct {
 	left     time.Time       // when the page left the meeting, if the scenario sets it
 
 	exited ingest.EventData
-	report recording.FinalReport
+	report build.FinalReport
 }
 
 // harnessTimeout is generous: the machine may be busy.

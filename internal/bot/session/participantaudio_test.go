@@ -14,6 +14,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/testing/mediacheck"
 )
@@ -106,14 +107,14 @@ func talk(h *harness) {
 func (h *harness) awaitTrack(name string, n int) {
 	h.Helper()
 	const enough = 4 // segments, two seconds
-	h.awaitReport("audio of "+name, func(r recording.FinalReport) bool {
+	h.awaitReport("audio of "+name, func(r build.FinalReport) bool {
 		tracks := tracksOf(r, name)
 		return len(tracks) >= n && h.segments(tracks[len(tracks)-1].Number) >= enough
 	})
 }
 
 // tracksOf returns the audio tracks of a participant.
-func tracksOf(report recording.FinalReport, name string) []ingest.AudioTrack {
+func tracksOf(report build.FinalReport, name string) []ingest.AudioTrack {
 	ids := map[string]bool{}
 	for _, one := range report.People {
 		ids[one.ID] = one.Name == name
@@ -158,7 +159,7 @@ func checkTracks(h *harness, recorded string, n int) {
 		h.Errorf("tracks: %+v of %+v", h.report.AudioTracks, h.report.People)
 	}
 	for _, track := range h.report.AudioTracks {
-		at := slices.IndexFunc(h.report.PackedTracks, func(p recording.PackedTrack) bool { return p.Number == track.Number })
+		at := slices.IndexFunc(h.report.PackedTracks, func(p build.PackedTrack) bool { return p.Number == track.Number })
 		if at < 0 || !track.Complete {
 			h.Errorf("track %+v is incomplete, or not packed", track)
 			continue

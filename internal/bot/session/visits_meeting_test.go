@@ -14,6 +14,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/replica"
 )
 
@@ -152,15 +153,15 @@ func participantsJoinAndLeave(h *harness) {
 	h.addParticipant(fireflies)
 	h.event(job.BotCompetingDetected)
 	h.addParticipant("Cleo Marsh")
-	h.awaitReport("Cleo is in the roster", func(r recording.FinalReport) bool { return person(r, "Cleo Marsh") != nil })
+	h.awaitReport("Cleo is in the roster", func(r build.FinalReport) bool { return person(r, "Cleo Marsh") != nil })
 	if err := h.meeting.Leave("Cleo Marsh"); err != nil {
 		h.Fatal(err)
 	}
-	h.awaitReport("Cleo has left", func(r recording.FinalReport) bool {
+	h.awaitReport("Cleo has left", func(r build.FinalReport) bool {
 		cleo := person(r, "Cleo Marsh")
 		return cleo != nil && !cleo.LeftAt.IsZero()
 	})
-	h.awaitReport("both others spoke", func(r recording.FinalReport) bool {
+	h.awaitReport("both others spoke", func(r build.FinalReport) bool {
 		spoke := map[string]bool{}
 		for _, speech := range r.Speech {
 			spoke[speech.PersonID] = true
@@ -171,7 +172,7 @@ func participantsJoinAndLeave(h *harness) {
 }
 
 // person returns the entry of a participant, or nil.
-func person(report recording.FinalReport, name string) *ingest.Person {
+func person(report build.FinalReport, name string) *ingest.Person {
 	at := slices.IndexFunc(report.People, func(p ingest.Person) bool { return p.Name == name })
 	if at < 0 {
 		return nil
@@ -210,7 +211,7 @@ func checkParticipants(h *harness) {
 }
 
 // awaitReport waits until a condition of the uploaded report holds.
-func (h *harness) awaitReport(what string, holds func(recording.FinalReport) bool) {
+func (h *harness) awaitReport(what string, holds func(build.FinalReport) bool) {
 	h.Helper()
 	h.await(what, func() bool {
 		report, err := readReport(h.service.Media[ingest.ReportName])
@@ -325,7 +326,7 @@ func chat(text string) func(replica.Event) bool {
 // idOf waits until the report has a participant, and returns the id.
 func (h *harness) idOf(name string) (id string) {
 	h.Helper()
-	h.awaitReport(name+" is in the roster", func(r recording.FinalReport) bool {
+	h.awaitReport(name+" is in the roster", func(r build.FinalReport) bool {
 		if one := person(r, name); one != nil {
 			id = one.ID
 		}

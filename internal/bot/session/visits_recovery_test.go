@@ -16,6 +16,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/testing/ingesttest"
 )
@@ -268,7 +269,7 @@ func processes() map[int]string {
 }
 
 // readReport decodes an uploaded report.
-func readReport(text string) (report recording.FinalReport, err error) {
+func readReport(text string) (report build.FinalReport, err error) {
 	err = json.Unmarshal([]byte(text), &report)
 	return report, err
 }

@@ -25,6 +25,7 @@ import (
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
@@ -94,7 +95,7 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	log := slog.New(slog.DiscardHandler)
 	sender := webhook.NewSender(e.store, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: log})
 	recordings := &dispatch.Finalizer{
-		Store: e.store, Finisher: &recording.Finisher{Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log},
+		Store: e.store, Finisher: &build.Finisher{Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log},
 	}
 	events := new(event.Publisher)
 	e.jobs = lifecycle.New(lifecycle.Settings{

@@ -14,6 +14,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
 	"standin/internal/retry"
 )
 
@@ -109,7 +110,7 @@ func (b *bot) uploadRecording(ctx context.Context) error {
 	if err := b.upload(ctx, file.Name, file.SHA256, clipMP4); err != nil {
 		return err
 	}
-	report, err := json.Marshal(recording.FinalReport{Report: b.report(), Media: []recording.File{file}})
+	report, err := json.Marshal(build.FinalReport{Report: b.report(), Media: []recording.File{file}})
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}

@@ -204,3 +204,20 @@ func (w *faultyWriter) Write(data []byte) (int, error) {
 	}
 	return written, nil
 }
+
+// EveryNth returns fault for every n-th request with a method.
+func EveryNth(method string, n int64, fault Fault) func(*http.Request, int64) Fault {
+	var mu sync.Mutex
+	var count int64
+	return func(r *http.Request, _ int64) Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if r.Method != method {
+			return Fault{}
+		}
+		if count++; count%n == 0 {
+			return fault
+		}
+		return Fault{}
+	}
+}

@@ -1,0 +1,349 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"standin/internal/recording"
+	"standin/internal/retry"
+)
+
+// assemblyPlan divides a job's attempts by the source of their media.
+type assemblyPlan struct {
+	adopted  []attemptData // the files that the bot finished are used unchanged
+	packed   []attemptData // the segments are packed
+	mismatch error         // the last difference between a bot's files and its report
+}
+
+// assemble creates the job's media from the uploads of all attempts. The
+// finished files of a single attempt are used unchanged. With several attempts,
+// the segments are packed together, except those of an attempt with missing
+// segments and complete finished files: its files are added unchanged. progress
+// may be nil.
+func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUploads, progress Progress) (Packed, error) {
+	if progress == nil {
+		progress = func(Stage, int64, int64) {}
+	}
+	plan, err := f.plan(ctx, jobID, uploads.recordings())
+	if err != nil {
+		return Packed{}, err
+	}
+	if len(plan.adopted)+len(plan.packed) == 0 {
+		return Packed{}, cmp.Or(plan.mismatch, error(&NothingSavedError{}))
+	}
+	prefix := "finish-" + jobID.String() + "-"
+	if err := removeAllWithPrefix(f.TempDir, prefix); err != nil {
+		return Packed{}, fmt.Errorf("remove the files of an earlier run: %w", err)
+	}
+	work, err := os.MkdirTemp(f.TempDir, prefix)
+	if err != nil {
+		return Packed{}, fmt.Errorf("create a folder for packing: %w", err)
+	}
+	defer os.RemoveAll(work) // on failure, the next run removes it
+	var packed Packed
+	if len(plan.packed) > 0 {
+		packed, err = f.pack(ctx, jobID, plan.packed, work, progress)
+		if nothing := new(NothingSavedError); err != nil && (len(plan.adopted) == 0 || !errors.As(err, &nothing)) {
+			return Packed{}, err
+		}
+	}
+	if packed.Partial() {
+		f.Log.Warn("some of the recording is lost", slog.String("job", jobID.String()),
+			slog.String("losses", strings.Join(packed.Losses(), "; ")))
+	}
+	return f.storeMedia(ctx, jobID, packed, plan.adopted, work, progress)
+}
+
+// plan selects the source of each attempt's media.
+func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attemptData) (assemblyPlan, error) {
+	var plan assemblyPlan
+	for _, attempt := range attempts {
+		if len(attempt.report.Media) > 0 && (len(attempts) == 1 || !attempt.hasAllSegments()) {
+			err := f.checkReportedFiles(ctx, jobID, attempt)
+			if err == nil {
+				plan.adopted = append(plan.adopted, attempt)
+				continue
+			}
+			if mismatch := new(MediaMismatchError); !errors.As(err, &mismatch) {
+				return assemblyPlan{}, fmt.Errorf("compare the bot's files with its report: %w", err)
+			}
+			f.Log.Warn("a bot's files are not as its report says",
+				slog.String("job", jobID.String()), slog.Int("attempt", attempt.Attempt), slog.Any("error", err))
+			plan.mismatch = err
+		}
+		if len(attempt.segments()) > 0 {
+			plan.packed = append(plan.packed, attempt)
+		}
+	}
+	return plan, nil
+}
+
+// storeMedia stores the packed files and the finished files of bots. It
+// returns the contents of all files, in the order of the attempts.
+func (f *Finisher) storeMedia(
+	ctx context.Context, jobID uuid.UUID, packed Packed, adopted []attemptData, work string, progress Progress,
+) (Packed, error) {
+	var done, total int64
+	count := func(files []recording.File) {
+		for _, file := range files {
+			total += file.Bytes
+		}
+	}
+	count(packed.Files)
+	for _, attempt := range adopted {
+		count(attempt.report.Media)
+	}
+	notify := func(bytes int64) {
+		done += bytes
+		progress(Storing, done, total)
+	}
+	notify(0)
+	for _, file := range packed.Files {
+		if err := f.storeFile(ctx, jobID, file, filepath.Join(work, file.Name), notify); err != nil {
+			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
+		}
+	}
+	origin := firstStart(packed.Parts, adopted)
+	for _, attempt := range adopted {
+		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
+		if err != nil {
+			return Packed{}, fmt.Errorf("reuse the files of attempt %d: %w", attempt.Attempt, err)
+		}
+		packed.Files = append(packed.Files, adoptedMedia.Files...)
+		packed.Parts = append(packed.Parts, adoptedMedia.Parts...)
+		packed.Tracks = append(packed.Tracks, adoptedMedia.Tracks...)
+	}
+	slices.SortStableFunc(packed.Parts, func(a, b PackedPart) int { return cmp.Compare(a.Attempt, b.Attempt) })
+	slices.SortStableFunc(packed.Files, func(a, b recording.File) int { return cmp.Compare(packed.fileOrder(a), packed.fileOrder(b)) })
+	return packed, nil
+}
+
+// fileOrder returns the index of a file's first part; files without parts come
+// last.
+func (p Packed) fileOrder(file recording.File) int {
+	at := slices.IndexFunc(p.Parts, func(part PackedPart) bool { return part.File == file.Name })
+	if at < 0 {
+		return len(p.Parts)
+	}
+	return at
+}
+
+// firstStart returns the earliest start of a part, or zero if none is known.
+func firstStart(packed []PackedPart, adopted []attemptData) time.Time {
+	var first time.Time
+	consider := func(at time.Time) {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	for _, part := range packed {
+		consider(part.StartedAt)
+	}
+	for _, attempt := range adopted {
+		for _, part := range attempt.report.Parts {
+			consider(part.StartedAt)
+		}
+	}
+	return first
+}
+
+// withOrigin converts the offsets of an attempt's files, which are relative to
+// its own first part, to a recording that began at origin. NewManifest sets the
+// offsets of files that hold parts.
+func (a attemptData) withOrigin(origin time.Time) attemptData {
+	began := firstStart(nil, []attemptData{a})
+	if began.IsZero() || origin.IsZero() {
+		return a
+	}
+	a.report.Media = slices.Clone(a.report.Media)
+	for i := range a.report.Media {
+		a.report.Media[i].StartOffsetMs += began.Sub(origin).Milliseconds()
+	}
+	return a
+}
+
+// storeFile stores a packed file.
+func (f *Finisher) storeFile(ctx context.Context, jobID uuid.UUID, file recording.File, path string, report func(bytes int64)) error {
+	content, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer content.Close() // read only
+	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, &progressReader{Reader: content, onRead: report}, file.SHA256)
+	return err
+}
+
+// progressReader calls onRead with the number of bytes of each read.
+type progressReader struct {
+	io.Reader
+	onRead func(bytes int64)
+}
+
+func (r *progressReader) Read(buffer []byte) (int, error) {
+	n, err := r.Reader.Read(buffer)
+	if n > 0 {
+		r.onRead(int64(n))
+	}
+	return n, err
+}
+
+// adopt stores the files that an attempt's bot finished as media of the job. A
+// file gets a new name if its name is already used.
+func (f *Finisher) adopt(ctx context.Context, jobID uuid.UUID, attempt attemptData, others []recording.File, notify func(bytes int64)) (Packed, error) {
+	files, tracks := slices.Clone(attempt.report.Media), slices.Clone(attempt.report.PackedTracks)
+	parts := slices.Clone(attempt.report.PackedParts)
+	for i := range files {
+		upload := files[i].Name
+		name := uniqueName(files[i].Name, slices.Concat(others, files[:i], files[i+1:]))
+		for at := range tracks {
+			if tracks[at].File == files[i].Name {
+				tracks[at].File = name
+			}
+		}
+		for at := range parts {
+			if parts[at].File == files[i].Name {
+				parts[at].File = name
+			}
+		}
+		files[i].Name = name
+		files[i].SHA256 = strings.ToLower(files[i].SHA256)
+		if err := f.Storage.CopyUpload(ctx, jobID, attempt.Attempt, upload, name, files[i].Bytes, files[i].SHA256); err != nil {
+			return Packed{}, err
+		}
+		notify(files[i].Bytes)
+	}
+	attempt.report.Media, attempt.report.PackedTracks, attempt.report.PackedParts = files, tracks, parts
+	return packedFromReport(attempt.report), nil
+}
+
+// fetchConcurrency is the number of concurrent segment downloads. Each needs a
+// round trip to the store.
+const fetchConcurrency = 8
+
+// A download that is interrupted is repeated, up to fetchTries attempts with an
+// increasing delay. The S3 library retries requests, but not the reading of a
+// response body.
+const (
+	fetchTries = 4
+	fetchDelay = 250 * time.Millisecond
+)
+
+// pack packs the uploaded segments of some attempts into work. If none is usable,
+// the error is a NothingSavedError and the result lists the parts.
+func (f *Finisher) pack(ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress) (Packed, error) {
+	parts, tracks, err := f.fetchAll(ctx, jobID, attempts, work, progress)
+	if err != nil {
+		return Packed{}, fmt.Errorf("fetch the segments: %w", err)
+	}
+	progress(Packing, 0, int64(len(parts)))
+	packed, err := Pack(ctx, parts, work)
+	if nothing := new(NothingSavedError); errors.As(err, &nothing) {
+		for _, part := range parts {
+			packed.Parts = append(packed.Parts, PackedPart{
+				Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: LossUnusable,
+			})
+		}
+	}
+	if err != nil {
+		return packed, err
+	}
+	if err := PackTracks(ctx, &packed, tracks, work, f.Log); err != nil {
+		return Packed{}, err
+	}
+	progress(Packing, int64(len(parts)), int64(len(parts)))
+	return packed, nil
+}
+
+// fetchAll copies each attempt's segments into a separate folder in work and
+// returns the parts and tracks in these folders.
+func (f *Finisher) fetchAll(
+	ctx context.Context, jobID uuid.UUID, attempts []attemptData, work string, progress Progress,
+) (parts []SourcePart, tracks []SourceTrack, err error) {
+	var done, total int64
+	for _, attempt := range attempts {
+		for _, segment := range attempt.mediaUploads() {
+			total += segment.Bytes
+		}
+	}
+	progress(Fetching, 0, total)
+	for _, attempt := range attempts {
+		folder := filepath.Join(work, fmt.Sprintf("attempt-%d", attempt.Attempt))
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			return nil, nil, err
+		}
+		for batch := range slices.Chunk(attempt.mediaUploads(), 16*fetchConcurrency) {
+			group, fetching := errgroup.WithContext(ctx)
+			group.SetLimit(fetchConcurrency)
+			for _, segment := range batch {
+				done += segment.Bytes
+				group.Go(func() error {
+					return f.fetch(fetching, jobID, attempt.Attempt, segment.Name, filepath.Join(folder, segment.Name))
+				})
+			}
+			if err := group.Wait(); err != nil {
+				return nil, nil, err
+			}
+			progress(Fetching, done, total)
+		}
+		attemptParts, err := FindParts(folder, attempt.Attempt, attempt.report.Report)
+		if err != nil {
+			return nil, nil, err
+		}
+		attemptTracks, err := FindTracks(attempt.bundles(folder), folder, attempt.Attempt, attempt.report.Report, f.Log)
+		if err != nil {
+			return nil, nil, err
+		}
+		parts, tracks = append(parts, attemptParts...), append(tracks, attemptTracks...)
+	}
+	return parts, tracks, nil
+}
+
+// fetch copies a whole segment to target.
+func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name, target string) error {
+	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	for try := 1; ; try++ {
+		err = f.copyTo(ctx, file, jobID, attempt, name)
+		if missing := new(recording.NotFoundError); err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &missing) {
+			break
+		}
+		if err := retry.Sleep(ctx, time.Duration(try)*fetchDelay); err != nil {
+			return errors.Join(err, file.Close())
+		}
+	}
+	if err := errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("attempt %d, %s: %w", attempt, name, err)
+	}
+	return nil
+}
+
+// copyTo replaces the content of file with that of an upload.
+func (f *Finisher) copyTo(ctx context.Context, file *os.File, jobID uuid.UUID, attempt int, name string) error {
+	if err := file.Truncate(0); err != nil {
+		return err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	reader, err := f.Storage.OpenUpload(ctx, jobID, attempt, name)
+	if err != nil {
+		return err
+	}
+	defer reader.Close() // read only
+	_, err = io.Copy(file, reader)
+	return err
+}

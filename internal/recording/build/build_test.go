@@ -1,0 +1,379 @@
+package build
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+)
+
+var recordingStart = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+// at returns the time that many seconds after recordingStart.
+func at(seconds float64) time.Time {
+	return recordingStart.Add(time.Duration(seconds * float64(time.Second)))
+}
+
+// testInput returns the service's data about a job.
+func testInput() ManifestInput {
+	return ManifestInput{Job: job.Job{
+		ID: uuid.MustParse("0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"), ExternalID: "weekly-17", Platform: job.Meet,
+		MeetingURL: "https://meet.google.com/abc-defg-hij", DisplayName: "Standin",
+	}}
+}
+
+// testFile returns the description of a recording of 10 s.
+func testFile() recording.File {
+	return recording.File{
+		Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Codecs: "avc1.42E01F,opus", Bytes: 9,
+		SHA256:     "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+		DurationMs: 10000, Width: 1280, Height: 720,
+	}
+}
+
+// packedPart returns a part with length seconds in the file. Times are seconds
+// after recordingStart.
+func packedPart(attempt, number int, startedAt, length float64) PackedPart {
+	return PackedPart{
+		Attempt: attempt, Number: number, StartedAt: at(startedAt), File: "recording.mp4",
+		Length: time.Duration(length * float64(time.Second)),
+	}
+}
+
+// endedBy returns a part with an end reason.
+func endedBy(part ingest.RecordingPart, reason string) ingest.RecordingPart {
+	part.EndedBy = reason
+	return part
+}
+
+// completePart returns a part that ended normally.
+func completePart(number int, from, to float64) ingest.RecordingPart {
+	return ingest.RecordingPart{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 3, Complete: true}
+}
+
+// openPart returns a part without an end.
+func openPart(number int, from float64) ingest.RecordingPart {
+	return ingest.RecordingPart{Number: number, StartedAt: at(from), Segments: 3}
+}
+
+// leftReport returns the report of a bot that left the meeting.
+func leftReport(attempt int, parts ...ingest.RecordingPart) ingest.Report {
+	return ingest.Report{Attempt: attempt, LeftAt: at(100), EndReason: "host_ended", Parts: parts}
+}
+
+// lostReport returns the report of a lost bot.
+func lostReport(attempt int, parts ...ingest.RecordingPart) ingest.Report {
+	return ingest.Report{Attempt: attempt, Parts: parts}
+}
+
+func TestBuildListsMediaFaults(t *testing.T) {
+	t.Parallel()
+	report := leftReport(0, completePart(0, 0, 10))
+	report.LeftAt = at(9)
+	report.MediaFaults = []ingest.MediaFault{
+		{Kind: "frozen_picture", From: at(5)}, // until the bot left
+		{Kind: "no_sound", From: at(-1), To: at(3)},
+		{Kind: "no_sound", From: at(-4), To: at(-2)}, // before the recording
+		{From: at(6), To: at(7)},
+	}
+	manifest := NewManifest(testInput(), []ingest.Report{report}, Packed{Parts: []PackedPart{packedPart(0, 0, 0, 10)}, Files: []recording.File{testFile()}}, "http://localhost")
+	want := []recording.MediaFault{{Kind: "no_sound", StartMs: 0, EndMs: 3000}, {Kind: "frozen_picture", StartMs: 5000, EndMs: 9000}}
+	if !slices.Equal(manifest.MediaFaults, want) || manifest.Partial {
+		t.Errorf("faults %+v, partial %v; want %+v", manifest.MediaFaults, manifest.Partial, want)
+	}
+}
+
+func TestBuildReportsGaps(t *testing.T) {
+	t.Parallel()
+	withGap := func(report ingest.Report, from, to float64, reason string) ingest.Report {
+		report.Gaps = append(report.Gaps, ingest.Gap{From: at(from), To: at(to), Reason: reason})
+		return report
+	}
+	unusable := func(number int, loss Loss) PackedPart { return PackedPart{Number: number, Loss: loss} }
+	truncated := func(part PackedPart) PackedPart {
+		part.Loss = LossSegments
+		return part
+	}
+	for name, test := range map[string]struct {
+		reports []ingest.Report
+		packed  []PackedPart
+		botLost bool
+		stopped float64 // when the service observed the end of the recording; 0 for never
+		partial bool
+		gaps    []recording.Gap
+	}{
+		"one complete part": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
+		},
+		"pause": {
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10), completePart(1, 30, 40)), 10.2, 29.9, "paused")},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
+			gaps:    []recording.Gap{{StartMs: 10000, EndMs: 30000, Reason: "paused"}},
+		},
+		"unreported pause": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 30, 40))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
+			gaps:    []recording.Gap{{StartMs: 10000, EndMs: 30000, Reason: recording.GapNotRecording}},
+		},
+		"paused until the end": {
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10)), 9.9, 50, "paused")},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
+			gaps:    []recording.Gap{{StartMs: 10000, EndMs: 50000, Reason: "paused"}},
+		},
+		"recorder restarted": {
+			reports: []ingest.Report{leftReport(0, openPart(0, 0), completePart(1, 12, 20))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 12, 8)},
+			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 12000, Reason: recording.GapMediaLost}},
+		},
+		"browser replaced after a complete part": {
+			reports: []ingest.Report{leftReport(0, endedBy(completePart(0, 0, 10), "browser_crashed"), completePart(1, 16, 20))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
+			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 16000, Reason: "browser_crashed"}},
+		},
+		"stopped and restarted": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 16, 20))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
+			gaps:    []recording.Gap{{StartMs: 10000, EndMs: 16000, Reason: recording.GapNotRecording}},
+		},
+		"reported gap that is not a pause": {
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10)), 11, 15, "capture_lost")},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
+			partial: true, gaps: []recording.Gap{{StartMs: 11000, EndMs: 15000, Reason: "capture_lost"}},
+		},
+		"reported gap with media": {
+			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10)), 4, 6, "paused")},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
+		},
+		"segments missing at the end": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
+			packed:  []PackedPart{truncated(packedPart(0, 0, 0, 7))},
+			partial: true, gaps: []recording.Gap{{StartMs: 7000, EndMs: 10000, Reason: recording.GapMediaLost}},
+		},
+		"first part unusable": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 11, 21))},
+			packed:  []PackedPart{unusable(0, LossBeginning), packedPart(0, 1, 11, 10)},
+			partial: true, gaps: []recording.Gap{{StartMs: 0, EndMs: 11000, Reason: recording.GapMediaLost}},
+		},
+		"middle part unusable": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 11, 21), completePart(2, 22, 30))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), unusable(1, LossUnusable), packedPart(0, 2, 22, 8)},
+			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 22000, Reason: recording.GapMediaLost}},
+		},
+		"second attempt": {
+			reports: []ingest.Report{lostReport(0, openPart(0, 0)), leftReport(1, completePart(0, 25, 40))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 25, 15)},
+			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 25000, Reason: recording.GapBotLost}},
+		},
+		"first attempt without a recording": {
+			reports: []ingest.Report{lostReport(0), leftReport(1, completePart(0, 0, 10))},
+			packed:  []PackedPart{packedPart(1, 0, 0, 10)},
+		},
+		"lost while recording": {
+			reports: []ingest.Report{lostReport(0, openPart(0, 0))}, botLost: true,
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
+			partial: true,
+		},
+		"lost without a report": {
+			packed: []PackedPart{packedPart(0, 0, 0, 10)}, botLost: true,
+			partial: true,
+		},
+		"lost during a pause": {
+			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10))}, botLost: true,
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
+			partial: true,
+		},
+		"lost after the recording was stopped": {
+			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10))}, botLost: true, stopped: 10,
+			packed: []PackedPart{packedPart(0, 0, 0, 10)},
+		},
+		"lost after leaving": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))}, botLost: true,
+			packed: []PackedPart{packedPart(0, 0, 0, 10)},
+		},
+		"part without segments": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
+		},
+		"recording without media": {
+			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
+			partial: true, gaps: []recording.Gap{{StartMs: 0, EndMs: 10000, Reason: recording.GapMediaLost}},
+		},
+		"never recorded": {
+			reports: []ingest.Report{leftReport(0)},
+		},
+		"no report": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			input := testInput()
+			input.BotLost = test.botLost
+			if test.stopped > 0 {
+				input.ObservedTimeline.RecordingStoppedAt = recording.Instant{Time: at(test.stopped)}
+			}
+			packed := Packed{Parts: test.packed}
+			if slices.ContainsFunc(test.packed, func(s PackedPart) bool { return s.File != "" }) {
+				packed.Files = []recording.File{testFile()}
+			}
+			manifest := NewManifest(input, test.reports, packed, "https://standin.example.com")
+			checkSchema(t, manifest)
+			if manifest.Partial != test.partial {
+				t.Errorf("partial = %v, want %v", manifest.Partial, test.partial)
+			}
+			if !slices.Equal(manifest.Gaps, test.gaps) {
+				t.Errorf("gaps = %v, want %v", manifest.Gaps, test.gaps)
+			}
+		})
+	}
+}
+
+func TestBuildSeveralAttempts(t *testing.T) {
+	t.Parallel()
+	input := testInput()
+	input.Job.Metadata = json.RawMessage(`{"room":"4"}`)
+	input.Consents = []recording.Consent{
+		{CommandID: uuid.NewString(), RequestedAt: recording.Instant{Time: at(1)}, Outcome: recording.ConsentGranted, RespondedAt: recording.Instant{Time: at(2)}},
+		{CommandID: uuid.NewString(), RequestedAt: recording.Instant{Time: at(3)}},
+	}
+	first := ingest.Report{
+		Attempt: 0, BotVersion: "1.0", JoinedAt: at(-9), AdmittedAt: at(-5), Parts: []ingest.RecordingPart{openPart(0, 0.25)},
+		People: []ingest.Person{
+			{ID: "p1", Name: "Ada", JoinedAt: at(-5)},
+			{ID: "p2", Name: "Bob", JoinedAt: at(-5), LeftAt: at(4)},
+		},
+		Speech: []ingest.Speech{
+			{PersonID: "p1", From: at(-3), To: at(-1)},
+			{PersonID: "p1", From: at(-1), To: at(1.25)},
+			{PersonID: "p9", From: at(3), To: at(4)},
+		},
+	}
+	second := ingest.Report{
+		Attempt: 1, BotVersion: "1.1", JoinedAt: at(15), AdmittedAt: at(18), LeftAt: at(41), EndReason: "alone",
+		Parts: []ingest.RecordingPart{completePart(0, 20.25, 40)},
+		People: []ingest.Person{
+			{ID: "p1", Name: "Ada", JoinedAt: at(18), LeftAt: at(30)},
+			{ID: "p2", Name: "Cleo", JoinedAt: at(22)},
+		},
+		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
+	}
+	packed := Packed{Files: []recording.File{testFile()}, Parts: []PackedPart{packedPart(0, 0, 0.25, 8), packedPart(1, 0, 20.25, 19.75)}}
+	manifest := NewManifest(input, []ingest.Report{second, first}, packed, "https://standin.example.com/")
+	got := checkSchema(t, manifest)
+	for path, want := range map[string]any{
+		"bot.version":                 "1.1",
+		"metadata.room":               "4",
+		"timeline.joinedAt":           "2026-11-20T08:59:51.000Z",
+		"timeline.admittedAt":         "2026-11-20T08:59:55.000Z",
+		"timeline.recordingStartedAt": "2026-11-20T09:00:00.250Z",
+		"timeline.recordingStoppedAt": "2026-11-20T09:00:40.000Z",
+		"timeline.leftAt":             "2026-11-20T09:00:41.000Z",
+		"end.reason":                  "alone",
+		"end.detail":                  nil,
+		"media.0.uri":                 "https://standin.example.com/api/v1/jobs/0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80/media/recording.mp4",
+		"participants.0.name":         "Ada",
+		"participants.0.leftAt":       "2026-11-20T09:00:30.000Z",
+		"participants.1.name":         "Bob",
+		"participants.2.id":           "p2-2",
+		"participants.2.leftAt":       nil,
+		"speech.0.startMs":            json.Number("0"),
+		"speech.0.endMs":              json.Number("1000"),
+		"speech.1.participantId":      "p2-2",
+		"speech.1.startMs":            json.Number("24000"),
+		"consent.0.outcome":           "granted",
+		"consent.1.outcome":           nil,
+		"consent.1.respondedAt":       nil,
+	} {
+		if found := lookUp(t, got, path); found != want {
+			t.Errorf("%s = %v, want %v", path, found, want)
+		}
+	}
+	if len(manifest.Speech) != 2 {
+		t.Errorf("speech = %v, want two entries", manifest.Speech)
+	}
+}
+
+// lookUp returns the value at a path of decoded JSON, such as "media.0.uri".
+func lookUp(t *testing.T, value any, path string) any {
+	t.Helper()
+	for part := range bytes.SplitSeq([]byte(path), []byte(".")) {
+		switch within := value.(type) {
+		case map[string]any:
+			value = within[string(part)]
+		case []any:
+			index := int(part[0] - '0')
+			if index >= len(within) {
+				t.Fatalf("%s: array has only %d entries", path, len(within))
+			}
+			value = within[index]
+		default:
+			t.Fatalf("%s: %v is not an object or array", path, value)
+		}
+	}
+	return value
+}
+
+// checkSchema validates a manifest against the published schema and returns
+// it as decoded JSON.
+func checkSchema(t *testing.T, manifest recording.Manifest) any {
+	t.Helper()
+	text, err := json.Marshal(manifest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := manifestSchema(t).Validate(value); err != nil {
+		t.Errorf("manifest does not match its schema: %v\n%s", err, text)
+	}
+	return value
+}
+
+func manifestSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	compiler := jsonschema.NewCompiler()
+	compiler.AssertFormat()
+	schema, err := compiler.Compile(filepath.Join("..", "..", "..", "api", "manifest.schema.json"))
+	if err != nil {
+		t.Fatalf("compile the manifest schema: %v", err)
+	}
+	return schema
+}
+
+// TestSchemaRejectsInvalidManifests checks that the schema rejects unknown fields,
+// missing fields, null arrays and other invalid values.
+func TestSchemaRejectsInvalidManifests(t *testing.T) {
+	t.Parallel()
+	schema := manifestSchema(t)
+	text, err := json.Marshal(NewManifest(testInput(), nil, Packed{Files: []recording.File{testFile()}}, "https://standin.example.com"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, corrupt := range map[string]func(map[string]any){
+		"unknown field":  func(m map[string]any) { m["more"] = 1 },
+		"missing field":  func(m map[string]any) { delete(m, "partial") },
+		"null array":     func(m map[string]any) { m["gaps"] = nil },
+		"other version":  func(m map[string]any) { m["schemaVersion"] = 2 },
+		"time with zone": func(m map[string]any) { m["timeline"].(map[string]any)["leftAt"] = "2026-11-20T09:00:00.000+01:00" },
+		"unnamed file":   func(m map[string]any) { delete(m["media"].([]any)[0].(map[string]any), "name") },
+	} {
+		var value map[string]any
+		if err := json.Unmarshal(text, &value); err != nil {
+			t.Fatal(err)
+		}
+		corrupt(value)
+		if err := schema.Validate(value); err == nil {
+			t.Errorf("%s: the schema accepts the manifest", name)
+		}
+	}
+}

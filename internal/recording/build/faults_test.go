@@ -1,0 +1,119 @@
+package build
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+	"testing"
+
+	"standin/internal/testing/s3test"
+)
+
+// newLostBotHarness returns a finisher with the uploads of a lost bot in a new
+// bucket, and the proxy to that bucket.
+func newLostBotHarness(t *testing.T, segments [][]byte) (finisherHarness, *s3test.FaultProxy) {
+	t.Helper()
+	proxy := objects.FaultProxy(t)
+	finisher := newFinisherHarness(t)
+	finisher.Storage = openStorage(t, proxy.Address())
+	finisher.upload(t, 0, 0, segments)
+	finisher.report(t, lostReport(0, openPart(0, 0)))
+	finisher.upload(t, 1, 0, segments[:3])
+	return finisher, proxy
+}
+
+// TestInterruptedFinishingCanBeRepeated interrupts a run at its first request and at
+// each request that writes, as when the service is killed, and checks that the next
+// run has the same result as an uninterrupted one. Interruptions at other requests
+// leave the same storage.
+func TestInterruptedFinishingCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
+	finisher, proxy := newLostBotHarness(t, segments)
+	var writes atomic.Int64
+	proxy.SetFaults(func(r *http.Request, _ int64) s3test.Fault {
+		writes.Add(written(r))
+		return s3test.Fault{}
+	})
+	manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := writes.Load()
+	finisher.check(t, manifest)
+	if total < 2 { // the media and the manifest
+		t.Fatalf("finishing wrote %d times", total)
+	}
+	t.Logf("%d of %d requests write", total, proxy.Requests())
+	for last := range total + 1 {
+		interrupted, proxy := newLostBotHarness(t, segments)
+		ctx, interrupt := context.WithCancel(t.Context())
+		var writes atomic.Int64
+		proxy.SetFaults(func(r *http.Request, _ int64) s3test.Fault {
+			if writes.Add(written(r)) < last {
+				return s3test.Fault{}
+			}
+			interrupt()
+			return s3test.Fault{DropResponse: true} // the result of the request is unknown
+		})
+		if _, err := interrupted.FinishWithoutBot(ctx, interrupted.input, "bot_lost", nil); err == nil {
+			t.Errorf("interrupted at write %d of %d: no error", last, total)
+		}
+		interrupt()
+		proxy.ClearFaults()
+		again, err := interrupted.FinishWithoutBot(t.Context(), interrupted.input, "bot_lost", nil)
+		if err != nil {
+			t.Fatalf("repeated after an interruption at write %d of %d: %v", last, total, err)
+		}
+		if again.Media[0].SHA256 != manifest.Media[0].SHA256 || again.Partial != manifest.Partial {
+			t.Errorf("interrupted at write %d of %d: %+v, want %+v", last, total, again, manifest)
+		}
+		interrupted.check(t, again)
+	}
+}
+
+// written returns 1 for a request that writes, else 0.
+func written(r *http.Request) int64 {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return 0
+	}
+	return 1
+}
+
+// TestFinishingWithFaults checks that one run finishes a job despite temporary
+// faults.
+func TestFinishingWithFaults(t *testing.T) {
+	t.Parallel()
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
+	for name, faults := range map[string]func(r *http.Request, nth int64) s3test.Fault{
+		"every third request refused":     func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Refuse: nth%3 == 0} },
+		"every third request slowed down": func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Status: slowDown(nth%3 == 0)} },
+		"every second download cut":       s3test.EveryNth(http.MethodGet, 2, s3test.Fault{CutResponse: 500}),
+		"every second upload cut":         s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 5000}),
+		"every second response dropped":   s3test.EveryNth(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
+		"slow":                            func(*http.Request, int64) s3test.Fault { return s3test.Fault{Slow: 256 << 10} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			finisher, proxy := newLostBotHarness(t, segments)
+			proxy.SetFaults(faults)
+			manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			proxy.ClearFaults()
+			finisher.check(t, manifest)
+			if duration := manifest.Media[0].DurationMs; duration < 5900 || duration > 6600 {
+				t.Errorf("duration is %d ms, want about 6 s from both attempts", duration)
+			}
+		})
+	}
+}
+
+// slowDown returns the status of SlowDown, or 0.
+func slowDown(yes bool) int {
+	if yes {
+		return http.StatusServiceUnavailable
+	}
+	return 0
+}

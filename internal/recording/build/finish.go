@@ -1,0 +1,231 @@
+// Package build makes the recording of a job: it packs segments into files that
+// play and seek in a browser, and builds the manifest, which describes the
+// recorded media and the gaps in it.
+//
+// The bot packs the segments in its spool; the service packs uploaded segments.
+package build
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/recording"
+)
+
+// Finisher creates the recording and the manifest of a job whose meeting has
+// ended. It does not delete uploads: call Storage.DeleteUploads after the
+// manifest is stored. Its methods may be interrupted and repeated, but calls for
+// the same job must not run concurrently.
+type Finisher struct {
+	Storage *recording.Storage
+	BaseURL string // of the service, for the URLs in the manifest
+	TempDir string // where recordings are packed; needs three times the size of the recording
+	Log     *slog.Logger
+}
+
+// Stage is a step of finishing.
+type Stage string
+
+// The stages in their order, with the unit of done and total in each.
+const (
+	Fetching Stage = "fetching" // bytes read from storage
+	Packing  Stage = "packing"  // parts
+	Storing  Stage = "storing"  // bytes written to storage
+)
+
+// Progress is called with the progress of finishing, from one goroutine at a
+// time.
+type Progress func(stage Stage, done, total int64)
+
+// HasMedia reports whether a job has uploads that can become a recording: the
+// first segment of a part, or a finished file.
+func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	attempts, err := f.Storage.Uploads(ctx, jobID)
+	if err != nil {
+		return false, fmt.Errorf("find media: %w", err)
+	}
+	for _, attempt := range attempts {
+		for _, file := range attempt.Files {
+			_, sequence, segment := ingest.ParseSegmentName(file.Name)
+			finished := filepath.Ext(file.Name) == ".mp4" || filepath.Ext(file.Name) == ".m4a"
+			if file.Bytes > 0 && (segment && sequence == 0 || finished) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// Finish finishes a job whose bot ended normally, from the uploads of all
+// attempts. If the upload of a finished file does not match the bot's report,
+// the segments are packed instead; without segments the error is a
+// MediaMismatchError. Without any uploaded media, the manifest has no media.
+// When no segment is usable, the error is a NothingSavedError.
+func (f *Finisher) Finish(ctx context.Context, input ManifestInput) (recording.Manifest, error) {
+	uploads, done, err := f.loadUploads(ctx, input)
+	if done || err != nil {
+		return uploads.manifest, err
+	}
+	if !uploads.hasRecordings() {
+		return f.writeManifest(ctx, input, uploads, Packed{})
+	}
+	packed, err := f.assemble(ctx, input.Job.ID, uploads, nil)
+	if err != nil {
+		return recording.Manifest{}, err
+	}
+	return f.writeManifest(ctx, input, uploads, packed)
+}
+
+// FinishWithoutBot finishes a job without its bot, from the uploads of all attempts.
+// endReason is the end reason if the last attempt's report has none. When
+// nothing usable was uploaded, the error is a NothingSavedError.
+// progress may be nil.
+func (f *Finisher) FinishWithoutBot(ctx context.Context, input ManifestInput, endReason string, progress Progress) (recording.Manifest, error) {
+	input.EndReason, input.BotLost = endReason, true
+	uploads, done, err := f.loadUploads(ctx, input)
+	if done || err != nil {
+		return uploads.manifest, err
+	}
+	packed, err := f.assemble(ctx, input.Job.ID, uploads, progress)
+	if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) {
+		return recording.Manifest{}, &NothingSavedError{Reasons: []string{mismatch.Error()}}
+	}
+	if err != nil {
+		return recording.Manifest{}, err
+	}
+	return f.writeManifest(ctx, input, uploads, packed)
+}
+
+// jobUploads holds the uploads of a job's bots.
+type jobUploads struct {
+	attempts []attemptData
+	manifest recording.Manifest // set for a finished job whose uploads were deleted
+}
+
+// attemptData holds the uploads of one attempt and its report.
+type attemptData struct {
+	recording.AttemptUploads
+	report FinalReport
+}
+
+// segments lists the attempt's segments.
+func (a attemptData) segments() []recording.Upload {
+	return slices.DeleteFunc(slices.Clone(a.Files), func(file recording.Upload) bool {
+		_, _, ok := ingest.ParseSegmentName(file.Name)
+		return !ok
+	})
+}
+
+// mediaUploads returns the attempt's segments and its bundles of audio tracks.
+func (a attemptData) mediaUploads() []recording.Upload {
+	return slices.DeleteFunc(slices.Clone(a.Files), func(file recording.Upload) bool {
+		_, _, ok := ingest.ParseSegmentName(file.Name)
+		return !ok && !ingest.IsBundleName(file.Name)
+	})
+}
+
+// bundles returns the paths of the attempt's bundles in a folder, in order.
+func (a attemptData) bundles(folder string) []string {
+	var paths []string
+	for _, file := range a.Files {
+		if ingest.IsBundleName(file.Name) {
+			paths = append(paths, filepath.Join(folder, file.Name))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// hasRecording reports whether the attempt has segments or finished files.
+func (a attemptData) hasRecording() bool { return len(a.segments()) > 0 || len(a.report.Media) > 0 }
+
+// hasAllSegments reports whether all segments in the attempt's report were
+// uploaded.
+func (a attemptData) hasAllSegments() bool {
+	uploaded := map[int]int{} // segments by part
+	for _, segment := range a.segments() {
+		part, _, _ := ingest.ParseSegmentName(segment.Name) // segments lists no other names
+		uploaded[part]++
+	}
+	return len(uploaded) > 0 && !slices.ContainsFunc(a.report.Parts, func(reported ingest.RecordingPart) bool {
+		return uploaded[reported.Number] < reported.Segments
+	})
+}
+
+// recordings returns the attempts that have a recording.
+func (u jobUploads) recordings() []attemptData {
+	return slices.DeleteFunc(slices.Clone(u.attempts), func(attempt attemptData) bool { return !attempt.hasRecording() })
+}
+
+func (u jobUploads) hasRecordings() bool { return len(u.recordings()) > 0 }
+
+func (u jobUploads) reports() []ingest.Report {
+	var reports []ingest.Report
+	for _, attempt := range u.attempts {
+		if attempt.report.found {
+			reports = append(reports, attempt.report.Report)
+		}
+	}
+	return reports
+}
+
+// loadUploads lists the uploads and reads the reports. done is true when an
+// earlier run finished the job: its manifest exists and it has no uploads.
+func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (uploads jobUploads, done bool, err error) {
+	attempts, err := f.Storage.Uploads(ctx, input.Job.ID)
+	if err != nil {
+		return jobUploads{}, false, fmt.Errorf("find uploads: %w", err)
+	}
+	if len(attempts) == 0 {
+		manifest, exists, err := f.Storage.StoredManifest(ctx, input.Job.ID)
+		if err != nil {
+			return jobUploads{}, false, fmt.Errorf("find a manifest: %w", err)
+		}
+		return jobUploads{manifest: manifest}, exists, nil
+	}
+	for _, attempt := range attempts {
+		report, err := f.report(ctx, input.Job.ID, attempt.Attempt)
+		if err != nil {
+			return jobUploads{}, false, fmt.Errorf("read the report of attempt %d: %w", attempt.Attempt, err)
+		}
+		uploads.attempts = append(uploads.attempts, attemptData{AttemptUploads: attempt, report: report})
+	}
+	return uploads, false, nil
+}
+
+// writeManifest stores the chat and the captions, then builds and stores the
+// manifest.
+func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploads jobUploads, packed Packed) (recording.Manifest, error) {
+	manifest := NewManifest(input, uploads.reports(), packed, f.BaseURL)
+	texts, err := buildTexts(input, uploads.reports(), packed, manifest)
+	if err != nil {
+		return recording.Manifest{}, err
+	}
+	if err := f.storeTexts(ctx, input.Job.ID, &manifest, texts); err != nil {
+		return recording.Manifest{}, err
+	}
+	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
+		return recording.Manifest{}, fmt.Errorf("store the manifest: %w", err)
+	}
+	return manifest, nil
+}
+
+// NothingSavedError reports that a recording has no usable media.
+type NothingSavedError struct {
+	Reasons []string // one for each unusable part; empty when there are no parts
+}
+
+func (e *NothingSavedError) Error() string {
+	if len(e.Reasons) == 0 {
+		return "no media was saved"
+	}
+	return "no usable media was saved: " + strings.Join(e.Reasons, "; ")
+}

@@ -1,0 +1,207 @@
+package build
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/recording"
+	"standin/internal/testing/hostile"
+)
+
+// TestSparseTarBomb checks that a bundle of 3 KiB with a sparse entry of 2 GiB is
+// rejected before anything is extracted.
+func TestSparseTarBomb(t *testing.T) {
+	t.Parallel()
+	const claimed = 2 << 30
+	name := ingest.TrackSegmentName(0, 0)
+	for kind, bundle := range map[string][]byte{
+		"PAX 1.0": hostile.SparseBundle(t, name, claimed),
+		"PAX 0.1": hostile.SparseEntry(t, name, "", "GNU.sparse.numblocks=1", "GNU.sparse.size="+strconv.Itoa(claimed), "GNU.sparse.map="+strconv.Itoa(claimed)+",0"),
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "voices-000000.tar")
+		if err := os.WriteFile(path, bundle, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := unbundle(path, dir); err == nil {
+			t.Errorf("%s: the bundle was accepted", kind)
+		}
+		if used := diskUse(t, dir); used > 2*int64(len(bundle)) {
+			t.Errorf("%s: a bundle of %d bytes extracts to %d bytes", kind, len(bundle), used)
+		}
+	}
+}
+
+// diskUse returns the total size of the files in a folder.
+func diskUse(t *testing.T, dir string) int64 {
+	t.Helper()
+	var used int64
+	err := filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		used += info.Size()
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return used
+}
+
+// TestTruncatedBundleEntry checks that an entry larger than its bundle is rejected.
+func TestTruncatedBundleEntry(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var bundle bytes.Buffer
+	writer := tar.NewWriter(&bundle)
+	if err := writer.WriteHeader(&tar.Header{Name: ingest.TrackSegmentName(0, 0), Mode: 0o600, Size: 1 << 40, Format: tar.FormatPAX}); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "voices-000000.tar")
+	if err := os.WriteFile(path, bundle.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unbundle(path, dir); err == nil || !strings.Contains(err.Error(), "larger than the bundle") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// script returns the path of a shell script that is run instead of ffmpeg.
+func script(t *testing.T, body string) string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("resource limits are set on Linux only")
+	}
+	path := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestMediaThatNeverEndsDecoding checks that a tool that loops or blocks is killed
+// and that its input is rejected.
+func TestMediaThatNeverEndsDecoding(t *testing.T) {
+	t.Parallel()
+	limits := toolLimits{Time: time.Second, Memory: 1 << 30, FileSize: 1 << 20}
+	for name, body := range map[string]string{"busy": "while :; do :; done", "waiting": "sleep 600"} {
+		start := time.Now()
+		_, err := runTool(t.Context(), limits, script(t, body))
+		if !errors.Is(err, errToolLimit) || !rejectedInput(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if elapsed := time.Since(start); elapsed > 2*time.Minute {
+			t.Errorf("%s: ended after %s", name, elapsed)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := runTool(ctx, limitsFor(0), script(t, "sleep 600")); !errors.Is(err, context.DeadlineExceeded) || rejectedInput(err) {
+		t.Errorf("deadline of the caller: %v", err)
+	}
+}
+
+// TestMediaThatFillsTheDisk checks that the size of a tool's output files is limited.
+func TestMediaThatFillsTheDisk(t *testing.T) {
+	t.Parallel()
+	target := filepath.Join(t.TempDir(), "output")
+	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 1 << 30, FileSize: 1 << 20}, script(t, "exec head -c 1000000000 /dev/zero > "+target))
+	info, statErr := os.Stat(target)
+	if err == nil || statErr != nil || info.Size() > 1<<20 {
+		t.Errorf("error is %v; file is %v (%v)", err, info, statErr)
+	}
+}
+
+// TestMediaThatEatsMemory checks that a tool's memory is limited.
+func TestMediaThatEatsMemory(t *testing.T) {
+	t.Parallel()
+	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 64 << 20, FileSize: 1 << 20}, script(t, "exec dd if=/dev/zero of=/dev/null bs=512M count=1"))
+	if !rejectedInput(err) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// TestToolsDoNotInheritSecrets checks that tools run with an allow-listed
+// environment.
+func TestToolsDoNotInheritSecrets(t *testing.T) {
+	for _, name := range []string{"AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "STANDIN_INGEST_SIGNING_KEY", "GITHUB_TOKEN"} {
+		t.Setenv(name, "secret")
+	}
+	output, err := runTool(t.Context(), limitsFor(0), script(t, "exec env"))
+	if err != nil || bytes.Contains(output, []byte("secret")) || !bytes.Contains(output, []byte("PATH=")) {
+		t.Errorf("environment is %q (%v)", output, err)
+	}
+}
+
+// TestReportWithOneIDForEveryone checks that finding unique IDs for 100,000 people
+// with the same ID takes linear time.
+func TestReportWithOneIDForEveryone(t *testing.T) {
+	t.Parallel()
+	report := ingest.Report{People: make([]ingest.Person, 100_000)}
+	for i := range report.People {
+		report.People[i] = ingest.Person{ID: "a", Name: strconv.Itoa(i)}
+	}
+	start := time.Now()
+	manifest := NewManifest(ManifestInput{}, []ingest.Report{report}, Packed{}, "http://localhost")
+	if elapsed := time.Since(start); elapsed > 2*time.Minute { // far more than linear time takes on a busy machine
+		t.Errorf("Build took %s", elapsed)
+	}
+	ids := map[string]bool{}
+	for _, participant := range manifest.Participants {
+		ids[participant.ID] = true
+	}
+	if len(ids) != len(report.People) {
+		t.Errorf("%d IDs for %d people", len(ids), len(report.People))
+	}
+}
+
+// TestReportWithEndlessLists checks that a report with longer lists than any
+// meeting needs is treated as missing.
+func TestReportWithEndlessLists(t *testing.T) {
+	t.Parallel()
+	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()
+	finisher := &Finisher{Storage: storage, Log: slog.New(slog.DiscardHandler)}
+	text, err := json.Marshal(ingest.Report{BotVersion: "1", Gaps: make([]ingest.Gap, 100_000)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := storage.PutUpload(t.Context(), jobID, 0, ingest.ReportName, bytes.NewReader(text), sumText(string(text)), int64(len(text))); err != nil {
+		t.Fatal(err)
+	}
+	if report, err := finisher.report(t.Context(), jobID, 0); err != nil || report.found {
+		t.Errorf("found is %v, error is %v", report.found, err)
+	}
+}
+
+// TestMediaThatIsAPage checks that an upload with an active content type is
+// rejected.
+func TestMediaThatIsAPage(t *testing.T) {
+	t.Parallel()
+	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()
+	finisher := &Finisher{Storage: storage, Log: slog.New(slog.DiscardHandler)}
+	const page = "<script>alert(1)</script>"
+	put(t, storage, jobID, 0, "chat.txt", page)
+	for contentType, allowed := range map[string]bool{"text/plain": true, "text/html": false, "image/svg+xml": false, "text/plain; x=text/html": false, "": false} {
+		file := recording.File{Name: "chat.txt", Kind: recording.Chat, ContentType: contentType, Bytes: int64(len(page)), SHA256: sumText(page)}
+		if err := finisher.checkReportedFile(t.Context(), jobID, attemptData{}, file); (err == nil) != allowed {
+			t.Errorf("%q: %v", contentType, err)
+		}
+	}
+}

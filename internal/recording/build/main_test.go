@@ -1,0 +1,91 @@
+package build
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/recording"
+	"standin/internal/testing/s3test"
+)
+
+// objects is the S3 server of the package's tests, or nil if it cannot be built.
+var objects *s3test.Server
+
+// results caches what tools returned in the package's tests. It maps a comparable
+// description of the call to a function that returns the result.
+var results sync.Map
+
+// once returns the result for a key, which is shared by all tests. It calls run for
+// the first use of the key only.
+func once[K comparable, V any](t *testing.T, key K, run func() (V, error)) V {
+	t.Helper()
+	cached, _ := results.LoadOrStore(key, sync.OnceValues(run))
+	result, err := cached.(func() (V, error))()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// encodeOnce returns a copy of the media for a key. It calls encode for the first
+// use of the key only.
+func encodeOnce[K comparable](t *testing.T, key K, encode func() ([]byte, error)) []byte {
+	t.Helper()
+	return slices.Clone(once(t, key, encode))
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Most of these tests wait for failing stores and slow connections.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	os.Exit(s3test.Main(m, func(s *s3test.Server) { objects = s }))
+}
+
+func folderAddress(folder string) string {
+	return (&url.URL{Scheme: "file", Path: folder}).String()
+}
+
+func openStorage(t *testing.T, address string) *recording.Storage {
+	t.Helper()
+	storage, err := recording.OpenStorage(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := storage.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return storage
+}
+
+func sumText(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}
+
+// put uploads content. It fails the test on an error.
+func put(t *testing.T, storage *recording.Storage, jobID uuid.UUID, attempt int, name, content string) {
+	t.Helper()
+	if _, err := storage.PutUpload(t.Context(), jobID, attempt, name, strings.NewReader(content), sumText(content), 1<<30); err != nil {
+		t.Fatalf("upload %s: %v", name, err)
+	}
+}
+
+// is reports whether err has the type E.
+func is[E error](err error) bool {
+	var want E
+	return errors.As(err, &want)
+}

@@ -1,0 +1,319 @@
+package build
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording"
+)
+
+// ManifestInput is the service's data about a job for its manifest.
+type ManifestInput struct {
+	Job      job.Job
+	Consents []recording.Consent
+	Texts    []job.MeetingText // chat messages and captions
+
+	// Values that the service received from the bot during the meeting. They
+	// are used where the reports have no value.
+	ObservedTimeline recording.Timeline
+	EndReason        string
+	EndDetail        string
+
+	// BotLost is true when the last attempt's bot did not finish the job.
+	BotLost bool
+}
+
+// NewManifest returns the manifest of a job, from the service's data, the last report
+// of each attempt and the packed media. It depends on nothing else.
+func NewManifest(input ManifestInput, reports []ingest.Report, packed Packed, baseURL string) recording.Manifest {
+	b := newBuilder(input, reports, packed)
+	participants, speech, ids := b.people()
+	manifest := recording.Manifest{
+		SchemaVersion: recording.SchemaVersion,
+		JobID:         input.Job.ID.String(),
+		ExternalID:    input.Job.ExternalID,
+		Platform:      string(input.Job.Platform),
+		MeetingURL:    input.Job.MeetingURL,
+		Metadata:      input.Job.Metadata,
+		Bot:           recording.Bot{Name: input.Job.DisplayName, Version: b.version()},
+		Timeline:      b.timeline(),
+		End:           b.end(),
+		Partial:       b.partial(),
+		Gaps:          b.gaps(),
+		MediaFaults:   b.mediaFaults(),
+		Media:         b.media(baseURL, ids),
+		Participants:  participants,
+		Speech:        speech,
+		SpeechSource:  b.speechSource(),
+		Consent:       append([]recording.Consent{}, input.Consents...),
+	}
+	if len(manifest.Metadata) == 0 {
+		manifest.Metadata = json.RawMessage("{}")
+	}
+	return manifest
+}
+
+func (b *builder) version() *string { return optional(b.lastReport().BotVersion) }
+
+func (b *builder) end() recording.End {
+	reason, detail := b.lastReport().EndReason, b.lastReport().EndDetail
+	if reason == "" {
+		reason, detail = b.input.EndReason, b.input.EndDetail
+	}
+	return recording.End{Reason: cmp.Or(reason, recording.EndUnknown), Detail: optional(detail)}
+}
+
+// timeline covers all attempts, from the start of the first to the end of the last.
+func (b *builder) timeline() recording.Timeline {
+	var joined, admitted, stopped time.Time
+	for _, report := range b.reports {
+		joined = firstNonZero(joined, report.JoinedAt)
+		admitted = firstNonZero(admitted, report.AdmittedAt)
+	}
+	if last := len(b.mediaParts) - 1; last >= 0 && !b.origin.IsZero() {
+		stopped = b.origin.Add(b.mediaEnd())
+		if reported, ok := b.reportedPart(b.mediaParts[last].Attempt, b.mediaParts[last].Number); ok && reported.Complete && !reported.EndedAt.IsZero() {
+			stopped = reported.EndedAt
+		}
+	}
+	observed := b.input.ObservedTimeline
+	instant := func(reported time.Time, observed recording.Instant) recording.Instant {
+		return recording.Instant{Time: firstNonZero(reported, observed.Time)}
+	}
+	return recording.Timeline{
+		JoinedAt:           instant(joined, observed.JoinedAt),
+		AdmittedAt:         instant(admitted, observed.AdmittedAt),
+		RecordingStartedAt: recording.Instant{Time: b.origin},
+		RecordingStoppedAt: instant(stopped, observed.RecordingStoppedAt),
+		LeftAt:             instant(b.lastReport().LeftAt, observed.LeftAt),
+	}
+}
+
+// media lists the packed files with their URLs. ids are the participants' IDs.
+func (b *builder) media(baseURL string, ids rosterIDs) []recording.Media {
+	media := make([]recording.Media, 0, len(b.packed.Files))
+	for _, file := range b.packed.Files {
+		first := slices.IndexFunc(b.mediaParts, func(k mediaPart) bool { return k.File == file.Name })
+		if first >= 0 {
+			file.StartOffsetMs = b.mediaParts[first].from.Milliseconds()
+		}
+		trackIndex := slices.IndexFunc(b.packed.Tracks, func(track PackedTrack) bool { return track.File == file.Name })
+		if trackIndex >= 0 {
+			track := b.packed.Tracks[trackIndex]
+			if !b.origin.IsZero() {
+				file.StartOffsetMs = max(0, b.offset(track.StartedAt)).Milliseconds()
+			}
+			file.ParticipantID = ids[rosterID{track.Attempt, track.PersonID}]
+		}
+		media = append(media, recording.Media{File: file, URI: recording.MediaURI(baseURL, b.input.Job.ID.String(), file.Name)})
+	}
+	return media
+}
+
+// builder holds the data that a manifest is built from.
+type builder struct {
+	input      ManifestInput
+	reports    []ingest.Report // by attempt
+	packed     Packed
+	origin     time.Time // when the recording started; zero if unknown
+	mediaParts []mediaPart
+}
+
+// mediaPart is a part with media in a file, with its span on the recording's
+// clock.
+type mediaPart struct {
+	PackedPart
+	from, to time.Duration
+}
+
+func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *builder {
+	b := &builder{input: input, reports: slices.Clone(reports), packed: packed}
+	slices.SortStableFunc(b.reports, func(a, c ingest.Report) int { return cmp.Compare(a.Attempt, c.Attempt) })
+	b.origin = b.startedAt()
+	for _, part := range packed.Parts {
+		if part.File == "" {
+			continue
+		}
+		from := b.offset(part.StartedAt)
+		if part.StartedAt.IsZero() { // unknown: assume that it follows the previous part
+			from = b.mediaEnd()
+		}
+		b.mediaParts = append(b.mediaParts, mediaPart{PackedPart: part, from: from, to: from + part.Length})
+	}
+	return b
+}
+
+// startedAt returns the start of the earliest part, or else the start that the
+// service observed.
+func (b *builder) startedAt() time.Time {
+	var first time.Time
+	consider := func(at time.Time) {
+		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	for _, part := range b.packed.Parts {
+		consider(part.StartedAt)
+	}
+	for _, report := range b.reports {
+		for _, part := range report.Parts {
+			consider(part.StartedAt)
+		}
+	}
+	if first.IsZero() {
+		return b.input.ObservedTimeline.RecordingStartedAt.Time
+	}
+	return first
+}
+
+// offset returns the time since the start of the recording.
+func (b *builder) offset(at time.Time) time.Duration {
+	return at.Sub(b.origin).Round(time.Millisecond)
+}
+
+// mediaEnd returns the end of the parts with media so far.
+func (b *builder) mediaEnd() time.Duration {
+	end := time.Duration(0)
+	for _, part := range b.mediaParts {
+		end = max(end, part.to)
+	}
+	return end
+}
+
+// reportedPart returns a part as the reports describe it.
+func (b *builder) reportedPart(attempt, number int) (ingest.RecordingPart, bool) {
+	for _, report := range b.reports {
+		for _, part := range report.Parts {
+			if report.Attempt == attempt && part.Number == number {
+				return part, true
+			}
+		}
+	}
+	return ingest.RecordingPart{}, false
+}
+
+// lastReport returns the report of the last attempt that has one.
+func (b *builder) lastReport() ingest.Report {
+	if len(b.reports) == 0 {
+		return ingest.Report{}
+	}
+	return b.reports[len(b.reports)-1]
+}
+
+func firstNonZero(at, otherwise time.Time) time.Time {
+	if at.IsZero() {
+		return otherwise
+	}
+	return at
+}
+
+// personKey identifies a person across attempts. It includes the name because a
+// roster's IDs are valid within one attempt only.
+type personKey struct{ id, name string }
+
+// rosterID is an ID in the roster of one attempt.
+type rosterID struct {
+	attempt int
+	id      string
+}
+
+// rosterIDs maps the IDs of all attempts to the IDs in the manifest.
+type rosterIDs map[rosterID]string
+
+// people returns the participants and their speech. The same ID and name in
+// several attempts is one participant. The same ID with another name is another
+// participant with a new ID.
+func (b *builder) people() (participants []recording.Participant, speech []recording.Speech, ids rosterIDs) {
+	participants, speech, ids = []recording.Participant{}, []recording.Speech{}, rosterIDs{}
+	indexes := map[personKey]int{}
+	usedIDs := map[string]int{}
+	for _, report := range b.reports {
+		for _, person := range byJoining(report.People) {
+			key := personKey{id: person.ID, name: person.Name}
+			index, known := indexes[key]
+			if !known {
+				index = len(participants)
+				indexes[key] = index
+				participants = append(participants, recording.Participant{
+					ID: uniqueID(person.ID, usedIDs), Name: person.Name, JoinedAt: recording.Instant{Time: person.JoinedAt},
+				})
+			}
+			participants[index].LeftAt = recording.Instant{Time: person.LeftAt} // the last time, for a participant who returned
+			ids[rosterID{report.Attempt, person.ID}] = participants[index].ID
+		}
+		speech = append(speech, b.speech(report, ids)...)
+	}
+	slices.SortStableFunc(participants, func(a, c recording.Participant) int {
+		return cmp.Or(a.JoinedAt.Compare(c.JoinedAt.Time), cmp.Compare(a.ID, c.ID))
+	})
+	slices.SortStableFunc(speech, func(a, c recording.Speech) int { return cmp.Compare(a.StartMs, c.StartMs) })
+	return participants, speech, ids
+}
+
+func byJoining(people []ingest.Person) []ingest.Person {
+	return slices.SortedStableFunc(slices.Values(people), func(a, b ingest.Person) int {
+		return a.JoinedAt.Compare(b.JoinedAt)
+	})
+}
+
+// uniqueID returns the ID, with a suffix if it is already used. used holds the
+// number of suffixes of each ID, so that a report with the same ID for many
+// people takes linear time.
+func uniqueID(id string, used map[string]int) string {
+	unique := id
+	for used[unique] > 0 {
+		used[id]++
+		unique = fmt.Sprintf("%s-%d", id, used[id])
+	}
+	used[unique]++
+	return unique
+}
+
+// speech returns a report's speech relative to the start of the recording. It
+// omits speech before the recording and speech of people not in the roster.
+func (b *builder) speech(report ingest.Report, ids rosterIDs) []recording.Speech {
+	if b.origin.IsZero() {
+		return nil
+	}
+	var speech []recording.Speech
+	for _, entry := range report.Speech {
+		id, known := ids[rosterID{report.Attempt, entry.PersonID}]
+		from, to := max(0, b.offset(entry.From)), b.offset(entry.To)
+		if known && to > from {
+			speech = append(speech, recording.Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})
+		}
+	}
+	return speech
+}
+
+// speechSource returns the evidence of speech in all reports.
+func (b *builder) speechSource() recording.SpeechSource {
+	page, audio := false, false
+	for _, report := range b.reports {
+		page = page || slices.Contains(report.SpeechSources, string(recording.SpeechByPage)) ||
+			len(report.SpeechSources) == 0 && len(report.Speech) > 0 // of an earlier version
+		audio = audio || slices.Contains(report.SpeechSources, string(recording.SpeechByAudio))
+	}
+	switch {
+	case page && audio:
+		return recording.SpeechByPageAndAudio
+	case audio:
+		return recording.SpeechByAudio
+	case page:
+		return recording.SpeechByPage
+	}
+	return recording.SpeechUnknown
+}
+
+// optional returns nil for an empty text.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}

@@ -1,0 +1,302 @@
+package build
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/fsutil"
+	"standin/internal/ingest"
+	"standin/internal/recording"
+)
+
+// Packed is the result of packing the parts and tracks of a recording.
+type Packed struct {
+	Files  []recording.File // in the target folder, under their names
+	Parts  []PackedPart
+	Tracks []PackedTrack
+}
+
+// PackedPart describes where a part is stored, and its losses.
+type PackedPart struct {
+	Attempt   int
+	Number    int
+	StartedAt time.Time
+	File      string        // name of the file that contains it; empty when it is unusable
+	Offset    time.Duration // of its beginning in that file
+	Length    time.Duration
+	Loss      Loss // empty when the part is complete
+}
+
+// Loss is the reason why a part was not packed completely.
+type Loss string
+
+// The losses.
+const (
+	LossBeginning Loss = "beginning_missing" // no first segment: the part is unreadable
+	LossUnusable  Loss = "unusable"          // no complete fragment, or not readable by ffmpeg
+	LossSegments  Loss = "segments_missing"  // the part ends at the first missing segment
+	LossTorn      Loss = "torn"              // the last fragment was incomplete and was removed
+	LossShortened Loss = "shortened"         // the packed part is shorter than the readable media
+)
+
+// Partial reports whether anything was lost.
+func (p Packed) Partial() bool { return len(p.Losses()) > 0 }
+
+// Losses returns a description of each loss.
+func (p Packed) Losses() []string {
+	var losses []string
+	for _, part := range p.Parts {
+		if part.Loss != "" {
+			losses = append(losses, fmt.Sprintf("attempt %d, part %d: %s", part.Attempt, part.Number, part.Loss))
+		}
+	}
+	for _, track := range p.Tracks {
+		if track.Loss != "" {
+			losses = append(losses, fmt.Sprintf("attempt %d, track %d: %s", track.Attempt, track.Number, track.Loss))
+		}
+	}
+	return losses
+}
+
+// workPrefix is the name prefix of Pack's temporary folders.
+const workPrefix = "packing-"
+
+// Pack packs the parts, in the given order, into recording.mp4 in dir, or into
+// recording.m4a if there is no video. It copies the media without encoding and
+// puts the index first, so that the file plays and seeks in browsers. Parts
+// follow one another without gaps. A part with other encoder settings than the
+// previous one, which an MP4 cannot contain, starts a new file: recording-2.mp4
+// and so on.
+//
+// A part ends at its first missing segment; without its first segment it is
+// unusable. If all parts are unusable, the error is a NothingSavedError; if
+// ffmpeg is not installed, a MissingToolError. Only complete files appear in
+// dir. Pack may be interrupted and repeated, but must not run concurrently in
+// the same dir.
+func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
+	tools, err := FindTools()
+	if err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+	}
+	if err := removeAllWithPrefix(dir, workPrefix); err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: remove the files of an earlier run: %w", err)
+	}
+	work, err := os.MkdirTemp(dir, workPrefix)
+	if err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+	}
+	defer os.RemoveAll(work) // on failure, the next run removes it
+
+	packing := packing{tools: tools, work: work, dir: dir}
+	packed, err := packing.run(ctx, parts)
+	if err != nil {
+		return Packed{}, fmt.Errorf("pack the recording: %w", err)
+	}
+	return packed, nil
+}
+
+// removeAllWithPrefix removes everything in dir whose name begins with prefix.
+func removeAllWithPrefix(dir, prefix string) error {
+	paths, err := filepath.Glob(filepath.Join(escapeGlob(dir), prefix+"*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range paths {
+		if err := os.RemoveAll(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// escapeGlob escapes the special characters of filepath.Match in a path.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(path)
+}
+
+// packing is one run of Pack.
+type packing struct {
+	tools Tools
+	work  string
+	dir   string
+}
+
+// piece is a part that was written to a separate file.
+type piece struct {
+	path  string
+	media probeResult
+	part  int // index in Packed.Parts
+}
+
+func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
+	var packed Packed
+	var pieces []piece
+	for number, part := range parts {
+		result := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt}
+		piece, loss, err := p.remux(ctx, number, part)
+		if err != nil {
+			return Packed{}, fmt.Errorf("attempt %d, part %d: %w", part.Attempt, part.Number, err)
+		}
+		result.Loss = loss
+		if piece.path != "" {
+			piece.part = number
+			result.Length = piece.media.Duration
+			pieces = append(pieces, piece)
+		}
+		packed.Parts = append(packed.Parts, result)
+	}
+	if len(pieces) == 0 {
+		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
+	}
+	for _, group := range groupPieces(pieces) {
+		name := fileName(len(packed.Files), group[0].media)
+		file, err := p.finishFile(ctx, group, name)
+		if err != nil {
+			return Packed{}, fmt.Errorf("%s: %w", name, err)
+		}
+		packed.Files = append(packed.Files, file)
+		offset := time.Duration(0)
+		for _, piece := range group {
+			part := &packed.Parts[piece.part]
+			part.File, part.Offset = name, offset
+			offset += part.Length
+		}
+	}
+	return packed, nil
+}
+
+// fileName returns the name of a file of the recording; number 0 is the first.
+func fileName(number int, media probeResult) string {
+	extension := ".mp4"
+	if _, picture := media.stream("video"); !picture {
+		extension = ".m4a"
+	}
+	if number == 0 {
+		return "recording" + extension
+	}
+	return fmt.Sprintf("recording-%d%s", number+1, extension)
+}
+
+// groupPieces groups adjacent pieces that can be joined into one file.
+func groupPieces(pieces []piece) [][]piece {
+	var groups [][]piece
+	for i, piece := range pieces {
+		if i == 0 || !pieces[i-1].media.joins(piece.media) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], piece)
+	}
+	return groups
+}
+
+// finishFile joins a group of pieces into one file, moves it to dir and describes
+// it.
+func (p packing) finishFile(ctx context.Context, group []piece, name string) (recording.File, error) {
+	source, err := p.concatPieces(ctx, group, name)
+	if err != nil {
+		return recording.File{}, err
+	}
+	media := group[0].media
+	if len(group) > 1 {
+		if media, err = p.tools.probeFile(ctx, source); err != nil {
+			return recording.File{}, err
+		}
+	}
+	length, sum, err := fsutil.SyncAndHash(source)
+	if err != nil {
+		return recording.File{}, err
+	}
+	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
+		return recording.File{}, err
+	}
+	if err := fsutil.SyncDir(p.dir); err != nil {
+		return recording.File{}, err
+	}
+	file := recording.File{
+		Name: name, Kind: recording.Audio, ContentType: "audio/mp4", Codecs: media.codecs(),
+		Bytes: length, SHA256: sum, DurationMs: media.Duration.Round(time.Millisecond).Milliseconds(),
+	}
+	if picture, ok := media.stream("video"); ok {
+		file.Kind, file.ContentType = recording.Video, "video/mp4"
+		file.Width, file.Height = picture.Width, picture.Height
+	}
+	return file, nil
+}
+
+// SourcePart is a recording part to pack. Its concatenated segments are one
+// fragmented MP4.
+type SourcePart struct {
+	Attempt   int
+	Number    int
+	StartedAt time.Time // zero when no report has it
+	Segments  []string  // files in recording order; "" or a missing file is a missing segment
+}
+
+// FindParts returns an attempt's parts: from the segments in a folder, named by
+// ingest.SegmentName, and from the attempt's report, which may be the zero
+// Report.
+func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("list the segments: %w", err)
+	}
+	var parts []SourcePart
+	indexes := map[int]int{} // by number
+	part := func(number int) *SourcePart {
+		index, known := indexes[number]
+		if !known {
+			index = len(parts)
+			indexes[number] = index
+			parts = append(parts, SourcePart{Attempt: attempt, Number: number})
+		}
+		return &parts[index]
+	}
+	incomplete := map[int]bool{}
+	for _, entry := range entries { // sorted by name, which is the recording order
+		number, sequence, ok := ingest.ParseSegmentName(entry.Name())
+		if !ok {
+			continue
+		}
+		found := part(number)
+		if sequence == len(found.Segments) {
+			found.Segments = append(found.Segments, filepath.Join(folder, entry.Name()))
+		} else {
+			incomplete[number] = true
+		}
+	}
+	for _, reported := range report.Parts {
+		if isEmpty(reported) {
+			continue
+		}
+		found := part(reported.Number)
+		found.StartedAt = reported.StartedAt
+		if reported.Segments > len(found.Segments) {
+			incomplete[reported.Number] = true
+		}
+	}
+	for number := range incomplete { // packing ends at the first missing segment, so one is enough
+		part(number).Segments = append(part(number).Segments, "")
+	}
+	slices.SortFunc(parts, func(a, b SourcePart) int { return cmp.Compare(a.Number, b.Number) })
+	return parts, nil
+}
+
+// isEmpty reports whether a part ended normally without any segment.
+func isEmpty(part ingest.RecordingPart) bool { return part.Complete && part.Segments == 0 }
+
+// uniqueName returns the name, with a suffix if another file has it.
+func uniqueName(name string, others []recording.File) string {
+	unique := name
+	for number := 2; slices.ContainsFunc(others, func(file recording.File) bool { return file.Name == unique }); number++ {
+		extension := path.Ext(name)
+		unique = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, extension), number, extension)
+	}
+	return unique
+}

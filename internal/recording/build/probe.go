@@ -1,0 +1,152 @@
+package build
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// probeResult is the output of ffprobe for a media file.
+type probeResult struct {
+	Duration time.Duration
+	Streams  []probeStream
+}
+
+type probeStream struct {
+	Type          string `json:"codec_type"`
+	Codec         string `json:"codec_name"`
+	Tag           string `json:"codec_tag_string"`
+	Profile       string `json:"profile"`
+	Width         int    `json:"width"`
+	Height        int    `json:"height"`
+	SampleRate    string `json:"sample_rate"`
+	Channels      int    `json:"channels"`
+	Extradata     string `json:"extradata"`      // hex dump
+	ExtradataHash string `json:"extradata_hash"` // hash of Extradata
+}
+
+// probe reads a media file with ffprobe. If ffprobe cannot read the file,
+// rejectedInput is true for the error.
+func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult, error) {
+	text, err := runTool(ctx, limitsFor(size), t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
+		"-show_entries", "format=duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
+			"sample_rate,channels,extradata,extradata_hash",
+		"-show_data", "-show_data_hash", "sha256", file)
+	if err != nil {
+		return probeResult{}, err
+	}
+	var reported struct {
+		Streams []probeStream `json:"streams"`
+		Format  struct {
+			Duration string `json:"duration"`
+		} `json:"format"`
+	}
+	if err := json.Unmarshal(text, &reported); err != nil {
+		return probeResult{}, fmt.Errorf("parse the output of ffprobe: %w", err)
+	}
+	seconds, err := strconv.ParseFloat(reported.Format.Duration, 64)
+	if err != nil {
+		seconds = 0 // N/A: the file has no duration
+	}
+	return probeResult{Duration: time.Duration(math.Round(seconds*1e6)) * time.Microsecond, Streams: reported.Streams}, nil
+}
+
+// probeFile reads a media file on disk with ffprobe.
+func (t Tools) probeFile(ctx context.Context, path string) (probeResult, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return probeResult{}, err
+	}
+	return t.probe(ctx, path, info.Size())
+}
+
+// joins reports whether two files can be concatenated without encoding them: an
+// MP4 has one set of decoder settings, so both must have the same.
+func (p probeResult) joins(other probeResult) bool {
+	settings := func(s probeStream) probeStream {
+		s.Extradata, s.Profile = "", ""
+		return s
+	}
+	return slices.EqualFunc(p.Streams, other.Streams, func(a, b probeStream) bool { return settings(a) == settings(b) })
+}
+
+// stream returns the first stream of a type, if there is one.
+func (p probeResult) stream(kind string) (probeStream, bool) {
+	index := slices.IndexFunc(p.Streams, func(s probeStream) bool { return s.Type == kind })
+	if index < 0 {
+		return probeStream{}, false
+	}
+	return p.Streams[index], true
+}
+
+// codecs returns the codecs parameter of RFC 6381, video first.
+func (p probeResult) codecs() string {
+	var codecs []string
+	for _, kind := range []string{"video", "audio"} {
+		if stream, ok := p.stream(kind); ok {
+			codecs = append(codecs, stream.codec())
+		}
+	}
+	return strings.Join(codecs, ",")
+}
+
+// codec returns the codec of the stream in the form of RFC 6381.
+func (s probeStream) codec() string {
+	switch s.Codec {
+	case "h264":
+		// RFC 6381, 3.3: the three bytes after the SPS's first, which are the
+		// second to fourth of the avcC box (ISO/IEC 14496-15, 5.3.3.1).
+		if settings := s.extradata(); len(settings) >= 4 {
+			return fmt.Sprintf("%s.%02X%02X%02X", s.Tag, settings[1], settings[2], settings[3])
+		}
+	case "aac":
+		if s.Profile == "LC" {
+			return "mp4a.40.2"
+		}
+	case "opus":
+		return "opus" // browsers accept lower case; the sample entry is Opus
+	}
+	return s.Tag
+}
+
+// extradata decodes the first line of ffprobe's hex dump, for example
+// "00000000: 0142 c01f ffe1 0010 0674 42c0 1f8c 8d40  .B......".
+func (s probeStream) extradata() []byte {
+	text, _, _ := strings.Cut(strings.TrimSpace(s.Extradata), "\n")
+	_, dump, _ := strings.Cut(text, ": ")
+	dump, _, _ = strings.Cut(dump, "  ")
+	data, err := hex.DecodeString(strings.ReplaceAll(dump, " ", ""))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// decode decodes a whole media file of a given size. It returns the last decoded
+// timestamp and the first error message of the decoder.
+func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Duration, message string, err error) {
+	output, err := runTool(ctx, limitsFor(size), t.FFmpeg, "-nostdin", "-v", "error", "-xerror", "-stats_period", "10",
+		"-format_whitelist", allowedFormats, "-i", file, "-map", "0", "-f", "null", "-progress", "pipe:1", "-")
+	if err != nil {
+		if !rejectedInput(err) {
+			return 0, "", err
+		}
+		message = errorLine(err)
+	}
+	// The last line "out_time_us=5013000"; N/A before anything was decoded.
+	for text := range strings.Lines(string(output)) {
+		value, found := strings.CutPrefix(strings.TrimSpace(text), "out_time_us=")
+		microseconds, parseErr := strconv.ParseInt(value, 10, 64)
+		if found && parseErr == nil {
+			end = time.Duration(microseconds) * time.Microsecond
+		}
+	}
+	return end, message, nil
+}

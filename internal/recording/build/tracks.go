@@ -1,0 +1,245 @@
+package build
+
+import (
+	"archive/tar"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/ingest"
+	"standin/internal/recording"
+)
+
+// SourceTrack is a participant's audio track to pack. Its concatenated segments
+// are one fragmented MP4.
+type SourceTrack struct {
+	Attempt   int
+	Number    int
+	StartedAt time.Time
+	PersonID  string   // as in ingest.AudioTrack
+	Segments  []string // as in SourcePart
+}
+
+// PackedTrack describes which file contains a track.
+type PackedTrack struct {
+	Attempt   int       `json:"-"`
+	Number    int       `json:"number"`
+	StartedAt time.Time `json:"-"`
+	PersonID  string    `json:"-"`
+	File      string    `json:"file,omitempty"` // empty when the track is unusable
+	Loss      Loss      `json:"loss,omitempty"` // as in PackedPart
+}
+
+// FindTracks returns an attempt's tracks: from its bundles, which it extracts
+// into folder, and from its report. It logs a damaged bundle, whose remaining
+// segments are then missing.
+func FindTracks(bundles []string, folder string, attempt int, report ingest.Report, log *slog.Logger) ([]SourceTrack, error) {
+	for _, bundle := range bundles {
+		if err := unbundle(bundle, folder); err != nil {
+			log.Warn("cannot read a bundle of participant audio", "attempt", attempt, "error", err)
+		}
+	}
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, fmt.Errorf("list the segments of participant audio: %w", err)
+	}
+	tracks := make([]SourceTrack, 0, min(len(report.AudioTracks), ingest.MaxAudioTracks))
+	track := func(number int) *SourceTrack {
+		index, known := slices.BinarySearchFunc(tracks, number, func(t SourceTrack, n int) int { return cmp.Compare(t.Number, n) })
+		if !known {
+			tracks = slices.Insert(tracks, index, SourceTrack{Attempt: attempt, Number: number})
+		}
+		return &tracks[index]
+	}
+	incomplete := map[int]bool{}
+	for _, entry := range entries { // sorted by name, which is the recording order
+		number, sequence, ok := ingest.ParseTrackSegmentName(entry.Name())
+		if !ok {
+			continue
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return nil, fmt.Errorf("list the segments of participant audio: %w", err)
+		}
+		found := track(number)
+		found.StartedAt = info.ModTime()
+		if sequence == len(found.Segments) {
+			found.Segments = append(found.Segments, filepath.Join(folder, entry.Name()))
+		} else {
+			incomplete[number] = true
+		}
+	}
+	for _, reported := range report.AudioTracks {
+		if reported.Segments == 0 || reported.Number < 0 || reported.Number >= ingest.MaxAudioTracks {
+			continue
+		}
+		found := track(reported.Number)
+		found.StartedAt, found.PersonID = reported.StartedAt, reported.PersonID
+		if reported.Segments > len(found.Segments) {
+			incomplete[reported.Number] = true
+		}
+	}
+	for number := range incomplete { // packing ends at the first missing segment, so one is enough
+		track(number).Segments = append(track(number).Segments, "")
+	}
+	return tracks, nil
+}
+
+// PackTracks packs each track into a file in dir, as Pack does with parts, and
+// adds the files to packed. A track that cannot be packed is a Loss instead of an
+// error, because the recording is not affected.
+func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir string, log *slog.Logger) error {
+	if len(tracks) == 0 {
+		return nil
+	}
+	tools, err := FindTools()
+	if err != nil {
+		return fmt.Errorf("pack participant audio: %w", err)
+	}
+	work, err := os.MkdirTemp(dir, workPrefix)
+	if err != nil {
+		return fmt.Errorf("pack participant audio: %w", err)
+	}
+	defer os.RemoveAll(work) // on failure, the next run removes it
+	packing := packing{tools: tools, work: work, dir: dir}
+	for index, track := range tracks {
+		file, loss, err := packing.packTrack(ctx, index, track, packed.Files)
+		if ctx.Err() != nil {
+			return fmt.Errorf("pack participant audio: %w", ctx.Err())
+		}
+		if err != nil {
+			log.Warn("cannot pack a participant's audio", "attempt", track.Attempt, "track", track.Number, "error", err)
+			loss = LossUnusable
+		}
+		packed.Tracks = append(packed.Tracks, PackedTrack{
+			Attempt: track.Attempt, Number: track.Number, StartedAt: track.StartedAt, PersonID: track.PersonID,
+			File: file.Name, Loss: loss,
+		})
+		if file.Name != "" {
+			packed.Files = append(packed.Files, file)
+		}
+	}
+	return nil
+}
+
+// packTrack packs one track. The file has no name if the track is unusable.
+func (p packing) packTrack(ctx context.Context, index int, track SourceTrack, others []recording.File) (recording.File, Loss, error) {
+	if track.StartedAt.IsZero() {
+		return recording.File{}, LossUnusable, errors.New("its start is unknown")
+	}
+	packed, loss, err := p.remux(ctx, index, SourcePart{Segments: track.Segments})
+	if err != nil || packed.path == "" {
+		return recording.File{}, loss, err
+	}
+	file, err := p.finishFile(ctx, []piece{packed}, uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
+	if err != nil {
+		return recording.File{}, loss, err
+	}
+	file.Kind = recording.ParticipantAudio
+	return file, loss, nil
+}
+
+// TrackSegment is a segment of a participant's audio track.
+type TrackSegment struct {
+	Track, Sequence int
+	StartedAt       time.Time // of the track, not of the segment
+	Data            []byte
+}
+
+// Bundle writes segments of several tracks into a tar archive. An entry's name
+// is its ingest.TrackSegmentName and its time the start of its track, so that a
+// bundle can be read without a report.
+func Bundle(segments []TrackSegment) ([]byte, error) {
+	var bundle bytes.Buffer
+	writer := tar.NewWriter(&bundle)
+	for _, segment := range segments {
+		err := writer.WriteHeader(&tar.Header{
+			Name: ingest.TrackSegmentName(segment.Track, segment.Sequence), Mode: 0o600,
+			Size: int64(len(segment.Data)), ModTime: segment.StartedAt, Format: tar.FormatPAX,
+		})
+		if err == nil {
+			_, err = writer.Write(segment.Data)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("write a bundle of participant audio: %w", err)
+		}
+	}
+	if err := writer.Close(); err != nil {
+		return nil, fmt.Errorf("write a bundle of participant audio: %w", err)
+	}
+	return bundle.Bytes(), nil
+}
+
+// unbundle extracts a bundle's segments into a folder, up to the first error. A
+// file's modification time is the start of its track. Bundles come from bots,
+// so everything extracted is bounded by the bundle's size: sparse entries, which
+// expand to any size, are refused.
+func unbundle(path, folder string) error {
+	bundle, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer bundle.Close()
+	info, err := bundle.Stat()
+	if err != nil {
+		return err
+	}
+	remaining := info.Size()
+	reader := tar.NewReader(bundle)
+	for {
+		header, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", filepath.Base(path), err)
+		}
+		if _, _, ok := ingest.ParseTrackSegmentName(header.Name); !ok || header.Typeflag != tar.TypeReg {
+			if isSparse(header) {
+				return fmt.Errorf("read %s: sparse entry %q", filepath.Base(path), header.Name)
+			}
+			continue
+		}
+		if isSparse(header) || header.Size > remaining {
+			return fmt.Errorf("read %s: entry %q of %d bytes is sparse or larger than the bundle", filepath.Base(path), header.Name, header.Size)
+		}
+		remaining -= header.Size
+		if err := extract(reader, header, filepath.Join(folder, header.Name)); err != nil {
+			return fmt.Errorf("read %s from %s: %w", header.Name, filepath.Base(path), err)
+		}
+	}
+}
+
+// isSparse reports whether an entry has holes that archive/tar fills with zeros.
+func isSparse(header *tar.Header) bool {
+	return header.Typeflag == tar.TypeGNUSparse || slices.ContainsFunc(slices.Collect(maps.Keys(header.PAXRecords)), func(key string) bool {
+		return strings.HasPrefix(key, "GNU.sparse.")
+	})
+}
+
+// extract writes an entry to target, or removes target on error.
+func extract(content io.Reader, header *tar.Header, target string) error {
+	file, err := os.OpenFile(target, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(file, content, header.Size)
+	err = errors.Join(err, file.Close())
+	if err == nil {
+		err = os.Chtimes(target, time.Time{}, header.ModTime)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(target))
+	}
+	return nil
+}

@@ -1,0 +1,224 @@
+package build
+
+import (
+	"bytes"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/recording"
+	"standin/internal/testing/s3test"
+)
+
+// finishedRecording is a finished recording that tests can change.
+type finishedRecording struct {
+	finisherHarness
+	manifest recording.Manifest
+	content  []byte // of its only file
+}
+
+func finishRecording(t *testing.T, storage *recording.Storage, source source) finishedRecording {
+	t.Helper()
+	finisher := newFinisherHarness(t)
+	finisher.Storage = storage
+	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source)))
+	finisher.report(t, leftReport(0, completePart(0, 0, source.Seconds)))
+	manifest, err := finisher.Finish(t.Context(), finisher.input)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, _, _, err := storage.OpenMedia(t.Context(), finisher.id, manifest.Media[0].Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer content.Close()
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(content); err != nil {
+		t.Fatal(err)
+	}
+	return finishedRecording{finisherHarness: finisher, manifest: manifest, content: text.Bytes()}
+}
+
+// replace replaces the content of the file. It updates the manifest if
+// updateManifest is true.
+func (f *finishedRecording) replace(t *testing.T, content []byte, updateManifest bool) {
+	t.Helper()
+	media := &f.manifest.Media[0]
+	if _, err := f.Storage.PutMedia(t.Context(), f.id, media.Name, bytes.NewReader(content), sumText(string(content))); err != nil {
+		t.Fatal(err)
+	}
+	if updateManifest {
+		media.Bytes, media.SHA256 = int64(len(content)), sumText(string(content))
+	}
+}
+
+func (f *finishedRecording) verify(t *testing.T) VerifyReport {
+	t.Helper()
+	if err := f.Storage.PutManifest(t.Context(), f.id, f.manifest); err != nil {
+		t.Fatal(err)
+	}
+	verifier := &Verifier{Storage: f.Storage, Tools: needFFmpeg(t)}
+	report, err := verifier.Verify(t.Context(), f.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestVerify checks that valid recordings have no problems, with each kind of storage.
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	for name, address := range map[string]func(t *testing.T) string{
+		"folder": func(t *testing.T) string { return folderAddress(t.TempDir()) },
+		"S3":     func(t *testing.T) string { return objects.FaultProxy(t).Address() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			verifyValid(t, openStorage(t, address(t)), source{Seconds: 3})
+		})
+	}
+}
+
+// TestVerifyStreams checks that valid recordings have no problems without audio, and
+// with video that begins late.
+func TestVerifyStreams(t *testing.T) {
+	t.Parallel()
+	for name, source := range map[string]source{"no audio": {Seconds: 3, NoSound: true}, "late video": {Seconds: 3, Late: 0.4}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			verifyValid(t, openStorage(t, folderAddress(t.TempDir())), source)
+		})
+	}
+}
+
+// verifyValid checks that a finished recording has no problems.
+func verifyValid(t *testing.T, storage *recording.Storage, source source) {
+	t.Helper()
+	finished := finishRecording(t, storage, source)
+	report := finished.verify(t)
+	if !report.OK() || len(report.Files) != 1 {
+		t.Fatalf("%+v: %+v", source, report)
+	}
+	file, reported := report.Files[0], finished.manifest.Media[0]
+	if file.Bytes != reported.Bytes || file.SHA256 != reported.SHA256 || file.Codecs != reported.Codecs || file.DecodedMs < 2800 || file.DecodedMs > 3600 {
+		t.Errorf("%+v: %+v, want %+v", source, file, reported)
+	}
+}
+
+// copyFrom returns a copy of a recording whose storage is a folder.
+func (f *finishedRecording) copyFrom(t *testing.T, folder string) finishedRecording {
+	t.Helper()
+	storage := t.TempDir()
+	if err := os.CopyFS(storage, os.DirFS(folder)); err != nil {
+		t.Fatal(err)
+	}
+	finisher, manifest := *f.Finisher, f.manifest
+	finisher.Storage, manifest.Media = openStorage(t, folderAddress(storage)), slices.Clone(f.manifest.Media)
+	return finishedRecording{finisherHarness: finisherHarness{&finisher, f.input, f.id}, manifest: manifest, content: f.content}
+}
+
+// TestVerifyFindsDamage checks that every kind of damage is reported.
+func TestVerifyFindsDamage(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	valid := finishRecording(t, openStorage(t, folderAddress(folder)), source{Seconds: 3})
+	for name, test := range map[string]struct {
+		corrupt func(t *testing.T, f *finishedRecording)
+		want    string
+	}{
+		"flipped bit": {func(t *testing.T, f *finishedRecording) {
+			corrupted := slices.Clone(f.content)
+			corrupted[len(corrupted)-10] ^= 1
+			f.replace(t, corrupted, false)
+		}, "its SHA-256 is"},
+		"truncated": {func(t *testing.T, f *finishedRecording) { f.replace(t, f.content[:len(f.content)*2/3], false) }, "bytes, not"},
+		"truncated, manifest updated": {func(t *testing.T, f *finishedRecording) { f.replace(t, f.content[:len(f.content)*2/3], true) },
+			"decoded"},
+		"corrupt in the middle, manifest updated": {func(t *testing.T, f *finishedRecording) {
+			corrupted := slices.Clone(f.content)
+			for i := len(corrupted) / 2; i < len(corrupted)/2+4000; i++ {
+				corrupted[i] = 0xa5
+			}
+			f.replace(t, corrupted, true)
+		}, "it cannot be decoded"},
+		"playlist": {func(t *testing.T, f *finishedRecording) {
+			f.replace(t, []byte("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nhttp://127.0.0.1:1/other.mp4\n#EXT-X-ENDLIST\n"), true)
+		}, "it cannot be read"},
+		"not an MP4":       {func(t *testing.T, f *finishedRecording) { f.replace(t, []byte("GIF89a and no more"), true) }, "it cannot be read"},
+		"empty":            {func(t *testing.T, f *finishedRecording) { f.replace(t, nil, true) }, "it cannot be read"},
+		"no key frame":     {func(t *testing.T, f *finishedRecording) { f.replace(t, withoutFirstKeyFrame(t, f.content), true) }, "key frame"},
+		"other duration":   {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].DurationMs += 2000 }, "it states a length of"},
+		"other codecs":     {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Codecs = "vp09.00.10.08,opus" }, "its codecs are"},
+		"other video size": {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Width = 1280 }, "its picture is 320x180, not 1280x180"},
+		"missing file":     {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Name = "other.mp4" }, "the file is missing"},
+		"other path":       {func(_ *testing.T, f *finishedRecording) { f.manifest.Media[0].Name = "../manifest.json" }, "cannot have that name"},
+		"other job":        {func(_ *testing.T, f *finishedRecording) { f.manifest.JobID = uuid.NewString() }, "the manifest is of job"},
+		"other version":    {func(_ *testing.T, f *finishedRecording) { f.manifest.SchemaVersion = 9 }, "version is 9"},
+		"negative gap": {func(_ *testing.T, f *finishedRecording) {
+			f.manifest.Gaps = []recording.Gap{{StartMs: 2000, EndMs: 1000, Reason: recording.GapPaused}}
+		}, "a gap goes from 2000 to 1000"},
+		"gap, not partial": {func(_ *testing.T, f *finishedRecording) {
+			f.manifest.Gaps = []recording.Gap{{StartMs: 1, EndMs: 1000, Reason: recording.GapBotLost}}
+		}, "not called partial"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			recording := valid.copyFrom(t, folder)
+			test.corrupt(t, &recording)
+			report := recording.verify(t)
+			problems := report.Problems
+			for _, file := range report.Files {
+				problems = append(problems, file.Problems...)
+			}
+			if report.OK() || !strings.Contains(strings.Join(problems, "\n"), test.want) {
+				t.Errorf("problems = %q, want one with %q", problems, test.want)
+			}
+		})
+	}
+}
+
+// withoutFirstKeyFrame returns a recording that begins in the middle of a group of
+// pictures.
+func withoutFirstKeyFrame(t *testing.T, content []byte) []byte {
+	t.Helper()
+	folder := t.TempDir()
+	from, to := filepath.Join(folder, "from.mp4"), filepath.Join(folder, "to.mp4")
+	if err := os.WriteFile(from, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), needFFmpeg(t).FFmpeg, "-nostdin", "-v", "error", "-i", from, "-map", "0", "-c", "copy",
+		"-bsf:v", "noise=drop='lt(n,1)'", "-movflags", "+faststart", to)
+	if output, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("drop the first key frame: %v: %s", err, output)
+	}
+	corrupted, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return corrupted
+}
+
+// TestVerifyWithoutManifest checks that a missing manifest is a problem, and that an
+// unavailable store is an error.
+func TestVerifyWithoutManifest(t *testing.T) {
+	t.Parallel()
+	proxy := objects.FaultProxy(t)
+	storage := openStorage(t, proxy.Address())
+	verifier := &Verifier{Storage: storage, Tools: needFFmpeg(t)}
+	id := uuid.New()
+	put(t, storage, id, 0, ingest.ReportName, "{}")
+	if report, err := verifier.Verify(t.Context(), id); err != nil || report.OK() || report.Problems[0] != "the manifest is missing" {
+		t.Errorf("%+v, %v", report, err)
+	}
+	proxy.SetFaults(func(*http.Request, int64) s3test.Fault { return s3test.Fault{Refuse: true} })
+	if report, err := verifier.Verify(t.Context(), id); err == nil {
+		t.Errorf("unavailable store: no error, report %+v", report)
+	}
+}

@@ -1,0 +1,248 @@
+package recording
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+	"golang.org/x/sync/errgroup"
+
+	"standin/internal/fsutil"
+)
+
+// StoredObject describes an object in storage.
+type StoredObject struct {
+	Name   string
+	Bytes  int64
+	SHA256 string // hex
+	New    bool   // false when the same object already existed
+}
+
+// checksumKey is the metadata key of an object's SHA-256 in object stores.
+// Folders have no metadata, so the checksum is computed when it is needed.
+const checksumKey = "sha256"
+
+// hashingReader computes the SHA-256 of a stream while it is read, and fails when
+// the stream is longer than limit.
+type hashingReader struct {
+	reader io.Reader
+	sum    hash.Hash
+	length int64
+	limit  int64
+}
+
+func newHashingReader(reader io.Reader, limit int64) *hashingReader {
+	return &hashingReader{reader: reader, sum: sha256.New(), limit: limit}
+}
+
+func (b *hashingReader) Read(buffer []byte) (int, error) {
+	n, err := b.reader.Read(buffer)
+	b.sum.Write(buffer[:n])
+	b.length += int64(n)
+	if b.length > b.limit {
+		return n, &TooLargeError{MaxBytes: b.limit}
+	}
+	return n, err
+}
+
+// check returns a ChecksumError if the read data does not have the declared
+// SHA-256.
+func (b *hashingReader) check(declared string) error {
+	if actual := hex.EncodeToString(b.sum.Sum(nil)); actual != declared {
+		return &ChecksumError{Declared: declared, Actual: actual}
+	}
+	return nil
+}
+
+// declaredSum returns a SHA-256 in the form used in storage, lowercase hex.
+func declaredSum(text string) (string, error) {
+	sum, err := hex.DecodeString(text)
+	if err != nil || len(sum) != sha256.Size {
+		return "", &ChecksumError{Declared: text}
+	}
+	return hex.EncodeToString(sum), nil
+}
+
+// write stores the content under key if it has the declared SHA-256. If the object
+// exists and replace is false, gcerrors.Code returns FailedPrecondition for the
+// error.
+func (s *Storage) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) error {
+	if err := s.makeFolder(key); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var file *os.File // the temporary file, in a folder
+	writer, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+		ContentType: contentType(key),
+		Metadata:    map[string]string{checksumKey: declared},
+		IfNotExist:  !replace,
+		BeforeWrite: func(as func(any) bool) error {
+			as(&file)
+			return nil
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	_, err = io.Copy(writer, content)
+	if err == nil {
+		err = content.check(declared)
+	}
+	if err == nil && file != nil {
+		err = s.disk.syncFile(file)
+	}
+	if err != nil {
+		cancel()           // before Close, so that Close does not store the object
+		_ = writer.Close() // it always fails after cancel
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	if err := s.commit(writer); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	if s.folder == "" {
+		return nil
+	}
+	if err := s.disk.syncDir(s.folderOf(key)); err != nil {
+		return fmt.Errorf("write %s: %w", key, err)
+	}
+	return nil
+}
+
+func (s *Storage) commit(writer *blob.Writer) error {
+	if s.folder != "" {
+		s.committing.Lock()
+		defer s.committing.Unlock()
+	}
+	return writer.Close()
+}
+
+// stat returns the length and SHA-256 of an object.
+func (s *Storage) stat(ctx context.Context, key string) (length int64, sum string, err error) {
+	attributes, err := s.bucket.Attributes(ctx, key)
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return 0, "", &NotFoundError{What: key}
+	}
+	if err != nil {
+		return 0, "", fmt.Errorf("stat %s: %w", key, err)
+	}
+	if sum := attributes.Metadata[checksumKey]; sum != "" {
+		return attributes.Size, sum, nil
+	}
+	reader, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return 0, "", fmt.Errorf("read %s: %w", key, err)
+	}
+	defer reader.Close() // read only
+	if sum, err = fsutil.SHA256(reader); err != nil {
+		return 0, "", fmt.Errorf("read %s: %w", key, err)
+	}
+	return reader.Size(), sum, nil
+}
+
+// deleteConcurrency is the number of objects deleted at a time. Each deletion
+// costs round trips to the store.
+const deleteConcurrency = 16
+
+// objectFilter selects objects by key and time of writing.
+type objectFilter func(key string, modified time.Time) bool
+
+// DeleteUploads deletes the uploads of a job's bots except captures of pages. Call
+// it only after the manifest is stored. It may be repeated.
+func (s *Storage) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
+	return s.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isCapture(path.Base(key)) })
+}
+
+// DeleteRecording deletes all stored objects of a job: media, uploads and the
+// manifest. It may be repeated.
+func (s *Storage) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
+	return s.deleteMatching(ctx, jobFolder(jobID), func(string, time.Time) bool { return true })
+}
+
+// DeleteUnfinished deletes the files of interrupted writes to a folder that were
+// last changed before a time. Interrupted writes to object stores cannot be
+// listed.
+func (s *Storage) DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error {
+	return s.deleteMatching(ctx, jobFolder(jobID), func(key string, modified time.Time) bool {
+		return isUnfinished(key) && modified.Before(before)
+	})
+}
+
+// isUnfinished reports whether a key belongs to a write in progress or to an
+// interrupted write.
+func isUnfinished(key string) bool { return path.Ext(key) == unfinishedSuffix }
+
+// deleteMatching deletes the selected objects below a folder.
+func (s *Storage) deleteMatching(ctx context.Context, folder string, selected objectFilter) error {
+	if s.folder != "" {
+		return s.deleteOnDisk(folder, selected)
+	}
+	group, deleting := errgroup.WithContext(ctx)
+	group.SetLimit(deleteConcurrency)
+	var listing error
+	for object, err := range s.objects(deleting, folder) {
+		if err != nil {
+			listing = err
+			break
+		}
+		if selected(object.Key, object.ModTime) {
+			group.Go(func() error { return s.deleteObject(deleting, object.Key) })
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err // the first error: it may also have ended the listing
+	}
+	return listing
+}
+
+func (s *Storage) deleteObject(ctx context.Context, key string) error {
+	err := s.bucket.Delete(ctx, key)
+	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return fmt.Errorf("delete %s: %w", key, err)
+	}
+	return nil
+}
+
+// deleteOnDisk deletes the selected files below a folder, and then empty
+// directories. It does not use the blob library, whose listings fail when a
+// listed file is deleted concurrently.
+func (s *Storage) deleteOnDisk(folder string, selected objectFilter) error {
+	var directories []string
+	err := filepath.WalkDir(filepath.Join(s.folder, filepath.FromSlash(folder)), func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			directories = append(directories, name)
+			return nil
+		}
+		var info fs.FileInfo
+		if err == nil {
+			info, err = entry.Info()
+		}
+		if err == nil && selected(filepath.ToSlash(name), info.ModTime()) {
+			err = os.Remove(name)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // already deleted, or never stored
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("delete %s: %w", folder, err)
+	}
+	for _, name := range slices.Backward(directories) { // innermost first
+		_ = os.Remove(name) // fails for a directory that is not empty
+	}
+	return nil
+}
