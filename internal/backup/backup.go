@@ -38,13 +38,13 @@ const (
 // Description is the content of backup.json.
 type Description struct {
 	Format        int            `json:"format"`
-	CreatedAt     time.Time      `json:"createdAt"` // before the database was copied
+	CreatedAt     time.Time      `json:"createdAt"` // time before the database was copied
 	CreatedBy     string         `json:"createdBy"` // the version of standin
 	Database      store.Dump     `json:"database"`
 	Files         []File         `json:"files"` // all but backup.json and the recordings
 	Recordings    RecordingsMode `json:"recordings"`
 	Recorded      int            `json:"recorded"`           // jobs whose recordings were checked
-	Problems      []Problem      `json:"recordingsProblems"` // with them
+	Problems      []Problem      `json:"recordingsProblems"` // problems of the recordings
 	DurationMilli int64          `json:"durationMs"`
 }
 
@@ -66,19 +66,19 @@ type RecordingsMode string
 
 // The modes.
 const (
-	CheckRecordings RecordingsMode = "check" // that storage has the files in every manifest, with their sizes
-	CopyRecordings  RecordingsMode = "copy"  // into the backup
+	CheckRecordings RecordingsMode = "check" // checks that the storage has the files of every manifest, with their sizes
+	CopyRecordings  RecordingsMode = "copy"  // copies them into the backup
 	SkipRecordings  RecordingsMode = "skip"
 )
 
 // Settings locate a service and a backup.
 type Settings struct {
-	Dir        string // of the backup
+	Dir        string // directory of the backup
 	DataDir    string
 	Database   string // address for store.Open
 	Storage    string // address for recording.OpenStorage
 	Recordings RecordingsMode
-	Version    string // of standin
+	Version    string // version of standin
 	Force      bool   // Restore replaces a database that is not empty
 }
 
@@ -111,8 +111,8 @@ func Create(ctx context.Context, settings Settings) (Description, error) {
 	return description, writeDescription(settings.Dir, description)
 }
 
-// checkSchema returns an error when recordings cannot be read from the database,
-// because that is not migrated yet.
+// checkSchema returns an error if the database has an older schema, from which
+// the recordings cannot be read.
 func checkSchema(ctx context.Context, settings Settings) error {
 	if settings.Recordings == SkipRecordings {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 // Restored is the result of Restore.
 type Restored struct {
-	Description Description   `json:"-"` // of the backup
+	Description Description   `json:"-"` // describes the backup
 	Recorded    int           `json:"recorded"`
 	Problems    []Problem     `json:"recordingsProblems"`
 	Duration    time.Duration `json:"-"`

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxAddresses = 200 // of one text that are examined
+	maxAddresses = 200 // addresses of a text that are examined
 	maxEncodings = 3   // repeated percent-encodings
 )
 

@@ -27,7 +27,7 @@ type Event struct {
 	Sequence      int       // revision of the event; higher is newer
 	Stamp         time.Time // UTC; DTSTAMP, which decides between equal sequences; may be zero
 	Series        *Series   // nil unless it recurs; its first occurrence is at Start
-	Cancelled     bool      // by the calendar's method or the event's status
+	Cancelled     bool      // the calendar's method or the event's status says so
 
 	Summary   string
 	Organizer string    // mail address; empty when there is none

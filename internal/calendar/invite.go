@@ -29,7 +29,7 @@ type Invite struct {
 	MeetingURL     string
 	Platform       job.Platform // meet, teams or zoom-web
 	JoinAt         time.Time
-	ICalUID        string // of the calendar event; empty if unknown
+	ICalUID        string // UID of the calendar event; empty if unknown
 	Cancelled      bool   // the meeting does not take place
 }
 

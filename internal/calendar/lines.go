@@ -10,12 +10,12 @@ const (
 	MaxICS        = 1 << 20 // bytes
 	maxComponents = 1000
 	maxNesting    = 8
-	maxParameters = 32 // of one property; further ones are ignored
+	maxParameters = 32 // parameters of a property; further ones are ignored
 )
 
 // ICSError describes why a calendar file cannot be used.
 type ICSError struct {
-	LineNumber int // from 1; 0 if the error is about the whole file
+	LineNumber int // starts at 1; 0 if the error is about the whole file
 	Reason     string
 }
 
@@ -30,7 +30,7 @@ func (e *ICSError) Error() string {
 type property struct {
 	name       string            // upper case
 	parameters map[string]string // the first value of each, by upper-case name
-	value      string            // with escapes
+	value      string            // still escaped
 	lineNumber int
 }
 
@@ -91,7 +91,7 @@ func parseComponents(text string) ([]*component, error) {
 	open := []*component{root}
 	count := 0
 	for row, content := range unfolded(strings.TrimPrefix(text, "\uFEFF")) {
-		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), row) // after unfolding, which may split a character
+		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), row) // unfolding joins characters that a line break split
 		if !ok {
 			continue
 		}
@@ -156,7 +156,7 @@ func unfolded(text string) func(yield func(int, string) bool) {
 	}
 }
 
-// parseProperty reads a content line; false when it is none.
+// parseProperty reads a content line. It returns false if the line is malformed.
 func parseProperty(text string, number int) (property, bool) {
 	end := strings.IndexAny(text, ";:")
 	if end <= 0 {

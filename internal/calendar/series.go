@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	maxDates       = 1000   // of the RDATE and EXDATE properties of an event
-	maxOccurrences = 40_000 // of a series that are examined: a day's for more than a century
+	maxDates       = 1000   // dates in the RDATE and EXDATE properties of an event
+	maxOccurrences = 40_000 // occurrences of a series that are examined: daily for more than a century
 )
 
 // earliestSeries is the earliest start of a series: each occurrence since then
@@ -21,7 +21,7 @@ var earliestSeries = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
 // Series is the recurrence of an event: its RRULE, RDATE and EXDATE (RFC 5545,
 // section 3.8.5).
 type Series struct {
-	rule         *rrule.ROption // in local time as if it were UTC; nil if there is none
+	rule         *rrule.ROption // local time as if it were UTC; nil if there is no rule
 	until        time.Time      // UTC; zero if unlimited
 	utc          func(local time.Time) (time.Time, bool)
 	dates        []time.Time        // UTC; the first start and RDATE

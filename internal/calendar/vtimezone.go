@@ -29,7 +29,7 @@ type observance struct {
 type yearly struct {
 	month   time.Month
 	weekday time.Weekday
-	nth     int // of BYDAY: 1 is the first in the month, -1 the last; 0 if days decides
+	nth     int // number in BYDAY: 1 is the first in the month, -1 the last; 0 if days decides
 	days    []int
 	any     bool      // BYMONTHDAY without BYDAY
 	until   time.Time // UTC; zero if unlimited
@@ -88,14 +88,14 @@ func (z *definedZone) moment(local time.Time) time.Time {
 			latest, offset, found = onset, o.to, true
 		}
 	}
-	if !found { // before the first onset
+	if !found { // the time is before the first onset
 		first := slices.MinFunc(z.observances, func(a, b observance) int { return a.start.Compare(b.start) })
 		offset = first.from
 	}
 	return local.Add(-offset)
 }
 
-// onsetBefore returns the last onset that is not after the local time.
+// onsetBefore returns the last onset at or before the local time.
 func (o observance) onsetBefore(local time.Time) (latest time.Time, found bool) {
 	consider := func(onset time.Time) {
 		if !onset.After(local) && (!found || onset.After(latest)) {

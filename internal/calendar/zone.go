@@ -13,7 +13,7 @@ const maxZoneName = 255
 // zones converts local times of a calendar.
 type zones struct {
 	defined map[string]*definedZone // VTIMEZONE components, by TZID
-	unnamed *time.Location          // of times without a zone
+	unnamed *time.Location          // zone of times without one
 	display string                  // IANA name of the zone for times in UTC; may be empty
 }
 

@@ -44,7 +44,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 type Event struct {
 	Name   string // state, caption or chat; empty for an entry that is no event
 	Data   []byte // JSON without line breaks
-	Cursor Cursor // after the event
+	Cursor Cursor // position after the event
 }
 
 // stateData is the data of an event state.
@@ -56,7 +56,7 @@ type stateData struct {
 
 // textData is the data of an event caption or chat.
 type textData struct {
-	ID            string        `json:"id"` // that of an earlier event whose text this one replaces
+	ID            string        `json:"id"` // an event with the ID of an earlier one replaces its text
 	ParticipantID string        `json:"participantId,omitempty"`
 	Author        string        `json:"author,omitempty"`
 	Text          string        `json:"text"`

@@ -36,7 +36,7 @@ type Source interface {
 type Hub struct {
 	source  Source
 	log     *slog.Logger
-	opened  chan *Feed    // to Run
+	opened  chan *Feed    // feeds that Run has to start
 	stopped chan struct{} // closed when Run has returned
 
 	mu    sync.Mutex
@@ -126,7 +126,7 @@ type step struct {
 // Status is the state of a feed beside its events.
 type Status struct {
 	Ready        bool   // the feed has read the database
-	Tail         Cursor // after the last event
+	Tail         Cursor // position after the last event
 	Participants []byte // JSON of Participants; nil when unknown
 	Speaking     []byte // JSON of Speaking; nil when unknown
 	End          []byte // JSON of End, once the job has ended

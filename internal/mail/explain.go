@@ -24,7 +24,7 @@ type Explanation struct {
 // ExplainedMeeting is a meeting that would be scheduled or cancelled.
 type ExplainedMeeting struct {
 	calendar.Event
-	Occurrences []Change // that would be scheduled now
+	Occurrences []Change // meetings that would be scheduled now
 }
 
 // Explain explains a message. remote is the address of the SMTP client; a message

@@ -34,7 +34,7 @@ type IMAPSettings struct {
 	MaxMessage int64         // bytes; larger messages stay unread; DefaultMaxMessage when 0
 	Interval   time.Duration // between checks; mailboxInterval when 0
 	Reconnect  time.Duration // shortest pause before a new connection; reconnectMin when 0
-	TLS        *tls.Config   // for tests
+	TLS        *tls.Config   // set by tests
 }
 
 func (s IMAPSettings) check() error {
@@ -113,7 +113,7 @@ func (r *mailboxReader) session(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // which ends the waiting command
+	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // ends the waiting command
 	defer stop()
 	if err := client.Login(r.settings.URL.User.Username(), r.settings.Password).Wait(); err != nil {
 		return fmt.Errorf("sign in: %w", err)

@@ -21,7 +21,7 @@ const (
 	maxHeader    = 256 << 10 // bytes
 	maxNesting   = 8
 	maxParts     = 100
-	maxTextBytes = 256 << 10 // of one text part; the rest is not read
+	maxTextBytes = 256 << 10 // limit of a text part; the rest is ignored
 	maxCalendars = 20
 	maxSubject   = 300 // characters that are kept
 	maxRefers    = 50
@@ -32,7 +32,7 @@ const (
 type content struct {
 	header  mail.Header
 	id      string   // Message-ID without angle brackets; may be empty
-	subject string   // without control characters
+	subject string   // control characters are removed
 	from    string   // mail address in lower case; empty unless the message has exactly one author
 	refers  []string // message IDs in In-Reply-To and References
 
@@ -42,7 +42,7 @@ type content struct {
 	parts     int
 }
 
-// ErrMalformed is the error for a message that is not in the format of RFC 5322.
+// ErrMalformed is the error for a message that violates RFC 5322.
 var ErrMalformed = errors.New("the message is malformed")
 
 // parseMessage parses a message.
@@ -73,7 +73,7 @@ func readEntity(r io.Reader) (*message.Entity, error) {
 	if entity == nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
-	return entity, nil // with an unknown charset or encoding the body is left as it is
+	return entity, nil // a body with an unknown charset or encoding stays as it is
 }
 
 // author returns the address of the From field. A message with several authors
@@ -121,7 +121,7 @@ func (c *content) read(entity *message.Entity, depth int) {
 	case kind == "application/ms-tnef", kind == "application/vnd.ms-tnef", name == "winmail.dat":
 		c.winmail = true
 	case kind == "text/plain", kind == "text/html", kind == "":
-		text, _ := io.ReadAll(io.LimitReader(entity.Body, maxTextBytes)) // as far as it can be decoded
+		text, _ := io.ReadAll(io.LimitReader(entity.Body, maxTextBytes)) // keeps what can be decoded
 		c.texts = append(c.texts, strings.ToValidUTF8(string(text), "\uFFFD"))
 	}
 }

@@ -12,18 +12,18 @@ import (
 )
 
 const (
-	maxMeetings = 20                   // of one message
+	maxMeetings = 20                   // meetings in one message
 	maxUID      = 1000                 // bytes
-	horizon     = 366 * 24 * time.Hour // until which meetings are known in advance
+	horizon     = 366 * 24 * time.Hour // how far ahead meetings are known
 )
 
 // plan is what a message asks for.
 type plan struct {
-	events   []calendar.Event // that can be scheduled, moved or cancelled; each has a UID and an organizer
+	events   []calendar.Event // can be scheduled, moved or cancelled; each has a UID and an organizer
 	problems []string         // sentences that say why other events, or the message, cannot be used
 	refused  bool             // the author may not schedule some of them
 
-	uids map[string]bool // of all events
+	uids map[string]bool // UIDs of all events
 }
 
 // makePlan decides what to do with the calendars of a message. If now is zero,

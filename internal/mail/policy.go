@@ -19,7 +19,7 @@ import (
 
 const (
 	maxSignatures = 10               // DKIM signatures of a message that are verified
-	lookupTime    = 15 * time.Second // for the DNS lookups of a message
+	lookupTime    = 15 * time.Second // limit of all DNS lookups for a message
 )
 
 // Sender is an entry of STANDIN_MAIL_SENDERS.

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	maxReplies   = 30 // to one address in 24 hours
+	maxReplies   = 30 // limit for one address in 24 hours
 	replyTime    = 24 * time.Hour
 	sendTime     = time.Minute
 	maxListed    = 20 // jobs that a reply lists
@@ -30,8 +30,8 @@ type ReplySettings struct {
 	URL      *url.URL // smtps://user@host, or smtp:// for STARTTLS
 	Password string
 	From     string      // mail address of the replies
-	BaseURL  string      // of the dashboard, for links to jobs; no links when empty
-	TLS      *tls.Config // for tests
+	BaseURL  string      // dashboard URL, for links to jobs; no links when empty
+	TLS      *tls.Config // set by tests
 }
 
 func (s ReplySettings) check() error {

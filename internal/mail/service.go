@@ -34,7 +34,7 @@ func (e *RejectedError) Error() string {
 // Client is the Scheduler of a running service: operation intakeInvite of
 // api/openapi.yaml.
 type Client struct {
-	URL    string // of the service
+	URL    string // service URL
 	Secret string // STANDIN_INTAKE_SECRET of the service
 	HTTP   *http.Client
 }

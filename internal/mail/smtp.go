@@ -32,11 +32,11 @@ const (
 // SMTPSettings configure the SMTP server.
 type SMTPSettings struct {
 	Listen     string      // address and port
-	Hostname   string      // in greetings
+	Hostname   string      // name in the greeting
 	Recipients []string    // addresses, or @ and a domain, for which mail is accepted
 	MaxMessage int64       // bytes; DefaultMaxMessage when 0
 	Rate       httpmw.Rate // messages of each client address; off when zero
-	CertFile   string      // with KeyFile, for STARTTLS; without them there is no encryption
+	CertFile   string      // enables STARTTLS, together with KeyFile
 	KeyFile    string
 }
 
@@ -72,7 +72,7 @@ type smtpServer struct {
 	worker   *Worker
 	settings SMTPSettings
 	limiter  *httpmw.Limiter
-	slots    chan struct{} // of messages that are received at once
+	slots    chan struct{} // one for each message that is being received
 	listener net.Listener
 	server   *smtp.Server
 }

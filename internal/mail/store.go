@@ -26,7 +26,7 @@ const fileName = "mail.db"
 // keepTime is how long processed messages and meetings that are over are kept.
 const keepTime = 30 * 24 * time.Hour
 
-// errFull is the error for a message for which there is no space.
+// errFull is returned when there is no space for a message.
 var errFull = errors.New("the mail directory has reached its maximum size")
 
 // Store keeps received messages, the meetings in them, and what the service was
@@ -34,7 +34,7 @@ var errFull = errors.New("the mail directory has reached its maximum size")
 // methods may be called from any goroutine.
 type Store struct {
 	db       *sql.DB
-	maxBytes int64 // of all messages
+	maxBytes int64 // limit of the size of all messages
 }
 
 // OpenStore opens or creates the store in a directory. maxBytes limits the size
@@ -208,9 +208,9 @@ func (s *Store) purge(ctx context.Context, now time.Time) error {
 
 // A message's verdict.
 const (
-	waiting  = "waiting"  // not processed, or the service could not be reached
+	waiting  = "waiting"  // still to be processed, or the service cannot be reached
 	accepted = "accepted" // the service has what it asks for
-	ignored  = "ignored"  // not an invitation, or for a meeting that cannot be recorded
+	ignored  = "ignored"  // has no invitation, or a meeting that cannot be recorded
 	refused  = "refused"  // the sender is not authenticated or not allowed
 	failed   = "failed"   // the service could not be reached for too long
 )
@@ -312,13 +312,13 @@ type Record struct {
 	ID         int64     `json:"id"`
 	ReceivedAt time.Time `json:"receivedAt"`
 	Source     string    `json:"source"` // smtp or imap
-	Sender     string    `json:"sender"` // not authenticated if the message is refused
+	Sender     string    `json:"sender"` // unauthenticated if the message is refused
 	Subject    string    `json:"subject"`
 	Auth       string    `json:"auth"`    // how the sender was authenticated
 	Verdict    string    `json:"verdict"` // waiting, accepted, ignored, refused or failed
 	Detail     string    `json:"detail"`
 	Attempts   int       `json:"attempts"`
-	NextAt     time.Time `json:"nextAt,omitzero"` // when it is processed again; zero if it is not
+	NextAt     time.Time `json:"nextAt,omitzero"` // next attempt; zero if there is none
 	Reply      string    `json:"reply"`           // empty, waiting, sent or failed
 	Changes    []Change  `json:"changes"`
 }
@@ -366,8 +366,8 @@ func (s *Store) changes(ctx context.Context, message int64) ([]Change, error) {
 // mailbox is the progress of reading an IMAP mailbox.
 type mailbox struct {
 	validity  uint32    // UIDVALIDITY, for which uid counts
-	uid       uint32    // of the last message that needs no further attention
-	firstSeen time.Time // when the worker first saw the mailbox
+	uid       uint32    // the last message that was stored or refused
+	firstSeen time.Time // older messages are not read
 }
 
 // mailbox returns the progress of reading an IMAP mailbox; zero if the worker has

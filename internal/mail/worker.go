@@ -32,14 +32,14 @@ const (
 
 // Settings configure a Worker.
 type Settings struct {
-	Dir      string        // of the worker's database
-	MaxBytes int64         // of all messages in it; DefaultMaxBytes when 0
-	Window   time.Duration // in which occurrences of series are scheduled; DefaultWindow when 0
+	Dir      string        // directory of the worker's database
+	MaxBytes int64         // limit of the size of all messages; DefaultMaxBytes when 0
+	Window   time.Duration // how far ahead series are scheduled; DefaultWindow when 0
 	Service  Scheduler
 	Policy   Policy
-	SMTP     SMTPSettings  // no server when Listen is empty
-	IMAP     IMAPSettings  // no mailbox when URL is empty
-	Reply    ReplySettings // no replies when URL is empty
+	SMTP     SMTPSettings  // disabled when Listen is empty
+	IMAP     IMAPSettings  // disabled when URL is empty
+	Reply    ReplySettings // disabled when URL is empty
 	Now      func() time.Time
 	Log      *slog.Logger
 }

@@ -2,7 +2,7 @@ package recording
 
 import "fmt"
 
-// NotFoundError reports an object that is not in storage.
+// NotFoundError reports a missing object.
 type NotFoundError struct {
 	What string // the manifest, or a media name
 }

@@ -26,7 +26,7 @@ type JobUsage struct {
 	JobID      uuid.UUID
 	Objects    int
 	Bytes      int64
-	Newest     time.Time // when the newest object was written
+	Newest     time.Time // time of the last write
 	Uploads    int       // number of these that are bot uploads, without captures of pages
 	Unfinished int       // number of these that are writes in progress or interrupted writes
 }

@@ -17,7 +17,7 @@ const SchemaVersion = 1
 // elapsed time since Timeline.RecordingStartedAt, including gaps.
 type Manifest struct {
 	SchemaVersion int             `json:"schemaVersion"`
-	Revision      int             `json:"revision,omitempty"` // from 2 on, after files were attached; 0 as finalized
+	Revision      int             `json:"revision,omitempty"` // 0 as finalized; 2 and more after files were attached
 	JobID         string          `json:"jobId"`
 	ExternalID    string          `json:"externalId"`
 	Platform      string          `json:"platform"`
@@ -44,8 +44,8 @@ type Bot struct {
 
 // Timeline holds the times of a bot's stay in the meeting; zero where unknown.
 type Timeline struct {
-	JoinedAt           Instant `json:"joinedAt"`   // when the bot clicked the join button
-	AdmittedAt         Instant `json:"admittedAt"` // when the bot was in the meeting
+	JoinedAt           Instant `json:"joinedAt"`   // the bot clicked the join button
+	AdmittedAt         Instant `json:"admittedAt"` // the bot was in the meeting
 	RecordingStartedAt Instant `json:"recordingStartedAt"`
 	RecordingStoppedAt Instant `json:"recordingStoppedAt"`
 	LeftAt             Instant `json:"leftAt"`
@@ -154,9 +154,9 @@ func (i *Instant) UnmarshalJSON(data []byte) error {
 
 // Reasons of gaps that the service determines.
 const (
-	GapBotLost      = "bot_lost"      // after the loss of one bot, until the next one recorded
+	GapBotLost      = "bot_lost"      // one bot was lost, until the next one recorded
 	GapMediaLost    = "media_lost"    // recording had started, but the media is missing
-	GapNotRecording = "not_recording" // after the normal end of a part, until the next one
+	GapNotRecording = "not_recording" // one part ended normally, until the next one
 )
 
 // Reasons of gaps that bots report.
@@ -200,7 +200,7 @@ type File struct {
 	Bytes         int64     `json:"bytes"`
 	SHA256        string    `json:"sha256"` // hex
 	DurationMs    int64     `json:"durationMs"`
-	StartOffsetMs int64     `json:"startOffsetMs"` // of its beginning, from the start of the recording
+	StartOffsetMs int64     `json:"startOffsetMs"` // position in the recording
 	ParticipantID string    `json:"participantId,omitempty"`
 	Width         int       `json:"width,omitempty"`
 	Height        int       `json:"height,omitempty"`
@@ -215,7 +215,7 @@ type Texts struct {
 	SchemaVersion int       `json:"schemaVersion"`
 	JobID         string    `json:"jobId"`
 	Kind          MediaKind `json:"kind"`
-	Texts         []Text    `json:"texts"` // in the order in which they began
+	Texts         []Text    `json:"texts"` // sorted by start
 }
 
 // Text is a chat message or a caption. Offsets are like those of the manifest.

@@ -106,7 +106,7 @@ func (s *Storage) write(ctx context.Context, key string, content *hashingReader,
 		err = s.disk.syncFile(file)
 	}
 	if err != nil {
-		cancel()           // before Close, so that Close does not store the object
+		cancel()           // Close stores the object unless its context was cancelled
 		_ = writer.Close() // it always fails after cancel
 		return fmt.Errorf("write %s: %w", key, err)
 	}

@@ -43,7 +43,7 @@ import (
 type Storage struct {
 	bucket *blob.Bucket
 	folder string // path of a file:// address; empty for an object store
-	disk   disk   // of the folder
+	disk   disk   // syncs files in folder
 
 	// committing makes the library's check-then-rename in a folder atomic, so
 	// that only the first of two concurrent uploads with one name is stored.

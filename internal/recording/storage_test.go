@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	_ "gocloud.dev/blob/memblob" // an object store in memory for mem:// addresses
 
 	"standin/internal/ingest"
 )
@@ -365,7 +366,7 @@ func copyUpload(ctx context.Context, s *Storage, jobID uuid.UUID, attempt int, n
 // testManifest returns a manifest with one file.
 func testManifest(jobID uuid.UUID) Manifest {
 	return Manifest{
-		SchemaVersion: SchemaVersion, JobID: jobID.String(), ExternalID: "meeting-1", Metadata: json.RawMessage(`{"a":1}`),
+		SchemaVersion: SchemaVersion, JobID: jobID.String(), ExternalID: "meeting-1", Metadata: json.RawMessage(`{}`),
 		Timeline: Timeline{JoinedAt: Instant{time.Date(2026, 10, 19, 8, 0, 0, 0, time.UTC)}},
 		Gaps:     []Gap{}, MediaFaults: []MediaFault{}, Participants: []Participant{}, Speech: []Speech{}, Consent: []Consent{},
 		Media: []Media{{File: File{Name: "recording.mp4", Kind: Video, ContentType: "video/mp4", Bytes: 9}, URI: "https://standin.example.com/media"}},

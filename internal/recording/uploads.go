@@ -30,7 +30,7 @@ func isCapture(name string) bool {
 // AttemptUploads lists the uploads of one attempt's bot.
 type AttemptUploads struct {
 	Attempt int
-	Files   []Upload // by name
+	Files   []Upload // sorted by name
 }
 
 // Upload is an uploaded file.
@@ -108,7 +108,7 @@ func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUpload
 		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
 		attempt, err := strconv.Atoi(number)
 		if err != nil || !storableName(name) || isCapture(name) {
-			continue // not part of the recording, or an unfinished write
+			continue // a capture, or an unfinished write
 		}
 		index := slices.IndexFunc(attempts, func(a AttemptUploads) bool { return a.Attempt == attempt })
 		if index < 0 {

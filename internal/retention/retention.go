@@ -49,13 +49,14 @@ type Settings struct {
 	Store      *store.Store
 	Recordings Recordings
 	Storage    Storage
-	Retention  Period // of recordings of consumers without their own
+	Retention  Period // for consumers without a period of their own
 	Jobs       Period // retention of jobs of such consumers
 	Now        func() time.Time
 	Log        *slog.Logger
 }
 
-// Cleaner deletes what is no longer needed.
+// Cleaner deletes recordings and jobs whose retention period has ended, and unused
+// objects.
 type Cleaner struct{ Settings }
 
 // New returns a Cleaner. It does nothing before Run.

@@ -18,7 +18,7 @@ const (
 
 // speakers attributes sections of mixed audio to participants.
 type speakers struct {
-	names  map[string]string // by participant ID
+	names  map[string]string // participant ID to name
 	speech []recording.Speech
 }
 
@@ -81,7 +81,7 @@ func (s speakers) attribute(segments []Segment, timed bool) []Segment {
 					part.Confidence = segment.Confidence
 				}
 				if len(current) == len(segment.Words) {
-					part.Text = segment.Text // with its punctuation
+					part.Text = segment.Text // keeps the punctuation
 				}
 				result = append(result, part)
 			}

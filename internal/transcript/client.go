@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	// maxResponse bounds a response. One for ten minutes of speech with words has
-	// about 200 kB.
+	// maxResponse bounds a response. It is far above the size of one for ten minutes
+	// of speech with words.
 	maxResponse = 16 << 20
 	// maxErrorText bounds what is kept of the text of an error.
 	maxErrorText = 300
@@ -36,12 +36,12 @@ const (
 
 // ClientSettings configure a Client.
 type ClientSettings struct {
-	URL      string         // of the recognizer, with or without /v1
+	URL      string         // URL of the recognizer, with or without /v1
 	APIKey   string         // sent as a bearer token; none when empty
 	Model    string         // DefaultModel when empty
 	Language string         // ISO 639-1; detected by the recognizer when empty
 	Allow    []netip.Prefix // networks that are allowed although they are not public
-	Timeout  time.Duration  // of a request; DefaultTimeout when 0
+	Timeout  time.Duration  // limit of a request; DefaultTimeout when 0
 }
 
 // Defaults of ClientSettings.
@@ -86,10 +86,10 @@ func (c *Client) Model() string { return c.settings.Model }
 // Error is a failed request.
 type Error struct {
 	Status     int           // 0 without a complete response
-	RetryAfter time.Duration // as the recognizer asked; 0 when it did not
+	RetryAfter time.Duration // requested by the recognizer; 0 when it did not
 	Permanent  bool          // another attempt with the same audio will fail too
 	Accepted   bool          // the recognizer began to answer, and may charge for it
-	Err        error         // without a status
+	Err        error         // cause, when there is no status
 	Detail     string        // beginning of the response, for the log
 
 	format bool // the recognizer does not support the format of the response
@@ -207,7 +207,7 @@ func (c *Client) request(ctx context.Context, file *os.File, plain bool) (*http.
 	return request, nil
 }
 
-// refusal returns the error of a response that is not 200. Statuses that an
+// refusal returns the error for a status other than 200. Statuses that an
 // operator can repair, such as that of a wrong key, are not permanent.
 func (c *Client) refusal(response *http.Response, body []byte) *Error {
 	e := &Error{Status: response.StatusCode}

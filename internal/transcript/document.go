@@ -45,22 +45,22 @@ const (
 type Document struct {
 	SchemaVersion int       `json:"schemaVersion"`
 	JobID         string    `json:"jobId"`
-	Language      string    `json:"language,omitempty"` // as the recognizer named it
-	Model         string    `json:"model,omitempty"`    // of the recognizer
+	Language      string    `json:"language,omitempty"` // the recognizer's name for it
+	Model         string    `json:"model,omitempty"`    // the recognizer's model
 	Partial       bool      `json:"partial"`            // audio beyond the limit of a job was not transcribed
-	Segments      []Segment `json:"segments"`           // by startMs
+	Segments      []Segment `json:"segments"`           // sorted by startMs
 }
 
 // Segment is a section of speech of one speaker.
 type Segment struct {
 	StartMs       int64    `json:"startMs"`
 	EndMs         int64    `json:"endMs"`
-	ParticipantID string   `json:"participantId,omitempty"` // in the manifest; empty when the speaker is unknown
+	ParticipantID string   `json:"participantId,omitempty"` // ID in the manifest; empty when the speaker is unknown
 	Speaker       string   `json:"speaker,omitempty"`       // name; empty when unknown
 	Text          string   `json:"text"`
 	Confidence    *float64 `json:"confidence,omitempty"` // 0 to 1
 	Source        Source   `json:"source"`
-	Words         []Word   `json:"words,omitempty"` // when the recognizer reports them
+	Words         []Word   `json:"words,omitempty"` // empty when the recognizer reports none
 }
 
 // Word is a word of a segment.

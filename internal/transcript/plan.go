@@ -29,15 +29,15 @@ const (
 	minPiece = 200 * time.Millisecond
 )
 
-// DefaultMaxPiece is the default of the longest piece. Its WAV file has 19 MB, and
-// OpenAI accepts 25 MB.
+// DefaultMaxPiece is the default of the longest piece. Its WAV file stays below
+// the upload limit of OpenAI's API, 25 MB.
 const DefaultMaxPiece = 10 * time.Minute
 
 // track is an audio file of a recording to transcribe.
 type track struct {
 	file        recording.Media
 	participant *recording.Participant // nil for mixed audio
-	gaps        []recording.Gap        // in mixed audio
+	gaps        []recording.Gap        // gaps of mixed audio
 }
 
 // chooseTracks returns the audio to transcribe: the files of single participants

@@ -75,13 +75,13 @@ type Settings struct {
 	Jobs       Jobs
 	Storage    Storage
 	Recognizer Recognizer // nil without a transcriber; only chat and captions become searchable then
-	BaseURL    string     // of the service, for the URLs in manifests
-	TempDir    string     // for the audio of one file per running transcription
+	BaseURL    string     // service URL, for the links in manifests
+	TempDir    string     // holds the audio of one file per running transcription
 
 	Concurrency int           // transcriptions at a time on this node; DefaultConcurrency when 0
-	MaxPiece    time.Duration // of audio in one request; DefaultMaxPiece when 0
-	MaxAudio    time.Duration // of a job that is sent; DefaultMaxAudio when 0
-	GiveUpAfter time.Duration // since the end of the recording; DefaultGiveUpAfter when 0
+	MaxPiece    time.Duration // limit of the audio in a request; DefaultMaxPiece when 0
+	MaxAudio    time.Duration // limit of the audio of a job; DefaultMaxAudio when 0
+	GiveUpAfter time.Duration // limit after the end of the recording; DefaultGiveUpAfter when 0
 
 	Now func() time.Time
 	Log *slog.Logger

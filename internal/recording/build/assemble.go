@@ -51,7 +51,7 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 	if err != nil {
 		return Packed{}, fmt.Errorf("create a folder for packing: %w", err)
 	}
-	defer os.RemoveAll(work) // on failure, the next run removes it
+	defer os.RemoveAll(work) // the next run removes what is left
 	var packed Packed
 	if len(plan.packed) > 0 {
 		packed, err = f.pack(ctx, jobID, plan.packed, work, progress)

@@ -26,8 +26,8 @@ import (
 // the same job must not run concurrently.
 type Finisher struct {
 	Storage *recording.Storage
-	BaseURL string // of the service, for the URLs in the manifest
-	TempDir string // where recordings are packed; needs three times the size of the recording
+	BaseURL string // service URL, for the links in the manifest
+	TempDir string // working directory; needs three times the size of the recording
 	Log     *slog.Logger
 }
 

@@ -81,7 +81,7 @@ func (b *builder) mediaFaults() []recording.MediaFault {
 	}
 	for _, report := range b.reports {
 		for _, fault := range report.MediaFaults {
-			to := firstNonZero(fault.To, report.LeftAt) // as for gaps
+			to := firstNonZero(fault.To, report.LeftAt) // an open fault lasts until the bot left
 			if fault.Kind == "" || fault.From.IsZero() || !to.After(fault.From) || to.Before(b.origin) {
 				continue
 			}
@@ -122,7 +122,7 @@ func (b *builder) gapCause(i int) string {
 	return cmp.Or(ended.EndedBy, recording.GapNotRecording)
 }
 
-// lostMediaEnd returns the reported end of the last part that is not complete.
+// lostMediaEnd returns the reported end of the last incomplete part.
 func (b *builder) lostMediaEnd() time.Duration {
 	until := time.Duration(0)
 	for _, report := range b.reports {

@@ -29,7 +29,7 @@ type ManifestInput struct {
 }
 
 // NewManifest returns the manifest of a job, from the service's data, the last report
-// of each attempt and the packed media. It depends on nothing else.
+// of each attempt and the packed media.
 func NewManifest(input ManifestInput, reports []ingest.Report, packed Packed, baseURL string) recording.Manifest {
 	b := newBuilder(input, reports, packed)
 	participants, speech, ids := b.people()
@@ -118,9 +118,9 @@ func (b *builder) media(baseURL string, ids rosterIDs) []recording.Media {
 // builder holds the data that a manifest is built from.
 type builder struct {
 	input      ManifestInput
-	reports    []ingest.Report // by attempt
+	reports    []ingest.Report // sorted by attempt
 	packed     Packed
-	origin     time.Time // when the recording started; zero if unknown
+	origin     time.Time // start of the recording; zero if unknown
 	mediaParts []mediaPart
 }
 

@@ -18,7 +18,7 @@ import (
 
 // Packed is the result of packing the parts and tracks of a recording.
 type Packed struct {
-	Files  []recording.File // in the target folder, under their names
+	Files  []recording.File // named as in the target folder
 	Parts  []PackedPart
 	Tracks []PackedTrack
 }
@@ -29,7 +29,7 @@ type PackedPart struct {
 	Number    int
 	StartedAt time.Time
 	File      string        // name of the file that contains it; empty when it is unusable
-	Offset    time.Duration // of its beginning in that file
+	Offset    time.Duration // position of the part in the file
 	Length    time.Duration
 	Loss      Loss // empty when the part is complete
 }
@@ -39,8 +39,8 @@ type Loss string
 
 // The losses.
 const (
-	LossBeginning Loss = "beginning_missing" // no first segment: the part is unreadable
-	LossUnusable  Loss = "unusable"          // no complete fragment, or not readable by ffmpeg
+	LossBeginning Loss = "beginning_missing" // the first segment is missing: the part is unreadable
+	LossUnusable  Loss = "unusable"          // it has no complete fragment, or ffmpeg cannot read it
 	LossSegments  Loss = "segments_missing"  // the part ends at the first missing segment
 	LossTorn      Loss = "torn"              // the last fragment was incomplete and was removed
 	LossShortened Loss = "shortened"         // the packed part is shorter than the readable media
@@ -92,7 +92,7 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
 	}
-	defer os.RemoveAll(work) // on failure, the next run removes it
+	defer os.RemoveAll(work) // the next run removes what is left
 
 	packing := packing{tools: tools, work: work, dir: dir}
 	packed, err := packing.run(ctx, parts)
@@ -248,7 +248,7 @@ func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, 
 		return nil, fmt.Errorf("list the segments: %w", err)
 	}
 	var parts []SourcePart
-	indexes := map[int]int{} // by number
+	indexes := map[int]int{} // part number to index
 	part := func(number int) *SourcePart {
 		index, known := indexes[number]
 		if !known {

@@ -55,7 +55,7 @@ type FinalReport struct {
 type ReportedPart struct {
 	Number   int    `json:"number"`
 	File     string `json:"file,omitempty"` // empty when the part is unusable
-	OffsetMs int64  `json:"offsetMs"`       // of its beginning in that file
+	OffsetMs int64  `json:"offsetMs"`       // position of the part in the file
 	LengthMs int64  `json:"lengthMs"`
 	Loss     Loss   `json:"loss,omitempty"`
 }

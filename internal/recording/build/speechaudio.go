@@ -70,7 +70,7 @@ func parseSilences(output string, window Span) (silences []Span) {
 		}
 	}
 	if start >= 0 && start < window.End {
-		silences = append(silences, Span{start, window.End}) // until the end
+		silences = append(silences, Span{start, window.End}) // the window ends in silence
 	}
 	return silences
 }

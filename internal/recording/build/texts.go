@@ -114,7 +114,7 @@ func webVTT(captions []recording.Text, gaps []recording.Gap) []byte {
 		if caption.Author != nil {
 			author := escapeVTT(*caption.Author)
 			if strings.HasSuffix(author, "--") {
-				author += " " // which players remove; "-->" is only for times
+				author += " " // players remove the space; "-->" is reserved for times
 			}
 			fmt.Fprintf(&vtt, "<v %s>", author)
 		}

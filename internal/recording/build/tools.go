@@ -43,7 +43,7 @@ const allowedFormats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,ogg"
 type toolLimits struct {
 	Time     time.Duration // processor time, and half of the wall-clock time
 	Memory   int64         // address space, in bytes
-	FileSize int64         // of each file that it writes, in bytes
+	FileSize int64         // maximum size of each file it writes, in bytes
 }
 
 // limitsFor returns the limits for an input of a given size.
@@ -102,7 +102,7 @@ func RejectedInput(err error) bool { return rejectedInput(err) }
 const (
 	maxToolStderr  = 4 << 10
 	maxToolStdout  = 1 << 20
-	pipeCloseDelay = 5 * time.Second // after a tool was killed
+	pipeCloseDelay = 5 * time.Second // wait for the pipes of a killed tool
 )
 
 // runTool runs a tool in its own process group and returns its standard output.

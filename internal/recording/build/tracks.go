@@ -26,8 +26,8 @@ type SourceTrack struct {
 	Attempt   int
 	Number    int
 	StartedAt time.Time
-	PersonID  string   // as in ingest.AudioTrack
-	Segments  []string // as in SourcePart
+	PersonID  string   // see ingest.AudioTrack
+	Segments  []string // see SourcePart
 }
 
 // PackedTrack describes which file contains a track.
@@ -37,7 +37,7 @@ type PackedTrack struct {
 	StartedAt time.Time `json:"-"`
 	PersonID  string    `json:"-"`
 	File      string    `json:"file,omitempty"` // empty when the track is unusable
-	Loss      Loss      `json:"loss,omitempty"` // as in PackedPart
+	Loss      Loss      `json:"loss,omitempty"` // see PackedPart
 }
 
 // FindTracks returns an attempt's tracks: from its bundles, which it extracts
@@ -110,7 +110,7 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 	if err != nil {
 		return fmt.Errorf("pack participant audio: %w", err)
 	}
-	defer os.RemoveAll(work) // on failure, the next run removes it
+	defer os.RemoveAll(work) // the next run removes what is left
 	packing := packing{tools: tools, work: work, dir: dir}
 	for index, track := range tracks {
 		file, loss, err := packing.packTrack(ctx, index, track, packed.Files)
@@ -152,7 +152,7 @@ func (p packing) packTrack(ctx context.Context, index int, track SourceTrack, ot
 // TrackSegment is a segment of a participant's audio track.
 type TrackSegment struct {
 	Track, Sequence int
-	StartedAt       time.Time // of the track, not of the segment
+	StartedAt       time.Time // start of the whole track
 	Data            []byte
 }
 

@@ -24,9 +24,9 @@ import (
 // Allowed differences between a file and its manifest. Containers round to
 // frames, and the last audio packet may extend beyond the end.
 const (
-	maxDurationError = 100 * time.Millisecond // of the duration in the container
-	maxDecodingError = time.Second            // of the last decoded timestamp
-	maxStart         = 100 * time.Millisecond // of the first timestamp
+	maxDurationError = 100 * time.Millisecond // duration stated by the container
+	maxDecodingError = time.Second            // last decoded timestamp
+	maxStart         = 100 * time.Millisecond // first timestamp
 )
 
 // Verifier compares recordings with their manifests. It does not change storage or
@@ -39,7 +39,7 @@ type Verifier struct {
 // VerifyReport is the result of verifying a recording.
 type VerifyReport struct {
 	JobID    string       `json:"jobId"`
-	Problems []string     `json:"problems"` // of the recording as a whole
+	Problems []string     `json:"problems"` // problems of the whole recording
 	Files    []FileReport `json:"files"`
 }
 
@@ -47,7 +47,7 @@ type VerifyReport struct {
 type FileReport struct {
 	Name      string   `json:"name"`
 	Bytes     int64    `json:"bytes"`     // the stored size
-	SHA256    string   `json:"sha256"`    // of the stored file
+	SHA256    string   `json:"sha256"`    // checksum of the stored file
 	DecodedMs int64    `json:"decodedMs"` // the last decoded timestamp; 0 for text
 	Codecs    string   `json:"codecs"`
 	Problems  []string `json:"problems"`
@@ -247,7 +247,7 @@ func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, 
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
-		_ = server.Serve(listener) // until it is closed below
+		_ = server.Serve(listener) // ends when the server is closed below
 	}()
 	err = use("http://" + listener.Addr().String() + path)
 	closeErr := server.Close()
