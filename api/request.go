@@ -125,6 +125,17 @@ func Parse(body []byte) (any, []Issue) {
 	return value, nil
 }
 
+// CheckTexts checks the texts of a JSON document of any form.
+func CheckTexts(document []byte) []Issue {
+	value, issues := Parse(document)
+	if len(issues) > 0 {
+		return issues
+	}
+	var p preparation
+	p.prepare(nil, value)
+	return p.issues
+}
+
 // syntaxMessage describes a syntax error and its position.
 func syntaxMessage(err error) string {
 	var syntax *json.SyntaxError

@@ -275,3 +275,24 @@ func TestRunningBotsHavePages(t *testing.T) {
 		t.Errorf("a negative number of bots to skip: status %d", got.status)
 	}
 }
+
+// TestControlCharactersAreRefused puts a NUL into a field of a form, the metadata and
+// the query of pages.
+func TestControlCharactersAreRefused(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	p := h.signedIn(h.ada().Email)
+	const link = "https://meet.google.com/abc-defg-hij"
+	for name, form := range map[string]url.Values{
+		"displayName": {"mode": {"live"}, "meetingUrl": {link}, "displayName": {"a\x00"}},
+		"metadata":    {"mode": {"live"}, "meetingUrl": {link}, "metadata": {`{"a":["\u0000"]}`}},
+		"encoding":    {"mode": {"live"}, "meetingUrl": {link}, "externalId": {"\xff"}},
+	} {
+		if got := p.submit("/jobs/new", "/jobs", form); got.status != 400 || !strings.Contains(got.body, "must ") {
+			t.Errorf("%s: %d", name, got.status)
+		}
+	}
+	if got := p.get("/jobs?search=%00"); got.status != 400 {
+		t.Errorf("a query: %d", got.status)
+	}
+}

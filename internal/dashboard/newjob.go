@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/api"
 	"standin/internal/account"
 	"standin/internal/calendar"
 	"standin/internal/job"
@@ -205,6 +206,9 @@ func (f newJobForm) metadata() (json.RawMessage, string) {
 	if text := strings.TrimSpace(f.Metadata); text != "" {
 		if !utf8.ValidString(text) || json.Unmarshal([]byte(text), &fields) != nil || fields == nil {
 			return nil, `Metadata must be a JSON object, for example {"team": "sales"}.`
+		}
+		if issues := api.CheckTexts([]byte(text)); len(issues) > 0 {
+			return nil, "A text in the metadata " + issues[0].Message + "."
 		}
 	}
 	if f.Mode == job.Test && f.Simulate != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -70,6 +71,10 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 			req.fail(&pageError{http.StatusForbidden, "This request came from another site, so nothing was done."})
 			return
 		}
+		if err := checkTexts(r.URL.Query()); err != nil {
+			req.fail(err)
+			return
+		}
 		if err := handle(req); err != nil {
 			req.fail(err)
 		}
@@ -92,6 +97,18 @@ func (req *pageRequest) parseForm() error {
 	}
 	if fields > maxFields {
 		return &pageError{http.StatusBadRequest, "The form has too many fields."}
+	}
+	return checkTexts(req.r.PostForm)
+}
+
+// checkTexts refuses control characters in the fields of a form or a query.
+func checkTexts(fields url.Values) error {
+	for name, values := range fields {
+		for _, value := range append([]string{name}, values...) {
+			if err := text.Check(value, maxBody); err != nil {
+				return &pageError{http.StatusBadRequest, fmt.Sprintf("The field %.100q %s.", name, err)}
+			}
+		}
 	}
 	return nil
 }
