@@ -1,10 +1,10 @@
 package httpapi
 
 import (
-	"fmt"
 	"log/slog"
 	"net/http"
 
+	"standin/internal/httpapi/reference"
 	"standin/internal/httpmw"
 )
 
@@ -15,17 +15,23 @@ func (a *API) health(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reference serves the description as a page, which loads nothing and cannot be
-// framed.
+// reference serves the page that shows the description.
 func (a *API) reference(w http.ResponseWriter, _ *http.Request) error {
-	page, err := a.page()
-	if err != nil {
-		return fmt.Errorf("render the API reference: %w", err)
-	}
 	header := w.Header()
-	header.Set("Content-Security-Policy", page.Policy)
+	header.Set("Content-Security-Policy", reference.Policy)
 	header.Set("Referrer-Policy", "no-referrer")
-	a.write(w, http.StatusOK, "text/html; charset=utf-8", page.HTML)
+	a.write(w, http.StatusOK, "text/html; charset=utf-8", reference.Page)
+	return nil
+}
+
+// referenceAsset serves a script or a style of that page.
+func (a *API) referenceAsset(w http.ResponseWriter, r *http.Request) error {
+	content, mediaType, ok := reference.Asset(r.PathValue("name"))
+	if !ok {
+		return noSuchPath(w, r)
+	}
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	a.write(w, http.StatusOK, mediaType, content)
 	return nil
 }
 

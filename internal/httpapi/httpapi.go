@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"standin/api"
-	"standin/internal/httpapi/reference"
 	"standin/internal/httpmw"
 )
 
@@ -72,7 +71,6 @@ type API struct {
 	settings Settings
 	limits   limits
 	streams  *liveStreams
-	page     func() (*reference.Page, error) // rendered once
 
 	mux      *http.ServeMux
 	draining chan struct{} // closed by Drain
@@ -91,8 +89,7 @@ func New(settings Settings) (*API, error) {
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	a := &API{
 		settings: settings, limits: newLimits(settings.KeyRate), streams: newLiveStreams(settings.LiveLimits),
-		page: sync.OnceValues(func() (*reference.Page, error) { return reference.New(settings.Description) }),
-		mux:  http.NewServeMux(), draining: make(chan struct{}),
+		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()
 }
@@ -173,6 +170,7 @@ func (a *API) route() error {
 		a.mux.Handle("GET /metrics", a.adapt(a.forScraper(a.metrics)))
 		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed("GET, HEAD"))))
 	}
+	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(a.limits.documents, a.referenceAsset)))
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET

@@ -1,53 +1,33 @@
-// Package reference renders the API description as an HTML page: every operation
-// with its fields, statuses and examples, and every schema. The page has no
-// scripts and loads nothing.
+// Package reference serves the API description as a page. Redoc renders it in the
+// browser; the page loads nothing from other hosts.
+//
+// Redoc is vendored in assets. scripts/vendor-redoc.sh replaces it with another
+// version.
 package reference
 
 import (
-	"bytes"
-	"crypto/sha256"
-	_ "embed" // for the template and its style
-	"encoding/base64"
-	"fmt"
-	"html/template"
-
-	"standin/api"
+	"embed"
+	"mime"
+	"path"
 )
 
-//go:embed page.html
-var pageHTML string
+// Policy is the Content-Security-Policy of the page. Redoc adds style elements: an
+// empty one, whose rules it then inserts, and a constant one. Its search runs in a
+// worker that it starts from a blob.
+const Policy = "default-src 'none'; script-src 'self'; connect-src 'self'; worker-src blob:; img-src data:; " +
+	"style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' 'sha256-QMIg+bpjm3JdElJ388KYke01izlUW0UoNOeKjpMxdgc='; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-//go:embed style.css
-var styleCSS string
+// Page is the HTML of the page.
+//
+//go:embed assets/index.html
+var Page []byte
 
-// Page is the rendered reference.
-type Page struct {
-	HTML []byte
+//go:embed assets
+var files embed.FS
 
-	// Policy is the Content-Security-Policy of the page, which allows only its own
-	// style.
-	Policy string
-}
-
-// New renders the page. It fails when the description has an unsupported element.
-func New(description *api.Description) (*Page, error) {
-	layout, err := template.New("page").Parse(pageHTML)
-	if err != nil {
-		return nil, fmt.Errorf("parse the page: %w", err)
-	}
-	content, err := read(description)
-	if err != nil {
-		return nil, err
-	}
-	content.Style = template.CSS(styleCSS) // #nosec G203 -- our own file
-	var page bytes.Buffer
-	if err := layout.Execute(&page, content); err != nil {
-		return nil, fmt.Errorf("render the page: %w", err)
-	}
-	sum := sha256.Sum256([]byte(styleCSS))
-	return &Page{
-		HTML: page.Bytes(),
-		Policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-	}, nil
+// Asset returns a file that the page loads and its media type; false if there is none.
+func Asset(name string) (content []byte, mediaType string, ok bool) {
+	content, err := files.ReadFile("assets/" + name)
+	return content, mime.TypeByExtension(path.Ext(name)), err == nil
 }

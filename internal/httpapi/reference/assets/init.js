@@ -1,0 +1,1 @@
+Redoc.init("/openapi.json", {nativeScrollbars: true}, document.getElementById("reference"));

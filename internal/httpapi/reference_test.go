@@ -1,0 +1,88 @@
+package httpapi_test
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"standin/internal/httpapi/reference"
+	"standin/internal/testing/testbrowser"
+)
+
+// TestReference opens the API reference in a browser. It must show the title, an
+// operation and a field of the manifest, whose schema is another file, and search.
+// The console must stay empty: a resource from another host, or a style or script
+// that the page's policy blocks, would be reported there.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(testbrowser.ForPages(t)), chromedp.UserDataDir(t.TempDir()), chromedp.Headless,
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("window-size", "1280,900"),
+	}
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	ctx, end := chromedp.NewExecAllocator(t.Context(), options...)
+	defer end()
+	ctx, closeTab := chromedp.NewContext(ctx)
+	defer closeTab()
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal(err)
+	}
+	messages := chromedp.Console(ctx)
+	awaitText := func(selector string, texts ...string) {
+		t.Helper()
+		for _, text := range texts {
+			holds := `document.querySelector(` + strconv.Quote(selector) + `)?.innerText.includes(` + strconv.Quote(text) + `)`
+			wait := `new Promise(resolve => { const look = () => ` + holds + ` ? resolve(true) : setTimeout(look, 50); look() })`
+			bounded, cancel := context.WithTimeout(ctx, testTimeout)
+			_, err := chromedp.Run(bounded, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
+			cancel()
+			if err != nil {
+				t.Fatalf("%s does not show %q: %v", selector, text, err)
+			}
+		}
+	}
+	if err := chromedp.Do(ctx, chromedp.Navigate(s.url+"/docs")); err != nil {
+		t.Fatalf("open the page: %v", err)
+	}
+	awaitText("body", "Standin", "Send a chat message", "/api/v1/jobs/{id}", "schemaVersion")
+	if err := chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(`input[type="text"]`), "participant")); err != nil {
+		t.Fatalf("search: %v", err)
+	}
+	awaitText(`[data-role="search:results"]`, "Pin a participant")
+	const last = "the page is complete"
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`(console.log("`+last+`"), true)`)); err != nil {
+		t.Fatal(err)
+	}
+	for message, err := range messages {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(message.Text, last) {
+			break
+		}
+		t.Errorf("the console has %s", message)
+	}
+}
+
+// TestReferencePolicy checks that the page may load its own files only.
+func TestReferencePolicy(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	got := s.send(t, request{"GET", "/docs", "", nil, ""})
+	policy := got.header.Get("Content-Security-Policy")
+	if policy != reference.Policy || strings.Contains(policy, "unsafe") || strings.Contains(policy, "http") {
+		t.Errorf("the policy is %q", policy)
+	}
+	for path, status := range map[string]int{"redoc.standalone.js": 200, "style.css": 200, "redoc.LICENSE.txt": 200, "none.js": 404, "..": 404} {
+		if got := s.send(t, request{"GET", "/docs/assets/" + path, "", nil, ""}); got.status != status {
+			t.Errorf("%s: %d, want %d", path, got.status, status)
+		}
+	}
+}
