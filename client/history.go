@@ -44,7 +44,7 @@ type Delivery struct {
 	Sequence   int        `json:"sequence"`
 	EmittedAt  time.Time  `json:"emittedAt"`
 	Version    int        `json:"version"`
-	State      string     `json:"state"` // waiting, delivered or gave_up
+	State      string     `json:"state"` // waiting, delivered or failed
 	Attempt    int        `json:"attempt"`
 	NextTryAt  *time.Time `json:"nextTryAt"`
 	EndedAt    *time.Time `json:"endedAt"`

@@ -27,6 +27,7 @@ import (
 	"standin/internal/recording/build"
 	"standin/internal/retry"
 	"standin/internal/store"
+	"standin/internal/store/postgres"
 )
 
 // nodesPerStore is how many nodes share the connections of a store. A store has
@@ -98,7 +99,7 @@ func Start(ctx context.Context, settings Settings) (*Fleet, error) {
 func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) error {
 	var started []*node
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	notifier := s.NewNotifier(func(n store.Notification) {
+	notifier := s.NewNotifier(func(n postgres.Notification) {
 		for _, node := range started {
 			if n.Jobs {
 				node.events.Publish(event.JobDue{Remote: true})
@@ -122,7 +123,7 @@ func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) er
 
 // newNode assembles a node as package service does, without HTTP, storage and
 // webhooks.
-func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifier *store.Notifier, log *slog.Logger) (*node, error) {
+func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifier *postgres.Notifier, log *slog.Logger) (*node, error) {
 	n := &node{events: new(event.Publisher)}
 	finalizer := &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{Storage: f.storage, BaseURL: baseURL, TempDir: f.settings.Dir, Log: log}}
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Finalizer: finalizer, BaseURL: baseURL, Events: n.events, Now: time.Now})
@@ -147,7 +148,7 @@ func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifie
 			}
 			n.dispatcher.Wake()
 			if !e.Remote {
-				notifier.Notify(store.Notification{Jobs: true})
+				notifier.Notify(postgres.Notification{Jobs: true})
 			}
 		case event.BotChanged:
 			if ctx.Err() == nil {
@@ -236,8 +237,8 @@ func insertJob(ctx context.Context, s *store.Store, consumer uuid.UUID) (uuid.UU
 		},
 		StatusSince: now, WakeAt: now.Add(24 * time.Hour),
 	}
-	return r.ID, s.Write(ctx, func(q *store.Queries) error {
-		_, err := q.InsertJob(ctx, r)
+	return r.ID, s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.InsertJob(ctx, r)
 		return err
 	})
 }

@@ -9,7 +9,7 @@ import (
 
 	"standin/internal/backup"
 	"standin/internal/service"
-	"standin/internal/store"
+	"standin/internal/store/dump"
 )
 
 // backupFlags are the flags of backup and restore.
@@ -93,7 +93,7 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	restored, err := backup.Restore(ctx, settings)
-	if errors.Is(err, store.ErrNotEmpty) {
+	if errors.Is(err, dump.ErrNotEmpty) {
 		err = fmt.Errorf("%w; --force replaces it", err)
 	}
 	if err := errors.Join(err, unlock()); err != nil {

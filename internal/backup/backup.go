@@ -22,7 +22,8 @@ import (
 	"time"
 
 	"standin/internal/fsutil"
-	"standin/internal/store"
+	"standin/internal/store/dump"
+	"standin/internal/store/migrations"
 )
 
 // Format is the version of the folder's layout.
@@ -40,7 +41,7 @@ type Description struct {
 	Format        int            `json:"format"`
 	CreatedAt     time.Time      `json:"createdAt"` // time before the database was copied
 	CreatedBy     string         `json:"createdBy"` // the version of standin
-	Database      store.Dump     `json:"database"`
+	Database      dump.Dump      `json:"database"`
 	Files         []File         `json:"files"` // all but backup.json and the recordings
 	Recordings    RecordingsMode `json:"recordings"`
 	Recorded      int            `json:"recorded"`           // jobs whose recordings were checked
@@ -93,7 +94,7 @@ func Create(ctx context.Context, settings Settings) (Description, error) {
 		return Description{}, err
 	}
 	var err error
-	if description.Database, err = store.DumpDatabase(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir)); err != nil {
+	if description.Database, err = dump.Write(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir)); err != nil {
 		return Description{}, fmt.Errorf("copy the database: %w", err)
 	}
 	if err := saveKey(settings); err != nil {
@@ -117,16 +118,15 @@ func checkSchema(ctx context.Context, settings Settings) error {
 	if settings.Recordings == SkipRecordings {
 		return nil
 	}
-	version, err := store.SchemaVersion(ctx, settings.Database)
+	version, err := dump.SchemaVersion(ctx, settings.Database)
 	if err != nil {
 		return err
 	}
-	newest, err := store.NewestSchema()
-	if err == nil && version != newest {
+	if version != migrations.Newest {
 		return fmt.Errorf("the database has the schema version %d, and this version of standin %d: "+
-			"use the version that runs the service, or --recordings=skip", version, newest)
+			"use the version that runs the service, or --recordings=skip", version, migrations.Newest)
 	}
-	return err
+	return nil
 }
 
 // prepare creates the folder of a backup.

@@ -25,6 +25,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/service"
 	"standin/internal/store"
+	"standin/internal/store/dump"
 	"standin/internal/testing/storetest"
 )
 
@@ -197,7 +198,7 @@ func TestRestoreUnderLoad(t *testing.T) {
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
 		source, target, folder := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "backup")
 		database, restored := "", ""
-		if store.EngineOf(address) == store.Postgres {
+		if store.IsPostgres(address) {
 			database, restored = address, cluster.Empty(t)
 		}
 		hook, events := finalized(t)
@@ -322,7 +323,7 @@ func TestRestoreRefuses(t *testing.T) {
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
 		dir, folder := t.TempDir(), filepath.Join(t.TempDir(), "backup")
 		database := ""
-		if store.EngineOf(address) == store.Postgres {
+		if store.IsPostgres(address) {
 			database = address
 		}
 		n := start(t, dir, database, "")
@@ -334,7 +335,7 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("a second backup in the folder: %v", err)
 		}
 		restore := settingsOf(dir, database, folder, backup.CheckRecordings)
-		if _, err := backup.Restore(t.Context(), restore); !errors.Is(err, store.ErrNotEmpty) {
+		if _, err := backup.Restore(t.Context(), restore); !errors.Is(err, dump.ErrNotEmpty) {
 			t.Errorf("restore over data: %v", err)
 		}
 		restore.Force = true

@@ -2,6 +2,7 @@ package backup_test
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -86,9 +87,9 @@ func fill(t *testing.T, database string, jobs int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.Write(t.Context(), func(q *store.Queries) error {
+	err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		for i := range seeds {
-			if err := insert(t, q, consumer.ID, i, now); err != nil {
+			if err := insert(t, tx, consumer.ID, i, now); err != nil {
 				return err
 			}
 		}
@@ -107,7 +108,7 @@ func multiply(t *testing.T, database string, n int) {
 	driver, prefix := "sqlite", `printf('%08x', k)`
 	numbers := `WITH RECURSIVE copies (k) AS (SELECT 2 UNION ALL SELECT k + 1 FROM copies WHERE k < $1)`
 	columns := `SELECT name FROM pragma_table_info('%s')`
-	if store.EngineOf(database) == store.Postgres {
+	if store.IsPostgres(database) {
 		driver, prefix, numbers = "pgx", `lpad(to_hex(k), 8, '0')`, `WITH copies AS (SELECT generate_series(2, $1::int) AS k)`
 		columns = `SELECT column_name FROM information_schema.columns WHERE table_name = '%s'`
 	}
@@ -134,10 +135,10 @@ func multiply(t *testing.T, database string, n int) {
 	}
 }
 
-func insert(t *testing.T, q *store.Queries, consumer uuid.UUID, i int, now time.Time) error {
+func insert(t *testing.T, tx *store.Tx, consumer uuid.UUID, i int, now time.Time) error {
 	id := uuid.Must(uuid.NewV7())
 	joinAt := now.Add(24*time.Hour + time.Duration(i)*time.Second)
-	_, err := q.InsertJob(t.Context(), job.Record{
+	_, err := tx.InsertJob(t.Context(), job.Record{
 		Job: job.Job{
 			ID: id, ConsumerID: consumer, Mode: job.Live, ExternalID: fmt.Sprintf("meeting-%d", i),
 			MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,
@@ -148,7 +149,7 @@ func insert(t *testing.T, q *store.Queries, consumer uuid.UUID, i int, now time.
 	if err != nil {
 		return err
 	}
-	return q.InsertEntry(t.Context(), job.TimelineEntry{
+	return tx.InsertEntry(t.Context(), job.TimelineEntry{
 		ID: uuid.Must(uuid.NewV7()), JobID: id, Source: job.SourceService, Kind: "updated", EmittedAt: now, ReceivedAt: now,
 		Applied: true, From: job.Scheduled, To: job.Scheduled,
 	})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"standin/internal/fsutil"
-	"standin/internal/store"
+	"standin/internal/store/dump"
 )
 
 // Restored is the result of Restore.
@@ -25,7 +25,7 @@ type Restored struct {
 // Restore loads a backup into the database and the storage of a service that is
 // not running. The caller holds the lock of the data directory. It checks every
 // file of the backup first. A database that is not empty is replaced only with
-// Force: otherwise the error is store.ErrNotEmpty. Problems with recordings are
+// Force: otherwise the error is dump.ErrNotEmpty. Problems with recordings are
 // in the result and are no error.
 func Restore(ctx context.Context, settings Settings) (Restored, error) {
 	start := time.Now()
@@ -33,7 +33,7 @@ func Restore(ctx context.Context, settings Settings) (Restored, error) {
 	if err != nil {
 		return Restored{}, err
 	}
-	if err := store.LoadDatabase(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir), description.Database, settings.Force); err != nil {
+	if err := dump.Load(ctx, settings.Database, filepath.Join(settings.Dir, databaseDir), description.Database, settings.Force); err != nil {
 		return Restored{}, fmt.Errorf("restore the database: %w", err)
 	}
 	if err := restoreKey(settings, description); err != nil {

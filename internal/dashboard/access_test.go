@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -167,14 +168,14 @@ func TestPrelaunchedJobIsScheduled(t *testing.T) {
 	})
 	job := regexp.MustCompile(`(?s)<main.*</main>`)
 	before := job.FindString(p.get("/jobs/" + id.String()).body)
-	err := h.Store().Write(t.Context(), func(q *store.Queries) error {
-		r, err := q.LockJob(t.Context(), id)
+	err := h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
 		r.Prelaunch, r.Node = "launched", "a node"
 		r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = time.Now(), time.Now(), time.Now()
-		return q.SaveJob(t.Context(), r)
+		return tx.SaveJob(ctx, r)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -244,10 +245,10 @@ func TestRunningBotsHavePages(t *testing.T) {
 	h := newHarness(t)
 	ada := h.ada()
 	p := h.signedIn(ada.Email)
-	err := h.Store().Write(t.Context(), func(q *store.Queries) error {
+	err := h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		now, later := time.Now(), time.Now().Add(time.Hour)
 		for i := range 201 {
-			_, err := q.InsertJob(t.Context(), job.Record{Job: job.Job{
+			_, err := tx.InsertJob(ctx, job.Record{Job: job.Job{
 				ID: uuid.Must(uuid.NewV7()), ConsumerID: ada.ConsumerID, Mode: job.Live, ExternalID: strconv.Itoa(i),
 				MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: "Standin", JoinAt: now, CreatedAt: now,
 				Metadata: []byte(`{}`), AutoLeave: job.DefaultAutoLeave(), State: job.State{Status: job.InMeeting, Attempts: 1},

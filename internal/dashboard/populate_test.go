@@ -15,13 +15,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/webhook"
-
-	"standin/internal/account"
 )
 
 // sendBot sends a bot with the form and returns the id of the job.

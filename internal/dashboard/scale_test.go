@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"context"
 	"fmt"
 	"html"
 	"net/http"
@@ -102,7 +103,7 @@ func fillJobs(h *harness, ada account.User, jobs int) {
 	const group = 2000
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for from := 0; from < jobs; from += group {
-		err := h.Store().Write(h.Context(), func(q *store.Queries) error {
+		err := h.Store().Write(h.Context(), func(ctx context.Context, tx *store.Tx) error {
 			for i := from; i < min(from+group, jobs); i++ {
 				at := start.Add(time.Duration(i) * time.Minute / time.Duration(max(1, jobs/500)))
 				r := job.Record{Job: job.Job{
@@ -119,11 +120,11 @@ func fillJobs(h *harness, ada account.User, jobs int) {
 				if i == jobs/3 {
 					r.Status = job.Cancelled
 				}
-				if _, err := q.InsertJob(h.Context(), r); err != nil {
+				if _, err := tx.InsertJob(ctx, r); err != nil {
 					return err
 				}
 				if r.FailureCode != "" {
-					if err := q.SaveJob(h.Context(), r); err != nil {
+					if err := tx.SaveJob(ctx, r); err != nil {
 						return err
 					}
 				}

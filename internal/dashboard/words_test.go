@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -25,11 +26,11 @@ func (h *harness) said(id uuid.UUID, caption, message string) {
 		{Kind: job.CaptionText, ID: "2", Author: "Bob", Text: caption, StartedAt: start.Add(5 * time.Second), EndedAt: start.Add(9 * time.Second)},
 		{Kind: job.ChatText, ID: "1", Author: "Carol", Text: message, StartedAt: start, EndedAt: start},
 	}
-	err = h.Store().Write(h.Context(), func(q *store.Queries) error {
-		if _, err := q.AppendTexts(h.Context(), id, texts); err != nil {
+	err = h.Store().Write(h.Context(), func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.AppendTexts(ctx, id, texts); err != nil {
 			return err
 		}
-		return q.ReplaceSpoken(h.Context(), r.Job, job.SpokenCaption, []job.Spoken{{StartMs: 7000, Speaker: "Bob", Text: caption}})
+		return tx.ReplaceSpoken(ctx, r.Job, job.SpokenCaption, []job.Spoken{{StartMs: 7000, Speaker: "Bob", Text: caption}})
 	})
 	if err != nil {
 		h.Fatal(err)

@@ -30,32 +30,28 @@ const recordDelay = 200 * time.Millisecond
 // queue makes a job wait for capacity on any node. The reason is on the
 // timeline once, when the job becomes pending.
 func (t *task) queue(ctx context.Context, next decision) error {
-	return t.change(ctx, func(c *lifecycle.Change) error {
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.Lease, c.WakeAt = "", next.until
 		if c.Status != job.Scheduled {
 			return nil
 		}
-		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"why": next.detail, "node": t.d.Node.Name})
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.NoCapacity}, map[string]string{"reason": next.detail, "node": t.d.Node.Name})
 		return err
 	})
 }
 
-// startAttempt counts a new attempt, unless the claim has done so, and launches
-// its bot.
+// startAttempt counts a new attempt, and launches its bot.
 func (t *task) startAttempt(ctx context.Context, reason string) error {
-	if t.started {
-		return t.launch(ctx)
-	}
 	d, first := t.d, t.job.Attempts == 0
 	if !first && t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.NextAttempt(), d.Now()) != "" {
 		return t.release(ctx, d.Now().Add(capacityRetry))
 	}
-	err := t.change(ctx, func(c *lifecycle.Change) error {
+	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		applied, err := c.StartAttempt(ctx, d.Node.ID, d.Node.Name, reason)
-		if err != nil || !applied {
-			return errors.Join(err, errJobChanged)
+		if err == nil && !applied {
+			err = errJobChanged
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		if first {
@@ -101,7 +97,7 @@ func (t *task) launch(ctx context.Context) error {
 		return ctx.Err() // the dispatcher stops: the launch has not failed, and the next one retries it
 	}
 	t.d.Metrics.LaunchFailed()
-	err = t.change(ctx, func(c *lifecycle.Change) error {
+	err = t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.LaunchFailures++
 		c.LaunchError = failure.Error()
 		c.Lease, c.WakeAt = "", t.wakeForLaunch(c.Now.Add(launchDelay(c.LaunchFailures)))
@@ -156,7 +152,7 @@ func (t *task) stopIfReplaced(ctx context.Context, unrecorded error) error {
 
 // tryRecordLaunch records once that the bot runs.
 func (t *task) tryRecordLaunch(ctx context.Context) error {
-	err := t.change(ctx, func(c *lifecycle.Change) error {
+	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.LaunchedAt = c.Now
 		c.Lease, c.WakeAt = "", t.heartbeatDue(c.Record)
 		if t.d.Launcher.State(c.ID, c.Attempt) == launch.Gone {

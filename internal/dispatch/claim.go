@@ -5,11 +5,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/uuid"
-
 	"standin/internal/job"
-	"standin/internal/lifecycle"
 	"standin/internal/retry"
+	"standin/internal/store"
 )
 
 const (
@@ -20,20 +18,18 @@ const (
 	// more jobs are due than there are free workers. The cost of a claim grows
 	// with the number of waiting jobs, not with how many of them it leases.
 	workerWait = 100 * time.Millisecond
-	// A node that finds another one admitting jobs waits for up to minBackoff,
-	// doubled each time up to maxBackoff.
+	// After a claim that fails, or that finds another node admitting jobs, a node waits
+	// for up to minBackoff, doubled each time up to maxBackoff.
 	minBackoff = 20 * time.Millisecond
 	maxBackoff = 2 * time.Second
-	// busyInterval is how often such a node claims the jobs that need no capacity.
-	busyInterval = time.Second
 )
 
 // claims is when a dispatcher claims jobs. Run's goroutine owns it, except for
 // awaitsWorkers.
 type claims struct {
 	last          time.Time     // when the last claim was started
-	tried         time.Time     // when the last one was started that did not stop because another node was admitting jobs
 	backoff       retry.Backoff // of claims that find another node admitting jobs
+	failures      retry.Backoff // of claims that fail
 	awaitsWorkers atomic.Bool   // the next claim waits for free workers
 }
 
@@ -45,12 +41,6 @@ func (d *Dispatcher) claimDue(ctx context.Context) (claimed job.Claimed, err err
 	if limit == 0 {
 		return job.Claimed{More: true}, nil
 	}
-	if d.claims.backoff.Failures > 0 && time.Since(d.claims.tried) < busyInterval {
-		if busy, err := d.Store.AdmissionBusy(ctx); busy || err != nil {
-			return job.Claimed{More: busy}, err
-		}
-	}
-	d.claims.tried = d.claims.last
 	claim := job.Claim{
 		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
 		Capacity: d.Capacity.Free(ctx, now), PerConsumer: d.PerConsumer, Prelaunch: d.prelaunch(),
@@ -61,55 +51,26 @@ func (d *Dispatcher) claimDue(ctx context.Context) (claimed job.Claimed, err err
 	if err != nil || !waiting {
 		return job.Claimed{}, err
 	}
-	return d.claimAndStart(ctx, claim)
-}
-
-// claimAndStart leases due jobs, and starts the first attempts of admitted ones in
-// the same transaction. If that fails, it only leases them: their tasks start the
-// attempts then, so that one job does not affect the others.
-func (d *Dispatcher) claimAndStart(ctx context.Context, claim job.Claim) (job.Claimed, error) {
-	var reserved []uuid.UUID
-	claimed, err := d.Jobs.Claim(ctx, claim, func(c *lifecycle.Change) error {
-		s := d.situationOf(c.Record)
-		if decide(s).action != startAttempt || d.Capacity.reserve(ctx, c.ID, c.NextAttempt(), c.Now) != "" {
-			return nil // the job's task does the rest
-		}
-		reserved = append(reserved, c.ID)
-		_, err := c.StartAttempt(ctx, d.Node.ID, d.Node.Name, "")
+	err = d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		claimed, err = tx.ClaimJobs(ctx, claim)
 		return err
 	})
-	d.releaseUnstarted(reserved, claimed.Admitted)
-	if err == nil || len(reserved) == 0 || ctx.Err() != nil {
-		return claimed, err
+	if err != nil {
+		return job.Claimed{}, err
 	}
-	d.Log.Error("cannot start attempts together; each is started on its own", "error", err)
-	return d.Jobs.Claim(ctx, claim, func(*lifecycle.Change) error { return nil })
-}
-
-// releaseUnstarted releases the reserved slots of jobs whose attempts were not
-// started.
-func (d *Dispatcher) releaseUnstarted(reserved []uuid.UUID, admitted []job.Record) {
-	started := make(map[uuid.UUID]bool, len(admitted))
-	for _, r := range admitted {
-		started[r.ID] = r.Attempts > 0
-	}
-	for _, id := range reserved {
-		if !started[id] {
-			d.releaseSlot(id)
-		}
-	}
+	return claimed, nil
 }
 
 // awaitNextClaim waits until it is useful to claim jobs again.
 func (d *Dispatcher) awaitNextClaim(ctx context.Context, claimed job.Claimed) {
 	busy := len(d.workers) > cap(d.workers)/2
 	switch {
-	case claimed.More && len(claimed.Admitted) == 0 && !busy: // another node admits jobs
+	case claimed.More && !admittedAny(claimed) && !busy: // another node admits jobs
 		d.awaitOtherNode(ctx, d.claims.backoff.Next())
 		return
 	case claimed.More:
 		d.awaitWorkers(ctx)
-	case len(claimed.Admitted)+len(claimed.Others) == 0:
+	case len(claimed.Jobs) == 0:
 		d.sleep(ctx, max(claimInterval, d.untilNextDue(ctx)))
 	default:
 		d.sleep(ctx, d.untilNextDue(ctx))
@@ -117,6 +78,8 @@ func (d *Dispatcher) awaitNextClaim(ctx context.Context, claimed job.Claimed) {
 	d.claims.backoff.Reset()
 	_ = retry.Sleep(ctx, time.Until(d.claims.last.Add(claimInterval)))
 }
+
+func admittedAny(claimed job.Claimed) bool { return len(claimed.Jobs) > 0 && claimed.Jobs[0].Admitted }
 
 // awaitOtherNode waits while another node admits jobs. A node without capacity can
 // be woken, because a slot is free then or one of its own jobs is due.

@@ -1,43 +1,174 @@
 package dispatch_test
 
 import (
+	"context"
+	"database/sql"
 	"encoding/json"
+	"log/slog"
+	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver pgx
 
 	"standin/internal/dispatch"
 	"standin/internal/job"
 	"standin/internal/store"
 )
 
-// TestClaimsWithUnstartableJob checks that a job whose attempt cannot be started does
-// not affect a job that is claimed with it, and uses no capacity.
-func TestClaimsWithUnstartableJob(t *testing.T) {
+// exec runs a statement outside of the store, whose methods would not.
+func (h *harness) exec(t *testing.T, statement string, args ...any) {
+	t.Helper()
+	driver := "sqlite"
+	if store.IsPostgres(h.address) {
+		driver = "pgx"
+	}
+	db, err := sql.Open(driver, h.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// errorLog keeps when errors were logged.
+type errorLog struct {
+	mu     sync.Mutex
+	text   string // of the lines that count
+	logged []time.Time
+	lines  []string
+}
+
+func (l *errorLog) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.Contains(string(line), l.text) {
+		l.logged, l.lines = append(l.logged, time.Now()), append(l.lines, string(line))
+	}
+	return len(line), nil
+}
+
+// until waits for a number of lines.
+func (l *errorLog) until(t *testing.T, count int) []time.Time {
+	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(testTimeout); ; <-ticker.C {
+		l.mu.Lock()
+		logged := l.logged
+		l.mu.Unlock()
+		if len(logged) >= count {
+			return logged
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d lines with %s were logged, want %d", len(logged), l.text, count)
+		}
+	}
+}
+
+// TestUnreadableJob checks that a job that cannot be read costs no other job, and keeps
+// no slot.
+func TestUnreadableJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		joinAt := h.clock.Now().Add(time.Hour)
 		broken, good := h.create(t, joinAt), h.create(t, joinAt)
-		err := h.store.Write(t.Context(), func(q *store.Queries) error {
-			r, err := q.LockJob(t.Context(), broken)
+		h.exec(t, `UPDATE jobs SET auto_leave = '{' WHERE id = $1`, broken.String())
+		h.clock.set(joinAt)
+		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 2})
+		log := &errorLog{text: "cannot load a due job"}
+		h.run(t, func(s *dispatch.Settings) { s.Capacity, s.Log = capacity, slog.New(slog.NewTextHandler(log, nil)) })
+		h.untilLaunched(t, good, 0)
+		log.until(t, 1)
+		untilUsed(t, capacity, 1)
+		later := h.create(t, time.Time{})
+		h.untilLaunched(t, later, 0)
+		if len(log.logged) != 1 || !strings.Contains(log.lines[0], broken.String()) {
+			t.Errorf("logged %q, want one line until the lease ends", log.lines)
+		}
+	})
+}
+
+// TestFailingClaims checks that claims that fail are retried with growing pauses, and
+// that jobs are launched once they work again.
+func TestFailingClaims(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.exec(t, `ALTER TABLE consumer_rotation RENAME TO kept`)
+		h.exec(t, `CREATE VIEW consumer_rotation AS SELECT DISTINCT * FROM kept`) // which can be read and not written
+		id := h.create(t, time.Time{})
+		log := &errorLog{text: "cannot claim due jobs"}
+		h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewTextHandler(log, nil)) })
+		const claims = 7
+		logged := log.until(t, claims)
+		if took := logged[claims-1].Sub(logged[0]); took < 300*time.Millisecond {
+			t.Errorf("%d claims failed within %s", claims, took)
+		}
+		h.exec(t, `DROP VIEW consumer_rotation`)
+		h.exec(t, `ALTER TABLE kept RENAME TO consumer_rotation`)
+		h.untilLaunched(t, id, 0)
+	})
+}
+
+// TestUnstartableJob checks that a job whose attempt cannot be started does not affect
+// a job that is claimed with it, uses no capacity, and is not tried again before its
+// lease ends.
+func TestUnstartableJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		joinAt := h.clock.Now().Add(time.Hour)
+		broken, good := h.create(t, joinAt), h.create(t, joinAt)
+		err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			r, err := tx.LockJob(ctx, broken)
 			if err != nil {
 				return err
 			}
 			r.Metadata = json.RawMessage(`{`) // its webhook cannot be encoded
-			return q.SaveJobRequest(t.Context(), r)
+			return tx.SaveJobRequest(ctx, r)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.clock.set(joinAt)
 		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 2})
-		h.run(t, func(s *dispatch.Settings) { s.Capacity = capacity })
+		log := &errorLog{text: broken.String()}
+		h.run(t, func(s *dispatch.Settings) { s.Capacity, s.Log = capacity, slog.New(slog.NewTextHandler(log, nil)) })
 		if r := h.untilLaunched(t, good, 0); r.Attempts != 1 {
 			t.Errorf("the other job: %+v", r)
 		}
-		if r := h.record(t, broken); r.Status != job.Scheduled || r.Attempts != 0 || len(h.bots.launches(broken)) != 0 {
+		log.until(t, 1)
+		untilUsed(t, capacity, 1)
+		r := h.record(t, broken)
+		if r.Status != job.Scheduled || r.Attempts != 0 || len(h.bots.launches(broken)) != 0 {
 			t.Errorf("the job that cannot be started: %+v", r)
 		}
-		untilUsed(t, capacity, 1)
+		if r.Lease == "" || !r.WakeAt.After(joinAt) {
+			t.Errorf("the job is due again at %s, before its lease ends: %q", r.WakeAt, log.lines)
+		}
+	})
+}
+
+// TestCapacityIsUsed checks that jobs that are due when they are created get their bots
+// without waiting for capacity that is free.
+func TestCapacityIsUsed(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		const jobs = 60
+		h.run(t, func(s *dispatch.Settings) { s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: jobs}) })
+		var creating sync.WaitGroup
+		for range jobs {
+			creating.Go(func() {
+				id := h.create(t, time.Time{})
+				h.untilLaunched(t, id, 0)
+				if names := h.eventNames(t, id); names[0] != string(job.Dispatching) {
+					t.Errorf("the job became %v", names)
+				}
+			})
+		}
+		creating.Wait()
 	})
 }
 

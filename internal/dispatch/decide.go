@@ -44,7 +44,6 @@ type situation struct {
 	hasMedia   bool   // the bots of the job uploaded something usable
 	botReason  string // what the launcher reports about the bot beyond its state; may be empty
 	noCapacity string // why this node cannot run another bot; empty when it can
-	started    bool   // the first attempt was started just now, and its bot is to be launched
 	otherNode  bool   // the current attempt was started by another node, which is gone
 	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
 	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
@@ -65,8 +64,6 @@ const capacityRetry = 15 * time.Second
 func decide(s situation) decision {
 	status := s.job.Status
 	switch {
-	case s.started:
-		return decision{action: startAttempt}
 	case s.job.Prelaunch == job.PrelaunchWithdrawn:
 		return decision{action: stopPrelaunched, detail: "the job has changed"}
 	case status == job.Completed || status == job.Failed || s.job.ManifestURI != "":
@@ -89,11 +86,25 @@ func decide(s situation) decision {
 	if s.now.Before(deadline) {
 		return decision{action: wait, until: earlier(deadline, s.heartbeatDue())}
 	}
-	detail := fmt.Sprintf("the bot was in %s since %s, longer than it may", status, s.job.StatusSince.Format(time.RFC3339))
+	detail := fmt.Sprintf("the bot has been %s since %s, longer than the limit of %s", describe(status), s.job.StatusSince.Format(time.RFC3339),
+		deadline.Sub(s.job.StatusSince).Round(time.Second))
 	if s.hasMedia {
 		return decision{action: salvage, detail: detail}
 	}
 	return decision{action: giveUp, code: job.InternalError, detail: detail}
+}
+
+// describe returns a status as it continues "the bot has been".
+func describe(status job.Status) string {
+	switch status {
+	case job.Dispatching, job.Joining, job.Finalizing:
+		return string(status)
+	case job.EnteringLobby:
+		return "in the lobby"
+	case job.InMeeting:
+		return "in the meeting"
+	}
+	return "in the state " + string(status)
 }
 
 // decideDue starts the first attempt of a job whose time has come. If it comes

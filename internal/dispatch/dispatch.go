@@ -103,7 +103,7 @@ func New(settings Settings) *Dispatcher {
 		wake:     make(chan struct{}, 1),
 		workers:  make(chan struct{}, maxTasks),
 		calls:    make(chan struct{}, maxCalls),
-		claims:   claims{backoff: retry.Backoff{Min: minBackoff, Max: maxBackoff}},
+		claims:   claims{backoff: retry.Backoff{Min: minBackoff, Max: maxBackoff}, failures: retry.Backoff{Min: minBackoff, Max: maxBackoff}},
 		salvages: make(chan struct{}, maxSalvages),
 	}
 	d.reachableSince(settings.Now())
@@ -138,9 +138,9 @@ func Soon(at time.Time, waiting bool, now time.Time) bool {
 // BotStateChanged makes the dispatcher look at a job whose bot has started or
 // ended.
 func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
-	err := d.Store.Write(ctx, func(q *store.Queries) error { return q.WakeJob(ctx, jobID, d.Now()) })
+	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeJob(ctx, jobID, d.Now()) })
 	if err != nil {
-		d.Log.Error("cannot make a job due whose bot has changed; it is handled later", "job", jobID, "error", err)
+		d.Log.Error("cannot wake a job after a change of its bot; it is processed when it is due", "job", jobID, "error", err)
 	}
 	d.Wake()
 }
@@ -158,10 +158,12 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		claimed, err := d.startTasks(ctx)
 		if err != nil && ctx.Err() == nil {
-			d.Log.Error("cannot claim due jobs", "error", err)
-			d.sleep(ctx, time.Second)
+			pause := d.claims.failures.Next()
+			d.Log.Error("cannot claim due jobs", "error", err, "retry_in", pause)
+			_ = retry.Sleep(ctx, pause) // no wake-up shortens it; the loop checks ctx
 			continue
 		}
+		d.claims.failures.Reset()
 		d.awaitNextClaim(ctx, claimed)
 	}
 	return nil
@@ -175,19 +177,12 @@ func (d *Dispatcher) startTasks(ctx context.Context) (job.Claimed, error) {
 	if err != nil {
 		return claimed, err
 	}
-	for _, r := range claimed.Admitted {
-		noCapacity := ""
-		if r.Attempts == 0 { // otherwise the claim has reserved a slot and started the attempt
-			noCapacity = d.Capacity.reserve(ctx, r.ID, r.NextAttempt(), d.Now())
+	for _, c := range claimed.Jobs {
+		t := task{claimed: c}
+		if c.Admitted {
+			t.noCapacity = d.Capacity.reserve(ctx, c.ID, c.Attempt, d.Now())
 		}
-		d.startTask(ctx, task{job: r, started: r.Attempts > 0, noCapacity: noCapacity}, claimedAt)
-	}
-	for _, r := range claimed.Others {
-		noCapacity := ""
-		if r.Mode == job.Live && (r.Status == job.Scheduled || r.Status == job.Pending) {
-			noCapacity = d.notAdmitted(ctx)
-		}
-		d.startTask(ctx, task{job: r, noCapacity: noCapacity}, claimedAt)
+		d.startTask(ctx, t, claimedAt)
 	}
 	return claimed, nil
 }
@@ -195,7 +190,7 @@ func (d *Dispatcher) startTasks(ctx context.Context) (job.Claimed, error) {
 // startTask starts the task of a claimed job when a worker is free.
 func (d *Dispatcher) startTask(ctx context.Context, t task, claimedAt time.Time) {
 	d.workers <- struct{}{}
-	t.d, t.lease, t.releaseWorker = d, newLeaseGuard(t.job, claimedAt, d.Lease), sync.OnceFunc(d.releaseWorker)
+	t.d, t.lease, t.releaseWorker = d, newLeaseGuard(t.claimed, claimedAt, d.Lease), sync.OnceFunc(d.releaseWorker)
 	d.tasks.Go(func() {
 		defer t.releaseWorker()
 		t.process(ctx)

@@ -476,11 +476,11 @@ func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 func TestLostLease(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		change func(*lifecycle.Change)
+		change func(context.Context, *lifecycle.Change)
 		want   []string
 	}{
-		"same attempt":    {func(*lifecycle.Change) {}, []string{"launch 0"}},
-		"another attempt": {func(c *lifecycle.Change) { c.Attempt++ }, []string{"launch 0", "stop 0"}},
+		"same attempt":    {func(context.Context, *lifecycle.Change) {}, []string{"launch 0"}},
+		"another attempt": {func(ctx context.Context, c *lifecycle.Change) { c.Attempt++ }, []string{"launch 0", "stop 0"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -491,9 +491,9 @@ func TestLostLease(t *testing.T) {
 				h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 				id := h.create(t, time.Time{})
 				<-h.bots.entered
-				taken, err := h.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error {
+				taken, err := h.jobs.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
 					c.Lease, c.WakeAt = "another dispatcher's", c.Now.Add(time.Hour)
-					test.change(c)
+					test.change(ctx, c)
 					return nil
 				})
 				if err != nil {

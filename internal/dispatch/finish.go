@@ -69,7 +69,7 @@ func (t *task) salvage(ctx context.Context, detail string) error {
 	case err != nil:
 		return fmt.Errorf("salvage: %w", err)
 	}
-	return t.change(ctx, func(c *lifecycle.Change) error {
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: t.d.Jobs.ManifestURI(c.ID)}, nil)
 		c.Lease, c.WakeAt = "", c.Now // to be cleaned up
 		return err
@@ -85,13 +85,15 @@ func (t *task) reportProgress(ctx context.Context, progress Progress) error {
 	if err := t.applyIfPossible(ctx, job.SalvageStoring, ""); err != nil {
 		return err
 	}
-	return t.change(ctx, func(c *lifecycle.Change) error { return c.MediaStored(ctx, progress.Done, progress.Total) })
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+		return c.MediaStored(ctx, progress.Done, progress.Total)
+	})
 }
 
 // applyIfPossible applies a trigger that changes the job's status. It does
 // nothing when the job is past it.
 func (t *task) applyIfPossible(ctx context.Context, trigger job.Trigger, detail string) error {
-	return t.change(ctx, func(c *lifecycle.Change) error {
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		event := job.Event{Trigger: trigger}
 		if state, result := c.State.Apply(event); !result.Applied || state.Status == c.Status {
 			return nil
@@ -116,10 +118,13 @@ func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) 
 	if t.job.Status == job.Cancelled {
 		return t.release(ctx, time.Time{}) // it has ended already
 	}
-	return t.change(ctx, func(c *lifecycle.Change) error {
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.GivenUp, FailureCode: code, FailureDetail: detail}, nil)
-		if err != nil || !result.Applied {
-			return errors.Join(err, errJobChanged)
+		if err != nil {
+			return err
+		}
+		if !result.Applied {
+			return errJobChanged
 		}
 		c.Lease, c.WakeAt = "", c.Now // to be cleaned up
 		return nil

@@ -23,19 +23,19 @@ var (
 
 // change changes the job while this task holds its lease and the attempt that
 // was decided on is the current one.
-func (t *task) change(ctx context.Context, fn func(*lifecycle.Change) error) error {
-	return t.withLease(ctx, func(c *lifecycle.Change) error {
+func (t *task) change(ctx context.Context, fn func(context.Context, *lifecycle.Change) error) error {
+	return t.withLease(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		if c.Attempt != t.job.Attempt {
 			return errJobChanged
 		}
-		return fn(c)
+		return fn(ctx, c)
 	})
 }
 
 // release gives the lease up. The job is processed again at wakeAt, and at once
 // when it has changed since it was claimed.
 func (t *task) release(ctx context.Context, wakeAt time.Time) error {
-	return t.withLease(ctx, func(c *lifecycle.Change) error {
+	return t.withLease(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.Lease, c.WakeAt = "", wakeAt
 		if c.Status != t.job.Status || c.Attempt != t.job.Attempt {
 			c.WakeAt = c.Now
@@ -45,22 +45,20 @@ func (t *task) release(ctx context.Context, wakeAt time.Time) error {
 }
 
 // withLease changes the job if this task still holds its lease.
-func (t *task) withLease(ctx context.Context, fn func(*lifecycle.Change) error) error {
-	changed, err := t.d.Jobs.ChangeTogether(ctx, t.job.ID, func(c *lifecycle.Change) error {
+func (t *task) withLease(ctx context.Context, fn func(context.Context, *lifecycle.Change) error) error {
+	changed, err := t.d.Jobs.Change(ctx, t.claimed.ID, func(ctx context.Context, c *lifecycle.Change) error {
 		switch {
 		case c.Lease == "":
 			return errJobChanged // the end of the job, or a new joinAt, has revoked the lease
-		case c.Lease != t.job.Lease:
+		case c.Lease != t.claimed.Lease:
 			return errLeaseLost
 		}
-		return fn(c)
+		return fn(ctx, c)
 	})
 	if err != nil {
 		return err
 	}
-	lease := t.job.Lease
 	t.job = changed
-	t.job.Lease = lease // for changes that follow its release, which then fail
 	return nil
 }
 
@@ -100,8 +98,8 @@ func (t *task) extendLease(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, t.d.Lease/6)
 	defer cancel()
 	started := time.Now()
-	return t.d.Store.Write(ctx, func(q *store.Queries) error {
-		acquired, err := q.ExtendLease(ctx, t.lease.jobID, t.lease.token, t.d.Now().Add(t.d.Lease))
+	return t.d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		acquired, err := tx.ExtendLease(ctx, t.lease.jobID, t.lease.token, t.d.Now().Add(t.d.Lease))
 		if err == nil && !acquired {
 			return errLeaseLost
 		}
@@ -122,8 +120,8 @@ type leaseGuard struct {
 	renewedAt atomic.Pointer[time.Time]
 }
 
-func newLeaseGuard(r job.Record, renewedAt time.Time, length time.Duration) *leaseGuard {
-	g := &leaseGuard{jobID: r.ID, token: r.Lease, length: length}
+func newLeaseGuard(claimed job.ClaimedJob, renewedAt time.Time, length time.Duration) *leaseGuard {
+	g := &leaseGuard{jobID: claimed.ID, token: claimed.Lease, length: length}
 	g.renewedAt.Store(&renewedAt)
 	return g
 }

@@ -21,7 +21,7 @@ func TestLeaseGuardValid(t *testing.T) {
 		"three quarters ago":     {time.Now().Add(-lease * 3 / 4), false},
 		"by the wall clock only": {time.Now().Round(0).Add(-lease * 3 / 4), false},
 	} {
-		if got := newLeaseGuard(job.Record{}, test.renewed, lease).valid(); got != test.want {
+		if got := newLeaseGuard(job.ClaimedJob{}, test.renewed, lease).valid(); got != test.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}

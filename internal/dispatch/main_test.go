@@ -196,6 +196,7 @@ func (b *bots) done() []string {
 
 // harness is a database, storage and launcher for dispatchers.
 type harness struct {
+	address    string // of the database
 	clock      *clock
 	store      *store.Store
 	storage    *recording.Storage
@@ -244,7 +245,7 @@ func newHarnessOn(t *testing.T, address string) *harness {
 			t.Error(err)
 		}
 	})
-	h := &harness{clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
+	h := &harness{address: address, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
 	h.recordings = &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{
 		Storage: storage, BaseURL: "https://standin.test", TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 	}}
@@ -258,6 +259,7 @@ func newHarnessOn(t *testing.T, address string) *harness {
 		Store: s, Finalizer: h.recordings, BaseURL: "https://standin.test", Now: h.clock.Now,
 		Events: events,
 	})
+	t.Cleanup(h.jobs.Close)
 	consumer, err := s.EnsureConsumer(t.Context(), account.Consumer{
 		ID: uuid.New(), Name: "ada", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: h.clock.Now(),
 	})

@@ -74,9 +74,9 @@ func (h *harness) insertDue(t *testing.T, count int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = h.store.Write(t.Context(), func(q *store.Queries) error {
+	err = h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		for range count {
-			_, err := q.InsertJob(t.Context(), job.Record{
+			_, err := tx.InsertJob(t.Context(), job.Record{
 				Job: job.Job{
 					ID: uuid.Must(uuid.NewV7()), ConsumerID: consumer.ID, Mode: job.Live, ExternalID: uuid.NewString(),
 					MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: job.DefaultDisplayName,

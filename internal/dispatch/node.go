@@ -25,12 +25,12 @@ type Node struct {
 // and its running bots get their slots.
 func (d *Dispatcher) joinFleet(ctx context.Context) error {
 	d.startedAt = d.Now()
-	err := d.Store.Write(ctx, func(q *store.Queries) error {
+	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if d.SingleNode {
 			// Whoever held these leases is gone; nobody needs to wait for their end.
-			return errors.Join(q.ReleaseLeases(ctx, d.Now()), q.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
+			return errors.Join(tx.ReleaseLeases(ctx, d.Now()), tx.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
 		}
-		return errors.Join(q.ReleaseNodeLeases(ctx, d.Node.ID, d.Now()), q.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
+		return errors.Join(tx.ReleaseNodeLeases(ctx, d.Node.ID, d.Now()), tx.WakeNodeJobs(ctx, d.Node.ID, d.Now()))
 	})
 	if err != nil {
 		return err
@@ -98,11 +98,11 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 		ID: d.Node.ID, Name: d.Node.Name, StartedAt: d.startedAt, HeartbeatAt: now,
 		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx, now), StartTime: d.startTimes.percentile90(),
 	}
-	return d.Store.Write(ctx, func(q *store.Queries) error {
-		if err := q.SaveNode(ctx, node); err != nil {
+	return d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.SaveNode(ctx, node); err != nil {
 			return err
 		}
-		return q.DeleteNodes(ctx, now.Add(-nodeRetention))
+		return tx.DeleteNodes(ctx, now.Add(-nodeRetention))
 	})
 }
 

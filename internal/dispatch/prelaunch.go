@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -49,7 +48,7 @@ func (p *Prelaunch) UnmarshalText(text []byte) error {
 // prelaunchBot launches the job's bot before joinAt. Nothing of it shows before
 // then: the job stays scheduled.
 func (t *task) prelaunchBot(ctx context.Context) error {
-	err := t.change(ctx, func(c *lifecycle.Change) error {
+	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		if !c.BeginPrelaunch(t.d.Node.ID) {
 			return errJobChanged
 		}
@@ -64,7 +63,7 @@ func (t *task) prelaunchBot(ctx context.Context) error {
 
 // skipPrelaunch makes the job wait for joinAt without a bot.
 func (t *task) skipPrelaunch(ctx context.Context) error {
-	return t.change(ctx, func(c *lifecycle.Change) error {
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.Lease, c.WakeAt, c.Prelaunch = "", c.JoinAt, job.PrelaunchSkipped
 		return nil
 	})
@@ -73,10 +72,13 @@ func (t *task) skipPrelaunch(ctx context.Context) error {
 // startPrelaunched starts the first attempt with the bot that was launched
 // before joinAt.
 func (t *task) startPrelaunched(ctx context.Context) error {
-	err := t.change(ctx, func(c *lifecycle.Change) error {
+	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		started, err := c.StartPrelaunched(ctx)
-		if err != nil || !started {
-			return errors.Join(err, errJobChanged)
+		if err != nil {
+			return err
+		}
+		if !started {
+			return errJobChanged
 		}
 		c.Lease, c.WakeAt = "", c.Now
 		if !c.LaunchedAt.IsZero() {
@@ -97,7 +99,7 @@ func (t *task) startPrelaunched(ctx context.Context) error {
 func (t *task) stopPrelaunched(ctx context.Context) error {
 	failed := t.job.Prelaunch == job.Prelaunched
 	if failed {
-		err := t.change(ctx, func(c *lifecycle.Change) error {
+		err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 			if c.Prelaunch != job.Prelaunched {
 				return errJobChanged // the bot has joined
 			}
@@ -112,7 +114,7 @@ func (t *task) stopPrelaunched(ctx context.Context) error {
 		return err
 	}
 	t.d.releaseSlot(t.job.ID)
-	return t.change(ctx, func(c *lifecycle.Change) error {
+	return t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.Lease = ""
 		c.EndPrelaunch()
 		if failed {

@@ -14,32 +14,35 @@ import (
 // task processes one claimed job.
 type task struct {
 	d             *Dispatcher
+	claimed       job.ClaimedJob
 	job           job.Record // as it was last read or written
 	lease         *leaseGuard
-	started       bool   // the claim has started the job's first attempt
-	noCapacity    string // why no slot was reserved for the job's first bot; empty when one was
+	noCapacity    string // why no slot was reserved for the first bot of an admitted job; empty when one was
 	releaseWorker func() // may be called more than once
 }
 
-// process loads the job's situation, decides, and applies the decision. After
-// an error the job is claimed again at the end of its lease.
+// process loads the job's situation, decides, and applies the decision. After an
+// error the job is claimed again at the end of its lease.
 func (t *task) process(ctx context.Context) {
 	withLease, stop := t.keepLease(ctx)
 	defer stop()
-	claimed := t.job
 	s, err := t.load(withLease)
 	if err != nil {
-		t.d.Log.Error("cannot load what a bot uploaded", "job", claimed.ID, "error", err)
+		if t.claimed.Admitted {
+			t.d.releaseSlot(t.claimed.ID) // reserved when it was claimed
+		}
+		t.d.Log.Error("cannot load a due job; it is tried again after its lease", "job", t.claimed.ID, "error", err)
 		return
 	}
+	loaded := t.job
 	next := decide(s)
-	if !claimed.HasBot() && next.action != startAttempt && next.action != prelaunchBot {
-		t.d.releaseSlot(claimed.ID) // reserved when the job was claimed
+	if !loaded.HasBot() && next.action != startAttempt && next.action != prelaunchBot {
+		t.d.releaseSlot(loaded.ID)
 	}
 	err = t.apply(withLease, next)
 	stop()
 	if next.action == wait && t.botState() != s.bot {
-		t.d.BotStateChanged(ctx, claimed.ID) // the report could not wake the job while it was leased
+		t.d.BotStateChanged(ctx, loaded.ID) // the report could not wake the job while it was leased
 	}
 	switch {
 	case errors.Is(err, errJobChanged):
@@ -48,25 +51,35 @@ func (t *task) process(ctx context.Context) {
 		t.d.Metrics.LeaseLost()
 	}
 	if next.action != wait {
-		t.d.Log.Info("dispatch", "job", claimed.ID, "attempt", claimed.Attempt, "status", claimed.Status, "bot", s.bot,
+		t.d.Log.Info("dispatch", "job", loaded.ID, "attempt", loaded.Attempt, "status", loaded.Status, "bot", s.bot,
 			"has_media", s.hasMedia, "action", next.action, "detail", next.detail, "late_ms", s.lateness(next).Milliseconds(), "error", err)
 	}
 }
 
-// load collects everything that the decision depends on.
+// load reads the job, and collects everything that the decision depends on.
 func (t *task) load(ctx context.Context) (situation, error) {
-	d, r := t.d, t.job
+	d := t.d
+	r, err := d.Store.Job(ctx, t.claimed.ID)
+	if err != nil {
+		return situation{}, err
+	}
+	t.job = r
 	s := d.situationOf(r)
-	s.started, s.noCapacity = t.started, t.noCapacity
+	s.noCapacity = t.noCapacity
+	if !t.claimed.Admitted && r.Mode == job.Live && (r.Status == job.Scheduled || r.Status == job.Pending) {
+		s.noCapacity = d.notAdmitted(ctx)
+	}
 	s.bot, s.otherNode = t.botState(), t.onOtherNode()
 	if r.HasBot() {
 		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
-	var err error
 	if s.needsMedia() {
 		err = t.call(ctx, func() (err error) {
 			s.hasMedia, err = d.Recordings.HasMedia(ctx, r.ID)
-			return err
+			if err != nil {
+				return fmt.Errorf("look for uploaded media: %w", err)
+			}
+			return nil
 		})
 	}
 	return s, err
@@ -166,7 +179,7 @@ func (d *Dispatcher) timeoutsOf(r job.Record) Timeouts {
 // lateness is how long after joinAt a first attempt is started; 0 for every
 // other decision.
 func (s situation) lateness(next decision) time.Duration {
-	if next.action != startAttempt || s.job.Attempts > 0 && !s.started || s.job.JoinAt.Before(s.job.CreatedAt) {
+	if next.action != startAttempt || s.job.Attempts > 0 || s.job.JoinAt.Before(s.job.CreatedAt) {
 		return 0
 	}
 	return s.now.Sub(s.job.JoinAt)

@@ -42,7 +42,7 @@ type entryBody struct {
 func newEntryBody(e job.TimelineEntry) entryBody {
 	body := entryBody{
 		ID: e.ID, Attempt: e.Attempt, Source: e.Source,
-		Kind:      strings.ReplaceAll(string(e.Kind), " ", "_"), // the service's own kinds are words
+		Kind:      string(e.Kind),
 		EmittedAt: job.Timestamp(e.EmittedAt), ReceivedAt: job.Timestamp(e.ReceivedAt),
 		Applied: e.Applied, Reason: nullText(string(e.Reason)), From: e.From, To: e.To, Data: e.Data,
 	}

@@ -65,8 +65,8 @@ func newLiveSurface(t *testing.T, change func(*httpapi.Settings)) *liveSurface {
 // caption stores a caption.
 func (l *liveSurface) caption(t *testing.T, id, text string) {
 	t.Helper()
-	err := l.store.Write(t.Context(), func(q *store.Queries) error {
-		_, err := q.AppendTexts(t.Context(), l.id, []job.MeetingText{{
+	err := l.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.AppendTexts(ctx, l.id, []job.MeetingText{{
 			Kind: job.CaptionText, ID: id, Author: "Eve\r\nid: 7", Text: text, StartedAt: time.UnixMilli(1000), EndedAt: time.UnixMilli(2000),
 		}})
 		return err

@@ -108,10 +108,18 @@ type Claim struct {
 	Prelaunch   time.Duration // live jobs are claimed this long before they are due
 }
 
+// ClaimedJob is a job that a claim has leased.
+type ClaimedJob struct {
+	ID         uuid.UUID
+	ConsumerID uuid.UUID
+	Lease      string // token of the lease
+	Attempt    int    // the current one, or the first one of a job without attempts
+	Admitted   bool   // may use capacity
+}
+
 // Claimed is the result of a claim.
 type Claimed struct {
-	Admitted []Record // may use capacity, in the order in which they are served
-	Others   []Record // need no capacity, or there is none for them
+	Jobs []ClaimedJob // admitted ones first, in the order in which they are served
 	// More reports that the claim left jobs that wait for capacity, if there are any:
 	// to another node that is admitting jobs or has capacity, or because of
 	// Claim.Limit.

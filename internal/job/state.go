@@ -29,13 +29,13 @@ const (
 
 // The triggers that the service causes.
 const (
-	NoCapacity      Trigger = "no capacity"
-	AttemptStarted  Trigger = "attempt begun"
-	SalvageStarted  Trigger = "salvage begun" // the bot is lost; what it uploaded is finalized without it
-	SalvagePacking  Trigger = "salvage packing"
-	SalvageStoring  Trigger = "salvage storing"
+	NoCapacity      Trigger = "no_capacity"
+	AttemptStarted  Trigger = "attempt_started"
+	SalvageStarted  Trigger = "salvage_started" // the bot is lost; what it uploaded is finalized without it
+	SalvagePacking  Trigger = "salvage_packing"
+	SalvageStoring  Trigger = "salvage_storing"
 	CancelRequested Trigger = "cancel"
-	GivenUp         Trigger = "given up"
+	GivenUp         Trigger = "job_failed"
 )
 
 // BotTriggers returns the triggers that bots report, in the order of

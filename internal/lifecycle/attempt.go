@@ -23,7 +23,7 @@ func (c *Change) StartAttempt(ctx context.Context, node, nodeName, reason string
 func (c *Change) applyAttemptStarted(ctx context.Context, nodeName, reason string) (bool, error) {
 	data := map[string]string{}
 	if reason != "" {
-		data["why"] = reason
+		data["reason"] = reason
 	}
 	if nodeName != "" {
 		data["node"] = nodeName

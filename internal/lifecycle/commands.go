@@ -32,11 +32,11 @@ const (
 // returns its ID and queues nothing.
 func (s *Service) RequestRecordingPermission(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
 	var command uuid.UUID
-	_, err := s.Change(ctx, id, func(c *Change) error {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if err := checkControllable(c, caller); err != nil {
 			return err
 		}
-		waiting, found, err := c.q.PendingCommand(ctx, id, ingest.RequestRecordingPermission)
+		waiting, found, err := c.tx.PendingCommand(ctx, id, ingest.RequestRecordingPermission)
 		if err != nil || found {
 			command = waiting
 			return err
@@ -87,7 +87,7 @@ func (s *Service) PinParticipant(ctx context.Context, caller account.Caller, id 
 // queueCommand queues a command of the caller.
 func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uuid.UUID, kind ingest.CommandKind, args any) (uuid.UUID, error) {
 	var command uuid.UUID
-	_, err := s.Change(ctx, id, func(c *Change) (err error) {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) (err error) {
 		if err := checkControllable(c, caller); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args
 	}
 	c.commands = true
 	id := uuid.Must(uuid.NewV7())
-	return id, c.q.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
+	return id, c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
 }
 
 // checkControllable returns an error if the caller cannot give the job's bot

@@ -18,8 +18,9 @@ import (
 
 // serviceAt returns a service on the harness's database and recordings, with another
 // clock.
-func (h *harness) serviceAt(now func() time.Time) *lifecycle.Service {
-	return lifecycle.New(lifecycle.Settings{
+func (h *harness) serviceAt(t *testing.T, now func() time.Time) *lifecycle.Service {
+	t.Helper()
+	return newService(t, lifecycle.Settings{
 		Store: h.store, Recordings: h.storage, BaseURL: baseURL, Now: now,
 		Events: h.events(),
 	})
@@ -28,7 +29,7 @@ func (h *harness) serviceAt(now func() time.Time) *lifecycle.Service {
 // setStatus sets a job's status, whatever its current status.
 func (h *harness) setStatus(t *testing.T, id uuid.UUID, status job.Status) {
 	t.Helper()
-	if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error {
+	if _, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
 		c.Status = status
 		return nil
 	}); err != nil {
@@ -58,8 +59,8 @@ func controls() []control {
 		{ingest.ResumeRecording, ``, (*lifecycle.Service).ResumeRecording},
 		{ingest.StopRecording, ``, (*lifecycle.Service).StopRecording},
 		{ingest.LeaveCall, ``, (*lifecycle.Service).LeaveCall},
-		{ingest.SendChatMessage, `{"text":"hello\u0000 there"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
-			return s.SendChatMessage(ctx, caller, id, "hello\x00 there")
+		{ingest.SendChatMessage, `{"text":"hello there"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
+			return s.SendChatMessage(ctx, caller, id, "hello there")
 		}},
 		{ingest.PinParticipant, `{"participantId":"p-7"}`, func(s *lifecycle.Service, ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error) {
 			return s.PinParticipant(ctx, caller, id, "p-7")

@@ -10,6 +10,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/store"
 )
 
 // cancelGrace is how long the bot of a cancelled job has to leave and to upload
@@ -56,21 +57,27 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		StatusSince: now,
 		WakeAt:      laterOf(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
-	j, inserted, err := s.Store.CreateJob(ctx, r)
+	var inserted bool
+	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		inserted, err = tx.InsertJob(ctx, r)
+		return err
+	})
 	if err != nil {
 		return job.Job{}, false, err
 	}
-	if inserted {
-		s.Events.Publish(jobDue(r))
+	if !inserted {
+		j, err = s.JobByExternalID(ctx, caller, request.ExternalID)
+		return j, true, err
 	}
-	return j, !inserted, nil
+	s.Events.Publish(jobDue(r))
+	return r.Job, false, nil
 }
 
 // JobByExternalID returns the caller's job with that externalId, or what is left
 // of it once it was erased. The error is a *job.Error with NotFound if there
 // never was one.
 func (s *Service) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
-	return s.Store.JobViewByExternalID(ctx, caller.ConsumerID, caller.Mode, externalID)
+	return s.Store.JobByExternalID(ctx, caller.ConsumerID, caller.Mode, externalID)
 }
 
 // Job returns a job of the caller. A job that does not exist or belongs to
@@ -87,7 +94,7 @@ func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) 
 // that it has not acknowledged are withdrawn. A bot that was launched before
 // joinAt is stopped. A job that has ended does not change.
 func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
-	_, err := s.ChangeTogether(ctx, id, func(c *Change) error {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if err := checkOwner(c.Job, caller); err != nil {
 			return err
 		}
@@ -114,7 +121,7 @@ func (c *Change) cancel(ctx context.Context, data any) error {
 		return nil
 	}
 	c.WakeAt = c.Now.Add(cancelGrace)
-	if err := c.q.WithdrawCommands(ctx, c.ID, c.Now); err != nil {
+	if err := c.tx.WithdrawCommands(ctx, c.ID, c.Now); err != nil {
 		return err
 	}
 	_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)

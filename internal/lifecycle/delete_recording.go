@@ -1,7 +1,6 @@
 package lifecycle
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -52,20 +51,21 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		return checkDeletable(r)
 	}
 	mark := func() error {
-		_, err := s.Change(ctx, id, func(c *Change) error {
-			if c.RecordingDeletedAt.IsZero() {
-				c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by // from now on uploads are refused
+		return s.Store.WriteDeletion(ctx, func(ctx context.Context, tx *store.Tx) error {
+			r, err := tx.LockJob(ctx, id)
+			if err != nil {
+				return err
 			}
-			return check(c.Record)
+			if err := check(r); err != nil {
+				return err
+			}
+			if r.RecordingDeletedAt.IsZero() {
+				r.RecordingDeletedAt, r.RecordingDeletedBy = s.Now(), by // from now on uploads are refused
+			}
+			return tx.SaveJob(ctx, r)
 		})
-		return err
 	}
 	err := mark()
-	if store.IsDiskFull(err) {
-		s.Store.ReleaseReserve()
-		defer func() { _ = s.Store.Reserve() }() // the next start of the service repeats it
-		err = mark()
-	}
 	if store.IsDiskFull(err) {
 		// Deleting the files first frees the space that the database needs.
 		r, readErr := s.Store.Job(ctx, id)
@@ -86,23 +86,22 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
 		return fmt.Errorf("delete the recording of job %s: %w", id, err)
 	}
-	_, err = s.Change(ctx, id, func(c *Change) error {
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		c.RecordingErasedAt = c.Now
-		if err := c.q.DeleteTexts(ctx, id); err != nil {
+		if err := c.tx.DeleteTexts(ctx, id); err != nil {
 			return err
 		}
-		if err := c.q.DeleteSpoken(ctx, id); err != nil {
+		if err := c.tx.DeleteSpoken(ctx, id); err != nil {
 			return err
 		}
-		entries, err := c.q.Timeline(ctx, id)
+		entries, err := c.tx.Timeline(ctx, id)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
 			return nil
 		}
-		deletedBy := cmp.Or(c.RecordingDeletedBy, byConsumer) // early versions did not store it
-		return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": deletedBy})
+		return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
 	})
 	return err
 }

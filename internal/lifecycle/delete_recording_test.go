@@ -60,7 +60,7 @@ func (h *harness) stored(t *testing.T, id uuid.UUID) bool {
 func TestDeleteRecording(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		s := h.serviceAt(time.Now)
+		s := h.serviceAt(t, time.Now)
 		id := h.newJob(t)
 		h.begin(t, id)
 		h.storeRecording(t, id)
@@ -77,8 +77,8 @@ func TestDeleteRecording(t *testing.T) {
 			t.Fatal("a rejected request deleted the recording")
 		}
 		h.setStatus(t, id, job.MediaUploading)
-		if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error {
-			_, err := c.ApplyFromService(t.Context(), job.Event{Trigger: job.ManifestFinalized, ManifestURI: h.ManifestURI(id)}, nil)
+		if _, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
+			_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.ManifestFinalized, ManifestURI: h.ManifestURI(id)}, nil)
 			return err
 		}); err != nil {
 			t.Fatal(err)
@@ -135,7 +135,7 @@ func (h *harness) deletedBy(t *testing.T, id uuid.UUID) string {
 func TestExpireRecording(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		s := h.serviceAt(time.Now)
+		s := h.serviceAt(t, time.Now)
 		ended := func() uuid.UUID {
 			id := h.newJob(t)
 			h.begin(t, id)
@@ -159,7 +159,7 @@ func TestExpireRecording(t *testing.T) {
 			t.Errorf("%d timeline entries for a deletion by %q", n, who)
 		}
 		interrupted := ended()
-		if _, err := h.Change(t.Context(), interrupted, func(c *lifecycle.Change) error {
+		if _, err := h.Change(t.Context(), interrupted, func(ctx context.Context, c *lifecycle.Change) error {
 			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, "consumer"
 			return nil
 		}); err != nil {
@@ -194,7 +194,7 @@ func (h *harness) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
 func TestUploadAfterDeletion(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	s := h.serviceAt(time.Now)
+	s := h.serviceAt(t, time.Now)
 	id := h.newJob(t)
 	h.begin(t, id)
 	h.ingest(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
@@ -214,7 +214,7 @@ func TestUploadAfterDeletion(t *testing.T) {
 func TestDeleteRecordingOfCancelledJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	s := h.serviceAt(time.Now)
+	s := h.serviceAt(t, time.Now)
 	id := h.newJob(t)
 	h.begin(t, id)
 	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
@@ -225,7 +225,7 @@ func TestDeleteRecordingOfCancelledJob(t *testing.T) {
 	if err := s.DeleteRecording(t.Context(), h.caller, id); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("while the bot is running: %v", err)
 	}
-	if _, err := h.Change(t.Context(), id, func(c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
+	if _, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
 		c.WakeAt = time.Time{}
 		return nil
 	}); err != nil {
@@ -264,7 +264,7 @@ func TestFailedDeletionCanBeRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	unavailable := errors.New("storage unavailable")
-	broken := lifecycle.New(lifecycle.Settings{
+	broken := newService(t, lifecycle.Settings{
 		Store: h.store, Recordings: brokenStorage{unavailable}, BaseURL: baseURL, Now: time.Now,
 	})
 	if err := broken.DeleteRecording(t.Context(), h.caller, id); !errors.Is(err, unavailable) {
@@ -273,7 +273,7 @@ func TestFailedDeletionCanBeRepeated(t *testing.T) {
 	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 0 {
 		t.Error("the timeline contains the failed deletion")
 	}
-	if err := h.serviceAt(time.Now).DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
+	if err := h.serviceAt(t, time.Now).DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
 		t.Errorf("second deletion: %v", err)
 	}
 	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 1 {

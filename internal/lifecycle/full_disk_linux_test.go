@@ -63,7 +63,7 @@ func TestFullDisk(t *testing.T) {
 	if h.caller, err = keys.Authenticate(t.Context(), secret); err != nil {
 		t.Fatal(err)
 	}
-	h.Service = h.serviceAt(time.Now)
+	h.Service = h.serviceAt(t, time.Now)
 	id := h.newJob(t)
 	h.begin(t, id)
 	h.storeRecording(t, id)

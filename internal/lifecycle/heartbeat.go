@@ -59,55 +59,49 @@ func heartbeatSeconds(waiting int) int {
 	return min(max(minHeartbeatSeconds, waiting/heartbeatRate), maxHeartbeatSeconds)
 }
 
-// recordHeartbeat saves a heartbeat, and returns the job's status and the
-// commands for the bot.
-func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (status job.Status, commands []ingest.Command, err error) {
-	var stats json.RawMessage
+// recordHeartbeat saves a heartbeat, and returns the job's status and the commands
+// for the bot. Heartbeats that only report that the bot runs share a transaction.
+func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (job.Status, []ingest.Command, error) {
+	h := &heartbeat{id: id, attempt: beat.Attempt, at: s.Now()}
 	if beat.Stats != nil {
-		if stats, err = encodeData(beat.Stats); err != nil {
+		var err error
+		if h.stats, err = encodeData(beat.Stats); err != nil {
 			return "", nil, err
 		}
 	}
 	if len(beat.Acked) == 0 && (beat.Stats == nil || beat.Stats.FinalBytes == 0) {
-		b := s.recordTogether(ctx, id, beat.Attempt, stats)
-		if !b.alone {
-			return b.status, b.commands, b.err
+		if err := s.heartbeats.Do(ctx, h); err != nil {
+			return "", nil, fmt.Errorf("record a heartbeat: %w", err)
+		}
+		if !h.alone {
+			return h.status, h.commands, h.err
 		}
 	}
-	return s.recordAlone(ctx, id, beat, stats)
-}
-
-// recordAlone records a heartbeat in its own transaction.
-func (s *Service) recordAlone(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat, stats json.RawMessage) (status job.Status, commands []ingest.Command, err error) {
-	err = s.Store.Write(ctx, func(q *store.Queries) error {
-		r, err := q.LockJob(ctx, id)
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
-		if s.tokenExpired(r.Status, r.StatusSince) {
-			return errTokenExpired()
-		}
 		for _, acked := range beat.Acked {
-			if err := q.AckCommand(ctx, id, acked, s.Now()); err != nil {
+			if err := tx.AckCommand(ctx, id, acked, h.at); err != nil {
 				return err
 			}
 		}
 		if beat.Attempt >= r.Attempt {
-			if err := q.SaveHeartbeat(ctx, id, s.Now(), stats); err != nil {
-				return err
-			}
-			if err := s.recordUpload(ctx, q, r, beat.Stats); err != nil {
+			if err := s.recordUpload(ctx, tx, r, beat.Stats); err != nil {
 				return err
 			}
 		}
-		status = r.Status
-		return commandsFor(ctx, q, store.BotJobOf(r, true), beat.Attempt, &commands)
+		return s.record(ctx, tx, store.BotJobOf(r, true), h)
 	})
-	return status, commands, err
+	if err == nil {
+		err = h.err
+	}
+	return h.status, h.commands, err
 }
 
 // recordUpload records each tenth of a recording that its bot has uploaded.
-func (s *Service) recordUpload(ctx context.Context, q *store.Queries, r job.Record, stats *ingest.Stats) error {
+func (s *Service) recordUpload(ctx context.Context, tx *store.Tx, r job.Record, stats *ingest.Stats) error {
 	if stats == nil || stats.FinalBytes <= 0 || r.Status != job.MediaUploading {
 		return nil
 	}
@@ -121,8 +115,7 @@ func (s *Service) recordUpload(ctx context.Context, q *store.Queries, r job.Reco
 	if step(*stats) <= step(previous) {
 		return nil
 	}
-	c := Change{Record: r, Now: s.Now(), q: q}
-	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
+	return s.newChange(tx, r).MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
 }
 
 // waitingCommands returns the job's status and the commands for a bot.
@@ -134,26 +127,22 @@ func (s *Service) waitingCommands(ctx context.Context, id uuid.UUID, attempt int
 	if err != nil {
 		return "", nil, err
 	}
-	var commands []ingest.Command
-	err = commandsFor(ctx, s.Store.Queries, j, attempt, &commands)
+	commands, err := commandsFor(ctx, &s.Store.Reader, j, attempt)
 	return j.Status, commands, err
 }
 
-// commandsFor stores the commands for a bot in into: the queue of its job, or to
-// leave the meeting when a later attempt has been started or the job has failed. A
-// bot that was launched before joinAt gets none before then. In a transaction they
-// are there after its commit.
-func commandsFor(ctx context.Context, q *store.Queries, j store.BotJob, attempt int, into *[]ingest.Command) error {
-	*into = []ingest.Command{}
+// commandsFor returns the commands for a bot: the queue of its job, or to leave the
+// meeting when a later attempt has been started or the job has failed. A bot that was
+// launched before joinAt gets none before then.
+func commandsFor(ctx context.Context, db *store.Reader, j store.BotJob, attempt int) ([]ingest.Command, error) {
 	switch {
 	case j.Prelaunch == job.Prelaunched && attempt >= j.Attempt:
-		return nil // they wait for joinAt, like those of a job without a bot
+		return []ingest.Command{}, nil // they wait for joinAt, like those of a job without a bot
 	case attempt < j.Attempt || j.Status == job.Failed:
 		id := uuid.NewSHA1(j.ID, fmt.Appendf(nil, "leave %d", attempt)) // always the same, so that it is executed once
-		*into = []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}
-		return nil
+		return []ingest.Command{{ID: id.String(), Kind: ingest.LeaveCall}}, nil
 	case !j.Commands:
-		return nil
+		return []ingest.Command{}, nil
 	}
-	return q.ReadPendingCommands(ctx, j.ID, into)
+	return db.PendingCommands(ctx, j.ID)
 }

@@ -19,7 +19,10 @@ import (
 // queue queues a command for the job's bot.
 func queue(t *testing.T, s *lifecycle.Service, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	if _, err := s.Change(t.Context(), id, func(c *lifecycle.Change) error { _, err := c.QueueCommand(t.Context(), kind, nil); return err }); err != nil {
+	if _, err := s.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
+		_, err := c.QueueCommand(ctx, kind, nil)
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -58,6 +61,7 @@ func TestCommands(t *testing.T) {
 	if answer := h.ingest(t, botEvent(id, 0, 0, job.BotJoined, "")); len(answer.Commands) != 2 {
 		t.Errorf("in the response to an event: %+v", answer.Commands)
 	}
+	h.Close()
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +70,11 @@ func TestCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer second.Close()
+	t.Cleanup(func() {
+		if err := second.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	again := h.serviceOn(t, second)
 	if resent := beat(t, again, id, 0).Commands; len(resent) != 2 || resent[0].ID != sent[0].ID || resent[1].ID != sent[1].ID {
 		t.Errorf("after the restart: %+v, before %+v", resent, sent)
@@ -213,13 +221,13 @@ func TestPolledHeartbeat(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		other := h.serviceOn(t, h.store)
-		for name, change := range map[string]func(*lifecycle.Change) error{
-			"command": func(c *lifecycle.Change) error {
-				_, err := c.QueueCommand(t.Context(), ingest.LeaveCall, nil)
+		for name, change := range map[string]func(context.Context, *lifecycle.Change) error{
+			"command": func(ctx context.Context, c *lifecycle.Change) error {
+				_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
 				return err
 			},
-			"attempt": func(c *lifecycle.Change) error {
-				_, err := c.StartAttempt(t.Context(), "", "", "lost")
+			"attempt": func(ctx context.Context, c *lifecycle.Change) error {
+				_, err := c.StartAttempt(ctx, "", "", "lost")
 				return err
 			},
 		} {

@@ -1,7 +1,6 @@
 package lifecycle_test
 
 import (
-	"context"
 	"sync"
 	"testing"
 
@@ -60,10 +59,10 @@ func TestHeartbeatsTogether(t *testing.T) {
 // not delay the heartbeats of other jobs.
 func TestHeartbeatOfLockedJob(t *testing.T) {
 	t.Parallel()
-	r, other := withLockedJob(t, func(ctx context.Context, h *harness, started *sync.WaitGroup, locked, free uuid.UUID) error {
+	r, other := withLockedJob(t, func(h *harness, started *sync.WaitGroup, locked, free uuid.UUID) error {
 		started.Go(func() { beat(t, h.Service, locked, 0) })
 		for range 3 {
-			if _, err := h.Heartbeat(ctx, ingest.Heartbeat{JobID: free.String()}, 0); err != nil {
+			if _, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: free.String()}, 0); err != nil {
 				return err
 			}
 		}

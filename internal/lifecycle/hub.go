@@ -27,9 +27,11 @@ const (
 type hub struct {
 	store *store.Store
 
+	stop   context.CancelFunc // ends polling
+	polled sync.WaitGroup
+
 	mu        sync.Mutex
 	listeners map[uuid.UUID]map[*listener]struct{}
-	stop      context.CancelFunc // stops polling; nil without listeners
 }
 
 // listener is a waiting heartbeat.
@@ -38,8 +40,17 @@ type listener struct {
 	notified chan struct{}
 }
 
+// newHub starts a hub, which close stops.
 func newHub(s *store.Store) *hub {
-	return &hub{store: s, listeners: make(map[uuid.UUID]map[*listener]struct{})}
+	ctx, stop := context.WithCancel(context.Background())
+	h := &hub{store: s, stop: stop, listeners: make(map[uuid.UUID]map[*listener]struct{})}
+	h.polled.Go(func() { h.poll(ctx) })
+	return h
+}
+
+func (h *hub) close() {
+	h.stop()
+	h.polled.Wait()
 }
 
 // listen returns a channel that receives a value after notify is called for the
@@ -53,21 +64,12 @@ func (h *hub) listen(id uuid.UUID, attempt int) (notified <-chan struct{}, stop 
 		h.listeners[id] = make(map[*listener]struct{})
 	}
 	h.listeners[id][l] = struct{}{}
-	if h.stop == nil {
-		ctx, cancel := context.WithCancel(context.Background())
-		h.stop = cancel
-		go h.poll(ctx) // ends when the last listener stops
-	}
 	return l.notified, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.listeners[id], l)
 		if len(h.listeners[id]) == 0 {
 			delete(h.listeners, id)
-		}
-		if len(h.listeners) == 0 && h.stop != nil {
-			h.stop()
-			h.stop = nil
 		}
 	}
 }
@@ -110,7 +112,10 @@ func (h *hub) poll(ctx context.Context) {
 		h.mu.Lock()
 		ids := slices.Collect(maps.Keys(h.listeners))
 		h.mu.Unlock()
-		found, err := h.botsToAnswer(ctx, ids)
+		if len(ids) == 0 {
+			continue
+		}
+		found, err := h.jobsToAnswer(ctx, ids)
 		if err != nil {
 			continue // the next heartbeat of each bot reports the error
 		}
@@ -120,9 +125,9 @@ func (h *hub) poll(ctx context.Context) {
 	}
 }
 
-// botsToAnswer is Store.BotsToAnswer within pollTimeout.
-func (h *hub) botsToAnswer(ctx context.Context, jobs []uuid.UUID) ([]store.BotJob, error) {
+// jobsToAnswer is Store.JobsToAnswer within pollTimeout.
+func (h *hub) jobsToAnswer(ctx context.Context, jobs []uuid.UUID) ([]store.BotJob, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
-	return h.store.BotsToAnswer(ctx, jobs)
+	return h.store.JobsToAnswer(ctx, jobs)
 }

@@ -39,21 +39,15 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 	}
 	var result job.Result
 	var commands []ingest.Command
-	var seen, waiting bool // waiting: there are commands for the bot
-	r, err := s.changeTogether(ctx, id, func(q *store.Queries) error {
-		seen, waiting = false, false
-		if err := q.FindEvent(ctx, id, e.Attempt, e.Kind, e.EmittedAt, &seen); err != nil {
-			return err
-		}
-		return q.FindPendingCommands(ctx, id, &waiting)
-	}, func(c *Change) (err error) {
+	r, err := s.Change(ctx, id, func(ctx context.Context, c *Change) (err error) {
 		if err := s.checkBot(c.Record, e); err != nil {
 			return err
 		}
-		if result, err = c.applyFromBot(ctx, e, data, trigger, seen); err != nil {
+		if result, err = c.applyFromBot(ctx, e, data, trigger); err != nil {
 			return err
 		}
-		return commandsFor(ctx, c.q, store.BotJobOf(c.Record, waiting), e.Attempt, &commands)
+		commands, err = commandsFor(ctx, &c.tx.Reader, store.BotJobOf(c.Record, true), e.Attempt)
+		return err
 	})
 	if err != nil {
 		return ingest.EventResponse{}, ingestError(err)
@@ -126,9 +120,8 @@ func (s *Service) manifestURIAllowed(uri string) bool {
 }
 
 // applyFromBot applies a bot's event to the job and emits the webhooks that only
-// bots cause. trigger is the event for the state machine. seen reports whether the
-// event is on the timeline already.
-func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.EventData, trigger job.Event, seen bool) (job.Result, error) {
+// bots cause. trigger is the event for the state machine.
+func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.EventData, trigger job.Event) (job.Result, error) {
 	switch {
 	case c.Attempts == 0 && e.Attempt < c.Attempt: // of a withdrawn prelaunch, which stays off the timeline
 		return job.Result{Reason: job.StaleAttempt, From: c.Status, To: c.Status}, nil
@@ -136,6 +129,10 @@ func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.E
 		return job.Result{}, &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report events from then on"}
 	}
 	if _, err := c.StartPrelaunched(ctx); err != nil { // unless the dispatcher was faster
+		return job.Result{}, err
+	}
+	seen, err := c.tx.HasEvent(ctx, c.ID, e.Attempt, e.Kind, e.EmittedAt)
+	if err != nil {
 		return job.Result{}, err
 	}
 	if seen {

@@ -84,8 +84,8 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 		return calendar.Result{}, fmt.Errorf("find the plan of an invite's consumer: %w", err)
 	}
 	var s *inviteTx
-	err = i.Jobs.Store.Write(ctx, func(q *store.Queries) error {
-		s = &inviteTx{consumer: consumer.ID, invite: invite, limit: limit, change: Change{Now: i.Jobs.Now(), q: q}}
+	err = i.Jobs.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		s = &inviteTx{consumer: consumer.ID, invite: invite, limit: limit, change: i.Jobs.newChange(tx, job.Record{})}
 		return s.run(ctx)
 	})
 	if err != nil {
@@ -98,12 +98,12 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 // cancel cancels the job of an invite.
 func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
 	var s *inviteTx
-	err := i.Jobs.Store.Write(ctx, func(q *store.Queries) error {
-		consumer, err := q.ConsumerByEmail(ctx, invite.OrganizerEmail)
+	err := i.Jobs.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		consumer, err := tx.ConsumerByEmail(ctx, invite.OrganizerEmail)
 		if err != nil {
 			return err
 		}
-		s = &inviteTx{consumer: consumer.ID, invite: invite, change: Change{Now: i.Jobs.Now(), q: q}}
+		s = &inviteTx{consumer: consumer.ID, invite: invite, change: i.Jobs.newChange(tx, job.Record{})}
 		return s.cancel(ctx)
 	})
 	if job.ErrorIs(err, job.NotFound) {
@@ -119,8 +119,8 @@ func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (c
 // consumer returns the consumer with the e-mail address, created if necessary.
 // The name of a new one is its address.
 func (i *InviteScheduler) consumer(ctx context.Context, email string) (consumer account.Consumer, err error) {
-	err = i.Jobs.Store.Write(ctx, func(q *store.Queries) (err error) {
-		consumer, err = q.EnsureConsumerByEmail(ctx, account.Consumer{
+	err = i.Jobs.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		consumer, err = tx.EnsureConsumerByEmail(ctx, account.Consumer{
 			ID: uuid.Must(uuid.NewV7()), Name: email, Email: email,
 			WebhookSecret: cmp.Or(i.WebhookSecret, webhook.NewSecret()), WebhookVersion: webhook.Version2, CreatedAt: i.Jobs.Now(),
 		})
@@ -148,7 +148,7 @@ type inviteTx struct {
 	invite   calendar.Invite
 	limit    int // of jobs in a month; 0 is no limit
 
-	change Change // of the job that is found or created
+	change *Change // of the job that is found or created
 	result calendar.Result
 }
 
@@ -156,7 +156,7 @@ type inviteTx struct {
 func (s *inviteTx) run(ctx context.Context) error {
 	// One invite of a consumer at a time: two could otherwise both be the last
 	// of the free tier.
-	if err := s.change.q.LockConsumer(ctx, s.consumer); err != nil {
+	if err := s.change.tx.LockConsumer(ctx, s.consumer); err != nil {
 		return err
 	}
 	found, err := s.find(ctx)
@@ -184,7 +184,7 @@ func (s *inviteTx) run(ctx context.Context) error {
 		found = false
 	}
 	if !found && s.invite.ICalUID != "" { // the job of the same icalUid at another time
-		found, err = s.use(s.change.q.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
+		found, err = s.use(s.change.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
 		if err != nil {
 			return err
 		}
@@ -197,8 +197,8 @@ func (s *inviteTx) run(ctx context.Context) error {
 
 // cancel finds and cancels the job.
 func (s *inviteTx) cancel(ctx context.Context) error {
-	c := &s.change
-	if err := c.q.LockConsumer(ctx, s.consumer); err != nil {
+	c := s.change
+	if err := c.tx.LockConsumer(ctx, s.consumer); err != nil {
 		return err
 	}
 	found, err := s.find(ctx)
@@ -206,7 +206,7 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 		return err
 	}
 	if (!found || c.CalendarKey == "") && s.invite.ICalUID != "" {
-		found, err = s.use(c.q.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
+		found, err = s.use(c.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
 	}
 	if err != nil {
 		return err
@@ -218,16 +218,16 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 	if err := c.cancel(ctx, map[string]string{"by": byInvite}); err != nil {
 		return err
 	}
-	return c.q.SaveJob(ctx, c.Record)
+	return c.tx.SaveJob(ctx, c.Record)
 }
 
 // find looks for the job that this invite, or another one for the same meeting,
 // created before.
 func (s *inviteTx) find(ctx context.Context) (bool, error) {
-	r, err := s.change.q.LockJobByCalendarKey(ctx, s.consumer, s.invite.Key())
+	r, err := s.change.tx.LockJobByCalendarKey(ctx, s.consumer, s.invite.Key())
 	if job.ErrorIs(err, job.NotFound) {
 		withoutUID := s.invite.ICalUID != "" // a job with another icalUid is for another event
-		r, err = s.change.q.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, withoutUID)
+		r, err = s.change.tx.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, withoutUID)
 	}
 	return s.use(r, err)
 }
@@ -237,7 +237,7 @@ func (s *inviteTx) use(r job.Record, err error) (bool, error) {
 	if job.ErrorIs(err, job.NotFound) {
 		return false, nil
 	}
-	s.change.Record = r
+	s.change.Record, s.change.before = r, r
 	return err == nil, err
 }
 
@@ -248,32 +248,32 @@ func (s *inviteTx) withinLimit(ctx context.Context) (bool, error) {
 	}
 	now := s.change.Now.UTC()
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	count, err := s.change.q.CountCalendarJobs(ctx, s.consumer, month, month.AddDate(0, 1, 0))
+	count, err := s.change.tx.CountCalendarJobs(ctx, s.consumer, month, month.AddDate(0, 1, 0))
 	return count < s.limit, err
 }
 
 // detachCancelled removes the invite from a cancelled job, so that a new job can
 // have it. The job keeps a key and so continues to count for the free tier.
 func (s *inviteTx) detachCancelled(ctx context.Context) error {
-	c := &s.change
+	c := s.change
 	if c.CalendarKey != s.invite.Key() {
 		return nil // the consumer's own job, or another invite's
 	}
 	c.CalendarKey = "cancelled " + c.ID.String()
-	return c.q.SaveJobRequest(ctx, c.Record)
+	return c.tx.SaveJobRequest(ctx, c.Record)
 }
 
 // detach removes the invite from a job that was refused for the quota, so that
 // another job can have it.
 func (s *inviteTx) detach(ctx context.Context) error {
 	s.change.ICalUID, s.change.CalendarKey = "", ""
-	return s.change.q.SaveJobRequest(ctx, s.change.Record)
+	return s.change.tx.SaveJobRequest(ctx, s.change.Record)
 }
 
 // update changes the job that was found as the invite says, if an invite created
 // it and it is not yet dispatched.
 func (s *inviteTx) update(ctx context.Context) error {
-	c := &s.change
+	c := s.change
 	s.setResult(calendar.Deduped)
 	if c.CalendarKey == "" || !undispatched(c.Status) {
 		return nil
@@ -298,23 +298,23 @@ func (s *inviteTx) update(ctx context.Context) error {
 			return err
 		}
 	case previousKey != c.CalendarKey:
-		if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
+		if err := c.tx.SaveJobRequest(ctx, c.Record); err != nil {
 			return err
 		}
 	}
-	return c.q.SaveJob(ctx, c.Record)
+	return c.tx.SaveJob(ctx, c.Record)
 }
 
 // create creates the invite's job. It fails at once when the free tier is
 // exhausted.
 func (s *inviteTx) create(ctx context.Context, allowed bool) error {
-	c := &s.change
+	c := s.change
 	r, err := s.newRecord()
 	if err != nil {
 		return err
 	}
 	c.Record = r
-	inserted, err := c.q.InsertJob(ctx, c.Record)
+	inserted, err := c.tx.InsertJob(ctx, c.Record)
 	if err != nil {
 		return err
 	}
@@ -334,13 +334,13 @@ func (s *inviteTx) create(ctx context.Context, allowed bool) error {
 	s.setResult(calendar.FreeTierExhausted)
 	_, err = c.ApplyFromService(ctx, job.Event{
 		Trigger: job.GivenUp, FailureCode: job.QuotaExceeded,
-		FailureDetail: fmt.Sprintf("calendar invites may schedule %d meetings in a calendar month (UTC) without a plan, and they have", s.limit),
+		FailureDetail: fmt.Sprintf("the free tier's limit of %d calendar meetings a month (UTC) is used up", s.limit),
 	}, nil)
 	if err != nil {
 		return err
 	}
 	c.WakeAt = time.Time{} // nothing was started, so nothing is left to do
-	return c.q.SaveJob(ctx, c.Record)
+	return c.tx.SaveJob(ctx, c.Record)
 }
 
 // newRecord returns the job that the invite asks for.

@@ -33,11 +33,12 @@ type inviteHarness struct {
 // month.
 var middle = time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
 
-func newInviteHarness(h *harness) *inviteHarness {
+func newInviteHarness(t *testing.T, h *harness) *inviteHarness {
+	t.Helper()
 	d := &inviteHarness{harness: h}
 	d.clock.Store(middle.UnixMilli())
 	d.InviteScheduler = lifecycle.InviteScheduler{
-		Jobs:  h.serviceAt(func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
+		Jobs:  h.serviceAt(t, func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
 		Plans: h.store,
 	}
 	return d
@@ -71,7 +72,7 @@ func owner(result calendar.Result) account.Caller {
 func TestSchedule(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(h)
+		d := newInviteHarness(t, h)
 		woken := h.woken.Load()
 		invite := invitation()
 		invite.OrganizerEmail = " Ada@Example.TEST "
@@ -111,7 +112,7 @@ func TestSchedule(t *testing.T) {
 func TestScheduleForExistingConsumer(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newInviteHarness(h)
+	d := newInviteHarness(t, h)
 	d.WebhookSecret = "whsec_everybodys"
 	known, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
 		ID: uuid.New(), Name: "acme", Email: "Ada@Example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
@@ -160,7 +161,7 @@ func TestDedupe(t *testing.T) {
 		"the icalUid in upper case":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
 	}
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(h)
+		d := newInviteHarness(t, h)
 		for name, test := range tests {
 			host := fmt.Sprintf("%x.test", name) // each case has its own consumers
 			test.first.OrganizerEmail = strings.Replace(test.first.OrganizerEmail, "example.test", host, 1)
@@ -182,7 +183,7 @@ func TestDedupe(t *testing.T) {
 func TestScheduleAfterCancellation(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(h)
+		d := newInviteHarness(t, h)
 		d.FreeTierJobs = 2
 		first := d.schedule(t, invitation(), calendar.Scheduled)
 		if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil {
@@ -210,7 +211,7 @@ func TestScheduleAfterCancellation(t *testing.T) {
 func TestSchedulePastInvite(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newInviteHarness(h)
+	d := newInviteHarness(t, h)
 	for late, want := range map[time.Duration]int{400 * 24 * time.Hour: 1, time.Hour: 1, 14 * time.Minute: 0, -time.Hour: 0} {
 		invite := invitation()
 		invite.JoinAt, invite.ICalUID = middle.Add(-late), late.String()
@@ -226,7 +227,7 @@ func TestSchedulePastInvite(t *testing.T) {
 func TestDedupeInEveryStatus(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newInviteHarness(h)
+	d := newInviteHarness(t, h)
 	result := d.schedule(t, invitation(), calendar.Scheduled)
 	changed := invitation()
 	changed.MeetingURL = "https://meet.google.com/new-link-new"
@@ -254,7 +255,7 @@ func TestDedupeInEveryStatus(t *testing.T) {
 func TestInviteMovesJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(h)
+		d := newInviteHarness(t, h)
 		first := d.schedule(t, invitation(), calendar.Scheduled)
 		_, err := h.Patch(t.Context(), owner(first), first.JobID, lifecycle.Patch{Metadata: json.RawMessage(`{"mine":1}`)})
 		if err != nil {
@@ -291,7 +292,7 @@ func TestInviteMovesJob(t *testing.T) {
 		}
 
 		// A bot that was launched for the old time is withdrawn.
-		if _, err := h.Change(t.Context(), first.JobID, func(c *lifecycle.Change) error { c.BeginPrelaunch("a"); return nil }); err != nil {
+		if _, err := h.Change(t.Context(), first.JobID, func(ctx context.Context, c *lifecycle.Change) error { c.BeginPrelaunch("a"); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		moved.JoinAt = moved.JoinAt.Add(time.Hour)
@@ -325,7 +326,7 @@ func TestInviteMovesJob(t *testing.T) {
 func TestInviteCancelsJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(h)
+		d := newInviteHarness(t, h)
 		cancelled := invitation()
 		cancelled.Cancelled = true
 		if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) {
@@ -383,7 +384,7 @@ func TestInviteCancelsJob(t *testing.T) {
 func TestInviteMatchesConsumerJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	d := newInviteHarness(h)
+	d := newInviteHarness(t, h)
 	consumer := owner(d.schedule(t, invitation(), calendar.Scheduled))
 	own := request("mine")
 	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", invitation().JoinAt
@@ -411,7 +412,7 @@ func TestInviteMatchesConsumerJob(t *testing.T) {
 func TestConcurrentInvites(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(h)
+		d := newInviteHarness(t, h)
 		d.FreeTierJobs = 5
 		var mu sync.Mutex
 		kinds := make(map[calendar.Kind]int)
@@ -444,7 +445,7 @@ func TestConcurrentInvites(t *testing.T) {
 func TestFreeTier(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(h)
+		d := newInviteHarness(t, h)
 		d.FreeTierJobs = 2
 		numbered := func(n int) calendar.Invite {
 			invite := invitation()
@@ -512,11 +513,11 @@ func TestFreeTier(t *testing.T) {
 // pay gives a consumer a subscription with the given status.
 func pay(t *testing.T, h *harness, consumer uuid.UUID, status billing.Status, n int) {
 	t.Helper()
-	err := h.store.Write(t.Context(), func(q *store.Queries) error {
-		if _, err := q.SubscriptionEvents(t.Context(), "sub_1"); err != nil {
+	err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.SubscriptionEvents(ctx, "sub_1"); err != nil {
 			return err
 		}
-		return q.SaveSubscription(t.Context(), billing.Subscription{ID: "sub_1", Consumer: consumer.String(), Plan: fmt.Sprint("plan ", n), Status: status})
+		return tx.SaveSubscription(ctx, billing.Subscription{ID: "sub_1", Consumer: consumer.String(), Plan: fmt.Sprint("plan ", n), Status: status})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -534,7 +535,7 @@ func (p brokenPlans) ConsumerPlan(context.Context, uuid.UUID) (billing.Plan, err
 // plans cannot be read.
 func TestPlansUnavailable(t *testing.T) {
 	t.Parallel()
-	d := newInviteHarness(newSQLiteHarness(t))
+	d := newInviteHarness(t, newSQLiteHarness(t))
 	unavailable := errors.New("payments unavailable")
 	d.Plans = brokenPlans{unavailable}
 	d.schedule(t, invitation(), calendar.Scheduled) // without a limit, plans are not read
@@ -549,7 +550,7 @@ func TestPlansUnavailable(t *testing.T) {
 // TestScheduleRejectsInvalidInvites checks invites that are not valid.
 func TestScheduleRejectsInvalidInvites(t *testing.T) {
 	t.Parallel()
-	d := newInviteHarness(newSQLiteHarness(t))
+	d := newInviteHarness(t, newSQLiteHarness(t))
 	invite := invitation()
 	invite.OrganizerEmail = "nobody"
 	if result, err := d.Schedule(t.Context(), invite); !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != "organizerEmail" {

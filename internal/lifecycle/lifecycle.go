@@ -3,20 +3,20 @@
 // transaction asks the state machine, writes the timeline, and puts the
 // resulting webhooks into the outbox.
 //
-// It does not depend on HTTP, launches no bots and sends no webhooks: it
-// publishes an event for each part of the service that has to act.
+// It does not depend on HTTP, launches no bots and sends no webhooks: after the
+// commit it publishes an event for each part of the service that has to act.
 package lifecycle
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/batch"
 	"standin/internal/event"
 	"standin/internal/job"
 	"standin/internal/store"
@@ -39,7 +39,6 @@ type Settings struct {
 	Recordings Recordings
 	BaseURL    string // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
-	Sender     *webhook.Sender // gets new deliveries without a claim; nil for none
 	// ManifestPrefixes are URLs below which bots may store manifests, in addition to
 	// BaseURL.
 	ManifestPrefixes []string
@@ -55,14 +54,22 @@ type Settings struct {
 // Service changes jobs. Its methods may be called from any goroutine.
 type Service struct {
 	Settings
-	hub      *hub
-	together together
-	beats    beats
+	hub        *hub
+	heartbeats *batch.Batcher[*heartbeat]
 }
 
-// New returns a Service.
+// New starts a Service, which Close stops.
 func New(settings Settings) *Service {
-	return &Service{Settings: settings, hub: newHub(settings.Store)}
+	s := &Service{Settings: settings, hub: newHub(settings.Store)}
+	s.heartbeats = batch.New(maxHeartbeats, heartbeatInterval, s.recordHeartbeats)
+	return s
+}
+
+// Close records the heartbeats that wait, and stops the Service. The Store must still
+// be open.
+func (s *Service) Close() {
+	s.heartbeats.Close()
+	s.hub.close()
 }
 
 // ManifestURI returns where the consumer fetches a job's manifest.
@@ -79,47 +86,35 @@ type Change struct {
 	job.Record
 	Now time.Time
 
-	before     job.Record // as the transaction read it
-	q          *store.Queries
-	applied    []event.StateApplied
-	emittedTo  []string           // the URL of each delivery that was created
-	direct     []webhook.Delivery // of these, those that are leased to the sender of this node
-	sender     *webhook.Sender    // Settings.Sender
-	commands   bool               // commands were queued
-	attempt    int                // before the change
-	transcribe bool               // Settings.Transcribe
-
-	consumers map[uuid.UUID]account.Consumer // that the transaction has read; nil when they are not kept
+	service  *Service
+	tx       *store.Tx
+	before   job.Record // as the transaction read it
+	applied  []event.StateApplied
+	emitted  bool              // deliveries were created
+	commands bool              // commands were queued
+	consumer *account.Consumer // of the job; nil before it is needed
 }
 
-// Change locks the job and calls fn. It saves the job as fn leaves it, unless
-// fn returns an error.
-func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(*Change) error) (job.Record, error) {
-	return s.change(ctx, id, nil, fn)
+// newChange returns the change of a job that the transaction has locked.
+func (s *Service) newChange(tx *store.Tx, r job.Record) *Change {
+	return &Change{Record: r, before: r, Now: s.Now(), service: s, tx: tx}
 }
 
-// change is like Change. It first calls prepare, which queues the queries whose
-// results fn uses; nil for none.
-func (s *Service) change(ctx context.Context, id uuid.UUID, prepare func(*store.Queries) error, fn func(*Change) error) (job.Record, error) {
-	var c Change
-	err := s.Store.Write(ctx, func(q *store.Queries) error {
-		r, err := q.LockJob(ctx, id)
+// Change locks the job and calls fn. It saves the job as fn leaves it, unless fn
+// returns an error, and after the commit wakes whoever has to act. fn may be called
+// more than once.
+func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(context.Context, *Change) error) (job.Record, error) {
+	var c *Change
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
-		c = Change{Record: r, before: r, Now: s.Now(), q: q, attempt: r.Attempt, transcribe: s.Transcribe, sender: s.Sender, consumers: make(map[uuid.UUID]account.Consumer)}
-		if prepare != nil {
-			if err := prepare(q); err != nil {
-				return err
-			}
-			if err := q.Flush(ctx); err != nil {
-				return err
-			}
-		}
-		if err := fn(&c); err != nil {
+		c = s.newChange(tx, r)
+		if err := fn(ctx, c); err != nil {
 			return err
 		}
-		return c.save(ctx)
+		return tx.SaveJob(ctx, c.Record)
 	})
 	if err != nil {
 		return job.Record{}, err
@@ -128,20 +123,12 @@ func (s *Service) change(ctx context.Context, id uuid.UUID, prepare func(*store.
 	return c.Record, nil
 }
 
-// save saves what has changed in the job.
-func (c *Change) save(ctx context.Context) error {
-	return c.q.SaveJobChanges(ctx, []store.JobChange{{Before: c.before, After: c.Record}})
-}
-
 // publish publishes the events of a committed change.
-func (s *Service) publish(c Change) {
-	if len(c.direct) > 0 {
-		s.Sender.Send(c.direct)
-	}
-	if len(c.emittedTo) > len(c.direct) {
+func (s *Service) publish(c *Change) {
+	if c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}
-	if c.commands || c.Attempt != c.attempt || c.Status == job.Failed {
+	if c.commands || c.Attempt != c.before.Attempt || c.Status == job.Failed {
 		s.hub.notify(c.ID) // a bot is to leave that was replaced, or whose job has failed
 	}
 	if c.commands {
@@ -215,50 +202,29 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := c.consumer(ctx)
-	if err != nil {
-		return fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
+	if c.consumer == nil {
+		consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
+		if err != nil {
+			return fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
+		}
+		c.consumer = &consumer
 	}
-	for _, target := range webhook.Targets(c.Job, consumer.WebhookURL, e.Name) {
-		err := c.insertDelivery(ctx, webhook.Delivery{
+	for _, target := range webhook.Targets(c.Job, c.consumer.WebhookURL, e.Name) {
+		c.emitted = true
+		err := c.tx.InsertDelivery(ctx, webhook.Delivery{
 			ID:         webhook.NewDeliveryID(),
 			JobID:      c.ID,
 			ConsumerID: c.ConsumerID,
 			URL:        target,
 			Event:      e.Name,
 			Sequence:   c.Sequence,
-			EmittedAt:  c.Now.UTC().Truncate(time.Millisecond), // as it is stored
+			EmittedAt:  c.Now,
 			Data:       data,
-			Version:    consumer.WebhookVersion,
-			Secrets:    store.SecretsOf(consumer),
+			Version:    c.consumer.WebhookVersion,
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// insertDelivery puts a delivery into the outbox. If this node's sender takes it and
-// no earlier one has to be sent first, it is leased to the sender, so that no claim
-// is needed.
-func (c *Change) insertDelivery(ctx context.Context, d webhook.Delivery) error {
-	waits := slices.Contains(c.emittedTo, d.URL)
-	c.emittedTo = append(c.emittedTo, d.URL)
-	if waits || c.sender == nil || !c.sender.Lease(&d) {
-		return c.q.InsertDelivery(ctx, d)
-	}
-	return c.q.InsertLeasedDelivery(ctx, d, func() { c.direct = append(c.direct, d) })
-}
-
-// consumer returns the consumer of the job. A transaction reads each consumer once.
-func (c *Change) consumer(ctx context.Context) (account.Consumer, error) {
-	if consumer, known := c.consumers[c.ConsumerID]; known {
-		return consumer, nil
-	}
-	consumer, err := c.q.Consumer(ctx, c.ConsumerID)
-	if err == nil && c.consumers != nil {
-		c.consumers[c.ConsumerID] = consumer
-	}
-	return consumer, err
 }

@@ -162,18 +162,18 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 		deliveryID = "" // no delivery has it
 	}
 	var waiting webhook.DeliveryRecord
-	err := s.Store.Write(ctx, func(q *store.Queries) error {
-		r, err := q.LockJob(ctx, id)
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
 		if err := checkOwner(r.Job, caller); err != nil {
 			return err
 		}
-		if err := q.Redeliver(ctx, id, deliveryID, s.Now()); err != nil {
+		if err := tx.Redeliver(ctx, id, deliveryID, s.Now()); err != nil {
 			return err
 		}
-		waiting, err = q.Delivery(ctx, id, deliveryID)
+		waiting, err = tx.Delivery(ctx, id, deliveryID)
 		return err
 	})
 	if err != nil {

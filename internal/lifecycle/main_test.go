@@ -89,10 +89,11 @@ func newHarness(t *testing.T, address string) *harness {
 }
 
 // serviceOn returns another service on a database, such as that of another node or
-// after a restart.
+// after a restart. It is closed at the end of the test, before a database that was
+// opened earlier.
 func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 	t.Helper()
-	return lifecycle.New(lifecycle.Settings{
+	return newService(t, lifecycle.Settings{
 		Store: s,
 		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{
 			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
@@ -101,6 +102,14 @@ func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 		Now:    time.Now,
 		Events: h.events(),
 	})
+}
+
+// newService returns a service that is closed at the end of the test.
+func newService(t *testing.T, settings lifecycle.Settings) *lifecycle.Service {
+	t.Helper()
+	s := lifecycle.New(settings)
+	t.Cleanup(s.Close)
+	return s
 }
 
 // events returns a publisher that counts what the service publishes.
@@ -155,8 +164,8 @@ func (h *harness) newJob(t testing.TB) uuid.UUID {
 // begin starts an attempt, as the dispatcher does.
 func (h *harness) begin(t failer, id uuid.UUID) {
 	t.Helper()
-	_, err := h.Change(context.Background(), id, func(c *lifecycle.Change) error {
-		_, err := c.ApplyFromService(context.Background(), job.Event{Trigger: job.AttemptStarted}, nil)
+	_, err := h.Change(context.Background(), id, func(ctx context.Context, c *lifecycle.Change) error {
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted}, nil)
 		return err
 	})
 	if err != nil {

@@ -40,7 +40,7 @@ type WebhooksPatch struct {
 // Patch changes a job of the caller before its first attempt, and returns it.
 // After that it returns a *job.Error with InvalidState.
 func (s *Service) Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch Patch) (job.Job, error) {
-	r, err := s.Change(ctx, id, func(c *Change) error {
+	r, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if err := checkOwner(c.Job, caller); err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (c *Change) setJoinAt(at time.Time) bool {
 // that was launched for the old ones, and records the change on the timeline.
 func (c *Change) saveRequest(ctx context.Context, by string, changed []string) error {
 	c.WithdrawPrelaunch()
-	if err := c.q.SaveJobRequest(ctx, c.Record); err != nil {
+	if err := c.tx.SaveJobRequest(ctx, c.Record); err != nil {
 		return err
 	}
 	data := map[string]any{"by": by, "changed": changed}

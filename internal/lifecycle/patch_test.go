@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"context"
 	"encoding/json"
 	"reflect"
 	"testing"
@@ -17,7 +18,7 @@ func TestPatch(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		later := time.Now().Add(3 * time.Hour).Truncate(time.Millisecond).UTC()
 		zoned := later.Add(123 * time.Microsecond).In(time.FixedZone("", 3600))
-		name, empty, hook, solo, detect := "Notes \x00", "", "https://hooks.test/new", 7, true
+		name, empty, hook, solo, detect := "Notes", "", "https://hooks.test/new", 7, true
 		tests := map[string]struct {
 			patch   lifecycle.Patch
 			change  func(*job.Job)
@@ -129,20 +130,20 @@ func TestPatchStopsDispatch(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
-		var result job.Claimed
-		err := h.store.Write(t.Context(), func(q *store.Queries) (err error) {
-			result, err = q.ClaimJobs(t.Context(), job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute}, nil)
+		var claimed job.Claimed
+		err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+			claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
 			return err
 		})
-		claimed := result.Others
-		if err != nil || len(claimed) != 1 {
-			t.Fatalf("claimed %d, %v", len(claimed), err)
+		if err != nil || len(claimed.Jobs) != 1 {
+			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
+		before := h.record(t, id)
 		name := "another"
 		if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
 			t.Fatal(err)
 		}
-		if r := h.record(t, id); r.Lease != claimed[0].Lease || !r.WakeAt.Equal(claimed[0].WakeAt.Truncate(time.Millisecond)) {
+		if r := h.record(t, id); r.Lease == "" || r.Lease != claimed.Jobs[0].Lease || !r.WakeAt.Equal(before.WakeAt) {
 			t.Errorf("a change of the name ended the lease: %q until %v", r.Lease, r.WakeAt)
 		}
 		woken := h.woken.Load()

@@ -24,7 +24,7 @@ func (c *Change) StartPrelaunched(ctx context.Context) (bool, error) {
 	if c.Prelaunch != job.Prelaunched {
 		return false, nil
 	}
-	name, err := c.q.NodeName(ctx, c.Node)
+	name, err := c.tx.NodeName(ctx, c.Node)
 	if err != nil {
 		return false, err
 	}

@@ -33,7 +33,7 @@ func (m *prelaunchModel) now() time.Time { return time.UnixMilli(m.clock.Load())
 func (m *prelaunchModel) change(t failer, fn func(context.Context, *lifecycle.Change) error) {
 	t.Helper()
 	ctx := context.Background()
-	if _, err := m.service.Change(ctx, m.id, func(c *lifecycle.Change) error { return fn(ctx, c) }); err != nil {
+	if _, err := m.service.Change(ctx, m.id, func(ctx context.Context, c *lifecycle.Change) error { return fn(ctx, c) }); err != nil {
 		t.Fatalf("change: %v", err)
 	}
 }
@@ -192,7 +192,7 @@ func TestAnyPrelaunch(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	m := &prelaunchModel{harness: h}
-	m.service = h.serviceAt(m.now)
+	m.service = h.serviceAt(t, m.now)
 	rapid.Check(t, func(rt *rapid.T) {
 		m.clock.Store(middle.UnixMilli())
 		m.used, m.void, m.events = map[int]bool{}, map[int]bool{}, 0

@@ -18,7 +18,7 @@ func TestBotTokenAfterJobEnd(t *testing.T) {
 	h.setStatus(t, id, job.Failed)
 	ended := h.record(t, id).StatusSince
 	for after, expired := range map[time.Duration]bool{24*time.Hour - time.Second: false, 24*time.Hour + time.Second: true} {
-		s := h.serviceAt(func() time.Time { return ended.Add(after) })
+		s := h.serviceAt(t, func() time.Time { return ended.Add(after) })
 		_, eventErr := s.Ingest(t.Context(), botEvent(id, 0, 1, job.BotExited, ""))
 		_, beatErr := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
 		for name, err := range map[string]error{"event": eventErr, "heartbeat": beatErr, "upload": s.AdmitUpload(t.Context(), id, 0)} {

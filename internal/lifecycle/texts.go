@@ -21,16 +21,16 @@ func (s *Service) IngestTexts(ctx context.Context, message ingest.Texts) (ingest
 	texts := meetingTexts(message)
 	var reason job.Reason
 	var stored []job.MeetingText
-	err = s.Store.Write(ctx, func(q *store.Queries) error {
+	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		stored = nil // of a repeated transaction
-		r, err := q.LockJob(ctx, id)
+		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
 		if reason, err = s.admitTexts(r, message.Attempt); err != nil || reason != "" {
 			return err
 		}
-		stored, err = q.AppendTexts(ctx, id, texts)
+		stored, err = tx.AppendTexts(ctx, id, texts)
 		return err
 	})
 	if err != nil {

@@ -13,15 +13,15 @@ import (
 
 // The kinds of timeline entries beside the triggers of the state machine.
 const (
-	CommandQueued    job.Trigger = "command queued"     // data: commandId, command
-	JobChanged       job.Trigger = "job changed"        // data: by, changed (names of fields), joinAt if it changed
-	InviteTimePassed job.Trigger = "invite time passed" // data: joinAt, lateMs (when the invite arrived)
-	RecordingDeleted job.Trigger = "recording deleted"  // data: by
-	BotLaunched      job.Trigger = "bot launched"       // data: node, lateMs (after joinAt; of a first attempt)
-	MediaStored      job.Trigger = "media stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
+	CommandQueued    job.Trigger = "command_queued"     // data: commandId, command
+	JobChanged       job.Trigger = "job_changed"        // data: by, changed (names of fields), joinAt if it changed
+	InviteTimePassed job.Trigger = "invite_time_passed" // data: joinAt, lateMs (when the invite arrived)
+	RecordingDeleted job.Trigger = "recording_deleted"  // data: by
+	BotLaunched      job.Trigger = "bot_launched"       // data: node, lateMs (after joinAt; of a first attempt)
+	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 
-	TranscriptAttached job.Trigger = "transcript attached" // data: segments, audioMs, partial
-	TranscriptFailed   job.Trigger = "transcript failed"   // data: detail
+	TranscriptAttached job.Trigger = "transcript_attached" // data: segments, audioMs, partial
+	TranscriptFailed   job.Trigger = "transcript_failed"   // data: detail
 )
 
 // Who changes a job beside its bot and the dispatcher, as the timeline names
@@ -57,7 +57,7 @@ func (c *Change) addEventEntry(ctx context.Context, e job.Event, result job.Resu
 		c.BotEvents++
 		c.BotEventBytes += int64(len(data))
 	}
-	return c.q.InsertEntry(ctx, job.TimelineEntry{
+	return c.tx.InsertEntry(ctx, job.TimelineEntry{
 		ID:         uuid.Must(uuid.NewV7()),
 		JobID:      c.ID,
 		Attempt:    attempt,

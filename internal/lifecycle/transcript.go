@@ -13,26 +13,26 @@ import (
 // a transcriber there is only something to do if the bots reported texts, which
 // become searchable.
 func (c *Change) queueTranscription(ctx context.Context) error {
-	if !c.transcribe {
-		texts, err := c.q.HasTexts(ctx, c.ID)
+	if !c.service.Transcribe {
+		texts, err := c.tx.HasTexts(ctx, c.ID)
 		if err != nil || !texts {
 			return err
 		}
 	}
-	return c.q.InsertTranscription(ctx, c.ID, c.Now)
+	return c.tx.InsertTranscription(ctx, c.ID, c.Now)
 }
 
 // changeTranscription calls fn if the lease of a transcription is valid and the
 // recording was not deleted.
-func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string, fn func(*Change) error) (valid bool, err error) {
-	_, err = s.Change(ctx, id, func(c *Change) error {
-		if valid, err = c.q.HoldsTranscription(ctx, id, lease); err != nil || !valid {
+func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease string, fn func(context.Context, *Change) error) (valid bool, err error) {
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if valid, err = c.tx.HoldsTranscription(ctx, id, lease); err != nil || !valid {
 			return err
 		}
 		if valid = c.RecordingDeletedAt.IsZero(); !valid {
 			return nil
 		}
-		return fn(c)
+		return fn(ctx, c)
 	})
 	if job.ErrorIs(err, job.NotFound) {
 		return false, nil // the job was erased
@@ -42,13 +42,13 @@ func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease s
 
 // StoreSpoken implements transcript.Jobs.
 func (s *Service) StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.SpokenKind, texts []job.Spoken) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(c *Change) error { return c.q.ReplaceSpoken(ctx, c.Job, kind, texts) })
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.tx.ReplaceSpoken(ctx, c.Job, kind, texts) })
 }
 
 // EndTranscription implements transcript.Jobs.
 func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(c *Change) error {
-		if err := c.q.EndTranscription(ctx, id); err != nil || result == nil {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error {
+		if err := c.tx.EndTranscription(ctx, id); err != nil || result == nil {
 			return err
 		}
 		if result.Failure != "" {
@@ -64,7 +64,7 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 // emitTranscriptReady emits the event job.transcript_ready if the consumer has
 // enabled it. Otherwise it does not count in the job's sequence.
 func (c *Change) emitTranscriptReady(ctx context.Context, result job.TranscriptResult) error {
-	consumer, err := c.q.Consumer(ctx, c.ConsumerID)
+	consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
 	if err != nil || !consumer.TranscriptEvent {
 		return err
 	}

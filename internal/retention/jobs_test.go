@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -69,7 +70,7 @@ func TestDeleteConsumer(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Status, r.WakeAt = job.Cancelled, time.Time{}
-	if err := h.store.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+	if err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := h.DeleteConsumer(t.Context(), ada); err != nil || n != batch+2 {

@@ -85,17 +85,17 @@ func (h *harness) recorded(t *testing.T, consumer uuid.UUID, ago time.Duration, 
 		},
 		StatusSince: now, WakeAt: now,
 	}
-	save := func(fn func(q *store.Queries) error) {
+	save := func(fn func(ctx context.Context, tx *store.Tx) error) {
 		if err := h.store.Write(t.Context(), fn); err != nil {
 			t.Fatal(err)
 		}
 	}
-	save(func(q *store.Queries) error { _, err := q.InsertJob(t.Context(), r); return err })
+	save(func(ctx context.Context, tx *store.Tx) error { _, err := tx.InsertJob(ctx, r); return err })
 	r.Status, r.StatusSince, r.Attempts, r.WakeAt, r.ManifestURI = job.Completed, now.Add(-ago), 1, time.Time{}, "https://a.test/m"
 	if change != nil {
 		change(&r)
 	}
-	save(func(q *store.Queries) error { return q.SaveJob(t.Context(), r) })
+	save(func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) })
 	h.write(t, r.ID, ago, "manifest.json", "media/recording.mp4", "uploads/0/capture-0.zip")
 	return r.ID
 }

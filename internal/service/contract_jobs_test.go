@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -248,9 +249,9 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getTranscript", in: in})
 	h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: h.bob})
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "getTranscript", in: in, query: "format=doc", bearer: key})
-	err := h.Store().Write(t.Context(), func(q *store.Queries) error {
+	err := h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		at := time.Now().Add(time.Hour) // after the start of the recording
-		_, err := q.AppendTexts(t.Context(), uuid.MustParse(id), []job.MeetingText{
+		_, err := tx.AppendTexts(ctx, uuid.MustParse(id), []job.MeetingText{
 			{Kind: job.CaptionText, ID: "1", Author: "Eve <b>", Text: "hello & goodbye", Language: "en", StartedAt: at, EndedAt: at.Add(time.Second)},
 			{Kind: job.ChatText, ID: "1", Author: "Eve", Text: "a message", StartedAt: at, EndedAt: at},
 		})
@@ -340,7 +341,7 @@ func contractHistory(t *testing.T, h *contractHarness) {
 			return false
 		}
 		delivery = one[0].(map[string]any)["deliveryId"].(string)
-		return one[0].(map[string]any)["state"] == "gave_up"
+		return one[0].(map[string]any)["state"] == "failed"
 	})
 	at := []string{id, delivery}
 	h.expectCode(t, 401, "unauthorized", contractRequest{op: "redeliver", in: at})

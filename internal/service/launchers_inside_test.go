@@ -52,13 +52,13 @@ func TestWanted(t *testing.T) {
 	if !wanted(0) || wanted(1) {
 		t.Errorf("new job: attempt 0 wanted %v, attempt 1 wanted %v", wanted(0), wanted(1))
 	}
-	err = s.store.Write(t.Context(), func(q *store.Queries) error {
-		r, err := q.Job(t.Context(), id)
+	err = s.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.Job(ctx, id)
 		if err != nil {
 			return err
 		}
 		r.Attempt, r.Attempts = 1, 2
-		return q.SaveJob(t.Context(), r)
+		return tx.SaveJob(ctx, r)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -24,11 +24,14 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/launch/process"
 	"standin/internal/launch/simulator"
+	"standin/internal/lifecycle"
 	"standin/internal/live"
 	"standin/internal/metrics"
 	"standin/internal/recording"
 	"standin/internal/retention"
 	"standin/internal/store"
+	"standin/internal/store/postgres"
+	"standin/internal/store/sqlite"
 	"standin/internal/tracing"
 	"standin/internal/transcript"
 	"standin/internal/webhook"
@@ -51,6 +54,7 @@ type Service struct {
 	lock     *os.File
 	listener net.Listener
 	store    *store.Store
+	jobs     *lifecycle.Service
 	storage  *recording.Storage
 
 	// Built by build.
@@ -60,7 +64,7 @@ type Service struct {
 	dispatcher  *dispatch.Dispatcher
 	fleet       *dispatch.FleetReader
 	sender      *webhook.Sender
-	notifier    *store.Notifier
+	notifier    *postgres.Notifier
 	cleaner     *retention.Cleaner
 	transcripts *transcript.Worker
 	live        *live.Hub
@@ -121,7 +125,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 		return err
 	}
 	database := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
-	closedCleanly := Shared(s.settings.DatabaseURL) || store.ClosedCleanly(database)
+	closedCleanly := Shared(s.settings.DatabaseURL) || sqlite.ClosedCleanly(database)
 	if s.store, err = store.Open(ctx, database); err != nil {
 		return err
 	}
@@ -234,6 +238,9 @@ func (s *Service) release() error {
 	}
 	if s.engine != nil {
 		s.engine.Close()
+	}
+	if s.jobs != nil {
+		s.jobs.Close()
 	}
 	if s.storage != nil {
 		errs = append(errs, s.storage.Close())

@@ -31,7 +31,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/retention"
-	"standin/internal/store"
+	"standin/internal/store/postgres"
 	"standin/internal/tracing"
 	"standin/internal/webhook"
 )
@@ -71,10 +71,11 @@ func (s *Service) build(ctx context.Context) error {
 		Finisher:  &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},
 		Leftovers: s.leftovers,
 	}
-	jobs := lifecycle.New(lifecycle.Settings{
-		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Sender: s.sender, Now: time.Now,
+	s.jobs = lifecycle.New(lifecycle.Settings{
+		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
+	jobs := s.jobs
 	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.live = live.NewHub(s.store, log)
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Lease, time.Now)
@@ -167,18 +168,18 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 			}
 			s.dispatcher.Wake()
 			if !e.Remote {
-				s.notifier.Notify(store.Notification{Jobs: true})
+				s.notifier.Notify(postgres.Notification{Jobs: true})
 			}
 		case event.DeliveryDue:
 			s.sender.Wake()
 			if !e.Remote {
-				s.notifier.Notify(store.Notification{Deliveries: true})
+				s.notifier.Notify(postgres.Notification{Deliveries: true})
 			}
 		case event.CommandQueued:
 			if e.Remote {
 				jobs.NotifyCommand(e.JobID)
 			} else {
-				s.notifier.Notify(store.Notification{Commands: []uuid.UUID{e.JobID}})
+				s.notifier.Notify(postgres.Notification{Commands: []uuid.UUID{e.JobID}})
 			}
 		case event.BotChanged:
 			if ctx.Err() == nil {
@@ -200,8 +201,8 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 }
 
 // publishRemote publishes the notifications of other nodes.
-func publishRemote(events *event.Publisher) func(store.Notification) {
-	return func(n store.Notification) {
+func publishRemote(events *event.Publisher) func(postgres.Notification) {
+	return func(n postgres.Notification) {
 		if n.Jobs {
 			events.Publish(event.JobDue{Remote: true})
 		}

@@ -1,9 +1,8 @@
 package store_test
 
 import (
-	"fmt"
+	"context"
 	"reflect"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
-	"standin/internal/webhook"
 )
 
 // ensureConsumer returns the consumer with the e-mail, or creates one with the given
@@ -22,8 +20,8 @@ import (
 func ensureConsumer(t *testing.T, s *store.Store, name, email string) account.Consumer {
 	t.Helper()
 	var kept account.Consumer
-	err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-		kept, err = q.EnsureConsumerByEmail(t.Context(), account.Consumer{
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+		kept, err = tx.EnsureConsumerByEmail(ctx, account.Consumer{
 			ID: uuid.New(), Name: name, Email: email, WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now,
 		})
 		return err
@@ -87,7 +85,7 @@ func TestCalendarJobs(t *testing.T) {
 			r.CalendarKey, r.ICalUID = key, uid
 			return r
 		}
-		uid := "uid \x00 \\0 " + randomText(100_000) // longer than the maximum index entry
+		uid := "uid 🎥 \\0 \" \u202e " + randomText(100_000) // longer than the maximum index entry
 		named, bare, plain := invited("a", uid), invited("b", ""), newJob(consumer.ID)
 		foreign := newJob(other.ID)
 		foreign.CalendarKey, foreign.ICalUID = "a", uid // keys are unique per consumer
@@ -96,11 +94,11 @@ func TestCalendarJobs(t *testing.T) {
 		plain.CreatedAt = now.Add(time.Hour)
 		insert(t, s, named, bare, plain, foreign)
 
-		want := func(what string, want job.Record, find func(q *store.Queries) (job.Record, error)) {
+		want := func(what string, want job.Record, find func(ctx context.Context, tx *store.Tx) (job.Record, error)) {
 			t.Helper()
 			var got job.Record
-			err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-				got, err = find(q)
+			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+				got, err = find(ctx, tx)
 				return err
 			})
 			switch {
@@ -110,19 +108,19 @@ func TestCalendarJobs(t *testing.T) {
 				t.Errorf("%s: job %s with key %q, %v, want %s with key %q", what, got.ID, got.CalendarKey, err, want.ID, want.CalendarKey)
 			}
 		}
-		byKey := func(key string) func(q *store.Queries) (job.Record, error) {
-			return func(q *store.Queries) (job.Record, error) {
-				return q.LockJobByCalendarKey(t.Context(), consumer.ID, key)
+		byKey := func(key string) func(ctx context.Context, tx *store.Tx) (job.Record, error) {
+			return func(ctx context.Context, tx *store.Tx) (job.Record, error) {
+				return tx.LockJobByCalendarKey(ctx, consumer.ID, key)
 			}
 		}
-		byUID := func(uid string) func(q *store.Queries) (job.Record, error) {
-			return func(q *store.Queries) (job.Record, error) {
-				return q.LockUndispatchedByICalUID(t.Context(), consumer.ID, uid)
+		byUID := func(uid string) func(ctx context.Context, tx *store.Tx) (job.Record, error) {
+			return func(ctx context.Context, tx *store.Tx) (job.Record, error) {
+				return tx.LockUndispatchedByICalUID(ctx, consumer.ID, uid)
 			}
 		}
-		byMeeting := func(url string, anonymous bool) func(q *store.Queries) (job.Record, error) {
-			return func(q *store.Queries) (job.Record, error) {
-				return q.LockJobByMeeting(t.Context(), consumer.ID, url, now, anonymous)
+		byMeeting := func(url string, anonymous bool) func(ctx context.Context, tx *store.Tx) (job.Record, error) {
+			return func(ctx context.Context, tx *store.Tx) (job.Record, error) {
+				return tx.LockJobByMeeting(ctx, consumer.ID, url, now, anonymous)
 			}
 		}
 		want("by key", named, byKey("a"))
@@ -149,13 +147,13 @@ func TestCalendarJobs(t *testing.T) {
 			t.Errorf("%d jobs were created by invites, want 2", n)
 		}
 
-		err := s.Write(t.Context(), func(q *store.Queries) error { return q.LockConsumer(t.Context(), consumer.ID) })
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.LockConsumer(ctx, consumer.ID) })
 		if err != nil {
 			t.Errorf("lock the consumer: %v", err)
 		}
 		twin := invited("a", "another")
-		err = s.Write(t.Context(), func(q *store.Queries) error {
-			_, err := q.InsertJob(t.Context(), twin)
+		err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.InsertJob(ctx, twin)
 			return err
 		})
 		if err == nil {
@@ -170,13 +168,13 @@ func TestSaveJobRequest(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		r.MeetingURL, r.Platform, r.DisplayName = "https://zoom.us/j/1", job.ZoomWeb, "nul \x00"
+		r.MeetingURL, r.Platform, r.DisplayName = "https://zoom.us/j/1", job.ZoomWeb, "🎥 \\ \"quoted\" '"
 		r.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
-		r.Metadata = []byte(`{"k":"\u0000"}`)
+		r.Metadata = []byte(`{"k":"\ud83c\udfa5 \\0"}`)
 		r.AutoLeave = job.AutoLeave{AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 2, AfterSoloSeconds: 3, AfterMaxSeconds: 4, OnBotDetected: true}
 		r.ICalUID, r.CalendarKey = "uid", "key"
 		for range 2 {
-			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJobRequest(t.Context(), r) }); err != nil {
+			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobRequest(ctx, r) }); err != nil {
 				t.Fatal(err)
 			}
 			got, err := s.Job(t.Context(), r.ID)
@@ -186,7 +184,7 @@ func TestSaveJobRequest(t *testing.T) {
 			r.ICalUID, r.CalendarKey = "", "" // clears the key
 		}
 		r.RecordingDeletedAt, r.Status, r.WakeAt = now, job.Cancelled, time.Time{}
-		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := s.Job(t.Context(), r.ID); err != nil || !got.RecordingDeletedAt.Equal(now) {
@@ -216,12 +214,14 @@ func TestCommandsOfKind(t *testing.T) {
 		}
 		waits(uuid.Nil)
 		for _, c := range all {
-			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.InsertCommand(t.Context(), c) }); err != nil {
+			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.InsertCommand(ctx, c) }); err != nil {
 				t.Fatal(err)
 			}
 		}
 		waits(all[0].ID)
-		err := s.Write(t.Context(), func(q *store.Queries) error { return q.AckCommand(t.Context(), r.ID, all[0].ID.String(), now) })
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			return tx.AckCommand(ctx, r.ID, all[0].ID.String(), now)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -235,49 +235,4 @@ func TestCommandsOfKind(t *testing.T) {
 			t.Errorf("chat messages: %+v, %v", got, err)
 		}
 	})
-}
-
-// TestCalendarPlans checks the index of each query.
-func TestCalendarPlans(t *testing.T) {
-	t.Parallel()
-	s := openSQLite(t)
-	ctx, id := t.Context(), uuid.New()
-	missing := func(_ any, err error) error {
-		if job.ErrorIs(err, job.NotFound) {
-			return nil
-		}
-		return err
-	}
-	plain := func(_ any, err error) error { return err }
-	tests := map[string]func(q *store.Queries) error{
-		"jobs_intake":               func(q *store.Queries) error { return missing(q.LockJobByCalendarKey(ctx, id, "k")) },
-		"jobs_join":                 func(q *store.Queries) error { return missing(q.LockJobByMeeting(ctx, id, "u", now, true)) },
-		"jobs_ical":                 func(q *store.Queries) error { return missing(q.LockUndispatchedByICalUID(ctx, id, "u")) },
-		"jobs_invited":              func(q *store.Queries) error { return plain(q.CountCalendarJobs(ctx, id, now, now)) },
-		"commands_of_kind":          func(q *store.Queries) error { return plain(q.CommandsOfKind(ctx, id, ingest.LeaveCall)) },
-		"timeline_order":            func(q *store.Queries) error { return plain(q.Timeline(ctx, id)) },
-		"timeline_order, page":      func(q *store.Queries) error { _, _, err := q.ListTimeline(ctx, id, id, 20); return err },
-		"commands_waiting":          func(q *store.Queries) error { return plain(q.PendingCommands(ctx, id)) },
-		"commands_of_kind, pending": func(q *store.Queries) error { _, _, err := q.PendingCommand(ctx, id, ingest.LeaveCall); return err },
-		"deliveries_of_job": func(q *store.Queries) error {
-			_, _, err := q.ListDeliveries(ctx, id, webhook.DeliveryCursor{}, 20)
-			return err
-		},
-		"sqlite_autoindex_deliver": func(q *store.Queries) error { return missing(q.Delivery(ctx, id, "dlv_1")) },
-	}
-	for name, fn := range tests {
-		plan, err := s.QueryPlan(ctx, fn)
-		if err != nil {
-			t.Fatal(fmt.Errorf("%s: %w", name, err))
-		}
-		index, _, _ := strings.Cut(name, ",")
-		if !strings.Contains(plan, "INDEX "+index) || strings.Contains(plan, "SCAN") {
-			t.Errorf("%s: index not used:\n%s", name, plan)
-		}
-	}
-	// The consumer's e-mail is an expression.
-	plan, err := s.QueryPlan(ctx, func(q *store.Queries) error { return missing(q.ConsumerByEmail(ctx, "a@b.test")) })
-	if err != nil || !strings.Contains(plan, "INDEX consumers_email (<expr>=?)") {
-		t.Errorf("by e-mail: %v\n%s", err, plan)
-	}
 }

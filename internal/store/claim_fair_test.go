@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -58,23 +59,22 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 				Capacity: rapid.IntRange(round/busyRounds, 4).Draw(rt, "capacity"),
 			}
 			var claimed job.Claimed
-			err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-				claimed, err = q.ClaimJobs(t.Context(), claim, nil)
+			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+				claimed, err = tx.ClaimJobs(ctx, claim)
 				return err
 			})
-			jobs, others := claimed.Admitted, claimed.Others
 			if err != nil {
 				rt.Fatal(err)
 			}
-			for _, r := range jobs {
-				if problem := q.admit(r); problem != "" {
+			for _, c := range claimed.Jobs {
+				if !c.Admitted { // as the dispatcher queues it
+					changeJob(t, s, c.ID, func(r *job.Record) { r.Status, r.Lease, r.WakeAt = job.Pending, "", q.clock.Add(15*time.Second) })
+					continue
+				}
+				if problem := q.admit(c); problem != "" {
 					rt.Fatal(problem)
 				}
-			}
-			finishAll(t, s, jobs)
-			for _, r := range others { // as the dispatcher queues them
-				r.Status, r.Lease, r.WakeAt = job.Pending, "", q.clock.Add(15*time.Second)
-				saveJob(t, s, r)
+				finish(t, s, c.ID)
 			}
 		}
 	})
@@ -84,7 +84,7 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 type queue struct {
 	clock    time.Time
 	waiting  []*waitingJob
-	admitted []job.Record
+	admitted []job.ClaimedJob
 }
 
 // waitingJob is a job with what is known about it when it becomes due.
@@ -117,7 +117,7 @@ func (q *queue) markDue() {
 }
 
 // admit removes a job from the queue, and describes how it waited for too long.
-func (q *queue) admit(r job.Record) (problem string) {
+func (q *queue) admit(r job.ClaimedJob) (problem string) {
 	at := slices.IndexFunc(q.waiting, func(w *waitingJob) bool { return w.ID == r.ID })
 	if at < 0 {
 		return fmt.Sprintf("job %s was admitted twice", r.ID)
@@ -164,13 +164,15 @@ func TestClaimLimitsConsumers(t *testing.T) {
 		}
 		insert(t, s, newJob(idle))
 		var claimed job.Claimed
-		err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-			claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2}, nil)
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+			claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2})
 			return err
 		})
 		count := map[uuid.UUID]int{}
-		for _, r := range claimed.Admitted {
-			count[r.ConsumerID]++
+		for _, c := range claimed.Jobs {
+			if c.Admitted {
+				count[c.ConsumerID]++
+			}
 		}
 		if err != nil || count[busy] != 1 || count[idle] != 1 {
 			t.Errorf("admitted %v (%v), want one job of each consumer", count, err)
@@ -178,11 +180,24 @@ func TestClaimLimitsConsumers(t *testing.T) {
 	})
 }
 
-// finishAll completes jobs, so that no claim finds them again.
-func finishAll(t *testing.T, s *store.Store, jobs []job.Record) {
+// finish completes a job, so that no claim finds it again.
+func finish(t *testing.T, s *store.Store, id uuid.UUID) {
 	t.Helper()
-	for _, r := range jobs {
-		r.Status, r.Lease, r.WakeAt = job.Completed, "", time.Time{}
-		saveJob(t, s, r)
+	changeJob(t, s, id, func(r *job.Record) { r.Status, r.Lease, r.WakeAt = job.Completed, "", time.Time{} })
+}
+
+// changeJob changes a stored job.
+func changeJob(t *testing.T, s *store.Store, id uuid.UUID, change func(*job.Record)) {
+	t.Helper()
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
+		if err != nil {
+			return err
+		}
+		change(&r)
+		return tx.SaveJob(ctx, r)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

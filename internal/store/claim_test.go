@@ -2,9 +2,7 @@ package store_test
 
 import (
 	"context"
-	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,20 +12,26 @@ import (
 	"standin/internal/store"
 )
 
-// claimIDs claims jobs and returns their IDs in order.
+// claimJobs claims jobs.
+func claimJobs(t *testing.T, s *store.Store, claim job.Claim) (claimed job.Claimed) {
+	t.Helper()
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+		claimed, err = tx.ClaimJobs(ctx, claim)
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return claimed
+}
+
+// claimIDs claims up to ten jobs for a minute and returns their IDs in order.
 func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 	t.Helper()
 	claim.Lease, claim.Limit = time.Minute, 10
 	ids := []uuid.UUID{}
-	err := s.Write(t.Context(), func(q *store.Queries) error {
-		claimed, err := q.ClaimJobs(t.Context(), claim, nil)
-		for _, r := range append(claimed.Admitted, claimed.Others...) {
-			ids = append(ids, r.ID)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range claimJobs(t, s, claim).Jobs {
+		ids = append(ids, c.ID)
 	}
 	return ids
 }
@@ -35,7 +39,7 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 // saveJob stores a job.
 func saveJob(t *testing.T, s *store.Store, r job.Record) {
 	t.Helper()
-	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+	if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -43,8 +47,8 @@ func saveJob(t *testing.T, s *store.Store, r job.Record) {
 // heartbeat records a heartbeat of a node.
 func heartbeat(t *testing.T, s *store.Store, id string, at time.Time) {
 	t.Helper()
-	err := s.Write(t.Context(), func(q *store.Queries) error {
-		return q.SaveNode(t.Context(), job.Node{ID: id, Name: id, StartedAt: now, HeartbeatAt: at, Capacity: 4})
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.SaveNode(ctx, job.Node{ID: id, Name: id, StartedAt: now, HeartbeatAt: at, Capacity: 4})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +115,7 @@ func TestFullNodeLeavesJobs(t *testing.T) {
 			want  int
 		}{{"a node with capacity", other, 0}, {"a silent node", silent, 1}, {"a full node", full, 1}} {
 			saveJob(t, s, r) // ends the lease
-			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveNode(t.Context(), test.other) }); err != nil {
+			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveNode(ctx, test.other) }); err != nil {
 				t.Fatal(err)
 			}
 			if got := claimIDs(t, s, mine); len(got) != test.want {
@@ -241,7 +245,7 @@ func TestWakeNodeJobs(t *testing.T) {
 				}
 			}
 		}
-		err := s.Write(t.Context(), func(q *store.Queries) error { return q.WakeNodeJobs(t.Context(), "a", now) })
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.WakeNodeJobs(ctx, "a", now) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,109 +266,44 @@ func TestNodeRestart(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
-		acquired := map[string]job.Record{}
+		acquired := map[string]uuid.UUID{}
 		for _, node := range []string{"a", "ab"} {
 			insert(t, s, newJob(consumer))
-			err := s.Write(t.Context(), func(q *store.Queries) error {
-				claimed, err := q.ClaimJobs(t.Context(), job.Claim{Node: node, Now: now, Lease: time.Minute, Limit: 1}, nil)
-				acquired[node] = claimed.Others[0]
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			acquired[node] = claimIDs(t, s, job.Claim{Node: node, Now: now})[0]
 		}
-		err := s.Write(t.Context(), func(q *store.Queries) error { return q.ReleaseNodeLeases(t.Context(), "a", now) })
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.ReleaseNodeLeases(ctx, "a", now) })
 		if err != nil {
 			t.Fatal(err)
 		}
 		for node, want := range map[string]bool{"a": false, "ab": true} {
-			if r, err := s.Job(t.Context(), acquired[node].ID); err != nil || (r.Lease != "") != want {
+			if r, err := s.Job(t.Context(), acquired[node]); err != nil || (r.Lease != "") != want {
 				t.Errorf("job of %s: lease %q (%v)", node, r.Lease, err)
 			}
 		}
 	})
 }
 
-// TestNodes inserts, updates and deletes nodes.
-func TestNodes(t *testing.T) {
+// TestClaimExpiredLease checks that a waiting job is admitted again when its lease has
+// ended, and not before.
+func TestClaimExpiredLease(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		heartbeat(t, s, "a", now)
-		heartbeat(t, s, "b", now.Add(time.Second))
-		heartbeat(t, s, "a", now.Add(2*time.Second))
-		nodes, err := s.Nodes(t.Context(), now.Add(time.Second))
-		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Capacity != 4 {
-			t.Errorf("nodes with recent heartbeats: %+v (%v)", nodes, err)
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		claim := func(at time.Time) []job.ClaimedJob {
+			t.Helper()
+			return claimJobs(t, s, job.Claim{Node: "mine", Now: at, Lease: time.Minute, Limit: 10, Capacity: 4}).Jobs
 		}
-		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.DeleteNodes(t.Context(), now.Add(time.Second)) }); err != nil {
-			t.Fatal(err)
+		first := claim(now)
+		if len(first) != 1 || !first[0].Admitted {
+			t.Fatalf("claimed %+v, want the job, admitted", first)
 		}
-		if nodes, err := s.Nodes(t.Context(), now.Add(-time.Hour)); err != nil || len(nodes) != 1 {
-			t.Errorf("remaining nodes: %+v (%v)", nodes, err)
+		if got := claim(now.Add(59 * time.Second)); len(got) != 0 {
+			t.Errorf("during the lease: claimed %+v", got)
+		}
+		second := claim(now.Add(time.Minute))
+		if len(second) != 1 || second[0].ID != r.ID || !second[0].Admitted || second[0].Lease == first[0].Lease {
+			t.Errorf("after the lease: claimed %+v, want the job, admitted, with another lease", second)
 		}
 	})
-}
-
-// runNotifier runs a notifier and returns it with a channel of its notifications.
-func runNotifier(t *testing.T, s *store.Store) (*store.Notifier, <-chan store.Notification) {
-	t.Helper()
-	received := make(chan store.Notification, 1000)
-	notifier := s.NewNotifier(func(changed store.Notification) { received <- changed }, slog.New(slog.DiscardHandler))
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { notifier.Run(ctx) })
-	t.Cleanup(func() { cancel(); running.Wait() })
-	return notifier, received
-}
-
-// await waits for a notification for which wanted returns true.
-func await(t *testing.T, received <-chan store.Notification, what string, wanted func(store.Notification) bool) {
-	t.Helper()
-	timeout := time.After(2 * time.Minute)
-	for {
-		select {
-		case changed := <-received:
-			if wanted(changed) {
-				return
-			}
-		case <-timeout:
-			t.Fatalf("timeout waiting for %s", what)
-		}
-	}
-}
-
-// TestNotifier checks that a node receives the notifications of other nodes, also
-// after a lost connection, and not its own.
-func TestNotifier(t *testing.T) {
-	t.Parallel()
-	s := openPostgres(t)
-	one, receivedByOne := runNotifier(t, s)
-	_, receivedByTwo := runNotifier(t, s)
-	missed := func(changed store.Notification) bool { return changed.Missed }
-	await(t, receivedByOne, "the start of the first notifier", missed)
-	await(t, receivedByTwo, "the start of the second notifier", missed)
-	id := uuid.New()
-	one.Notify(store.Notification{Commands: []uuid.UUID{id}})
-	one.Notify(store.Notification{Jobs: true})
-	commands := func(notification store.Notification) bool { return slices.Contains(notification.Commands, id) }
-	await(t, receivedByTwo, "a command", commands)
-
-	if err := s.Write(t.Context(), func(q *store.Queries) error { return q.TerminateNotifiers(t.Context()) }); err != nil {
-		t.Fatal(err)
-	}
-	await(t, receivedByTwo, "the reconnect", missed)
-	one.Notify(store.Notification{Deliveries: true})
-	await(t, receivedByTwo, "webhooks after the reconnect", func(changed store.Notification) bool { return changed.Deliveries && !changed.Missed })
-	for {
-		select {
-		case changed := <-receivedByOne:
-			if !changed.Missed {
-				t.Errorf("a notifier received its own notification: %+v", changed)
-			}
-			continue
-		default:
-		}
-		break
-	}
 }

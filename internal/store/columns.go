@@ -3,8 +3,6 @@ package store
 import (
 	"database/sql"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -32,19 +30,6 @@ func (c timeColumn) Scan(value any) error {
 		return fmt.Errorf("scan a time: got %T", value)
 	}
 	return nil
-}
-
-// scanText implements textScanner.
-func (c timeColumn) scanText(value string) error {
-	*c.Time = time.Time{}
-	if value == "" {
-		return nil
-	}
-	ms, err := strconv.ParseInt(value, 10, 64)
-	if err == nil {
-		*c.Time = fromMillis(ms)
-	}
-	return err
 }
 
 // durationColumn scans a column of milliseconds into a duration.
@@ -77,97 +62,15 @@ func durationMillis(duration *time.Duration) sql.NullInt64 {
 	return sql.NullInt64{Int64: duration.Milliseconds(), Valid: true}
 }
 
-// Text from outside may contain NUL, which JSON allows and PostgreSQL does not.
-// It is stored as \0, and a backslash as two backslashes.
-
-func escapeNUL(s string) string {
-	if !strings.ContainsAny(s, "\\\x00") {
-		return s
-	}
-	return strings.NewReplacer(`\`, `\\`, "\x00", `\0`).Replace(s)
-}
-
-func unescapeNUL(s string) string {
-	if strings.IndexByte(s, '\\') < 0 {
-		return s
-	}
-	return strings.NewReplacer(`\\`, `\`, `\0`, "\x00").Replace(s)
-}
-
-// escapedColumn scans a column that escapeNUL has escaped.
-type escapedColumn struct{ *string }
-
-// Scan implements sql.Scanner.
-func (c escapedColumn) Scan(value any) error { return scanValue(c, value) }
-
-func (c escapedColumn) scanText(value string) error {
-	*c.string = unescapeNUL(value)
-	return nil
-}
-
-// textColumn scans a column into a string type without reflection.
-type textColumn[T ~string] struct{ into *T }
-
-// Scan implements sql.Scanner.
-func (c textColumn[T]) Scan(value any) error { return scanValue(c, value) }
-
-func (c textColumn[T]) scanText(value string) error {
-	*c.into = T(value)
-	return nil
-}
-
-// nullTextColumn scans a column into a string, which is empty for NULL.
-type nullTextColumn struct{ *string }
-
-// Scan implements sql.Scanner.
-func (c nullTextColumn) Scan(value any) error {
-	if value == nil {
-		return c.scanText("")
-	}
-	return scanValue(c, value)
-}
-
-func (c nullTextColumn) scanText(value string) error {
-	*c.string = value
-	return nil
-}
-
-// scanValue scans a text as a driver returns it.
-func scanValue(column textScanner, value any) error {
-	switch text := value.(type) {
-	case string:
-		return column.scanText(text)
-	case []byte:
-		return column.scanText(string(text))
-	}
-	return fmt.Errorf("scan a text: got %T", value)
-}
-
 // nullText returns NULL for an empty text.
 func nullText(text string) sql.NullString {
 	return sql.NullString{String: text, Valid: text != ""}
 }
 
-// flag is a boolean as stored: 0 or 1.
-func flag(set bool) int {
+// boolInt is a boolean as stored: 0 or 1.
+func boolInt(set bool) int {
 	if set {
 		return 1
 	}
 	return 0
-}
-
-// flagColumn scans a flag, or a condition.
-type flagColumn struct{ *bool }
-
-// Scan implements sql.Scanner.
-func (c flagColumn) Scan(value any) error {
-	switch set := value.(type) {
-	case bool:
-		*c.bool = set
-	case int64:
-		*c.bool = set != 0
-	default:
-		return fmt.Errorf("scan a flag: got %T", value)
-	}
-	return nil
 }

@@ -2,8 +2,9 @@ package store_test
 
 import (
 	"maps"
-	"strings"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -39,16 +40,38 @@ func TestCountActive(t *testing.T) {
 	})
 }
 
-// TestCountActiveReadsOnlyItsIndex checks that CountActive does not read ended jobs,
-// because the query runs often.
-func TestCountActiveReadsOnlyItsIndex(t *testing.T) {
+// TestUsage checks that the jobs of a consumer that were created within an interval
+// are counted by mode and status.
+func TestUsage(t *testing.T) {
 	t.Parallel()
-	s := openSQLite(t)
-	plan, err := s.QueryPlan(t.Context(), func(q *store.Queries) error {
-		_, err := q.CountActive(t.Context())
-		return err
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		consumer, other := newConsumer(t, s).ID, newConsumer(t, s).ID
+		from, to := now, now.Add(24*time.Hour)
+		add := func(owner uuid.UUID, count int, mode job.Mode, status job.Status, created time.Time) {
+			for range count {
+				r := newJob(owner)
+				r.Mode, r.Status, r.CreatedAt = mode, status, created
+				insert(t, s, r)
+			}
+		}
+		add(consumer, 1, job.Live, job.Completed, from)
+		add(consumer, 2, job.Live, job.Completed, to.Add(-time.Millisecond))
+		add(consumer, 2, job.Live, job.Failed, from.Add(time.Hour))
+		add(consumer, 1, job.Live, job.Scheduled, from.Add(time.Hour))
+		add(consumer, 4, job.Test, job.Completed, from.Add(time.Hour))
+		add(consumer, 1, job.Test, job.Pending, from.Add(time.Hour))
+		add(consumer, 5, job.Live, job.Completed, from.Add(-time.Millisecond))
+		add(consumer, 5, job.Live, job.Cancelled, to)
+		add(other, 6, job.Live, job.Completed, from.Add(time.Hour))
+		want := []job.UsageCount{
+			{Mode: job.Live, Status: job.Completed, Jobs: 3}, {Mode: job.Live, Status: job.Failed, Jobs: 2}, {Mode: job.Live, Status: job.Scheduled, Jobs: 1},
+			{Mode: job.Test, Status: job.Completed, Jobs: 4}, {Mode: job.Test, Status: job.Pending, Jobs: 1},
+		}
+		if got, err := s.Usage(t.Context(), consumer, from, to); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, %v, want %v", got, err, want)
+		}
+		if got, err := s.Usage(t.Context(), consumer, to.Add(time.Hour), to.Add(2*time.Hour)); err != nil || len(got) != 0 {
+			t.Errorf("without jobs: %v, %v", got, err)
+		}
 	})
-	if err != nil || !strings.HasPrefix(plan, "SEARCH jobs USING COVERING INDEX jobs_wake (wake_at>?)") {
-		t.Errorf("plan %q (%v)", plan, err)
-	}
 }

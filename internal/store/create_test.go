@@ -9,15 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/google/uuid"
 
 	"standin/internal/job"
 	"standin/internal/store"
 )
 
-// TestInsertGroup inserts a group in which some jobs cannot be inserted: the
-// others are.
-func TestInsertGroup(t *testing.T) {
+// TestInsertJob checks which jobs are inserted.
+func TestInsertJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
@@ -32,77 +31,32 @@ func TestInsertGroup(t *testing.T) {
 			r.ExternalID = externalID
 			return r
 		}
-		invalid := newJob(consumer.ID)
-		invalid.WakeAt = time.Time{}
-		tests := []struct {
+		asTest, ofAnother, unwoken := named(existing.ExternalID), named(existing.ExternalID), newJob(consumer.ID)
+		asTest.Mode, ofAnother.ConsumerID, unwoken.WakeAt = job.Test, newConsumer(t, s).ID, time.Time{}
+		for _, test := range []struct {
 			name     string
 			record   job.Record
 			inserted bool
 			refused  bool
 		}{
 			{name: "new", record: named("a"), inserted: true},
-			{name: "same externalId as before in the group", record: named("a")},
+			{name: "same externalId as the one before", record: named("a")},
 			{name: "existing", record: named(existing.ExternalID)},
 			{name: "erased", record: named(erased.ExternalID)},
-			{name: "without a time at which it is looked at", record: invalid, refused: true},
-			{name: "last", record: named("NUL \x00 and \\"), inserted: true},
-		}
-		for _, refused := range []bool{true, false} {
-			var records []job.Record
-			for _, test := range tests {
-				if test.refused && !refused { // the second group has none
-					continue
+			{name: "existing, in another mode", record: asTest, inserted: true},
+			{name: "existing, of another consumer", record: ofAnother, inserted: true},
+			{name: "without a wake time", record: unwoken, refused: true},
+			{name: "of an unknown consumer", record: newJob(uuid.New()), refused: true},
+			{name: "last", record: named("🎥 and \\"), inserted: true},
+		} {
+			for _, inserted := range []bool{test.inserted, false} { // the second time it exists
+				if _, got, err := createJob(t.Context(), s, test.record); got != inserted || (err != nil) != test.refused {
+					t.Errorf("%s: inserted %v, %v; want %v", test.name, got, err, inserted)
 				}
-				records = append(records, test.record)
 			}
-			inserted, errs, err := s.InsertGroup(records)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, n := 0, 0; i < len(tests); i++ {
-				test := tests[i]
-				if test.refused && !refused {
-					continue
-				}
-				want := test.inserted && refused // the second group repeats the first
-				if inserted[n] != want || (errs[n] != nil) != test.refused {
-					t.Errorf("%s: inserted %v, %v; want %v", test.name, inserted[n], errs[n], want)
-				}
-				n++
-			}
-		}
-		for _, test := range tests {
 			if _, err := s.Job(t.Context(), test.record.ID); (err == nil) != test.inserted {
 				t.Errorf("%s: read back: %v", test.name, err)
 			}
-		}
-	})
-}
-
-// TestCreateJobStoresAll checks that a created job is stored with all its fields.
-func TestCreateJobStoresAll(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		r := newJob(newConsumer(t, s).ID)
-		r.ExternalID, r.ICalUID, r.CalendarKey = "a\x00b", "uid", "key"
-		r.Webhooks = job.Webhooks{OnStatusChange: "https://a.example", OnFinalize: "https://b.example"}
-		other := newJob(r.ConsumerID)
-		insert(t, s, other)
-		if _, inserted, err := s.CreateJob(t.Context(), r); err != nil || !inserted {
-			t.Fatal(inserted, err)
-		}
-		created, err := s.Job(t.Context(), r.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := s.Job(t.Context(), other.ID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// What the group's statement does not set has the same defaults as otherwise.
-		plain.ID, plain.ExternalID, plain.ICalUID, plain.CalendarKey, plain.Webhooks = r.ID, r.ExternalID, r.ICalUID, r.CalendarKey, r.Webhooks
-		if got, want := fmt.Sprintf("%+v", created), fmt.Sprintf("%+v", plain); got != want {
-			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	})
 }
@@ -127,7 +81,7 @@ func TestCreateJobConcurrently(t *testing.T) {
 				}
 				r := newJob(consumer.ID)
 				r.ExternalID = fmt.Sprint("job-", i%jobs)
-				j, inserted, err := stores[i%len(stores)].CreateJob(ctx, r)
+				j, inserted, err := createJob(ctx, stores[i%len(stores)], r)
 				switch {
 				case err != nil && ctx.Err() == nil:
 					t.Errorf("request %d: %v", i, err)
@@ -166,18 +120,14 @@ func TestCreateJobLosesConnections(t *testing.T) {
 	address := cluster.Fresh(t)
 	s := open(t, address)
 	consumer := newConsumer(t, s)
-	admin, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close(t.Context())
+	admin := connectAdmin(t, address)
 	var group sync.WaitGroup
 	var failed atomic.Int32
 	for range 8 {
 		group.Go(func() {
 			for range 30 {
 				r := newJob(consumer.ID)
-				_, inserted, err := s.CreateJob(t.Context(), r)
+				_, inserted, err := createJob(t.Context(), s, r)
 				if err != nil {
 					failed.Add(1)
 					continue
@@ -189,14 +139,11 @@ func TestCreateJobLosesConnections(t *testing.T) {
 		})
 	}
 	for range 5 {
-		if _, err := admin.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
-			t.Error(err)
-		}
+		terminateConnections(t, admin)
 	}
 	group.Wait()
 	t.Logf("%d requests failed", failed.Load())
-	if _, inserted, err := s.CreateJob(t.Context(), newJob(consumer.ID)); err != nil || !inserted {
+	if _, inserted, err := createJob(t.Context(), s, newJob(consumer.ID)); err != nil || !inserted {
 		t.Errorf("after the loss: inserted %v, %v", inserted, err)
 	}
 }
@@ -208,24 +155,18 @@ func TestLongExternalIDs(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
 		var records []job.Record
-		for _, start := range []string{strings.Repeat("a", 62), strings.Repeat("ä", 62), strings.Repeat("\\", 32), strings.Repeat("\x00", 31)} {
+		for _, start := range []string{strings.Repeat("a", 62), strings.Repeat("ä", 62), strings.Repeat("\\", 32), strings.Repeat("🎥", 31)} {
 			for _, end := range []string{"", "1", "12", "123", "1234", "€2", "€23", "12€", strings.Repeat("1", 5000), strings.Repeat("1", 4999) + "2"} {
 				r := newJob(consumer.ID)
 				r.ExternalID = start + end
 				records = append(records, r)
 			}
 		}
-		inserted, errs, err := s.InsertGroup(records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		insert(t, s, records...)
 		for i, r := range records {
-			if !inserted[i] || errs[i] != nil {
-				t.Errorf("externalId %d: inserted %v, %v", i, inserted[i], errs[i])
-			}
 			again := newJob(consumer.ID)
 			again.ExternalID = r.ExternalID
-			if j, created, err := s.CreateJob(t.Context(), again); err != nil || created || j.ID != r.ID {
+			if j, created, err := createJob(t.Context(), s, again); err != nil || created || j.ID != r.ID {
 				t.Errorf("externalId %d again: %v, created %v, %v", i, j.ID, created, err)
 			}
 			found, _, err := s.ListJobs(t.Context(), consumer.ID, r.Mode, job.Filter{ExternalID: r.ExternalID}, job.Cursor{}, 10)

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"slices"
@@ -27,9 +28,9 @@ func newDelivery(r job.Record, n int64, url string) webhook.Delivery {
 // post inserts deliveries into the outbox.
 func post(t *testing.T, s *store.Store, deliveries ...webhook.Delivery) {
 	t.Helper()
-	err := s.Write(t.Context(), func(q *store.Queries) error {
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		for _, d := range deliveries {
-			if err := q.InsertDelivery(t.Context(), d); err != nil {
+			if err := tx.InsertDelivery(ctx, d); err != nil {
 				return err
 			}
 		}
@@ -55,7 +56,7 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 	t.Helper()
 	try := webhook.Try{
 		DeliveryID: d.ID, Number: d.Attempt, StartedAt: at, Latency: 250 * time.Millisecond, StatusCode: 503,
-		Error: "answered \x00", ResponseBody: []byte("\xff not text"),
+		Error: "answered 🎥 \\0", ResponseBody: []byte("\xff not text"),
 	}
 	if verdict.Outcome == webhook.Delivered {
 		try.StatusCode, try.Error = 202, ""
@@ -70,7 +71,7 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 // redeliver schedules another try.
 func redeliver(t *testing.T, s *store.Store, jobID uuid.UUID, id string, at time.Time) error {
 	t.Helper()
-	return s.Write(t.Context(), func(q *store.Queries) error { return q.Redeliver(t.Context(), jobID, id, at) })
+	return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.Redeliver(ctx, jobID, id, at) })
 }
 
 // TestListDeliveries reads all pages of a job's deliveries and their tries.
@@ -105,8 +106,8 @@ func TestListDeliveries(t *testing.T) {
 				want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.Retry, RetryAt: retry}))
 				continue
 			}
-			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "gone \x00"}))
-			want[i].State, want[i].DueAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{}, now.Add(250*time.Millisecond), "gone \x00"
+			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "gone \\0 \""}))
+			want[i].State, want[i].DueAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{}, now.Add(250*time.Millisecond), "gone \\0 \""
 		}
 		for _, d := range claimDeliveries(t, s, retry) {
 			i := slices.IndexFunc(want, func(w webhook.DeliveryRecord) bool { return w.ID == d.ID })
@@ -259,10 +260,10 @@ func TestListTimeline(t *testing.T) {
 		r := newJob(newConsumer(t, s).ID)
 		other := newJob(r.ConsumerID)
 		insert(t, s, r, other)
-		err := s.Write(t.Context(), func(q *store.Queries) error {
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			for i := range 10 {
 				for _, id := range []uuid.UUID{r.ID, other.ID} {
-					err := q.InsertEntry(t.Context(), job.TimelineEntry{
+					err := tx.InsertEntry(ctx, job.TimelineEntry{
 						ID: uuid.Must(uuid.NewV7()), JobID: id, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 						From: job.Joining, To: job.Joining, Reason: job.OutOfOrder, Data: fmt.Appendf(nil, `{"n":%d}`, i),
 					})

@@ -2,16 +2,13 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"standin/internal/account"
 	"standin/internal/account/billing"
@@ -29,13 +26,13 @@ func failed(r *job.Record) {
 // addHistory adds an entry, a command and a delivery with a try to a job.
 func addHistory(t *testing.T, s *store.Store, r job.Record, outcome webhook.Outcome) {
 	t.Helper()
-	err := s.Write(t.Context(), func(q *store.Queries) error {
-		if err := q.InsertEntry(t.Context(), job.TimelineEntry{
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.InsertEntry(ctx, job.TimelineEntry{
 			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 		}); err != nil {
 			return err
 		}
-		return q.InsertCommand(t.Context(), ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now})
+		return tx.InsertCommand(ctx, ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +102,8 @@ func TestEraseJob(t *testing.T) {
 		again := newJob(r.ConsumerID)
 		again.ExternalID = r.ExternalID
 		inserted := true
-		if err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-			inserted, err = q.InsertJob(t.Context(), again)
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+			inserted, err = tx.InsertJob(ctx, again)
 			return err
 		}); err != nil || inserted {
 			t.Errorf("insert a job with the erased externalId: %v, %v", inserted, err)
@@ -114,10 +111,10 @@ func TestEraseJob(t *testing.T) {
 		got, err := s.JobByExternalID(t.Context(), r.ConsumerID, r.Mode, r.ExternalID)
 		want := r.Job
 		want.MeetingURL, want.DisplayName, want.FailureDetail = "", "", ""
-		if err != nil || !reflect.DeepEqual(got.Job, want) {
-			t.Errorf("erased job:\n     %+v (%v)\nwant %+v", got.Job, err, want)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("erased job:\n     %+v (%v)\nwant %+v", got, err, want)
 		}
-		if view := job.NewView(got.Job); view.Status != job.Failed || view.FailureCode == nil || *view.FailureDetail != "lobby timeout" {
+		if view := job.NewView(got); view.Status != job.Failed || view.FailureCode == nil || *view.FailureDetail != "lobby timeout" {
 			t.Errorf("view %+v", view)
 		}
 		other := newJob(r.ConsumerID)
@@ -143,12 +140,12 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 			group.Go(func() {
 				again := newJob(consumer)
 				again.ExternalID = r.ExternalID
-				err := s.Write(t.Context(), func(q *store.Queries) error {
-					inserted, err := q.InsertJob(t.Context(), again)
+				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+					inserted, err := tx.InsertJob(ctx, again)
 					if err != nil {
 						return err
 					}
-					got, err := q.JobByExternalID(t.Context(), consumer, job.Live, r.ExternalID)
+					got, err := tx.JobByExternalID(ctx, consumer, job.Live, r.ExternalID)
 					if err == nil && (inserted || got.ID != r.ID) {
 						t.Errorf("inserted %v, found %s, want %s", inserted, got.ID, r.ID)
 					}
@@ -163,160 +160,26 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 	})
 }
 
-// TestDeleteWhileInserting deletes jobs and their consumer while other transactions
-// insert jobs of the consumer and timeline entries and deliveries of the jobs. No row
-// refers to a deleted one, although PostgreSQL does not check that.
-func TestDeleteWhileInserting(t *testing.T) {
+// TestReferences checks that nothing can refer to a job that does not exist.
+func TestReferences(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		ctx := t.Context()
-		for range 10 {
-			consumer := newConsumer(t, s).ID
-			first := newJob(consumer)
-			insert(t, s, first)
-			var inserts sync.WaitGroup
-			for range 4 {
-				inserts.Go(func() {
-					for range 50 {
-						if _, _, err := s.CreateJob(ctx, newJob(consumer)); err != nil {
-							return // the consumer is deleted
-						}
-					}
-				})
-				inserts.Go(func() {
-					for n := range int64(50) {
-						err := s.Write(ctx, func(q *store.Queries) error {
-							if _, err := q.LockJob(ctx, first.ID); err != nil {
-								return err
-							}
-							err := q.InsertEntry(ctx, job.TimelineEntry{ID: uuid.Must(uuid.NewV7()), JobID: first.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now})
-							return errors.Join(err, q.InsertDelivery(ctx, newDelivery(first, n, "https://a.test/")))
-						})
-						if err != nil && !job.ErrorIs(err, job.NotFound) {
-							t.Error(err)
-						}
-					}
-				})
+		missing := newJob(newConsumer(t, s).ID)
+		for name, fn := range map[string]func(ctx context.Context, tx *store.Tx) error{
+			"timeline entry": func(ctx context.Context, tx *store.Tx) error {
+				return tx.InsertEntry(ctx, job.TimelineEntry{ID: uuid.New(), JobID: missing.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now})
+			},
+			"delivery": func(ctx context.Context, tx *store.Tx) error {
+				return tx.InsertDelivery(ctx, newDelivery(missing, 1, "https://a.test/"))
+			},
+			"command": func(ctx context.Context, tx *store.Tx) error {
+				return tx.InsertCommand(ctx, ingest.QueuedCommand{ID: uuid.New(), JobID: missing.ID, Kind: ingest.LeaveCall, CreatedAt: now})
+			},
+			"transcription": func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, missing.ID, now) },
+		} {
+			if err := s.Write(t.Context(), fn); err == nil {
+				t.Errorf("a %s of a missing job was inserted", name)
 			}
-			var err error
-			for deleted := false; !deleted; deleted = !job.ErrorIs(err, job.InvalidState) {
-				ids, listErr := s.ConsumerJobs(ctx, consumer, 1000)
-				for _, id := range ids {
-					listErr = errors.Join(listErr, s.DeleteJob(ctx, id))
-				}
-				if listErr != nil {
-					t.Fatal(listErr)
-				}
-				err = s.DeleteConsumer(ctx, consumer)
-			}
-			inserts.Wait()
-			if err := errors.Join(err, s.CheckReferences(ctx)); err != nil {
-				t.Fatal(err)
-			}
-		}
-	})
-}
-
-// TestDeleteWaitsForNewJob deletes a consumer whose new job is inserted and not yet
-// committed.
-func TestDeleteWaitsForNewJob(t *testing.T) {
-	t.Parallel()
-	address := cluster.Fresh(t)
-	s := open(t, address)
-	admin, err := pgx.Connect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close(t.Context())
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	// awaitBlocked waits until count statements wait for a lock, or ended is closed.
-	awaitBlocked := func(count int, ended <-chan struct{}) {
-		t.Helper()
-		for blocked := 0; blocked < count; {
-			select {
-			case <-ended:
-				return
-			default:
-			}
-			if err := admin.QueryRow(ctx, `SELECT COUNT(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
-				WHERE NOT granted AND datname = current_database()`).Scan(&blocked); err != nil {
-				t.Fatalf("%d of %d statements wait: %v", blocked, count, err)
-			}
-		}
-	}
-
-	first := newJob(newConsumer(t, s).ID)
-	second := newJob(first.ConsumerID)
-	second.ExternalID = first.ExternalID
-	inserted, rollBack := make(chan struct{}), make(chan struct{})
-	var all sync.WaitGroup
-	defer all.Wait()
-	release := sync.OnceFunc(func() { close(rollBack) })
-	defer release()
-	all.Go(func() { // the second job waits for the end of this transaction
-		errRolledBack := errors.New("rolled back")
-		err := s.Write(ctx, func(q *store.Queries) error {
-			_, err := q.InsertJob(ctx, first)
-			close(inserted)
-			<-rollBack
-			return errors.Join(err, errRolledBack)
-		})
-		if !errors.Is(err, errRolledBack) {
-			t.Error(err)
-		}
-	})
-	<-inserted
-	all.Go(func() {
-		if _, inserted, err := s.CreateJob(ctx, second); err != nil || !inserted {
-			t.Errorf("create the second job: inserted %t, %v", inserted, err)
-		}
-	})
-	awaitBlocked(1, nil)
-	deleted := make(chan struct{})
-	all.Go(func() {
-		defer close(deleted)
-		if err := s.DeleteConsumer(ctx, first.ConsumerID); !job.ErrorIs(err, job.InvalidState) {
-			t.Errorf("delete the consumer of a new job: %v, want %s", err, job.InvalidState)
-		}
-	})
-	awaitBlocked(2, deleted)
-	release()
-	all.Wait()
-	if err := s.CheckReferences(ctx); err != nil {
-		t.Error(err)
-	}
-}
-
-// TestCheckReferences inserts rows that refer to missing ones.
-func TestCheckReferences(t *testing.T) {
-	t.Parallel()
-	s := openPostgres(t)
-	stored, missing := newJob(newConsumer(t, s).ID), newJob(uuid.New())
-	insert(t, s, stored)
-	post(t, s, newDelivery(stored, 1, "https://a.test/"))
-	if err := s.CheckReferences(t.Context()); err != nil {
-		t.Errorf("without such rows: %v", err)
-	}
-	post(t, s, newDelivery(missing, 1, "https://a.test/"))
-	err := s.CheckReferences(t.Context())
-	for _, want := range []string{"1 rows of deliveries have a job_id that is not in jobs", "1 rows of deliveries have a consumer_id that is not in consumers"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-	}
-}
-
-// TestCreateWithoutConsumer checks that a job of an unknown consumer is not stored.
-func TestCreateWithoutConsumer(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		r := newJob(uuid.New())
-		if _, inserted, err := s.CreateJob(t.Context(), r); err == nil || inserted {
-			t.Errorf("inserted %t, %v", inserted, err)
-		}
-		if _, err := s.Job(t.Context(), r.ID); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("the job: %v", err)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/store/sqldb"
 )
 
 const selectInvitations = `SELECT i.hash, i.consumer_id, COALESCE(c.name, ''), i.email, i.operator, i.created_at, i.expires_at
@@ -15,10 +16,10 @@ const selectInvitations = `SELECT i.hash, i.consumer_id, COALESCE(c.name, ''), i
 
 // InsertInvitation implements account.UserStore.
 func (s *Store) InsertInvitation(ctx context.Context, i account.Invitation) error {
-	return s.Write(ctx, func(q *Queries) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		consumer := uuid.NullUUID{UUID: i.ConsumerID, Valid: i.ConsumerID != uuid.Nil}
-		_, err := q.exec(ctx, `INSERT INTO invitations (hash, consumer_id, email, operator, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			i.Hash, consumer, i.Email, flag(i.Operator), millis(i.CreatedAt), millis(i.ExpiresAt))
+		_, err := tx.exec(ctx, `INSERT INTO invitations (hash, consumer_id, email, operator, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+			i.Hash, consumer, i.Email, boolInt(i.Operator), millis(i.CreatedAt), millis(i.ExpiresAt))
 		if err != nil {
 			return fmt.Errorf("insert invitation: %w", err)
 		}
@@ -27,22 +28,22 @@ func (s *Store) InsertInvitation(ctx context.Context, i account.Invitation) erro
 }
 
 // Invitation implements account.UserStore.
-func (q *Queries) Invitation(ctx context.Context, hash string, now time.Time) (account.Invitation, error) {
-	return one(q.queryRow(ctx, selectInvitations+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, millis(now)), scanInvitation, "invitation")
+func (db *Reader) Invitation(ctx context.Context, hash string, now time.Time) (account.Invitation, error) {
+	return one(db.queryRow(ctx, selectInvitations+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, millis(now)), scanInvitation, "invitation")
 }
 
 // InvitationByEmail implements account.UserStore. It returns the newest
 // invitation and uses the index invitations_email.
-func (q *Queries) InvitationByEmail(ctx context.Context, email string, now time.Time) (account.Invitation, error) {
-	return one(q.queryRow(ctx, selectInvitations+`
+func (db *Reader) InvitationByEmail(ctx context.Context, email string, now time.Time) (account.Invitation, error) {
+	return one(db.queryRow(ctx, selectInvitations+`
 		WHERE i.email = $1 AND i.consumer_id IS NOT NULL AND i.expires_at > $2 ORDER BY i.created_at DESC LIMIT 1`,
 		email, millis(now)), scanInvitation, "invitation")
 }
 
 // ConsumerInvitations implements account.UserStore. It returns the oldest first
 // and uses the index invitations_consumer.
-func (q *Queries) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]account.Invitation, error) {
-	invitations, err := list(ctx, q, scanInvitation, selectInvitations+`
+func (db *Reader) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]account.Invitation, error) {
+	invitations, err := list(ctx, db, scanInvitation, selectInvitations+`
 		WHERE i.consumer_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.hash`, consumerID, millis(now))
 	if err != nil {
 		return nil, fmt.Errorf("list invitations: %w", err)
@@ -52,22 +53,22 @@ func (q *Queries) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID,
 
 // AcceptInvitation implements account.UserStore.
 func (s *Store) AcceptInvitation(ctx context.Context, hash string, user account.User, now time.Time) error {
-	return s.Write(ctx, func(q *Queries) error {
-		n, err := q.exec(ctx, `DELETE FROM invitations WHERE hash = $1 AND expires_at > $2`, hash, millis(now))
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		n, err := tx.exec(ctx, `DELETE FROM invitations WHERE hash = $1 AND expires_at > $2`, hash, millis(now))
 		if err != nil {
 			return fmt.Errorf("accept an invitation: %w", err)
 		}
 		if n == 0 {
 			return notFound("invitation")
 		}
-		return q.insertUser(ctx, user)
+		return tx.insertUser(ctx, user)
 	})
 }
 
 // DeleteInvitation implements account.UserStore.
 func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash string) error {
-	return s.Write(ctx, func(q *Queries) error {
-		_, err := q.exec(ctx, `DELETE FROM invitations WHERE hash = $1 AND consumer_id = $2`, hash, consumerID)
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.exec(ctx, `DELETE FROM invitations WHERE hash = $1 AND consumer_id = $2`, hash, consumerID)
 		if err != nil {
 			return fmt.Errorf("delete an invitation: %w", err)
 		}
@@ -75,7 +76,7 @@ func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash
 	})
 }
 
-func scanInvitation(row scanner) (i account.Invitation, err error) {
+func scanInvitation(row sqldb.Row) (i account.Invitation, err error) {
 	var consumer uuid.NullUUID
 	err = row.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Operator, timeColumn{&i.CreatedAt}, timeColumn{&i.ExpiresAt})
 	i.ConsumerID = consumer.UUID

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,27 +12,16 @@ import (
 	"standin/internal/job"
 )
 
-// maxPageBytes bounds the size of a page: the metadata of a single job may be
-// as large as a request body.
-const maxPageBytes = 8 << 20
-
-// errPageFull stops reading a page that has reached its limit.
-var errPageFull = errors.New("the page is full")
-
 // ListJobs returns up to limit of the consumer's jobs after a cursor, newest
 // first, and whether there are more. A page of very large jobs may be shorter.
 //
 // It uses the indexes jobs_created, jobs_state, jobs_join and jobs_external,
 // depending on the filter.
-func (q *Queries) ListJobs(
+func (db *Reader) ListJobs(
 	ctx context.Context, consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int,
 ) (jobs []job.Job, more bool, err error) {
-	query, args, filtered := q.jobsQuery(consumer, mode, filter, after, limit+1)
-	read := q.gather
-	if filtered { // which may take long
-		read = q.read
-	}
-	jobs, more, err = page(ctx, read, limit, unpacked(q, viewScanner()), func(j job.Job) int {
+	query, args := jobsQuery(consumer, mode, filter, after, limit+1)
+	jobs, more, err = page(ctx, db, limit, scanView, func(j job.Job) int {
 		return len(j.Metadata) + len(j.ExternalID) + len(j.MeetingURL)
 	}, query, args...)
 	if err != nil {
@@ -41,42 +30,10 @@ func (q *Queries) ListJobs(
 	return jobs, more, nil
 }
 
-// reader runs a query, as Queries.read and Queries.gather do.
-type reader func(ctx context.Context, read func(rows) error, query string, args ...any) error
-
-// page returns up to limit rows of a query for limit+1, and whether there are
-// more. It ends early at maxPageBytes as counted by size.
-func page[T any](ctx context.Context, run reader, limit int, scan func(scanner) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
-	values := make([]T, 0, min(limit, 20))
-	full := false
-	err := run(ctx, func(found rows) error {
-		values, full = values[:0], false
-		total := 0
-		err := scanAll(found, func(row scanner) error {
-			value, err := scan(row)
-			if err != nil {
-				return err
-			}
-			total += size(value)
-			if len(values) == limit || len(values) > 0 && total > maxPageBytes {
-				return errPageFull
-			}
-			values = append(values, value)
-			return nil
-		})
-		if full = errors.Is(err, errPageFull); full {
-			return nil
-		}
-		return err
-	}, query, args...)
-	return values, full, err
-}
-
-// jobsQuery builds the query of ListJobs, and reports whether it has a filter.
-// Without one, the index has the page in its order. Otherwise an inner query
-// finds the IDs of the page in an index alone, so that only the rows of the page
-// are read.
-func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (query string, args []any, filtered bool) {
+// jobsQuery builds the query of ListJobs. Without a filter, the index has the page in
+// its order. Otherwise an inner query finds the IDs of the page in an index alone, so
+// that only the rows of the page are read.
+func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (query string, args []any) {
 	args = []any{consumer, mode}
 	placeholder := func(value any) string {
 		args = append(args, value)
@@ -88,38 +45,77 @@ func (q *Queries) jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter
 			where = append(where, condition+placeholder(value))
 		}
 	}
-	start, hash := externalIDKey(filter.ExternalID)
-	and(filter.ExternalID != "", externalIDIs, start)
-	and(filter.ExternalID != "", externalHashIs, hash)
+	and(filter.ExternalID != "", "external_hash = ", hashText(filter.ExternalID))
 	and(!filter.CreatedFrom.IsZero(), "created_at >= ", ceilMillis(filter.CreatedFrom))
 	and(!filter.CreatedTo.IsZero(), "created_at < ", ceilMillis(filter.CreatedTo))
 	and(!filter.JoinFrom.IsZero(), "join_at >= ", ceilMillis(filter.JoinFrom))
 	and(!filter.JoinTo.IsZero(), "join_at < ", ceilMillis(filter.JoinTo))
 	hasState := len(filter.Statuses) > 0 || filter.Platform != ""
-	filtered = len(where) > 2 || hasState
+	filtered := len(where) > 2 || hasState
 	if after != (job.Cursor{}) {
 		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
 	}
-	sequence := ` ORDER BY created_at DESC, id DESC`
-	// A number, because PostgreSQL would plan the query anew for each value of a parameter,
-	// and SQLite would parse it anew.
-	first := fmt.Sprintf(` LIMIT %d`, limit)
+	order := ` ORDER BY created_at DESC, id DESC`
+	first := ` LIMIT ` + placeholder(limit)
 	matching := ` FROM jobs WHERE ` + strings.Join(where, " AND ")
 	switch byJoinAt := !filter.JoinFrom.IsZero() || !filter.JoinTo.IsZero(); {
 	case !filtered:
-		return `SELECT ` + q.selects.view + matching + sequence + first, args, false
+		return `SELECT ` + viewColumns + matching + order + first, args
 	case byJoinAt:
 		// The sum stops planners from walking all of jobs_created in order to
 		// find the few jobs of a short interval; jobs_join covers the query.
 		matching = `SELECT id` + matching + stateCondition(filter, placeholder) + ` ORDER BY created_at + 0 DESC, id DESC` + first
 	case hasState && filter.ExternalID == "":
-		matching = `SELECT id FROM (` + newestByState(filter, placeholder, `SELECT id, created_at`+matching, sequence+first) + `) AS newest` + sequence + first
+		matching = `SELECT id FROM (` + newestByState(filter, placeholder, `SELECT id, created_at`+matching, order+first) + `) AS newest` + order + first
 	default:
-		matching = `SELECT id` + matching + stateCondition(filter, placeholder) + sequence + first
+		matching = `SELECT id` + matching + stateCondition(filter, placeholder) + order + first
 	}
-	return `SELECT ` + q.selects.view + ` FROM jobs WHERE id IN (` + matching + `)` + sequence, args, true
+	return `SELECT ` + viewColumns + ` FROM jobs WHERE id IN (` + matching + `)` + order, args
 }
 
 // ceilMillis rounds a bound up to milliseconds, the precision of stored times,
 // so that times before the bound stay before it.
 func ceilMillis(t time.Time) int64 { return millis(t.Add(time.Millisecond - time.Nanosecond)) }
+
+// stateCondition returns the condition of a filter's statuses and platform, or ""
+// without any. placeholder adds an argument.
+func stateCondition(filter job.Filter, placeholder func(any) string) (condition string) {
+	if len(filter.Statuses) > 0 {
+		condition = ` AND status IN (` + strings.Join(placeholders(filter.Statuses, placeholder), `, `) + `)`
+	}
+	if filter.Platform != "" {
+		condition += ` AND platform = ` + placeholder(filter.Platform)
+	}
+	return condition
+}
+
+// newestByState returns a query for the first jobs, in the sequence and up to the
+// limit of rest, of each combination of a status and a platform that passes the
+// filter. Each part of the query reads them from the index jobs_state in their
+// order: the planners would read and sort all of them for several combinations.
+func newestByState(filter job.Filter, placeholder func(any) string, query, rest string) string {
+	statuses, platforms := job.Statuses(), job.Platforms()
+	if len(filter.Statuses) > 0 {
+		statuses = slices.Compact(slices.Sorted(slices.Values(filter.Statuses)))
+	}
+	if filter.Platform != "" {
+		platforms = []job.Platform{filter.Platform}
+	}
+	onPlatforms := placeholders(platforms, placeholder)
+	var parts []string
+	for _, status := range placeholders(statuses, placeholder) {
+		for _, platform := range onPlatforms {
+			parts = append(parts, `SELECT * FROM (`+query+` AND status = `+status+` AND platform = `+platform+rest+`) AS part`)
+		}
+	}
+	return strings.Join(parts, ` UNION ALL `)
+}
+
+// placeholders returns the placeholder of each value.
+func placeholders[T any](values []T, placeholder func(any) string) []string {
+	all := make([]string, len(values))
+	for i, value := range values {
+		all[i] = placeholder(value)
+	}
+	return all
+}

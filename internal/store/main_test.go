@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"standin/internal/account"
 	"standin/internal/job"
@@ -92,9 +94,9 @@ func newJob(consumer uuid.UUID) job.Record {
 // insert inserts jobs, all of which must be new.
 func insert(t *testing.T, s *store.Store, records ...job.Record) {
 	t.Helper()
-	err := s.Write(t.Context(), func(q *store.Queries) error {
+	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		for _, r := range records {
-			inserted, err := q.InsertJob(t.Context(), r)
+			inserted, err := tx.InsertJob(ctx, r)
 			if err != nil {
 				return err
 			}
@@ -106,5 +108,43 @@ func insert(t *testing.T, s *store.Store, records ...job.Record) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// createJob inserts a job, or returns the one with its externalId.
+func createJob(ctx context.Context, s *store.Store, r job.Record) (created job.Job, inserted bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		created = r.Job
+		if inserted, err = tx.InsertJob(ctx, r); err != nil || inserted {
+			return err
+		}
+		created, err = tx.JobByExternalID(ctx, r.ConsumerID, r.Mode, r.ExternalID)
+		return err
+	})
+	return created, inserted, err
+}
+
+// connectAdmin connects to a PostgreSQL database beside the store.
+func connectAdmin(t *testing.T, address string) *pgx.Conn {
+	t.Helper()
+	admin, err := pgx.Connect(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := admin.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return admin
+}
+
+// terminateConnections ends all other connections to a PostgreSQL database.
+func terminateConnections(t *testing.T, admin *pgx.Conn) {
+	t.Helper()
+	_, err := admin.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()`)
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func TestBotStats(t *testing.T) {
 			r.Status, r.Attempts, r.Attempt, r.Node = job.InMeeting, 3, 2, "a"
 			r.HeartbeatAt, r.Stats = now.Add(time.Second), json.RawMessage(reported)
 			change(&r)
-			if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
 				t.Fatal(err)
 			}
 			return r
@@ -49,6 +50,26 @@ func TestBotStats(t *testing.T) {
 		}
 		if all, err := s.BotStats(t.Context(), ""); err != nil || len(all) != 2 {
 			t.Errorf("statistics of all nodes: %+v (%v)", all, err)
+		}
+	})
+}
+
+// TestNodes inserts, updates and deletes nodes.
+func TestNodes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		heartbeat(t, s, "a", now)
+		heartbeat(t, s, "b", now.Add(time.Second))
+		heartbeat(t, s, "a", now.Add(2*time.Second))
+		nodes, err := s.Nodes(t.Context(), now.Add(time.Second))
+		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Capacity != 4 {
+			t.Errorf("nodes with recent heartbeats: %+v (%v)", nodes, err)
+		}
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNodes(ctx, now.Add(time.Second)) }); err != nil {
+			t.Fatal(err)
+		}
+		if nodes, err := s.Nodes(t.Context(), now.Add(-time.Hour)); err != nil || len(nodes) != 1 {
+			t.Errorf("remaining nodes: %+v (%v)", nodes, err)
 		}
 	})
 }

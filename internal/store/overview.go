@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/store/sqldb"
 )
 
 // Bounds of the lists of an overview.
@@ -16,28 +17,28 @@ const (
 )
 
 // Overview reads the overview. None of its queries scans all jobs.
-func (q *Queries) Overview(ctx context.Context, now time.Time) (o job.Overview, err error) {
-	if o.Active, err = q.CountActive(ctx); err != nil {
+func (db *Reader) Overview(ctx context.Context, now time.Time) (o job.Overview, err error) {
+	if o.Active, err = db.CountActive(ctx); err != nil {
 		return o, err
 	}
-	if o.Bots, err = q.RunningBots(ctx, 0, overviewBots); err != nil {
+	if o.Bots, err = db.RunningBots(ctx, 0, overviewBots); err != nil {
 		return o, fmt.Errorf("list running bots: %w", err)
 	}
-	if o.Deliveries, err = q.backlog(ctx, `SELECT COUNT(*), MIN(due_at) FROM deliveries WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
+	if o.Deliveries, err = db.backlog(ctx, `SELECT COUNT(*), MIN(due_at) FROM deliveries WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
 		return o, fmt.Errorf("count due deliveries: %w", err)
 	}
-	if o.Overdue, err = q.backlog(ctx, `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`, millis(now)); err != nil {
+	if o.Overdue, err = db.backlog(ctx, `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`, millis(now)); err != nil {
 		return o, fmt.Errorf("count due jobs: %w", err)
 	}
-	err = q.queryRow(ctx, `SELECT COUNT(*) FROM commands c JOIN jobs ON jobs.id = c.job_id
+	err = db.queryRow(ctx, `SELECT COUNT(*) FROM commands c JOIN jobs ON jobs.id = c.job_id
 		WHERE c.acked_at IS NULL AND status NOT IN ('completed', 'failed', 'cancelled')`).Scan(&o.Commands)
 	if err != nil {
 		return o, fmt.Errorf("count pending commands: %w", err)
 	}
-	if o.Failures, err = q.failureCounts(ctx, now); err != nil {
+	if o.Failures, err = db.failureCounts(ctx, now); err != nil {
 		return o, fmt.Errorf("count failures: %w", err)
 	}
-	if o.Recent, err = q.recentFailures(ctx); err != nil {
+	if o.Recent, err = db.recentFailures(ctx); err != nil {
 		return o, fmt.Errorf("list failures: %w", err)
 	}
 	return o, nil
@@ -45,9 +46,9 @@ func (q *Queries) Overview(ctx context.Context, now time.Time) (o job.Overview, 
 
 // CountActive counts the jobs of all consumers that have not ended, by status.
 // It uses the index jobs_wake alone, which has every job that has not ended.
-func (q *Queries) CountActive(ctx context.Context) (map[job.Status]int, error) {
+func (db *Reader) CountActive(ctx context.Context) (map[job.Status]int, error) {
 	counts := make(map[job.Status]int)
-	err := q.forEach(ctx, func(row scanner) error {
+	err := db.forEach(ctx, func(row sqldb.Row) error {
 		var status job.Status
 		var n int
 		err := row.Scan(&status, &n)
@@ -80,10 +81,10 @@ const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
 
 // RunningBots returns running bots, those with the oldest heartbeats first, without
 // the first skip of them. It uses the index jobs_dispatched.
-func (q *Queries) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
-	return list(ctx, q, func(row scanner) (b job.RunningBot, err error) {
+func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
+	return list(ctx, db, func(row sqldb.Row) (b job.RunningBot, err error) {
 		err = row.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
-			timeColumn{&b.StatusSince}, timeColumn{&b.LaunchedAt}, timeColumn{&b.HeartbeatAt}, escapedColumn{&b.LaunchError})
+			timeColumn{&b.StatusSince}, timeColumn{&b.LaunchedAt}, timeColumn{&b.HeartbeatAt}, &b.LaunchError)
 		return b, err
 	}, `SELECT j.id, c.name, j.mode, j.status, j.platform, j.attempt, j.status_since, j.launched_at, j.heartbeat_at, j.launch_error
 		FROM jobs j JOIN consumers c ON c.id = j.consumer_id
@@ -93,15 +94,15 @@ func (q *Queries) RunningBots(ctx context.Context, skip, limit int) ([]job.Runni
 
 // backlog reads a count and the earliest time. It uses the indexes
 // deliveries_due and jobs_wake.
-func (q *Queries) backlog(ctx context.Context, query string, args ...any) (b job.Backlog, err error) {
-	err = q.queryRow(ctx, query, args...).Scan(&b.Waiting, timeColumn{&b.Since})
+func (db *Reader) backlog(ctx context.Context, query string, args ...any) (b job.Backlog, err error) {
+	err = db.queryRow(ctx, query, args...).Scan(&b.Waiting, timeColumn{&b.Since})
 	return b, err
 }
 
 // failureCounts uses the index jobs_failed alone.
-func (q *Queries) failureCounts(ctx context.Context, now time.Time) ([]job.FailureCount, error) {
+func (db *Reader) failureCounts(ctx context.Context, now time.Time) ([]job.FailureCount, error) {
 	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
-	return list(ctx, q, func(row scanner) (c job.FailureCount, err error) {
+	return list(ctx, db, func(row sqldb.Row) (c job.FailureCount, err error) {
 		var day int64
 		err = row.Scan(&day, &c.Code, &c.Jobs)
 		c.Day = time.Unix(day*24*60*60, 0).UTC()
@@ -112,9 +113,9 @@ func (q *Queries) failureCounts(ctx context.Context, now time.Time) ([]job.Failu
 }
 
 // recentFailures uses the index jobs_failed.
-func (q *Queries) recentFailures(ctx context.Context) ([]job.RecentFailure, error) {
-	return list(ctx, q, func(row scanner) (r job.RecentFailure, err error) {
-		err = row.Scan(&r.JobID, &r.Consumer, &r.Mode, timeColumn{&r.At}, &r.Code, escapedColumn{&r.Detail})
+func (db *Reader) recentFailures(ctx context.Context) ([]job.RecentFailure, error) {
+	return list(ctx, db, func(row sqldb.Row) (r job.RecentFailure, err error) {
+		err = row.Scan(&r.JobID, &r.Consumer, &r.Mode, timeColumn{&r.At}, &r.Code, &r.Detail)
 		return r, err
 	}, `SELECT j.id, c.name, j.mode, j.status_since, j.failure_code, j.failure_detail
 		FROM (SELECT id FROM jobs WHERE status = 'failed' ORDER BY status_since DESC LIMIT $1) latest JOIN jobs j ON j.id = latest.id
@@ -124,9 +125,9 @@ func (q *Queries) recentFailures(ctx context.Context) ([]job.RecentFailure, erro
 // CountUpcoming counts the live jobs without a bot whose joinAt is in
 // [from, until), by intervals that start at multiples of their length.
 // Intervals without jobs are omitted. It uses the index jobs_upcoming alone.
-func (q *Queries) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
+func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
 	step := length.Milliseconds()
-	counts, err := list(ctx, q, func(row scanner) (c job.UpcomingCount, err error) {
+	counts, err := list(ctx, db, func(row sqldb.Row) (c job.UpcomingCount, err error) {
 		var number int64
 		err = row.Scan(&number, &c.Jobs)
 		c.From = fromMillis(number * step)

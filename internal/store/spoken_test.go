@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -20,13 +21,13 @@ func TestSearchSpoken(t *testing.T) {
 		insert(t, s, mine, theirs)
 		replace := func(r job.Record, kind job.SpokenKind, texts ...job.Spoken) {
 			t.Helper()
-			if err := s.Write(ctx, func(q *store.Queries) error { return q.ReplaceSpoken(ctx, r.Job, kind, texts) }); err != nil {
+			if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ReplaceSpoken(ctx, r.Job, kind, texts) }); err != nil {
 				t.Fatal(err)
 			}
 		}
 		replace(mine, job.SpokenTranscript, job.Spoken{Text: "an earlier version"})
 		replace(mine, job.SpokenTranscript,
-			job.Spoken{StartMs: 10, Speaker: "Ada", Text: "The Quarterly budget\x00, über alles"},
+			job.Spoken{StartMs: 10, Speaker: "Ada", Text: "The Quarterly budget 🎥, über alles"},
 			job.Spoken{StartMs: 20, Speaker: "Bob", Text: `don't OR "quote" ' : * ) & | <b>`})
 		replace(mine, job.SpokenChat, job.Spoken{StartMs: 30, Text: "budget link"})
 		replace(theirs, job.SpokenTranscript, job.Spoken{Text: "their budget"})
@@ -43,7 +44,7 @@ func TestSearchSpoken(t *testing.T) {
 			t.Errorf("test key: found %v (%v)", found, err)
 		}
 		found, err := s.SearchSpoken(ctx, own.ID, job.Live, "quarterly", 10)
-		if err != nil || found[0].Text != "The Quarterly budget\x00, über alles" || found[0].Speaker != "Ada" || found[0].StartMs != 10 {
+		if err != nil || found[0].Text != "The Quarterly budget 🎥, über alles" || found[0].Speaker != "Ada" || found[0].StartMs != 10 {
 			t.Errorf("found %+v (%v)", found, err)
 		}
 		if err := s.DeleteJob(ctx, mine.ID); err != nil {
@@ -62,7 +63,7 @@ func TestClaimTranscription(t *testing.T) {
 		ctx := t.Context()
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		if err := s.Write(ctx, func(q *store.Queries) error { return q.InsertTranscription(ctx, r.ID, now) }); err != nil {
+		if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, now) }); err != nil {
 			t.Fatal(err)
 		}
 		claim := func(at time.Time) (job.Transcription, bool) {
@@ -100,7 +101,7 @@ func TestClaimTranscription(t *testing.T) {
 		if err := s.SaveTranscriptionPiece(ctx, r.ID, "a 0-1", `{"text":"\u0000"}`); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Write(ctx, func(q *store.Queries) error { return q.EndTranscription(ctx, r.ID) }); err != nil {
+		if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndTranscription(ctx, r.ID) }); err != nil {
 			t.Fatal(err)
 		}
 		if pieces, err := s.TranscriptionPieces(ctx, r.ID); err != nil || len(pieces) > 0 {

@@ -1,6 +1,7 @@
 // Package store persists the state of the service: consumers and their keys,
 // users, jobs and their timelines, commands, and the webhook outbox. All SQL of
-// Standin is in this package. The same text runs on SQLite and PostgreSQL.
+// Standin is in this package and the packages below it. The same text runs on
+// SQLite and PostgreSQL.
 //
 // The package stores and queries. Package job decides which state changes are
 // legal, package lifecycle what follows from them.
@@ -8,100 +9,105 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"embed"
-	"fmt"
-	"io/fs"
+	"log/slog"
+	"strings"
 
-	"github.com/jackc/pgx/v5"
-	"github.com/pressly/goose/v3"
-
-	"standin/internal/job"
+	"standin/internal/store/postgres"
+	"standin/internal/store/sqldb"
+	"standin/internal/store/sqlite"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// Store is an open database. Its methods are safe for concurrent use.
+// Store is an open database. Its methods are safe for concurrent use. It reads
+// outside of transactions.
 type Store struct {
-	*Queries // reads outside of transactions
+	Reader
 
-	engine engine
+	db       database
+	sqlite   *sqlite.DB   // nil on PostgreSQL
+	postgres *postgres.DB // nil on SQLite
 }
 
-// engine is the part that differs between SQLite and PostgreSQL.
-type engine interface {
-	// write runs fn in a transaction, which is durable when write returns nil
-	// and rolled back when it returns an error.
-	write(ctx context.Context, fn func(*Queries) error) error
-	// insertJob is InsertJob in a transaction that other new jobs may share.
-	insertJob(ctx context.Context, r job.Record) (inserted bool, err error)
-	close() error
-	// notifierConfig is how a Notifier connects; nil without other nodes.
-	notifierConfig() *pgx.ConnConfig
+// database is a *sqlite.DB or a *postgres.DB.
+type database interface {
+	Write(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error
+	Close() error
 }
 
-// Open opens the database at address, a postgres:// URL or the path of a
-// SQLite file, and migrates its schema.
+// Open opens the database at address, a postgres:// URL or the path of a SQLite
+// file, and migrates its schema.
 func Open(ctx context.Context, address string) (*Store, error) {
-	if EngineOf(address) == Postgres {
-		return openPostgres(ctx, address)
+	if IsPostgres(address) {
+		db, err := postgres.Open(ctx, address)
+		if err != nil {
+			return nil, err
+		}
+		return &Store{Reader: Reader{db.Reader(), &sqldb.Postgres}, db: db, postgres: db}, nil
 	}
-	return openSQLite(ctx, address)
+	db, err := sqlite.Open(ctx, address, frequentQueries)
+	if err != nil {
+		return nil, err
+	}
+	return &Store{Reader: Reader{db.Reader(), &sqldb.SQLite}, db: db, sqlite: db}, nil
+}
+
+// IsPostgres reports whether an address is that of a PostgreSQL database, which
+// several nodes can share.
+func IsPostgres(address string) bool {
+	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
 // Close waits for running writes and closes the database.
-func (s *Store) Close() error { return s.engine.close() }
+func (s *Store) Close() error { return s.db.Close() }
 
 // Write runs fn in a transaction, which is durable when Write returns nil and
-// rolled back when it returns an error. fn must block on nothing but the
-// database: on SQLite all writers share one transaction at a time. fn may be
-// called more than once and must not carry state from one call to the next.
-func (s *Store) Write(ctx context.Context, fn func(*Queries) error) error {
-	return s.engine.write(ctx, fn)
+// rolled back when it returns an error. fn must use the context that it gets, which
+// a caller that gives up does not cancel, and block on nothing but the database: on
+// SQLite all writers share one transaction at a time. fn may be called more than
+// once and must not carry state from one call to the next.
+func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	return s.db.Write(ctx, s.inTx(fn))
+}
+
+// WriteDeletion is like Write for a transaction that leads to free disk space. On
+// SQLite it works when the disk is full, if Reserve has kept space for it.
+func (s *Store) WriteDeletion(ctx context.Context, fn func(context.Context, *Tx) error) error {
+	if s.sqlite != nil {
+		return s.sqlite.WriteDeletion(ctx, s.inTx(fn))
+	}
+	return s.Write(ctx, fn)
+}
+
+func (s *Store) inTx(fn func(context.Context, *Tx) error) func(context.Context, sqldb.Conn) error {
+	return func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{Reader{conn, s.dialect}}) }
 }
 
 // Ping reports whether the database responds.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
-	return s.queryRow(ctx, `SELECT 1`).Scan(&one)
+	return s.conn.QueryRow(ctx, `SELECT 1`).Scan(&one)
 }
 
-// migrate migrates the schema to the newest version.
-func migrate(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) error {
-	provider, err := newProvider(db, dialect, options...)
-	if err != nil {
-		return err
+// Check verifies the structure of a SQLite database, which reads the whole file.
+// PostgreSQL checks its own files.
+func (s *Store) Check(ctx context.Context) error {
+	if s.sqlite == nil {
+		return nil
 	}
-	version, newest, err := provider.GetVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("read the schema version: %w", err)
-	}
-	if version > newest {
-		return fmt.Errorf("the schema has version %d, and this version of standin supports up to %d: "+
-			"run the version of standin that migrated it, or a newer one", version, newest)
-	}
-	// Up parses all migrations with buffers of 4 MiB, even if all are applied.
-	pending, err := provider.HasPending(ctx)
-	if err == nil && pending {
-		_, err = provider.Up(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("migrate the schema: %w", err)
-	}
-	return nil
+	return s.sqlite.Check(ctx)
 }
 
-// newProvider returns the runner of the migrations.
-func newProvider(db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) (*goose.Provider, error) {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return nil, fmt.Errorf("open migrations: %w", err)
+// Reserve keeps disk space for WriteDeletion. It does nothing on PostgreSQL.
+func (s *Store) Reserve() error {
+	if s.sqlite == nil {
+		return nil
 	}
-	options = append(options, goose.WithGoMigrations(referencesMigration(dialect)))
-	provider, err := goose.NewProvider(dialect, db, files, options...)
-	if err != nil {
-		return nil, fmt.Errorf("prepare migrations: %w", err)
-	}
-	return provider, nil
+	return s.sqlite.Reserve()
+}
+
+// IsDiskFull reports whether a write failed because the disk of the database is full.
+func IsDiskFull(err error) bool { return sqlite.IsDiskFull(err) || postgres.IsDiskFull(err) }
+
+// NewNotifier returns the notifier of this node. Its Run calls receive.
+func (s *Store) NewNotifier(receive func(postgres.Notification), log *slog.Logger) *postgres.Notifier {
+	return postgres.NewNotifier(s.postgres, receive, log)
 }

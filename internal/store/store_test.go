@@ -33,40 +33,63 @@ func randomText(length int) string {
 	return hex.EncodeToString(random)
 }
 
-// TestJobRoundTrip checks that all fields of a stored job are read back, including
-// texts with NUL.
+// TestJobRoundTrip checks that every field of a stored job is read back, including
+// texts with special characters, and that it can be reset.
 func TestJobRoundTrip(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		r := newJob(newConsumer(t, s).ID)
-		r.ExternalID = "nul \x00, backslash \\0, quote ', emoji 🎥" + randomText(100_000) // longer than the maximum index entry
-		r.DisplayName = "Bot \x00"
-		r.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
-		r.Metadata = json.RawMessage(`{"k":"\u0000","n":1.5}`)
-		r.AutoLeave.OnBotDetected = true
-		insert(t, s, r)
+		created := newJob(newConsumer(t, s).ID)
+		created.ExternalID = "backslash \\0, quotes ' \", bidi \u202e, emoji 🎥" + randomText(100_000) // longer than the maximum index entry
+		created.DisplayName = "Bot 🎥 \\"
+		created.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
+		created.Metadata = json.RawMessage(`{"k":"\u202e 🎥 \\","n":1.5}`)
+		created.AutoLeave.OnBotDetected = true
+		created.ICalUID, created.CalendarKey = "uid '", "key \""
+		created.Stats = json.RawMessage{} // as it is read
+		insert(t, s, created)
 
+		r := created
 		r.State = job.State{
 			Status: job.PermissionRequested, PreviousStatus: job.RecordingPaused, Attempts: 3, Attempt: 2,
 			StartedAt: now.Add(1 * time.Second), FinalizedAt: now.Add(2 * time.Second), ManifestURI: "https://a.test/m",
-			FailureCode: job.NetworkLoss, FailureDetail: "why \x00 \\",
+			FailureCode: job.NetworkLoss, FailureDetail: "why ' \" \\",
 		}
 		r.StatusSince, r.Sequence, r.Lease = now.Add(3*time.Second), 17, "lease"
 		r.WakeAt, r.AttemptStartedAt, r.LaunchedAt = now.Add(4*time.Second), now.Add(5*time.Second), now.Add(6*time.Second)
 		r.LaunchFailures, r.LaunchError, r.HeartbeatAt = 4, "no browser", now.Add(7*time.Second)
-		r.Stats = json.RawMessage(`{"bytesRecorded":1}`)
-		err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) })
-		if err != nil {
-			t.Fatal(err)
+		r.Stats, r.JoinAt = json.RawMessage(`{"bytesRecorded":1}`), now.Add(8*time.Second)
+		r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes = "node", job.Prelaunched, 2, 30
+		r.RecordingDeletedAt, r.RecordingDeletedBy, r.RecordingErasedAt = now.Add(9*time.Second), "consumer", now.Add(10*time.Second)
+		wantNoZero(t, reflect.ValueOf(r))
+		for i, want := range []job.Record{created, r, created} {
+			if i > 0 {
+				saveJob(t, s, want)
+			}
+			got, err := s.Job(t.Context(), r.ID)
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%v\ngot  %+.1000v\nwant %+.1000v", err, got, want)
+			}
+			if view, err := s.JobByExternalID(t.Context(), r.ConsumerID, r.Mode, r.ExternalID); err != nil || !reflect.DeepEqual(view, want.Job) {
+				t.Errorf("by externalId: %v\ngot  %+.1000v\nwant %+.1000v", err, view, want.Job)
+			}
 		}
-		got, err := s.JobByExternalID(t.Context(), r.ConsumerID, r.Mode, r.ExternalID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !reflect.DeepEqual(got, r) {
-			t.Errorf("got  %+.1000v\nwant %+.1000v", got, r)
+		missing := newJob(r.ConsumerID)
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, missing) }); err == nil {
+			t.Error("a job was saved that does not exist")
 		}
 	})
+}
+
+// wantNoZero checks that every field of a struct is set.
+func wantNoZero(t *testing.T, value reflect.Value) {
+	t.Helper()
+	for field, content := range value.Fields() {
+		if field.Anonymous {
+			wantNoZero(t, content)
+		} else if content.IsZero() {
+			t.Errorf("the test does not set %s", field.Name)
+		}
+	}
 }
 
 // TestOneJobPerExternalID checks that one of several concurrent inserts succeeds.
@@ -81,8 +104,8 @@ func TestOneJobPerExternalID(t *testing.T) {
 				r := newJob(consumer.ID)
 				r.ExternalID = "the same"
 				inserted := false
-				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-					inserted, err = q.InsertJob(t.Context(), r)
+				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+					inserted, err = tx.InsertJob(ctx, r)
 					return err
 				})
 				if err != nil {
@@ -145,19 +168,19 @@ func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
 		group.Go(func() {
 			for {
 				var claimed job.Claimed
-				err := s.Write(t.Context(), func(q *store.Queries) (err error) {
-					claimed, err = q.ClaimJobs(t.Context(), job.Claim{Now: at, Limit: 7, Lease: time.Minute}, nil)
+				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+					claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: at, Limit: 7, Lease: time.Minute})
 					return err
 				})
 				if err != nil {
 					t.Error(err)
 				}
-				if len(claimed.Others) == 0 {
+				if len(claimed.Jobs) == 0 {
 					return
 				}
 				mu.Lock()
-				for _, r := range claimed.Others {
-					ids = append(ids, r.ID.String())
+				for _, c := range claimed.Jobs {
+					ids = append(ids, c.ID.String())
 				}
 				mu.Unlock()
 			}
@@ -174,7 +197,7 @@ func TestLeases(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		write := func(fn func(q *store.Queries) error) {
+		write := func(fn func(ctx context.Context, tx *store.Tx) error) {
 			t.Helper()
 			if err := s.Write(t.Context(), fn); err != nil {
 				t.Fatal(err)
@@ -188,24 +211,24 @@ func TestLeases(t *testing.T) {
 			}
 			return got.WakeAt
 		}
-		write(func(q *store.Queries) error {
-			claimed, err := q.ClaimJobs(t.Context(), job.Claim{Now: now, Limit: 1, Lease: time.Minute}, nil)
-			r = claimed.Others[0]
+		write(func(ctx context.Context, tx *store.Tx) error {
+			claimed, err := tx.ClaimJobs(ctx, job.Claim{Now: now, Limit: 1, Lease: time.Minute})
+			r.Lease = claimed.Jobs[0].Lease
 			return err
 		})
-		write(func(q *store.Queries) error {
-			if ok, err := q.ExtendLease(t.Context(), r.ID, "another", now.Add(time.Hour)); ok || err != nil {
+		write(func(ctx context.Context, tx *store.Tx) error {
+			if ok, err := tx.ExtendLease(ctx, r.ID, "another", now.Add(time.Hour)); ok || err != nil {
 				t.Errorf("the lease of another holder was extended: %v, %v", ok, err)
 			}
-			if ok, err := q.ExtendLease(t.Context(), r.ID, r.Lease, now.Add(2*time.Minute)); !ok || err != nil {
+			if ok, err := tx.ExtendLease(ctx, r.ID, r.Lease, now.Add(2*time.Minute)); !ok || err != nil {
 				t.Errorf("the holder's lease was not extended: %v, %v", ok, err)
 			}
-			return q.WakeJob(t.Context(), r.ID, now)
+			return tx.WakeJob(ctx, r.ID, now)
 		})
 		if got := wake(); !got.Equal(now.Add(2 * time.Minute)) {
 			t.Errorf("after the lease was extended and the job woken: %v", got)
 		}
-		write(func(q *store.Queries) error { return q.ReleaseLeases(t.Context(), now.Add(time.Second)) })
+		write(func(ctx context.Context, tx *store.Tx) error { return tx.ReleaseLeases(ctx, now.Add(time.Second)) })
 		if got := wake(); !got.Equal(now.Add(time.Second)) {
 			t.Errorf("after all leases were ended: %v", got)
 		}
@@ -220,11 +243,11 @@ func TestUnendedJobNeedsWakeTime(t *testing.T) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
 		r.Status, r.WakeAt = job.InMeeting, time.Time{}
-		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err == nil {
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err == nil {
 			t.Error("a job in a meeting was stored without a wake time")
 		}
 		r.Status = job.Cancelled
-		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.SaveJob(t.Context(), r) }); err != nil {
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
 			t.Errorf("a cancelled job without a wake time: %v", err)
 		}
 	})
@@ -240,17 +263,17 @@ func TestTimelineAndCommands(t *testing.T) {
 		entry := job.TimelineEntry{
 			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Attempt: 1, Source: job.SourceBot, Kind: job.BotJoined,
 			EmittedAt: now, ReceivedAt: now.Add(time.Second), Applied: true, From: job.Dispatching, To: job.Joining,
-			Data: json.RawMessage(`{"x":"\u0000"}`),
+			Data: json.RawMessage(`{"x":"🎥 \\"}`),
 		}
 		leave := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now}
 		chat := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.SendChatMessage, Args: json.RawMessage(`{"text":"hi"}`), CreatedAt: now}
-		err := s.Write(t.Context(), func(q *store.Queries) error {
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			for _, c := range []ingest.QueuedCommand{leave, chat} {
-				if err := q.InsertCommand(t.Context(), c); err != nil {
+				if err := tx.InsertCommand(ctx, c); err != nil {
 					return err
 				}
 			}
-			return q.InsertEntry(t.Context(), entry)
+			return tx.InsertEntry(ctx, entry)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -259,37 +282,21 @@ func TestTimelineAndCommands(t *testing.T) {
 		if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0], entry) {
 			t.Errorf("timeline: %+v, %v\nwant %+v", entries, err, entry)
 		}
-		kinds := map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false}
-		together := make(map[job.Trigger]*bool)
-		err = s.Write(t.Context(), func(q *store.Queries) error {
-			for kind := range kinds {
-				together[kind] = new(bool)
-				if err := q.FindEvent(t.Context(), r.ID, 1, kind, now, together[kind]); err != nil {
-					return err
-				}
+		for kind, want := range map[job.Trigger]bool{job.BotJoined: true, job.BotInMeeting: false} {
+			if seen, err := s.HasEvent(t.Context(), r.ID, 1, kind, now); seen != want || err != nil {
+				t.Errorf("event %s received before: %v, %v", kind, seen, err)
 			}
-			return q.Flush(t.Context())
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for kind, want := range kinds {
-			var alone bool
-			if err := s.FindEvent(t.Context(), r.ID, 1, kind, now, &alone); alone != want || err != nil {
-				t.Errorf("event %s received before: %v, %v", kind, alone, err)
-			}
-			if *together[kind] != want {
-				t.Errorf("event %s received before, in a transaction: %v", kind, *together[kind])
+			if seen, err := s.HasEvent(t.Context(), r.ID, 1, kind, now.Add(time.Millisecond)); seen || err != nil {
+				t.Errorf("event %s of another time received before: %v, %v", kind, seen, err)
 			}
 		}
-		for _, id := range []uuid.UUID{r.ID, uuid.New()} {
-			var found bool
-			if err := s.FindPendingCommands(t.Context(), id, &found); found != (id == r.ID) || err != nil {
-				t.Errorf("job %s has pending commands: %v, %v", id, found, err)
+		for id, want := range map[uuid.UUID]int{r.ID: 2, uuid.New(): 0} {
+			if commands, err := s.PendingCommands(t.Context(), id); len(commands) != want || err != nil {
+				t.Errorf("job %s has the pending commands %v, %v", id, commands, err)
 			}
 		}
-		err = s.Write(t.Context(), func(q *store.Queries) error {
-			return q.AckCommand(t.Context(), r.ID, leave.ID.String(), now)
+		err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			return tx.AckCommand(ctx, r.ID, leave.ID.String(), now)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -337,11 +344,24 @@ func TestKeys(t *testing.T) {
 }
 
 // outbox adapts a store to the conformance suite.
-type outbox struct{ *store.Store }
+type outbox struct {
+	*store.Store
+	jobs *sync.Map // job IDs by delivery
+}
+
+func newOutbox(s *store.Store) outbox { return outbox{s, &sync.Map{}} }
+
+// Tries returns the recorded tries of a delivery.
+func (o outbox) Tries(ctx context.Context, deliveryID string) ([]webhook.Try, error) {
+	jobID, _ := o.jobs.Load(deliveryID)
+	d, err := o.Delivery(ctx, jobID.(uuid.UUID), deliveryID)
+	return d.Tries, err
+}
 
 // Put inserts deliveries with their jobs and consumers.
 func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 	for _, d := range deliveries {
+		o.jobs.Store(d.ID, d.JobID)
 		consumer := account.Consumer{
 			ID: d.ConsumerID, Name: d.ConsumerID.String(), WebhookSecret: d.Secrets[0].Value, WebhookVersion: 2, CreatedAt: now,
 		}
@@ -353,11 +373,11 @@ func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 		}
 		r := newJob(d.ConsumerID)
 		r.ID, r.ExternalID = d.JobID, d.JobID.String()
-		if err := o.Write(ctx, func(q *store.Queries) error {
-			if _, err := q.InsertJob(ctx, r); err != nil {
+		if err := o.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			if _, err := tx.InsertJob(ctx, r); err != nil {
 				return err
 			}
-			return q.InsertDelivery(ctx, d)
+			return tx.InsertDelivery(ctx, d)
 		}); err != nil {
 			return err
 		}
@@ -370,10 +390,10 @@ func TestOutbox(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return outbox{openSQLite(t)} })
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return newOutbox(openSQLite(t)) })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return outbox{openPostgres(t)} })
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return newOutbox(openPostgres(t)) })
 	})
 }

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
@@ -29,11 +30,11 @@ func appendTexts(t *testing.T, s *store.Store, jobID uuid.UUID, texts ...job.Mee
 
 func tryAppend(t *testing.T, s *store.Store, jobID uuid.UUID, texts ...job.MeetingText) (count int, err error) {
 	t.Helper()
-	err = s.Write(t.Context(), func(q *store.Queries) error {
-		if _, err := q.LockJob(t.Context(), jobID); err != nil {
+	err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.LockJob(ctx, jobID); err != nil {
 			return err
 		}
-		stored, err := q.AppendTexts(t.Context(), jobID, texts)
+		stored, err := tx.AppendTexts(ctx, jobID, texts)
 		count = len(stored)
 		return err
 	})
@@ -56,7 +57,7 @@ func TestTexts(t *testing.T) {
 		consumer := newConsumer(t, s).ID
 		r, other := newJob(consumer), newJob(consumer)
 		insert(t, s, r, other)
-		hostile := caption("3", "\x00<script>\\0 \u202e", 9)
+		hostile := caption("3", "🎥<script>\\0 \" ' \u202e", 9)
 		if n := appendTexts(t, s, r.ID, caption("1", "hello wor", 5), caption("2", "before", 1), hostile); n != 3 {
 			t.Errorf("stored %d, want 3", n)
 		}
@@ -90,7 +91,7 @@ func TestTexts(t *testing.T) {
 		if err != nil || more || contents(page) != "a message" {
 			t.Errorf("after 4: %q, %v, %v", contents(page), more, err)
 		}
-		if err := s.Write(t.Context(), func(q *store.Queries) error { return q.DeleteTexts(t.Context(), r.ID) }); err != nil {
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteTexts(ctx, r.ID) }); err != nil {
 			t.Fatal(err)
 		}
 		if all, err := s.Texts(t.Context(), r.ID); err != nil || len(all) > 0 {

@@ -11,6 +11,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/store/sqldb"
 )
 
 const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.operator, u.founder, u.password_hash,
@@ -19,9 +20,9 @@ const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.operator, u
 const selectUsers = `SELECT ` + userColumns + ` FROM users u JOIN consumers c ON c.id = u.consumer_id `
 
 // HasUsers implements account.UserStore.
-func (q *Queries) HasUsers(ctx context.Context) (bool, error) {
+func (db *Reader) HasUsers(ctx context.Context) (bool, error) {
 	var n int
-	if err := q.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS one`).Scan(&n); err != nil {
+	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS one`).Scan(&n); err != nil {
 		return false, fmt.Errorf("count users: %w", err)
 	}
 	return n > 0, nil
@@ -29,20 +30,20 @@ func (q *Queries) HasUsers(ctx context.Context) (bool, error) {
 
 // UserByEmail implements account.UserStore. It uses the UNIQUE index of the
 // e-mail.
-func (q *Queries) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return one(q.queryRow(ctx, selectUsers+`WHERE u.email = $1`, email), scanUser, "user")
+func (db *Reader) UserByEmail(ctx context.Context, email string) (account.User, error) {
+	return one(db.queryRow(ctx, selectUsers+`WHERE u.email = $1`, email), scanUser, "user")
 }
 
 // UserByIdentity implements account.UserStore. It uses the index
 // users_identity.
-func (q *Queries) UserByIdentity(ctx context.Context, identity account.Identity) (account.User, error) {
-	return one(q.queryRow(ctx, selectUsers+`WHERE u.oidc_issuer = $1 AND u.oidc_subject = $2 AND u.oidc_issuer <> ''`,
+func (db *Reader) UserByIdentity(ctx context.Context, identity account.Identity) (account.User, error) {
+	return one(db.queryRow(ctx, selectUsers+`WHERE u.oidc_issuer = $1 AND u.oidc_subject = $2 AND u.oidc_issuer <> ''`,
 		identity.Issuer, identity.Subject), scanUser, "user")
 }
 
 // ConsumerUsers implements account.UserStore. It uses the index users_consumer.
-func (q *Queries) ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]account.User, error) {
-	users, err := list(ctx, q, scanUser, selectUsers+`WHERE u.consumer_id = $1 ORDER BY u.email`, consumerID)
+func (db *Reader) ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]account.User, error) {
+	users, err := list(ctx, db, scanUser, selectUsers+`WHERE u.consumer_id = $1 ORDER BY u.email`, consumerID)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
@@ -51,16 +52,16 @@ func (q *Queries) ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]ac
 
 // RecordSignIn implements account.UserStore.
 func (s *Store) RecordSignIn(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return s.Write(ctx, func(q *Queries) error {
-		_, err := q.exec(ctx, `UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, id, millis(now))
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.exec(ctx, `UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, id, millis(now))
 		return err
 	})
 }
 
 // SetIdentity implements account.UserStore.
 func (s *Store) SetIdentity(ctx context.Context, id uuid.UUID, identity account.Identity) error {
-	return s.Write(ctx, func(q *Queries) error {
-		_, err := q.exec(ctx, `UPDATE users SET oidc_issuer = $2, oidc_subject = $3 WHERE id = $1`, id, identity.Issuer, identity.Subject)
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.exec(ctx, `UPDATE users SET oidc_issuer = $2, oidc_subject = $3 WHERE id = $1`, id, identity.Issuer, identity.Subject)
 		if err != nil {
 			return fmt.Errorf("set the identity of user %s: %w", id, err)
 		}
@@ -70,11 +71,11 @@ func (s *Store) SetIdentity(ctx context.Context, id uuid.UUID, identity account.
 
 // SetPassword implements account.UserStore.
 func (s *Store) SetPassword(ctx context.Context, id uuid.UUID, passwordHash, keepSession string) error {
-	return s.Write(ctx, func(q *Queries) error {
-		if _, err := q.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, id, passwordHash); err != nil {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if _, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, id, passwordHash); err != nil {
 			return fmt.Errorf("set the password of user %s: %w", id, err)
 		}
-		if _, err := q.exec(ctx, `DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, id, keepSession); err != nil {
+		if _, err := tx.exec(ctx, `DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, id, keepSession); err != nil {
 			return fmt.Errorf("end the sessions of user %s: %w", id, err)
 		}
 		return nil
@@ -83,21 +84,21 @@ func (s *Store) SetPassword(ctx context.Context, id uuid.UUID, passwordHash, kee
 
 // RemoveUser implements account.UserStore.
 func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revokeKeys time.Time) error {
-	return s.Write(ctx, func(q *Queries) error {
-		if err := q.checkOtherOperator(ctx, id); err != nil {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.checkOtherOperator(ctx, id); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID); err != nil {
+		if _, err := tx.exec(ctx, `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID); err != nil {
 			return fmt.Errorf("end the sessions of user %s: %w", id, err)
 		}
 		if !revokeKeys.IsZero() {
-			_, err := q.exec(ctx, `UPDATE api_keys SET revoked_at = $3 WHERE consumer_id = $2 AND revoked_at IS NULL
+			_, err := tx.exec(ctx, `UPDATE api_keys SET revoked_at = $3 WHERE consumer_id = $2 AND revoked_at IS NULL
 				AND created_by = (SELECT email FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID, millis(revokeKeys))
 			if err != nil {
 				return fmt.Errorf("revoke the keys of user %s: %w", id, err)
 			}
 		}
-		n, err := q.exec(ctx, `DELETE FROM users WHERE id = $1 AND consumer_id = $2`, id, consumerID)
+		n, err := tx.exec(ctx, `DELETE FROM users WHERE id = $1 AND consumer_id = $2`, id, consumerID)
 		if err != nil {
 			return fmt.Errorf("remove user %s: %w", id, err)
 		}
@@ -110,8 +111,8 @@ func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revoke
 
 // checkOtherOperator returns an error if the user is the only operator. It locks
 // all operators until the transaction ends.
-func (q *Queries) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
-	operators, err := list(ctx, q, scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+q.forUpdate)
+func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
+	operators, err := list(ctx, &tx.Reader, scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+tx.dialect.ForUpdate)
 	if err != nil {
 		return fmt.Errorf("list operators: %w", err)
 	}
@@ -123,11 +124,11 @@ func (q *Queries) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
 
 // insertUser inserts a user. The error is a *job.Error with NotFound for a
 // second founder, and with InvalidInput when the e-mail is taken.
-func (q *Queries) insertUser(ctx context.Context, u account.User) error {
-	n, err := q.exec(ctx, `
+func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
+	n, err := tx.exec(ctx, `
 		INSERT INTO users (id, consumer_id, email, name, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-		u.ID, u.ConsumerID, u.Email, escapeNUL(u.Name), flag(u.Operator), sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
+		u.ID, u.ConsumerID, u.Email, u.Name, boolInt(u.Operator), sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
 		u.Identity.Issuer, u.Identity.Subject, millis(u.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert user: %w", err)
@@ -135,15 +136,15 @@ func (q *Queries) insertUser(ctx context.Context, u account.User) error {
 	if n == 1 {
 		return nil
 	}
-	if _, err := q.UserByEmail(ctx, u.Email); err == nil {
+	if _, err := tx.UserByEmail(ctx, u.Email); err == nil {
 		return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this e-mail address.", Path: []any{"email"}}
 	}
 	return notFound("invitation")
 }
 
-func scanUser(row scanner) (u account.User, err error) {
+func scanUser(row sqldb.Row) (u account.User, err error) {
 	var founder sql.NullBool
-	err = row.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, escapedColumn{&u.Name}, &u.Operator, &founder, &u.PasswordHash,
+	err = row.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Operator, &founder, &u.PasswordHash,
 		&u.Identity.Issuer, &u.Identity.Subject, timeColumn{&u.CreatedAt}, timeColumn{&u.LastSignInAt})
 	u.Founder = founder.Valid
 	return u, err

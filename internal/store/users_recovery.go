@@ -10,8 +10,8 @@ import (
 )
 
 // AllUsers implements account.RecoveryStore.
-func (q *Queries) AllUsers(ctx context.Context) ([]account.User, error) {
-	users, err := list(ctx, q, scanUser, selectUsers+`ORDER BY u.email`)
+func (db *Reader) AllUsers(ctx context.Context) ([]account.User, error) {
+	users, err := list(ctx, db, scanUser, selectUsers+`ORDER BY u.email`)
 	if err != nil {
 		return nil, fmt.Errorf("list users: %w", err)
 	}
@@ -20,15 +20,15 @@ func (q *Queries) AllUsers(ctx context.Context) ([]account.User, error) {
 
 // SetOperator implements account.RecoveryStore.
 func (s *Store) SetOperator(ctx context.Context, id uuid.UUID, operator bool) error {
-	return s.Write(ctx, func(q *Queries) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		value := 1
 		if !operator {
 			value = 0
-			if err := q.checkOtherOperator(ctx, id); err != nil {
+			if err := tx.checkOtherOperator(ctx, id); err != nil {
 				return err
 			}
 		}
-		if _, err := q.exec(ctx, `UPDATE users SET operator = $2 WHERE id = $1`, id, value); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE users SET operator = $2 WHERE id = $1`, id, value); err != nil {
 			return fmt.Errorf("set the role of user %s: %w", id, err)
 		}
 		return nil

@@ -32,7 +32,7 @@ func TestEndpoints(t *testing.T) {
 		var results []webhook.Result
 		for _, d := range claimDeliveries(t, s, now) {
 			result := webhook.Result{Delivery: d, Verdict: retry, Try: webhook.Try{
-				DeliveryID: d.ID, Number: 1, StartedAt: now, Latency: time.Second, StatusCode: 503, Error: "answered \x00",
+				DeliveryID: d.ID, Number: 1, StartedAt: now, Latency: time.Second, StatusCode: 503, Error: "answered 🎥 \\0",
 			}}
 			if d.URL != bad {
 				result.Verdict, result.UpdateEndpoint = webhook.Verdict{Outcome: webhook.Delivered}, true
@@ -54,7 +54,7 @@ func TestEndpoints(t *testing.T) {
 		}
 		want := webhook.Endpoint{
 			Key: webhook.EndpointKey(r.ConsumerID, bad), ConsumerID: r.ConsumerID, URL: bad, Failures: 1, FailingSince: now,
-			LastTryAt: now.Add(time.Second), LastStatus: 503, LastError: "answered \x00", Waiting: 3, NextTryAt: now,
+			LastTryAt: now.Add(time.Second), LastStatus: 503, LastError: "answered 🎥 \\0", Waiting: 3, NextTryAt: now,
 		}
 		if byURL[bad] != want {
 			t.Errorf("failing endpoint:\n     %+v\nwant %+v", byURL[bad], want)

@@ -67,7 +67,7 @@ func TestJobSpans(t *testing.T) {
 		"completed at the second attempt": {
 			status: job.Completed,
 			steps: []string{
-				"0 no capacity -> pending", "0 attempt begun -> dispatching", "0 bot launched", "1 attempt begun -> dispatching",
+				"0 no capacity -> pending", "0 attempt_started -> dispatching", "0 bot launched", "1 attempt_started -> dispatching",
 				"1 lifecycle.joined -> joining", "1 lifecycle.recording_started -> recording_started", "1 lifecycle.exited -> finalizing",
 				"1 manifest.finalized -> completed", "1 transcript attached",
 			},
@@ -79,7 +79,7 @@ func TestJobSpans(t *testing.T) {
 		},
 		"failed": {
 			status: job.Failed, code: job.LobbyTimeout,
-			steps: []string{"0 attempt begun -> dispatching", "0 lifecycle.entering_lobby -> entering_lobby", "0 lifecycle.exited -> failed"},
+			steps: []string{"0 attempt_started -> dispatching", "0 lifecycle.entering_lobby -> entering_lobby", "0 lifecycle.exited -> failed"},
 			want: []string{
 				"/job 0s-3s failed", "attempt/status dispatching 1s-2s", "attempt/status entering_lobby 2s-3s", "job/attempt 1s-3s failed",
 				"job/status scheduled 0s-1s",
@@ -138,7 +138,7 @@ func (f timeline) ListTimeline(_ context.Context, _, after uuid.UUID, limit int)
 // timeline is read at Close.
 func TestLongTimeline(t *testing.T) {
 	t.Parallel()
-	steps := []string{"0 attempt begun -> dispatching"}
+	steps := []string{"0 attempt_started -> dispatching"}
 	for range maxEntries {
 		steps = append(steps, "0 lifecycle.recording_paused -> recording_paused", "0 lifecycle.recording_started -> recording_started")
 	}

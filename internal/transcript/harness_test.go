@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -117,11 +118,11 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 	if err := h.storage.PutManifest(ctx, r.ID, m); err != nil {
 		t.Fatal(err)
 	}
-	err = h.store.Write(ctx, func(q *store.Queries) error {
-		if _, err := q.InsertJob(ctx, r); err != nil {
+	err = h.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if _, err := tx.InsertJob(ctx, r); err != nil {
 			return err
 		}
-		return q.InsertTranscription(ctx, r.ID, h.clock())
+		return tx.InsertTranscription(ctx, r.ID, h.clock())
 	})
 	if err != nil {
 		t.Fatal(err)

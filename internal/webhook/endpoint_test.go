@@ -66,7 +66,7 @@ func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 // enough to be overtaken.
 func overtakenAfterFailures(outbox *memoryOutbox, jobOf map[string]string, job string) bool {
 	for id, of := range jobOf {
-		if of == job && outbox.row(id).delivery.Failures >= webhook.ReorderAfterFailures {
+		if of == job && outbox.row(id).delivery.Failures >= 2 {
 			return true
 		}
 	}

@@ -6,8 +6,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// MaxTries bounds the tries of a delivery, redeliveries included.
-const MaxTries = 100
+// MaxTries bounds the tries of a delivery after which it can be sent again, probes
+// included.
+const MaxTries = 1000
 
 // DeliveryState is the state of a delivery.
 type DeliveryState string
@@ -16,7 +17,7 @@ type DeliveryState string
 const (
 	DeliveryWaiting   DeliveryState = "waiting" // a try is due or in progress
 	DeliveryDelivered DeliveryState = "delivered"
-	DeliveryFailed    DeliveryState = "gave_up"
+	DeliveryFailed    DeliveryState = "failed"
 )
 
 // DeliveryRecord is the history of a delivery, without its payload.

@@ -19,13 +19,13 @@ func newMetrics() *metrics {
 	return &metrics{
 		tries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "standin_webhook_tries_total",
-			Help: "Webhook tries by outcome (delivered, retry, gave_up) and class of the response (2xx to 5xx, or none).",
-		}, []string{"outcome", "answer"}),
+			Help: "Webhook tries by outcome (delivered, retry, failed) and class of the response (2xx to 5xx, or none).",
+		}, []string{"outcome", "status_class"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "standin_webhook_try_seconds",
 			Help:    "Duration of webhook tries, from name resolution to the end of the response, by whether there was a response.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
-		}, []string{"answered"}),
+		}, []string{"responded"}),
 	}
 }
 

@@ -48,14 +48,14 @@ func TestMetrics(t *testing.T) {
 	put(t, outbox, delivery(fine.URL), delivery(fine.URL), delivery(gone.URL), delivery(dead.URL), delivery(closed.URL))
 	registry := registered(run(t, outbox, webhook.Settings{Schedule: webhook.Schedule{time.Hour}}).Sender)
 	want := map[string]float64{
-		"tries_total answer=2xx outcome=delivered": 2,
-		"tries_total answer=4xx outcome=gave_up":   1,
-		"tries_total answer=5xx outcome=retry":     1,
-		"tries_total answer=none outcome=retry":    1,
-		"try_seconds answered=true":                4,
-		"try_seconds answered=false":               1,
-		"tries_running":                            0,
-		"tries_hanging":                            0,
+		"tries_total outcome=delivered status_class=2xx": 2,
+		"tries_total outcome=failed status_class=4xx":    1,
+		"tries_total outcome=retry status_class=5xx":     1,
+		"tries_total outcome=retry status_class=none":    1,
+		"try_seconds responded=true":                     4,
+		"try_seconds responded=false":                    1,
+		"tries_running":                                  0,
+		"tries_hanging":                                  0,
 	}
 	eventually(t, "the metrics of five tries", func() bool {
 		got := gather(t, registry)

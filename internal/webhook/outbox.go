@@ -27,6 +27,7 @@ type Delivery struct {
 
 	Attempt  int       // number of the claimed try, from 1
 	Failures int       // recorded failed tries
+	DueAt    time.Time // as of the claim: later than it for a probe that is not due by its schedule
 	Lease    string    // token of the claim
 	LeasedTo time.Time // when the claim ends
 }
@@ -47,6 +48,7 @@ type Verdict struct {
 	Outcome   Outcome
 	RetryAt   time.Time // of Retry
 	NotBefore time.Time // of Retry, if the receiver sent Retry-After
+	Uncounted bool      // of Retry: the try was an early probe, and the schedule of the delivery stays as it was
 	Reason    string    // of GaveUp
 }
 
@@ -57,21 +59,26 @@ type Outcome string
 const (
 	Delivered Outcome = "delivered"
 	Retry     Outcome = "retry"
-	GaveUp    Outcome = "gave_up"
+	GaveUp    Outcome = "failed"
 )
 
-// ReorderAfterFailures defines the order of deliveries. A delivery waits for
-// every earlier one of the same job and URL that is waiting and has failed
-// fewer times than this. The order is strict while the receiver acknowledges
-// and over one failure (the first two tries are five seconds apart). A
-// receiver that is down for longer does not block later events.
-const ReorderAfterFailures = 2
+// BlocksWithin defines the order of deliveries: a delivery waits for every earlier
+// one of the same job and URL that is being sent, or whose next try is due within
+// this time. An event whose next try is later does not hold back those behind it.
+const BlocksWithin = time.Minute
+
+// ReasonExpired is why a delivery failed that waited for a dead endpoint for as long
+// as all tries of the schedule take.
+const ReasonExpired = "the receiver has not acknowledged any delivery for too long"
 
 // Claim describes the deliveries that the sender can take.
 type Claim struct {
 	Now   time.Time
 	Lease time.Duration // how long the claim lasts
 	Limit int           // how many due deliveries are examined
+	// MaxAge is after how long a delivery that waits for a dead endpoint fails; 0 is
+	// no limit.
+	MaxAge time.Duration
 
 	// Admit returns the function that decides about each delivery, in the
 	// order in which they are examined. It is called again if the transaction
@@ -116,8 +123,8 @@ type Result struct {
 }
 
 // DeadAfterFailures is the number of consecutive failed tries, of any
-// deliveries, after which an endpoint is dead. It is probed then, and waiting
-// deliveries are sent when it responds again.
+// deliveries, after which an endpoint is dead. It is probed with its oldest delivery
+// then, and waiting deliveries are sent when it responds again.
 const DeadAfterFailures = 5
 
 // EndpointKey identifies the endpoint of a consumer at a URL. It is short
@@ -141,8 +148,9 @@ func EndpointKey(consumer uuid.UUID, address string) string {
 type Outbox interface {
 	// ClaimDeliveries examines up to claim.Limit waiting deliveries that are
 	// due at claim.Now, longest due first, and takes those that claim.Admit
-	// admits. It takes none that must wait for an earlier one (see
-	// ReorderAfterFailures), and does not pass those to Admit.
+	// admits. It takes none that must wait for an earlier one (see BlocksWithin),
+	// and does not pass those to Admit. For a dead endpoint it takes the oldest
+	// waiting delivery instead of the due one, unless that is being sent.
 	//
 	// Each delivery taken gets a lease token unique to the claim, the due time
 	// Now + Lease, and an Attempt one higher than before. The attempt is

@@ -83,16 +83,31 @@ func (o *memoryOutbox) ClaimDeliveries(_ context.Context, claim webhook.Claim) (
 	o.leases++
 	var claimed []webhook.Delivery
 	for _, row := range due {
-		admitted, wait := false, time.Duration(0)
-		if !o.behind(row) {
-			admitted, wait = admit(row.delivery)
-		}
-		if !admitted {
-			if by := webhook.DeferFor(wait, more); by > 0 {
-				row.dueAt = claim.Now.Add(by)
-			}
+		if o.dead(row) && claim.MaxAge > 0 && row.delivery.EmittedAt.Before(claim.Now.Add(-claim.MaxAge)) {
+			row.final = true
+			row.verdicts = append(row.verdicts, webhook.Verdict{Outcome: webhook.GaveUp, Reason: webhook.ReasonExpired})
 			continue
 		}
+		due, probe := row, o.dead(row)
+		if probe {
+			row = o.oldest(row, claim.Now)
+		}
+		admitted, wait := false, time.Duration(0)
+		switch {
+		case row == nil || probe && row.delivery.Lease != "":
+			wait = webhook.MinDefer
+		case probe || !o.behind(row, claim.Now):
+			admitted, wait = admit(row.delivery)
+		}
+		if !admitted || row != due {
+			if by := webhook.DeferFor(wait, more); by > 0 {
+				due.dueAt = claim.Now.Add(by)
+			}
+		}
+		if !admitted {
+			continue
+		}
+		row.delivery.DueAt = row.dueAt
 		row.delivery.Lease = fmt.Sprint("lease ", o.leases)
 		row.delivery.LeasedTo = claim.Now.Add(claim.Lease)
 		row.delivery.Attempt++
@@ -102,14 +117,32 @@ func (o *memoryOutbox) ClaimDeliveries(_ context.Context, claim webhook.Claim) (
 	return claimed, more, nil
 }
 
+// dead reports whether the endpoint of the row is dead.
+func (o *memoryOutbox) dead(row *outboxRow) bool {
+	return o.endpoints[webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL)] >= webhook.DeadAfterFailures
+}
+
+// oldest returns the oldest row that waits for the endpoint of another one.
+func (o *memoryOutbox) oldest(of *outboxRow, now time.Time) (oldest *outboxRow) {
+	for _, row := range o.rows {
+		if row.final || row.notBefore.After(now) || row.delivery.ConsumerID != of.delivery.ConsumerID || row.delivery.URL != of.delivery.URL {
+			continue
+		}
+		if oldest == nil || cmp.Or(row.delivery.EmittedAt.Compare(oldest.delivery.EmittedAt), cmp.Compare(row.delivery.Sequence, oldest.delivery.Sequence)) < 0 {
+			oldest = row
+		}
+	}
+	return oldest
+}
+
 // behind reports whether the row waits for an earlier one.
-func (o *memoryOutbox) behind(row *outboxRow) bool {
+func (o *memoryOutbox) behind(row *outboxRow, now time.Time) bool {
 	return slices.ContainsFunc(o.rows, func(earlier *outboxRow) bool {
 		return !earlier.final &&
 			earlier.delivery.JobID == row.delivery.JobID &&
 			earlier.delivery.URL == row.delivery.URL &&
 			earlier.delivery.Sequence < row.delivery.Sequence &&
-			earlier.delivery.Failures < webhook.ReorderAfterFailures
+			(earlier.delivery.Lease != "" || !earlier.dueAt.After(now.Add(webhook.BlocksWithin)))
 	})
 }
 
@@ -175,7 +208,9 @@ func (o *memoryOutbox) note(row *outboxRow, result webhook.Result) {
 		o.resume(key, 0)
 	}
 	if result.Verdict.Outcome != webhook.Delivered {
-		row.delivery.Failures++
+		if !result.Verdict.Uncounted {
+			row.delivery.Failures++
+		}
 		o.endpoints[key]++
 		return
 	}

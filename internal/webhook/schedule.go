@@ -33,6 +33,14 @@ func (s Schedule) pause(probes int) time.Duration {
 	return min(first<<min(probes, 10), max(first, longest))
 }
 
+// length returns how long all tries of a delivery take at most.
+func (s Schedule) length() (total time.Duration) {
+	for _, delay := range s {
+		total += delay
+	}
+	return time.Duration(float64(total) * (1 + jitter))
+}
+
 const (
 	jitter        = 0.1 // of a delay, in both directions
 	maxRetryAfter = 24 * time.Hour
@@ -47,9 +55,11 @@ type response struct {
 
 func (r response) acknowledged() bool { return r.status >= 200 && r.status < 300 }
 
-// decide returns the verdict on a try. failures includes this one, in case it
-// failed; random is in [0, 1).
-func (s Schedule) decide(r response, failures int, now time.Time, random float64) Verdict {
+// decide returns the verdict on a try of a delivery. random is in [0, 1). A failed
+// probe that was not due by its schedule changes nothing about it.
+func (s Schedule) decide(r response, d Delivery, now time.Time, random float64) Verdict {
+	early := d.DueAt.After(now)
+	failures := d.Failures + 1
 	switch {
 	case r.acknowledged():
 		return Verdict{Outcome: Delivered}
@@ -57,11 +67,13 @@ func (s Schedule) decide(r response, failures int, now time.Time, random float64
 		return Verdict{Outcome: GaveUp, Reason: "the receiver answered 410 Gone"}
 	case r.unusable != nil:
 		return Verdict{Outcome: GaveUp, Reason: r.unusable.Error()}
-	case failures > len(s):
+	case failures > len(s) && !early:
 		return Verdict{Outcome: GaveUp, Reason: fmt.Sprintf("not acknowledged in %d tries", len(s)+1)}
 	}
-	delay := float64(s[failures-1]) * (1 - jitter + 2*jitter*random)
-	verdict := Verdict{Outcome: Retry, RetryAt: now.Add(time.Duration(delay))}
+	verdict := Verdict{Outcome: Retry, Uncounted: early, RetryAt: d.DueAt}
+	if !early {
+		verdict.RetryAt = now.Add(time.Duration(float64(s[failures-1]) * (1 - jitter + 2*jitter*random)))
+	}
 	if verdict.NotBefore = retryAfter(r.retryAfter, now); verdict.NotBefore.After(verdict.RetryAt) {
 		verdict.RetryAt = verdict.NotBefore
 	}

@@ -57,7 +57,7 @@ func TestDecide(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			got := DefaultSchedule().decide(test.response, test.failures, now, test.chance)
+			got := DefaultSchedule().decide(test.response, Delivery{Failures: test.failures - 1}, now, test.chance)
 			if got.Outcome != test.want.Outcome || got.Reason != test.want.Reason ||
 				got.RetryAt.Sub(test.want.RetryAt).Abs() > time.Millisecond {
 				t.Errorf("decided %+v, want %+v", got, test.want)

@@ -50,6 +50,7 @@ const (
 	recordTimeout     = 15 * time.Second
 	minDatabaseDelay  = 100 * time.Millisecond // after a database error; doubled up to
 	maxDatabaseDelay  = 10 * time.Second
+	expiryGrace       = 24 * time.Hour // beyond the length of the schedule, for deliveries that wait for a dead endpoint
 	sweepInterval     = 250 * time.Millisecond
 	minClaimInterval  = 2 * time.Millisecond  // so that single deliveries are claimed together
 	deferringInterval = 25 * time.Millisecond // after a claim that took less than one in
@@ -70,9 +71,7 @@ type Sender struct {
 	wake      chan struct{}
 	results   chan *Result // pointers: the buffer of a channel is allocated at once
 
-	direct   direct
-	caughtUp atomic.Bool // the last claim left no due deliveries
-	idle     atomic.Bool // no delivery was due after the last claim, so that none waits for room or an earlier one
+	idle atomic.Bool // no delivery was due after the last claim, so that none waits for room or an earlier one
 
 	unrecorded atomic.Int64 // results that are not stored yet
 	tries      sync.WaitGroup
@@ -150,14 +149,11 @@ func (s *Sender) Run(ctx context.Context) {
 		s.recordAll(tryCtx)
 	}()
 
-	s.openDirect(tryCtx)
 	s.claimAll(ctx, tryCtx)
-	s.closeDirect() // before Wait: nothing is started after it
 
 	stop := time.AfterFunc(s.grace, cancelTries)
 	defer stop.Stop()
 	s.release(ctx, s.scheduler.drain())
-	s.releaseRefused(ctx)
 	s.tries.Wait()
 	close(s.results)
 	<-recorded
@@ -167,7 +163,6 @@ func (s *Sender) Run(ctx context.Context) {
 func (s *Sender) claimAll(ctx, tryCtx context.Context) {
 	backoff := databaseBackoff()
 	for ctx.Err() == nil {
-		s.releaseRefused(ctx)
 		s.start(tryCtx, s.scheduler.sweep())
 		sleep, err := s.claim(ctx, tryCtx)
 		switch {
@@ -196,13 +191,11 @@ func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err er
 	}
 	now := s.now()
 	claimed, more, err := s.outbox.ClaimDeliveries(ctx, Claim{
-		Now: now, Lease: s.lease, Limit: limit, Admit: s.scheduler.admission,
+		Now: now, Lease: s.lease, Limit: limit, MaxAge: s.schedule.length() + expiryGrace, Admit: s.scheduler.admission,
 	})
 	if err != nil {
-		s.caughtUp.Store(false)
 		return 0, fmt.Errorf("claim deliveries: %w", err)
 	}
-	s.caughtUp.Store(!more)
 	s.start(tryCtx, s.scheduler.add(claimed))
 	if more {
 		if len(claimed) < limit/deferringShare {
@@ -268,7 +261,7 @@ func (s *Sender) try(ctx context.Context, f *inFlight) completion {
 		s.release(ctx, []Delivery{f.Delivery})
 		return s.scheduler.finish(f, outcome{})
 	}
-	verdict := s.schedule.decide(response, f.Failures+1, s.now(), rand.Float64())
+	verdict := s.schedule.decide(response, f.Delivery, s.now(), rand.Float64())
 	s.metrics.count(try, verdict)
 	if s.tracer != nil {
 		s.tracer.TryEnded(f.Delivery, try, verdict)

@@ -95,7 +95,7 @@ func (r *Receiver) Receive(ctx context.Context, header string, body []byte) (Res
 // Store is the part of the database that Apply uses.
 type Store interface {
 	// WritePayment runs fn in one transaction. It may call fn more than once.
-	WritePayment(ctx context.Context, fn func(Ledger) error) error
+	WritePayment(ctx context.Context, fn func(context.Context, Ledger) error) error
 }
 
 // Ledger stores events and the state that results from them, within a
@@ -123,7 +123,7 @@ func Apply(ctx context.Context, store Store, event Event, now time.Time) (Result
 		event.Created = now
 	}
 	var result Result
-	err := store.WritePayment(ctx, func(ledger Ledger) error {
+	err := store.WritePayment(ctx, func(ctx context.Context, ledger Ledger) error {
 		inserted, err := ledger.InsertPaymentEvent(ctx, event, now)
 		result = Result{Deduped: !inserted}
 		if err != nil || !inserted {

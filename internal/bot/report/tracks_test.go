@@ -2,11 +2,12 @@ package report
 
 import (
 	"slices"
+	"testing"
+	"time"
+
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/ingest"
-	"testing"
-	"time"
 )
 
 // TestTrackOwner: a track belongs to the one participant whose tile played it, and

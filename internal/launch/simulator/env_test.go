@@ -209,7 +209,10 @@ func (e *testEnv) command(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 
 func (e *testEnv) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) {
 	t.Helper()
-	_, err := e.jobs.Change(t.Context(), id, func(c *lifecycle.Change) error { _, err := c.QueueCommand(t.Context(), kind, nil); return err })
+	_, err := e.jobs.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
+		_, err := c.QueueCommand(ctx, kind, nil)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

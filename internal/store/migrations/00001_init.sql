@@ -1,5 +1,5 @@
 -- One text for SQLite and PostgreSQL. Times are milliseconds since 1970 UTC,
--- identifiers are UUIDs in text, JSON is kept as text.
+-- identifiers are UUIDs in text, JSON is kept as text, flags are 0 or 1.
 
 -- +goose Up
 CREATE TABLE consumers (
@@ -11,8 +11,12 @@ CREATE TABLE consumers (
     previous_secret_expires BIGINT,
     webhook_url             TEXT NOT NULL DEFAULT '',
     webhook_version         BIGINT NOT NULL DEFAULT 2 CHECK (webhook_version IN (1, 2)),
-    created_at              BIGINT NOT NULL
+    created_at              BIGINT NOT NULL,
+    retention_ms            BIGINT, -- of recordings; NULL: the default of the service; 0: forever
+    job_retention_ms        BIGINT, -- likewise
+    transcript_event        BIGINT NOT NULL DEFAULT 0 CHECK (transcript_event IN (0, 1)) -- receives job.transcript_ready
 );
+CREATE INDEX consumers_email ON consumers (lower(email));
 
 CREATE TABLE api_keys (
     id           TEXT PRIMARY KEY,
@@ -21,70 +25,240 @@ CREATE TABLE api_keys (
     prefix       TEXT NOT NULL,
     hash         TEXT NOT NULL UNIQUE,
     created_at   BIGINT NOT NULL,
+    created_by   TEXT NOT NULL DEFAULT '', -- e-mail of a user, or "command line"; empty when unknown
     last_used_at BIGINT,
     revoked_at   BIGINT
 );
+CREATE INDEX api_keys_consumer ON api_keys (consumer_id, id);
+
+CREATE TABLE users (
+    id              TEXT PRIMARY KEY,
+    consumer_id     TEXT NOT NULL REFERENCES consumers (id),
+    email           TEXT NOT NULL UNIQUE,     -- lower case
+    name            TEXT NOT NULL,
+    operator        BIGINT NOT NULL,          -- 1: sees all consumers and the machine
+    founder         BIGINT UNIQUE,            -- 1 for the first user, else NULL
+    password_hash   TEXT NOT NULL DEFAULT '', -- argon2id; empty for users who sign in with OpenID Connect
+    oidc_issuer     TEXT NOT NULL DEFAULT '',
+    oidc_subject    TEXT NOT NULL DEFAULT '',
+    created_at      BIGINT NOT NULL,
+    last_sign_in_at BIGINT
+);
+CREATE INDEX users_consumer ON users (consumer_id, email);
+CREATE UNIQUE INDEX users_identity ON users (oidc_issuer, oidc_subject) WHERE oidc_issuer <> '';
+
+CREATE TABLE sessions (
+    hash         TEXT PRIMARY KEY, -- hex SHA-256; only the cookie has the secret
+    user_id      TEXT NOT NULL REFERENCES users (id),
+    created_at   BIGINT NOT NULL,
+    last_seen_at BIGINT NOT NULL,
+    expires_at   BIGINT NOT NULL
+);
+CREATE INDEX sessions_user ON sessions (user_id);
+CREATE INDEX sessions_expiry ON sessions (expires_at);
+
+CREATE TABLE invitations (
+    hash        TEXT PRIMARY KEY, -- hex SHA-256; only the link has the token
+    consumer_id TEXT REFERENCES consumers (id), -- NULL for the first user, who enters one
+    email       TEXT NOT NULL,    -- lower case; empty for the first user
+    operator    BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    expires_at  BIGINT NOT NULL
+);
+CREATE INDEX invitations_consumer ON invitations (consumer_id, created_at);
+CREATE INDEX invitations_email ON invitations (email);
+CREATE INDEX invitations_expiry ON invitations (expires_at);
+
+CREATE TABLE device_flows (
+    nonce_hash     TEXT PRIMARY KEY,         -- hex SHA-256
+    client_address TEXT NOT NULL,            -- limits of open flows apply to it
+    agent          TEXT NOT NULL DEFAULT '', -- how the client describes itself
+    created_at     BIGINT NOT NULL,
+    expires_at     BIGINT NOT NULL,
+    sealed         TEXT NOT NULL DEFAULT '', -- the credentials, encrypted under the nonce; empty while pending
+    sealed_bytes   BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX device_flows_expiry ON device_flows (expires_at);
+CREATE INDEX device_flows_client ON device_flows (client_address, expires_at);
+CREATE INDEX device_flows_long ON device_flows (sealed_bytes, expires_at) WHERE sealed_bytes > 4096;
+
+-- One row, locked while flows are counted and one is added.
+CREATE TABLE device_flow_lock (id BIGINT PRIMARY KEY CHECK (id = 1));
+INSERT INTO device_flow_lock (id) VALUES (1);
+
+-- Texts are empty if an event does not contain them.
+CREATE TABLE payment_events (
+    id              TEXT PRIMARY KEY, -- the provider's
+    type            TEXT NOT NULL,
+    created_at      BIGINT NOT NULL,  -- the provider's time, which orders events
+    received_at     BIGINT NOT NULL,
+    effect          TEXT NOT NULL,
+    subscription_id TEXT NOT NULL,
+    customer_id     TEXT NOT NULL,
+    consumer        TEXT NOT NULL, -- ID or name
+    email           TEXT NOT NULL, -- lower case
+    plan            TEXT NOT NULL,
+    status          TEXT NOT NULL,
+    period_end      BIGINT
+);
+CREATE INDEX payment_events_subscription ON payment_events (subscription_id) WHERE subscription_id <> '';
+CREATE INDEX payment_events_customer ON payment_events (customer_id) WHERE customer_id <> '';
+
+-- Derived from payment_events. The consumer is looked up when a plan is read.
+CREATE TABLE subscriptions (
+    id          TEXT PRIMARY KEY,
+    customer_id TEXT NOT NULL DEFAULT '',
+    consumer    TEXT NOT NULL DEFAULT '',
+    plan        TEXT NOT NULL DEFAULT '',
+    status      TEXT NOT NULL DEFAULT '',
+    period_end  BIGINT
+);
+CREATE INDEX subscriptions_customer ON subscriptions (customer_id) WHERE customer_id <> '';
+CREATE INDEX subscriptions_consumer ON subscriptions (consumer) WHERE consumer <> '';
+
+-- Derived from payment_events.
+CREATE TABLE payment_customers (
+    id       TEXT PRIMARY KEY,
+    consumer TEXT NOT NULL DEFAULT '',
+    email    TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX payment_customers_consumer ON payment_customers (consumer) WHERE consumer <> '';
+CREATE INDEX payment_customers_email ON payment_customers (email) WHERE email <> '';
+
+CREATE TABLE nodes (
+    id           TEXT PRIMARY KEY,
+    name         TEXT NOT NULL,   -- for people
+    started_at   BIGINT NOT NULL,
+    heartbeat_at BIGINT NOT NULL,
+    bots         BIGINT NOT NULL, -- that use capacity
+    capacity     BIGINT NOT NULL, -- in bots
+    full_reason  TEXT NOT NULL,   -- why it cannot run one more bot now; empty while it can
+    start_ms     BIGINT NOT NULL  -- from the launch of its bots until they can join; 0 while unknown
+);
+
+-- Round-robin between consumers when capacity is short. No reference to consumers: a
+-- claim must not wait for a lock on one.
+CREATE TABLE consumer_rotation (
+    consumer_id TEXT PRIMARY KEY,
+    position    BIGINT NOT NULL -- increases with each claim: the lowest is served next
+);
 
 CREATE TABLE jobs (
-    id               TEXT PRIMARY KEY,
-    consumer_id      TEXT NOT NULL REFERENCES consumers (id),
-    mode             TEXT NOT NULL CHECK (mode IN ('live', 'test')),
-    external_id      TEXT NOT NULL,
-    external_hash    TEXT NOT NULL, -- its SHA-256: an index entry has a limit, an externalId has none
-    meeting_url      TEXT NOT NULL,
-    platform         TEXT NOT NULL,
-    display_name     TEXT NOT NULL,
-    join_at          BIGINT NOT NULL,
-    created_at       BIGINT NOT NULL,
-    on_status_change TEXT NOT NULL,
-    on_finalize      TEXT NOT NULL,
-    metadata         TEXT NOT NULL,
-    auto_leave       TEXT NOT NULL,
+    id                   TEXT PRIMARY KEY,
+    consumer_id          TEXT NOT NULL REFERENCES consumers (id),
+    mode                 TEXT NOT NULL CHECK (mode IN ('live', 'test')),
+    external_id          TEXT NOT NULL,
+    external_hash        TEXT NOT NULL, -- its SHA-256: an externalId may be longer than an index entry
+    meeting_url          TEXT NOT NULL,
+    platform             TEXT NOT NULL,
+    display_name         TEXT NOT NULL,
+    join_at              BIGINT NOT NULL,
+    created_at           BIGINT NOT NULL,
+    on_status_change     TEXT NOT NULL,
+    on_finalize          TEXT NOT NULL,
+    metadata             TEXT NOT NULL,
+    auto_leave           TEXT NOT NULL,
+    ical_uid             TEXT NOT NULL DEFAULT '',
+    ical_uid_hash        TEXT, -- its SHA-256; NULL without one
+    calendar_key         TEXT, -- identifies the calendar invite that created the job; NULL without one
 
     -- the state machine
-    status           TEXT NOT NULL,
-    status_before    TEXT NOT NULL DEFAULT '',
-    status_since     BIGINT NOT NULL,
-    attempts         BIGINT NOT NULL DEFAULT 0,
-    attempt          BIGINT NOT NULL DEFAULT 0,
-    started_at       BIGINT,
-    finalized_at     BIGINT,
-    manifest_uri     TEXT NOT NULL DEFAULT '',
-    failure_code     TEXT NOT NULL DEFAULT '',
-    failure_detail   TEXT NOT NULL DEFAULT '',
-    sequence         BIGINT NOT NULL DEFAULT 0, -- of the job's last webhook event
+    status               TEXT NOT NULL,
+    previous_status      TEXT NOT NULL DEFAULT '',
+    status_since         BIGINT NOT NULL,
+    attempts             BIGINT NOT NULL DEFAULT 0,
+    attempt              BIGINT NOT NULL DEFAULT 0,
+    started_at           BIGINT,
+    finalized_at         BIGINT,
+    manifest_uri         TEXT NOT NULL DEFAULT '',
+    failure_code         TEXT NOT NULL DEFAULT '',
+    failure_detail       TEXT NOT NULL DEFAULT '',
+    sequence             BIGINT NOT NULL DEFAULT 0, -- of the job's last webhook event
 
-    -- dispatch: when to look at the job next, and who does
-    wake_at          BIGINT,
-    lease            TEXT NOT NULL DEFAULT '',
-    attempt_began_at BIGINT,
-    launched_at      BIGINT, -- of the current attempt; NULL until its bot was started
-    launch_failures  BIGINT NOT NULL DEFAULT 0,
-    launch_error     TEXT NOT NULL DEFAULT '',
-    heartbeat_at     BIGINT, -- of the current attempt
-    stats            TEXT NOT NULL DEFAULT '',
+    -- dispatch
+    wake_at              BIGINT, -- when the dispatcher processes the job next
+    lease                TEXT NOT NULL DEFAULT '',
+    node                 TEXT NOT NULL DEFAULT '', -- that runs the bot of the current attempt
+    prelaunch            TEXT NOT NULL DEFAULT '', -- launched, withdrawn or skipped
+    attempt_started_at   BIGINT,
+    launched_at          BIGINT, -- of the current attempt; NULL until its bot was started
+    launch_failures      BIGINT NOT NULL DEFAULT 0,
+    launch_error         TEXT NOT NULL DEFAULT '',
+    heartbeat_at         BIGINT, -- of the current attempt
+    stats                TEXT NOT NULL DEFAULT '',
+    bot_events           BIGINT NOT NULL DEFAULT 0, -- number and bytes of the events that its bots have reported
+    bot_event_bytes      BIGINT NOT NULL DEFAULT 0,
 
-    -- no job can hang: one that has not ended has a time at which it is looked at
+    recording_deleted_at BIGINT,
+    recording_deleted_by TEXT NOT NULL DEFAULT '',
+    recording_erased_at  BIGINT, -- when nothing of it was left in storage
+
+    -- no job can hang: one that has not ended has a time at which it is processed
     CHECK (wake_at IS NOT NULL OR status IN ('completed', 'failed', 'cancelled'))
 );
 CREATE UNIQUE INDEX jobs_external ON jobs (consumer_id, mode, external_hash);
-CREATE INDEX jobs_wake ON jobs (wake_at) WHERE wake_at IS NOT NULL;
+CREATE UNIQUE INDEX jobs_calendar_key ON jobs (consumer_id, calendar_key) WHERE calendar_key IS NOT NULL;
+CREATE INDEX jobs_ical ON jobs (consumer_id, ical_uid_hash) WHERE ical_uid_hash IS NOT NULL;
+CREATE INDEX jobs_invited ON jobs (consumer_id, created_at) WHERE calendar_key IS NOT NULL;
+-- lists
+CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id);
+CREATE INDEX jobs_state ON jobs (consumer_id, mode, status, platform, created_at, id);
+CREATE INDEX jobs_join ON jobs (consumer_id, mode, join_at, created_at, id);
+CREATE INDEX jobs_failed ON jobs (status_since, failure_code) WHERE status = 'failed';
+-- due jobs, and among them those that need no capacity
+CREATE INDEX jobs_wake ON jobs (wake_at, status) WHERE wake_at IS NOT NULL;
+CREATE INDEX jobs_wake_others ON jobs (wake_at)
+    WHERE wake_at IS NOT NULL AND NOT (status IN ('scheduled', 'pending') AND mode = 'live' AND prelaunch IN ('', 'skipped'));
+-- live jobs that wait for their first bot
+CREATE INDEX jobs_upcoming ON jobs (join_at) WHERE status IN ('scheduled', 'pending') AND mode = 'live';
+-- what the bots of a node are, and what it had leased before a restart
+CREATE INDEX jobs_dispatched ON jobs (status)
+    WHERE status NOT IN ('scheduled', 'pending', 'completed', 'failed', 'cancelled');
+CREATE INDEX jobs_prelaunched ON jobs (node) WHERE prelaunch IN ('launched', 'withdrawn');
+CREATE INDEX jobs_leased ON jobs (lease) WHERE lease <> '';
+-- retention: recordings that may be in storage, unfinished deletions, and jobs that can be erased
+CREATE INDEX jobs_kept ON jobs (consumer_id, status_since, id)
+    WHERE recording_deleted_at IS NULL AND wake_at IS NULL AND attempts > 0;
+CREATE INDEX jobs_erasing ON jobs (recording_deleted_at)
+    WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL;
+CREATE INDEX jobs_erasable ON jobs (consumer_id, status_since, id)
+    WHERE wake_at IS NULL AND (manifest_uri = '' OR recording_erased_at IS NOT NULL);
+
+-- What is left of an erased job, so that its externalId stays taken.
+CREATE TABLE job_tombstones (
+    id            TEXT PRIMARY KEY,
+    consumer_id   TEXT NOT NULL REFERENCES consumers (id),
+    mode          TEXT NOT NULL,
+    external_hash TEXT NOT NULL,
+    platform      TEXT NOT NULL,
+    join_at       BIGINT NOT NULL,
+    created_at    BIGINT NOT NULL,
+    auto_leave    TEXT NOT NULL,
+    status        TEXT NOT NULL,
+    attempts      BIGINT NOT NULL,
+    started_at    BIGINT,
+    finalized_at  BIGINT,
+    failure_code  TEXT NOT NULL,
+    erased_at     BIGINT NOT NULL
+);
+CREATE UNIQUE INDEX job_tombstones_external ON job_tombstones (consumer_id, mode, external_hash);
 
 CREATE TABLE timeline (
-    id          TEXT PRIMARY KEY, -- version 7: in the order of arrival
-    job_id      TEXT NOT NULL REFERENCES jobs (id),
-    attempt     BIGINT NOT NULL,
-    source      TEXT NOT NULL CHECK (source IN ('bot', 'service')),
-    kind        TEXT NOT NULL,
-    emitted_at  BIGINT NOT NULL,
-    received_at BIGINT NOT NULL,
-    applied     BIGINT NOT NULL,
-    reason      TEXT NOT NULL DEFAULT '',
-    status_from TEXT NOT NULL,
-    status_to   TEXT NOT NULL,
-    data        TEXT NOT NULL DEFAULT ''
+    id              TEXT PRIMARY KEY, -- version 7: in the order of arrival
+    job_id          TEXT NOT NULL REFERENCES jobs (id),
+    attempt         BIGINT NOT NULL,
+    source          TEXT NOT NULL CHECK (source IN ('bot', 'service')),
+    kind            TEXT NOT NULL,
+    emitted_at      BIGINT NOT NULL,
+    received_at     BIGINT NOT NULL,
+    applied         BIGINT NOT NULL,
+    reason          TEXT NOT NULL DEFAULT '',
+    previous_status TEXT NOT NULL,
+    status          TEXT NOT NULL,
+    data            TEXT NOT NULL DEFAULT ''
 );
-CREATE INDEX timeline_identity ON timeline (job_id, attempt, kind, emitted_at);
+CREATE INDEX timeline_order ON timeline (job_id, id);
+CREATE INDEX timeline_identity ON timeline (job_id, attempt, kind, emitted_at) WHERE source = 'bot';
 
 CREATE TABLE commands (
     id         TEXT PRIMARY KEY,
@@ -95,47 +269,134 @@ CREATE TABLE commands (
     acked_at   BIGINT
 );
 CREATE INDEX commands_waiting ON commands (job_id, id) WHERE acked_at IS NULL;
+CREATE INDEX commands_of_kind ON commands (job_id, kind, id);
 
 CREATE TABLE deliveries (
     id          TEXT PRIMARY KEY, -- dlv_…
     job_id      TEXT NOT NULL REFERENCES jobs (id),
     consumer_id TEXT NOT NULL REFERENCES consumers (id),
     url         TEXT NOT NULL,
-    host        TEXT NOT NULL,
+    endpoint    TEXT NOT NULL, -- webhook.EndpointKey: of limited length
     event       TEXT NOT NULL,
     sequence    BIGINT NOT NULL,
     emitted_at  BIGINT NOT NULL,
     version     BIGINT NOT NULL,
     data        TEXT NOT NULL,
-    state       TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'gave_up')),
-    due_at      BIGINT, -- of the next try, or the end of the lease; NULL once it is final
-    attempt     BIGINT NOT NULL DEFAULT 0, -- tries begun
+    state       TEXT NOT NULL DEFAULT 'waiting' CHECK (state IN ('waiting', 'delivered', 'failed')),
+    due_at      BIGINT, -- of the next try, or the end of the lease; NULL in a final state
+    not_before  BIGINT, -- when the receiver's Retry-After ends
+    attempt     BIGINT NOT NULL DEFAULT 0, -- tries started
     failures    BIGINT NOT NULL DEFAULT 0, -- tries recorded as failed
     lease       TEXT NOT NULL DEFAULT '',
     ended_at    BIGINT,
-    end_reason  TEXT NOT NULL DEFAULT '', -- of gave_up
+    end_reason  TEXT NOT NULL DEFAULT '', -- of failed
     CHECK ((due_at IS NULL) = (state <> 'waiting'))
 );
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_ahead ON deliveries (job_id, url, sequence) WHERE state = 'waiting';
-CREATE INDEX deliveries_of_job ON deliveries (job_id, sequence);
+CREATE INDEX deliveries_waiting ON deliveries (endpoint, emitted_at, sequence, id) WHERE state = 'waiting';
+CREATE INDEX deliveries_of_job ON deliveries (job_id, sequence, id);
+CREATE INDEX deliveries_failed ON deliveries (consumer_id, emitted_at, id) WHERE state = 'failed';
 
 CREATE TABLE delivery_tries (
-    delivery_id TEXT NOT NULL REFERENCES deliveries (id),
-    number      BIGINT NOT NULL,
-    started_at  BIGINT NOT NULL,
-    latency_ms  BIGINT NOT NULL,
-    status_code BIGINT NOT NULL, -- 0 when no answer came
-    error       TEXT NOT NULL,
-    answer      TEXT NOT NULL,   -- the first KiB, in base64
+    delivery_id   TEXT NOT NULL REFERENCES deliveries (id),
+    number        BIGINT NOT NULL,
+    started_at    BIGINT NOT NULL,
+    latency_ms    BIGINT NOT NULL,
+    status_code   BIGINT NOT NULL, -- 0 without a response
+    error         TEXT NOT NULL,
+    response_body TEXT NOT NULL,   -- the first KiB, in base64
     PRIMARY KEY (delivery_id, number)
 );
 
+CREATE TABLE webhook_endpoints (
+    key               TEXT PRIMARY KEY,
+    consumer_id       TEXT NOT NULL REFERENCES consumers (id),
+    url               TEXT NOT NULL,
+    failures          BIGINT NOT NULL, -- consecutive failed tries
+    failing_since     BIGINT,          -- when the first of them was made
+    last_try_at       BIGINT NOT NULL, -- of a success within a minute
+    last_status       BIGINT NOT NULL, -- of the last failure; 0 without a response
+    last_error        TEXT NOT NULL,
+    last_delivered_at BIGINT           -- within a minute
+);
+CREATE INDEX webhook_endpoints_consumer ON webhook_endpoints (consumer_id, key);
+
+-- Chat messages and captions.
+CREATE TABLE meeting_texts (
+    job_id         TEXT NOT NULL REFERENCES jobs (id),
+    attempt        BIGINT NOT NULL,
+    kind           TEXT NOT NULL CHECK (kind IN ('chat', 'caption')),
+    id             TEXT NOT NULL, -- chosen by the bot
+    sequence       BIGINT NOT NULL, -- of its last change within the job
+    participant_id TEXT NOT NULL,
+    author         TEXT NOT NULL,
+    text           TEXT NOT NULL,
+    language       TEXT NOT NULL,
+    started_at     BIGINT NOT NULL,
+    ended_at       BIGINT NOT NULL,
+    PRIMARY KEY (job_id, attempt, kind, id)
+);
+CREATE UNIQUE INDEX meeting_texts_sequence ON meeting_texts (job_id, sequence);
+
+-- What the bots of a job have reported, with corrections.
+CREATE TABLE meeting_text_totals (
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id),
+    texts  BIGINT NOT NULL, -- also the last sequence
+    bytes  BIGINT NOT NULL
+);
+
+CREATE TABLE transcriptions (
+    job_id     TEXT PRIMARY KEY REFERENCES jobs (id),
+    created_at BIGINT NOT NULL,
+    due_at     BIGINT,          -- NULL once it has ended
+    lease      TEXT NOT NULL,   -- of the node that works on it until due_at
+    failures   BIGINT NOT NULL, -- since the last response of the transcriber
+    sent_ms    BIGINT NOT NULL  -- audio that the transcriber has accepted
+);
+CREATE INDEX transcriptions_due ON transcriptions (due_at) WHERE due_at IS NOT NULL;
+
+-- Responses of the transcriber, so that nothing is sent twice.
+CREATE TABLE transcription_pieces (
+    job_id   TEXT NOT NULL REFERENCES jobs (id),
+    piece    TEXT NOT NULL, -- file, start and end
+    response TEXT NOT NULL,
+    PRIMARY KEY (job_id, piece)
+);
+
+-- What the dashboard searches. The next migration creates the full-text index.
+CREATE TABLE search_texts (
+    id       BIGINT PRIMARY KEY, -- random; the row of the full-text index
+    job_id   TEXT NOT NULL REFERENCES jobs (id),
+    owner    TEXT NOT NULL, -- consumer and mode, as one word
+    kind     TEXT NOT NULL, -- chat, caption or transcript
+    start_ms BIGINT NOT NULL,
+    speaker  TEXT NOT NULL,
+    text     TEXT NOT NULL
+);
+CREATE INDEX search_texts_job ON search_texts (job_id, start_ms);
+
 -- +goose Down
+DROP TABLE search_texts;
+DROP TABLE transcription_pieces;
+DROP TABLE transcriptions;
+DROP TABLE meeting_text_totals;
+DROP TABLE meeting_texts;
+DROP TABLE webhook_endpoints;
 DROP TABLE delivery_tries;
 DROP TABLE deliveries;
 DROP TABLE commands;
 DROP TABLE timeline;
+DROP TABLE job_tombstones;
 DROP TABLE jobs;
+DROP TABLE consumer_rotation;
+DROP TABLE nodes;
+DROP TABLE payment_customers;
+DROP TABLE subscriptions;
+DROP TABLE payment_events;
+DROP TABLE device_flow_lock;
+DROP TABLE device_flows;
+DROP TABLE invitations;
+DROP TABLE sessions;
+DROP TABLE users;
 DROP TABLE api_keys;
 DROP TABLE consumers;

@@ -78,9 +78,6 @@ func (c *checker) open(ctx context.Context, p *promise) (string, error) {
 // check returns all violations.
 func (c *checker) check(ctx context.Context) []error {
 	var all []error
-	if err := c.store.CheckReferences(ctx); err != nil {
-		all = append(all, err)
-	}
 	for _, p := range c.promises {
 		r, err := c.store.Job(ctx, p.id)
 		if err != nil {

@@ -183,7 +183,7 @@ func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time
 	ids := make([]uuid.UUID, 0, count)
 	for begin := 0; begin < count; begin += batch {
 		var added []uuid.UUID
-		err := s.Write(t.Context(), func(q *store.Queries) error {
+		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			added = added[:0]
 			for i := begin; i < min(count, begin+batch); i++ {
 				joinAt := from.Add(over / time.Duration(count) * time.Duration(i)).UTC().Truncate(time.Millisecond)
@@ -196,7 +196,7 @@ func fill(t *testing.T, s *store.Store, consumer uuid.UUID, count int, from time
 					},
 					StatusSince: time.Now(), WakeAt: joinAt,
 				}
-				if _, err := q.InsertJob(t.Context(), r); err != nil {
+				if _, err := tx.InsertJob(ctx, r); err != nil {
 					return err
 				}
 				added = append(added, r.ID)

@@ -51,7 +51,7 @@ func newConsumer(tb testing.TB, s *store.Store) account.Consumer {
 }
 
 // newJob inserts a job in a transaction.
-func newJob(ctx context.Context, q *store.Queries, consumer uuid.UUID) (job.Job, error) {
+func newJob(ctx context.Context, tx *store.Tx, consumer uuid.UUID) (job.Job, error) {
 	now := time.Now()
 	r := job.Record{
 		Job: job.Job{
@@ -62,7 +62,7 @@ func newJob(ctx context.Context, q *store.Queries, consumer uuid.UUID) (job.Job,
 		StatusSince: now,
 		WakeAt:      now,
 	}
-	_, err := q.InsertJob(ctx, r)
+	_, err := tx.InsertJob(ctx, r)
 	return r.Job, err
 }
 
@@ -78,12 +78,12 @@ func newEvent(j job.Job, sequence int64, url string) (webhook.Delivery, error) {
 }
 
 // insertEvent inserts an event of a job into the outbox.
-func insertEvent(ctx context.Context, q *store.Queries, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
+func insertEvent(ctx context.Context, tx *store.Tx, j job.Job, sequence int64, url string) (webhook.Delivery, error) {
 	d, err := newEvent(j, sequence, url)
 	if err != nil {
 		return d, err
 	}
-	return d, q.InsertDelivery(ctx, d)
+	return d, tx.InsertDelivery(ctx, d)
 }
 
 // fill inserts deliveries, two events per job, with the URLs in rotation.
@@ -91,17 +91,17 @@ func fill(tb testing.TB, s *store.Store, consumer uuid.UUID, urls []string, coun
 	tb.Helper()
 	const ofJob, group = 2, 500
 	for jobs := 0; count > 0; {
-		err := s.Write(tb.Context(), func(q *store.Queries) error {
+		err := s.Write(tb.Context(), func(ctx context.Context, tx *store.Tx) error {
 			for range group {
 				if count <= 0 {
 					return nil
 				}
-				j, err := newJob(tb.Context(), q, consumer)
+				j, err := newJob(ctx, tx, consumer)
 				if err != nil {
 					return err
 				}
 				for n := range int64(min(ofJob, count)) {
-					if _, err := insertEvent(tb.Context(), q, j, n+1, urls[jobs%len(urls)]); err != nil {
+					if _, err := insertEvent(ctx, tx, j, n+1, urls[jobs%len(urls)]); err != nil {
 						return err
 					}
 				}

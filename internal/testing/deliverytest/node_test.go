@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -37,8 +36,8 @@ const ofJob, group = 10, 10
 const maxPause = 60 * time.Millisecond
 
 // reportFormat is a line of a node's standard output: the ID of a committed event,
-// its job, its sequence, whether it is leased to the node, and its URL.
-const reportFormat = "%s %s %d %t %s\n"
+// its job, its sequence and its URL.
+const reportFormat = "%s %s %d %s\n"
 
 // runNode runs a sender until the process is killed, and inserts events until its
 // standard input ends. The schedule is short but has many tries, so that no delivery
@@ -80,18 +79,17 @@ func runNode(address string) error {
 	}
 }
 
-// insertJobs inserts jobs and their events as the service does: the next event of
-// each job together, leased to this node's sender if it takes them.
+// insertJobs inserts jobs and their events: the next event of each job together.
 func insertJobs(ctx context.Context, s *store.Store, sender *webhook.Sender, consumer uuid.UUID, url string) error {
 	var jobs []job.Job
 	for sequence := range int64(ofJob) {
-		var inserted, direct []webhook.Delivery
-		err := s.Write(ctx, func(q *store.Queries) error {
-			inserted, direct = nil, nil
+		var inserted []webhook.Delivery
+		err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+			inserted = nil
 			if sequence == 0 {
 				jobs = nil
 				for range group {
-					j, err := newJob(ctx, q, consumer)
+					j, err := newJob(ctx, tx, consumer)
 					if err != nil {
 						return err
 					}
@@ -99,30 +97,19 @@ func insertJobs(ctx context.Context, s *store.Store, sender *webhook.Sender, con
 				}
 			}
 			for _, j := range jobs {
-				d, err := newEvent(j, sequence+1, url)
+				d, err := insertEvent(ctx, tx, j, sequence+1, url)
 				if err != nil {
 					return err
 				}
 				inserted = append(inserted, d)
-				if !sender.Lease(&d) {
-					err = q.InsertDelivery(ctx, d)
-				} else {
-					err = q.InsertLeasedDelivery(ctx, d, func() { direct = append(direct, d) })
-				}
-				if err != nil {
-					return err
-				}
 			}
 			return nil
 		})
 		if err != nil {
 			return err
 		}
-		sender.Send(direct)
-		if len(direct) < len(inserted) {
-			sender.Wake()
-		}
-		if err := report(inserted, direct); err != nil {
+		sender.Wake()
+		if err := report(inserted); err != nil {
 			return err
 		}
 		<-time.After(rand.N(maxPause))
@@ -132,11 +119,10 @@ func insertJobs(ctx context.Context, s *store.Store, sender *webhook.Sender, con
 
 // report writes committed events to the standard output, in a single write, which is
 // atomic in a pipe up to 4,096 bytes.
-func report(inserted, direct []webhook.Delivery) error {
+func report(inserted []webhook.Delivery) error {
 	var lines bytes.Buffer
 	for _, d := range inserted {
-		withLease := slices.ContainsFunc(direct, func(other webhook.Delivery) bool { return other.ID == d.ID })
-		fmt.Fprintf(&lines, reportFormat, d.ID, d.JobID, d.Sequence, withLease, d.URL)
+		fmt.Fprintf(&lines, reportFormat, d.ID, d.JobID, d.Sequence, d.URL)
 	}
 	_, err := os.Stdout.Write(lines.Bytes())
 	return err
@@ -146,13 +132,12 @@ func report(inserted, direct []webhook.Delivery) error {
 type nodes struct {
 	environment []string
 	events      int           // how many they insert at least
-	finished    chan struct{} // closed when they have, and sent at least a twentieth of these without a claim
+	finished    chan struct{} // closed when they have
 	finish      func()        // closes finished
 	enough      chan struct{} // closed when they need not insert more
 
 	mu       sync.Mutex
 	inserted map[string]webhook.Delivery // by ID
-	direct   int                         // how many of these were sent without a claim
 }
 
 func newNodes(address string, consumer uuid.UUID, receivers []*receiver, events int) *nodes {
@@ -214,8 +199,7 @@ func (n *nodes) start(t *testing.T) *node {
 func (n *nodes) add(t *testing.T, text string) {
 	var d webhook.Delivery
 	var job string
-	var withLease bool
-	if _, err := fmt.Sscanf(text+"\n", reportFormat, &d.ID, &job, &d.Sequence, &withLease, &d.URL); err != nil {
+	if _, err := fmt.Sscanf(text+"\n", reportFormat, &d.ID, &job, &d.Sequence, &d.URL); err != nil {
 		t.Errorf("read %q of a node: %v", text, err)
 		return
 	}
@@ -223,10 +207,7 @@ func (n *nodes) add(t *testing.T, text string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.inserted[d.ID] = d
-	if withLease {
-		n.direct++
-	}
-	if len(n.inserted) >= n.events && n.direct > n.events/20 {
+	if len(n.inserted) >= n.events {
 		n.finish()
 	}
 }

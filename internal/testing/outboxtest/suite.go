@@ -39,6 +39,8 @@ func Run(t *testing.T, open func(t *testing.T) Outbox) {
 		{"a claim ends with its lease", leaseEnds},
 		{"later deliveries wait for earlier ones", deliverInOrder},
 		{"a failed delivery does not block later ones", orderAfterGivingUp},
+		{"a dead endpoint is probed with its oldest delivery", probeOldest},
+		{"deliveries to a dead endpoint expire", expire},
 		{"other jobs and URLs do not wait", orderIsPerJobAndURL},
 		{"only admitted deliveries are taken", admission},
 		{"deliveries that are not admitted are deferred", deferred},
@@ -195,7 +197,10 @@ func wholeDelivery(s *session) {
 	if len(got.Secrets) == 2 && got.Secrets[1].ExpiresAt.Equal(want.Secrets[1].ExpiresAt) {
 		got.Secrets[1].ExpiresAt = want.Secrets[1].ExpiresAt
 	}
-	got.EmittedAt, got.Data = want.EmittedAt, want.Data
+	if !got.DueAt.Equal(start) {
+		s.Errorf("due at %v, want %v", got.DueAt, start)
+	}
+	got.EmittedAt, got.Data, got.DueAt = want.EmittedAt, want.Data, want.DueAt
 	if !reflect.DeepEqual(got, want) {
 		s.Errorf("claimed %+v, want %+v", got, want)
 	}
@@ -248,18 +253,16 @@ func deliverInOrder(s *session) {
 	s.wantClaimed(start) // claimed, but not delivered
 	s.record(claimed[0], delivered)
 
-	for failures := range webhook.ReorderAfterFailures {
-		at := start.Add(time.Duration(failures+1) * time.Minute)
-		claimed = s.wantClaimed(at, second)
-		if claimed[0].Failures != failures {
-			s.Errorf("claimed with %d failures, want %d", claimed[0].Failures, failures)
-		}
-		s.record(claimed[0], retryAt(at.Add(30*time.Second)))
-		if failures+1 < webhook.ReorderAfterFailures {
-			s.wantClaimed(at) // waits behind one that may still be a singleFailure
-		}
+	claimed = s.wantClaimed(start.Add(time.Second), second)
+	retry := start.Add(time.Minute)
+	s.record(claimed[0], retryAt(retry))
+	s.wantClaimed(start.Add(2 * time.Second)) // waits behind one whose next try is due soon
+	claimed = s.wantClaimed(retry, second)
+	if claimed[0].Failures != 1 {
+		s.Errorf("claimed with %d failures, want 1", claimed[0].Failures)
 	}
-	claimed = s.wantClaimed(start.Add(2*time.Minute), third)
+	s.record(claimed[0], retryAt(retry.Add(webhook.BlocksWithin+time.Second)))
+	claimed = s.wantClaimed(retry, third)
 	s.record(claimed[0], delivered)
 	s.wantClaimed(start.Add(time.Hour), second) // on its own schedule
 }
@@ -270,6 +273,66 @@ func orderAfterGivingUp(s *session) {
 	s.record(s.wantClaimed(start, first)[0], gaveUp)
 	s.wantClaimed(start, second)
 	s.wantClaimed(start.Add(time.Second))
+}
+
+// probeOldest: a new event of a job is not sent before its earlier ones that wait for
+// a dead endpoint, and after the recovery they are sent in order.
+func probeOldest(s *session) {
+	var all []webhook.Delivery
+	for n := range int64(5) {
+		d := s.delivery(n+1, urlA)
+		d.EmittedAt = start.Add(time.Duration(n) * time.Millisecond)
+		all = append(all, d)
+	}
+	s.put(all[:4]...)
+	later := start.Add(10 * time.Minute)
+	for _, d := range all[:4] {
+		s.record(s.wantClaimed(start.Add(time.Second), d)[0], retryAt(later))
+	}
+	s.put(ofAnotherJob(s.delivery(1, urlA)))
+	s.record(s.claim(start.Add(time.Second))[0], retryAt(later)) // the fifth failure
+	s.put(all[4])
+	probe := s.wantClaimed(start.Add(2*time.Second), all[0])[0]
+	if probe.DueAt != later || probe.Attempt != 2 || probe.Failures != 1 {
+		s.Errorf("the probe is %+v", probe)
+	}
+	s.wantClaimed(start.Add(3 * time.Second)) // one probe at a time
+	s.record(probe, webhook.Verdict{Outcome: webhook.Retry, RetryAt: later, Uncounted: true})
+	probe = s.wantClaimed(start.Add(4*time.Second), all[0])[0]
+	if probe.DueAt != later || probe.Attempt != 3 || probe.Failures != 1 {
+		s.Errorf("the next probe is %+v", probe)
+	}
+	s.record(probe, delivered)
+	for _, want := range all[1:] {
+		claimed := slices.DeleteFunc(s.claim(start.Add(5*time.Second)), func(d webhook.Delivery) bool { return d.JobID != want.JobID })
+		if got := ids(claimed); len(got) != 1 || claimed[0].ID != want.ID {
+			s.Fatalf("claimed %v after the recovery, want %v", got, ids([]webhook.Delivery{want}))
+		}
+		s.record(claimed[0], delivered)
+	}
+}
+
+// expire: a delivery that has waited for a dead endpoint for longer than all tries
+// take fails, except for one that is sent again.
+func expire(s *session) {
+	var all []webhook.Delivery
+	for range webhook.DeadAfterFailures {
+		all = append(all, ofAnotherJob(s.delivery(1, urlA)))
+	}
+	s.put(all...)
+	for _, d := range s.claim(start) {
+		s.record(d, retryAt(start.Add(time.Hour)))
+	}
+	fresh := ofAnotherJob(s.delivery(1, urlA))
+	fresh.EmittedAt = start.Add(time.Hour)
+	s.put(fresh)
+	claimed, _ := s.claimWith(webhook.Claim{Now: start.Add(time.Hour), Lease: lease, Limit: 100, MaxAge: time.Minute})
+	if got, want := ids(claimed), ids([]webhook.Delivery{fresh}); !slices.Equal(got, want) {
+		s.Errorf("claimed %v, want %v", got, want)
+	}
+	if waiting, _, err := s.Backlog(s.Context()); err != nil || waiting != 1 {
+		s.Errorf("%d deliveries wait (%v), want 1", waiting, err)
+	}
 }
 
 func orderIsPerJobAndURL(s *session) {

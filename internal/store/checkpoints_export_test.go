@@ -1,4 +1,0 @@
-package store
-
-// AutoCheckpointPages is autoCheckpointPages.
-const AutoCheckpointPages = autoCheckpointPages

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store/sqldb"
+	"standin/internal/webhook"
+)
+
+const selectDeliveryRecords = `SELECT id, job_id, url, event, sequence, emitted_at, version, state, attempt, due_at, ended_at, end_reason FROM deliveries `
+
+// ListDeliveries returns up to limit of a job's deliveries after a cursor, each
+// with its tries, and whether there are more. It uses the index
+// deliveries_of_job.
+func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int) (deliveries []webhook.DeliveryRecord, more bool, err error) {
+	deliveries, err = list(ctx, db, scanDeliveryRecord, selectDeliveryRecords+`
+		WHERE job_id = $1 AND (sequence, id) > ($2, $3) ORDER BY sequence, id LIMIT $4`,
+		jobID, after.Sequence, after.ID, limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("list the deliveries of job %s: %w", jobID, err)
+	}
+	if more = len(deliveries) > limit; more {
+		deliveries = deliveries[:limit]
+	}
+	return deliveries, more, db.fillTries(ctx, deliveries)
+}
+
+// Delivery returns a delivery of a job with its tries, or a *job.Error with
+// NotFound.
+func (db *Reader) Delivery(ctx context.Context, jobID uuid.UUID, id string) (webhook.DeliveryRecord, error) {
+	d, err := one(db.queryRow(ctx, selectDeliveryRecords+`WHERE id = $1 AND job_id = $2`, id, jobID), scanDeliveryRecord, "delivery")
+	if err != nil {
+		return d, err
+	}
+	deliveries := []webhook.DeliveryRecord{d}
+	err = db.fillTries(ctx, deliveries)
+	return deliveries[0], err
+}
+
+// fillTries adds the tries of deliveries. It uses the primary key of delivery_tries.
+func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRecord) error {
+	index, ids := make(map[string]int, len(deliveries)), make([]string, len(deliveries))
+	for i, d := range deliveries {
+		index[d.ID], ids[i] = i, d.ID
+	}
+	err := db.forEach(ctx, func(row sqldb.Row) error {
+		t, err := scanTry(row)
+		if err != nil {
+			return err
+		}
+		d := &deliveries[index[t.DeliveryID]]
+		d.Tries = append(d.Tries, t)
+		return nil
+	}, `SELECT delivery_id, number, started_at, latency_ms, status_code, error, response_body FROM delivery_tries
+		WHERE delivery_id `+db.dialect.In(1)+` ORDER BY delivery_id, number`, jsonArray(ids))
+	if err != nil {
+		return fmt.Errorf("read the tries of deliveries: %w", err)
+	}
+	return nil
+}
+
+// DeliveryPayload returns the body that the latest try of a delivery sent, or
+// that the first will send; a *job.Error with NotFound without such a delivery.
+func (db *Reader) DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error) {
+	d, err := one(db.queryRow(ctx, `SELECT event, emitted_at, version, attempt, data FROM deliveries WHERE id = $1 AND job_id = $2`, deliveryID, jobID),
+		func(row sqldb.Row) (webhook.Delivery, error) {
+			d := webhook.Delivery{ID: deliveryID}
+			err := row.Scan(&d.Event, timeColumn{&d.EmittedAt}, &d.Version, &d.Attempt, (*[]byte)(&d.Data))
+			return d, err
+		}, "delivery")
+	if err != nil {
+		return nil, err
+	}
+	d.Attempt = max(1, d.Attempt)
+	return webhook.Body(d)
+}
+
+// resetDelivery is the SET clause that makes a delivery wait for a new try.
+const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL`
+
+// Redeliver schedules one more try, due now, of a delivery in a final state. The
+// caller has locked the job. The delivery keeps its ID, its sequence and its tries,
+// so later events of the job wait for it like for any other. If the try fails, the
+// full retry schedule applies again. The error is a *job.Error without such a
+// delivery, or when it cannot be tried again.
+func (tx *Tx) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
+	n, err := tx.exec(ctx, `UPDATE deliveries SET `+resetDelivery+` WHERE id = $2 AND job_id = $3 AND state <> 'waiting' AND attempt < $4`,
+		millis(now), id, jobID, webhook.MaxTries)
+	if err != nil {
+		return fmt.Errorf("redeliver a delivery of job %s: %w", jobID, err)
+	}
+	if n == 1 {
+		return nil
+	}
+	d, err := tx.Delivery(ctx, jobID, id)
+	switch {
+	case err != nil:
+		return err
+	case d.State == webhook.DeliveryWaiting:
+		return &job.Error{Code: job.InvalidState, Message: "the delivery is still waiting for a try"}
+	}
+	return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("the delivery has been tried %d times, which is the maximum", d.Attempt)}
+}
+
+// redeliverBatch is how many deliveries one transaction resets, so that other
+// writes can run in between.
+const redeliverBatch = 1000
+
+// RedeliverFailed schedules a try, due now, of each matching failed delivery,
+// as Redeliver does, and returns their number. It skips deliveries that have
+// reached webhook.MaxTries. It uses the index deliveries_failed, or
+// deliveries_of_job for the deliveries of a job.
+func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter, now time.Time) (count int, err error) {
+	for {
+		var ids []string
+		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+			if ids, err = tx.failedDeliveries(ctx, consumer, mode, filter, now); err != nil {
+				return err
+			}
+			_, err = tx.exec(ctx, `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+tx.dialect.In(2), millis(now), jsonArray(ids))
+			return err
+		})
+		if err != nil {
+			return count, fmt.Errorf("redeliver failed deliveries: %w", err)
+		}
+		count += len(ids)
+		if len(ids) < redeliverBatch {
+			return count, nil
+		}
+	}
+}
+
+// failedDeliveries returns the next batch of failed deliveries that match the
+// filter. It skips those that failed after now, because this redelivery may
+// have been their last try.
+func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter, now time.Time) ([]string, error) {
+	args := []any{consumer, string(mode), webhook.MaxTries, millis(now), redeliverBatch}
+	conditions := ""
+	and := func(condition string, arg any) {
+		args = append(args, arg)
+		conditions += fmt.Sprintf(" AND "+condition, len(args))
+	}
+	if filter.JobID != uuid.Nil {
+		and("d.job_id = $%d", filter.JobID)
+	}
+	if filter.URL != "" {
+		and("d.endpoint = $%d", webhook.EndpointKey(consumer, filter.URL))
+	}
+	if !filter.From.IsZero() {
+		and("d.emitted_at >= $%d", millis(filter.From))
+	}
+	if !filter.To.IsZero() {
+		and("d.emitted_at < $%d", millis(filter.To))
+	}
+	return list(ctx, db, scanColumn[string], `
+		SELECT d.id FROM deliveries d
+		WHERE d.consumer_id = $1 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+conditions+`
+			AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = d.job_id AND j.mode = $2)
+		ORDER BY d.emitted_at, d.id LIMIT $5`, args...)
+}
+
+func scanDeliveryRecord(row sqldb.Row) (d webhook.DeliveryRecord, err error) {
+	err = row.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version, &d.State, &d.Attempt,
+		timeColumn{&d.DueAt}, timeColumn{&d.EndedAt}, &d.EndReason)
+	return d, err
+}
+
+func scanTry(row sqldb.Row) (t webhook.Try, err error) {
+	var body string
+	err = row.Scan(&t.DeliveryID, &t.Number, timeColumn{&t.StartedAt}, durationColumn{&t.Latency}, &t.StatusCode, &t.Error, &body)
+	if err != nil {
+		return t, err
+	}
+	t.ResponseBody, err = base64.StdEncoding.DecodeString(body)
+	return t, err
+}

@@ -1,0 +1,166 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"standin/internal/account/device"
+)
+
+// InsertDeviceFlow implements device.Store.
+func (s *Store) InsertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
+	err := s.checkFlowLimits(ctx, flow, limits) // refuses without a write transaction
+	if err == nil {
+		err = s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.insertDeviceFlow(ctx, flow, limits) })
+	}
+	if err != nil {
+		return fmt.Errorf("insert a device flow: %w", err)
+	}
+	return nil
+}
+
+// insertDeviceFlow deletes expired flows, so that the table stays within the
+// limits even if nothing else does, and inserts a flow.
+func (tx *Tx) insertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
+	if err := tx.lockDeviceFlows(ctx); err != nil {
+		return err
+	}
+	if err := tx.deleteExpiredDeviceFlows(ctx, flow.CreatedAt); err != nil {
+		return err
+	}
+	if err := tx.checkFlowLimits(ctx, flow, limits); err != nil {
+		return err
+	}
+	_, err := tx.exec(ctx, `
+		INSERT INTO device_flows (nonce_hash, client_address, agent, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		flow.NonceHash, flow.ClientAddress, flow.Agent, millis(flow.CreatedAt), millis(flow.ExpiresAt))
+	return err
+}
+
+// checkFlowLimits returns a *device.FullError if the limits admit no further
+// flow. It uses the indexes device_flows_client and device_flows_expiry.
+func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limits device.Limits) error {
+	now := millis(flow.CreatedAt)
+	for _, check := range []struct {
+		limit     int
+		condition string
+		args      []any
+	}{
+		{limits.OpenPerClient, `client_address = $1 AND expires_at > $2`, []any{flow.ClientAddress, now}},
+		{limits.Open, `expires_at > $1`, []any{now}},
+	} {
+		var open int
+		var next time.Time
+		err := db.queryRow(ctx, `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE `+check.condition, check.args...).Scan(&open, timeColumn{&next})
+		if err != nil {
+			return fmt.Errorf("count open flows: %w", err)
+		}
+		if open >= check.limit {
+			return &device.FullError{RetryAfter: next.Sub(flow.CreatedAt)}
+		}
+	}
+	return nil
+}
+
+// DeviceFlow implements device.Store. It uses the primary key.
+func (db *Reader) DeviceFlow(ctx context.Context, nonceHash string, now time.Time) (device.Record, bool, error) {
+	var flow device.Record
+	err := db.queryRow(ctx, `
+		SELECT nonce_hash, client_address, agent, created_at, expires_at, sealed FROM device_flows
+		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, millis(now)).
+		Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, timeColumn{&flow.CreatedAt}, timeColumn{&flow.ExpiresAt}, &flow.Sealed)
+	if errors.Is(err, sql.ErrNoRows) {
+		return device.Record{}, false, nil
+	}
+	if err != nil {
+		return device.Record{}, false, fmt.Errorf("read a device flow: %w", err)
+	}
+	return flow, true, nil
+}
+
+// CompleteDeviceFlow implements device.Store.
+func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string, now time.Time, limits device.Limits) (bool, error) {
+	var n int64
+	err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		if len(sealed) > device.LongSealed {
+			if err := tx.checkLongLimit(ctx, int64(len(sealed)), now, limits); err != nil {
+				return err
+			}
+		}
+		n, err = tx.exec(ctx, `
+			UPDATE device_flows SET sealed = $2, sealed_bytes = $3
+			WHERE nonce_hash = $1 AND sealed = '' AND expires_at > $4`, nonceHash, sealed, len(sealed), millis(now))
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("complete a device flow: %w", err)
+	}
+	return n == 1, nil
+}
+
+// checkLongLimit returns a *device.FullError if a long key of this length would
+// exceed the limit. It uses the index device_flows_long, whose condition is
+// device.LongSealed.
+func (tx *Tx) checkLongLimit(ctx context.Context, length int64, now time.Time, limits device.Limits) error {
+	if err := tx.lockDeviceFlows(ctx); err != nil {
+		return err
+	}
+	var used int64
+	var next time.Time
+	err := tx.queryRow(ctx, `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows WHERE sealed_bytes > 4096`).
+		Scan(&used, timeColumn{&next})
+	if err != nil {
+		return fmt.Errorf("sum up long keys: %w", err)
+	}
+	if used+length > limits.LongTotal {
+		return &device.FullError{RetryAfter: max(0, next.Sub(now))}
+	}
+	return nil
+}
+
+// DeleteExpiredDeviceFlows implements device.Store. It starts no write
+// transaction when there is nothing to delete. It uses the index
+// device_flows_expiry.
+func (s *Store) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (time.Time, bool, error) {
+	next, ok, err := s.nextDeviceExpiry(ctx)
+	if err != nil || !ok || next.After(now) {
+		return next, ok, err
+	}
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.deleteExpiredDeviceFlows(ctx, now); err != nil {
+			return err
+		}
+		next, ok, err = tx.nextDeviceExpiry(ctx)
+		return err
+	})
+	return next, ok, err
+}
+
+// nextDeviceExpiry returns when the next flow expires; false when there is none.
+func (db *Reader) nextDeviceExpiry(ctx context.Context) (time.Time, bool, error) {
+	var next time.Time
+	if err := db.queryRow(ctx, `SELECT MIN(expires_at) FROM device_flows`).Scan(timeColumn{&next}); err != nil {
+		return time.Time{}, false, fmt.Errorf("find the next expiry of a device flow: %w", err)
+	}
+	return next, !next.IsZero(), nil
+}
+
+func (tx *Tx) deleteExpiredDeviceFlows(ctx context.Context, now time.Time) error {
+	if _, err := tx.exec(ctx, `DELETE FROM device_flows WHERE expires_at <= $1`, millis(now)); err != nil {
+		return fmt.Errorf("delete expired device flows: %w", err)
+	}
+	return nil
+}
+
+// lockDeviceFlows blocks other transactions that check limits until this one
+// ends.
+func (tx *Tx) lockDeviceFlows(ctx context.Context) error {
+	var id int
+	if err := tx.queryRow(ctx, `SELECT id FROM device_flow_lock`+tx.dialect.ForUpdate).Scan(&id); err != nil {
+		return fmt.Errorf("lock device flows: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,246 @@
+package dump
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"standin/internal/retry"
+	"standin/internal/store"
+	"standin/internal/store/migrations"
+	"standin/internal/store/postgres"
+)
+
+// tableFile returns the file of a table of a PostgreSQL dump: the rows in the
+// text format of COPY, compressed with gzip.
+func tableFile(dir, table string) string { return filepath.Join(dir, table+".copy.gz") }
+
+// connectBulk opens a connection without the limits of statements, for copies
+// and migrations, whose duration grows with the database.
+func connectBulk(ctx context.Context, address string) (*pgx.Conn, error) {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("parse the PostgreSQL address: %w", err) // pgx omits the password
+	}
+	connection, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	return connection, nil
+}
+
+// dumpPostgres copies the tables in one transaction with a stable snapshot,
+// which delays no other transaction.
+func dumpPostgres(ctx context.Context, address, dir string) (Dump, error) {
+	connection, err := connectBulk(ctx, address)
+	if err != nil {
+		return Dump{}, err
+	}
+	defer func() { _ = connection.Close(context.WithoutCancel(ctx)) }() // which also ends the transaction; only read
+	tx, err := connection.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
+	if err != nil {
+		return Dump{}, fmt.Errorf("begin a transaction: %w", err)
+	}
+	dump := Dump{Engine: Postgres}
+	if dump.SchemaVersion, err = scanVersion(tx.QueryRow(ctx, versionQuery)); err != nil {
+		return Dump{}, err
+	}
+	for _, name := range tables {
+		table, err := dumpTable(ctx, tx, dir, name)
+		if err != nil {
+			return Dump{}, fmt.Errorf("copy the table %s: %w", name, err)
+		}
+		dump.Tables = append(dump.Tables, table)
+	}
+	return dump, nil
+}
+
+// dumpTable writes the file of a table.
+func dumpTable(ctx context.Context, tx pgx.Tx, dir, name string) (Table, error) {
+	rows, err := tx.Query(ctx, `SELECT column_name::text FROM information_schema.columns
+		WHERE table_schema = current_schema() AND table_name = $1 ORDER BY ordinal_position`, name)
+	if err != nil {
+		return Table{}, err
+	}
+	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return Table{}, err
+	}
+	file, err := os.OpenFile(tableFile(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return Table{}, err
+	}
+	compressed, err := gzip.NewWriterLevel(file, gzip.BestSpeed)
+	if err != nil {
+		return Table{}, errors.Join(err, file.Close())
+	}
+	tag, err := tx.Conn().PgConn().CopyTo(ctx, compressed, "COPY "+copyTarget(name, columns)+" TO STDOUT")
+	if err == nil {
+		err = compressed.Close()
+	}
+	if err == nil {
+		err = file.Sync()
+	}
+	return Table{Name: name, Rows: tag.RowsAffected(), Columns: columns}, errors.Join(err, file.Close())
+}
+
+// copyTarget returns a table with its columns, quoted.
+func copyTarget(table string, columns []string) string {
+	quoted := make([]string, len(columns))
+	for i, column := range columns {
+		quoted[i] = pgx.Identifier{column}.Sanitize()
+	}
+	return pgx.Identifier{table}.Sanitize() + " (" + strings.Join(quoted, ", ") + ")"
+}
+
+// loadPostgres empties the database, creates the schema of the dump, loads the
+// tables in one transaction. After an error the database can be empty, and the load
+// can be repeated.
+func loadPostgres(ctx context.Context, address, dir string, dump Dump, force bool) error {
+	if err := dump.checkTables(); err != nil {
+		return err
+	}
+	if err := checkReplaceable(ctx, address, force); err != nil {
+		return err
+	}
+	if err := recreate(ctx, address); err != nil {
+		return err
+	}
+	connection, err := connectBulk(ctx, address)
+	if err != nil {
+		return err
+	}
+	err = pgx.BeginFunc(ctx, connection, func(tx pgx.Tx) error {
+		for _, table := range dump.Tables {
+			if err := loadTable(ctx, tx, dir, table); err != nil {
+				return fmt.Errorf("load the table %s: %w", table.Name, err)
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, connection.Close(context.WithoutCancel(ctx))); err != nil {
+		return err
+	}
+	s, err := store.Open(ctx, address)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// checkTables returns an error if the dump does not list exactly the tables of its
+// schema, in their order.
+func (d Dump) checkTables() error {
+	if len(tables) != len(d.Tables) {
+		return fmt.Errorf("the dump has %d tables, and its schema %d", len(d.Tables), len(tables))
+	}
+	for i, table := range d.Tables {
+		if table.Name != tables[i] {
+			return fmt.Errorf("the dump has the table %q instead of %q", table.Name, tables[i])
+		}
+	}
+	return nil
+}
+
+// checkReplaceable migrates the schema, so that the tables exist. It returns an
+// error if a service uses the database, or if the database has consumers and
+// force is not set.
+func checkReplaceable(ctx context.Context, address string, force bool) error {
+	s, err := store.Open(ctx, address)
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return err
+	}
+	connection, err := connectBulk(ctx, address)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = connection.Close(context.WithoutCancel(ctx)) }() // only read
+	var consumers int64
+	if err := connection.QueryRow(ctx, `SELECT COUNT(*) FROM consumers`).Scan(&consumers); err != nil {
+		return fmt.Errorf("check that the database is empty: %w", err)
+	}
+	if consumers > 0 && !force {
+		return fmt.Errorf("it has %d consumers: %w", consumers, ErrNotEmpty)
+	}
+	return waitUnused(ctx, connection)
+}
+
+// unusedTimeout is how long PostgreSQL may take to end the connections of a
+// service that has stopped.
+const unusedTimeout = 15 * time.Second
+
+// waitUnused waits until no service is connected to the database.
+func waitUnused(ctx context.Context, connection *pgx.Conn) error {
+	name := cmp.Or(connection.Config().RuntimeParams["application_name"], postgres.ApplicationName)
+	for end := time.Now().Add(unusedTimeout); ; {
+		var others int64
+		err := connection.QueryRow(ctx, `SELECT COUNT(*) FROM pg_stat_activity
+			WHERE datname = current_database() AND application_name = $1 AND pid <> pg_backend_pid()`, name).Scan(&others)
+		if err != nil {
+			return fmt.Errorf("find the connections of services: %w", err)
+		}
+		if others == 0 {
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("services use the database (%d connections): stop them first", others)
+		}
+		if err := retry.Sleep(ctx, unusedTimeout/50); err != nil {
+			return err
+		}
+	}
+}
+
+// recreate empties the database and creates the schema.
+func recreate(ctx context.Context, address string) error {
+	config, err := pgx.ParseConfig(address)
+	if err != nil {
+		return fmt.Errorf("parse the PostgreSQL address: %w", err)
+	}
+	db := stdlib.OpenDB(*config)
+	defer db.Close()                               // its connections are idle
+	locker, err := lock.NewPostgresSessionLocker() // no service may start meanwhile
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	return migrations.Recreate(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker))
+}
+
+// loadTable replaces the rows of a table by those in its file.
+func loadTable(ctx context.Context, tx pgx.Tx, dir string, table Table) error {
+	file, err := os.Open(tableFile(dir, table.Name))
+	if err != nil {
+		return err
+	}
+	defer file.Close() // only read
+	rows, err := gzip.NewReader(file)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `DELETE FROM `+pgx.Identifier{table.Name}.Sanitize()); err != nil { // of the migrations
+		return err
+	}
+	tag, err := tx.Conn().PgConn().CopyFrom(ctx, io.Reader(rows), "COPY "+copyTarget(table.Name, table.Columns)+" FROM STDIN")
+	if err != nil {
+		return err
+	}
+	if tag.RowsAffected() != table.Rows {
+		return fmt.Errorf("the file has %d rows, and the description of the dump %d", tag.RowsAffected(), table.Rows)
+	}
+	return nil
+}

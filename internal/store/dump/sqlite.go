@@ -1,0 +1,139 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"standin/internal/store"
+	"standin/internal/store/sqlite"
+)
+
+// sqliteDump is the file of a SQLite database in a dump.
+const sqliteDump = "standin.db"
+
+// dumpSQLite copies a database with VACUUM INTO, which reads one snapshot and
+// delays no writer.
+func dumpSQLite(ctx context.Context, path, dir string) (Dump, error) {
+	if _, err := os.Stat(path); err != nil {
+		return Dump{}, fmt.Errorf("find the SQLite database: %w", err)
+	}
+	db, err := sqlite.OpenExisting(path)
+	if err != nil {
+		return Dump{}, err
+	}
+	target := filepath.Join(dir, sqliteDump)
+	_, err = db.ExecContext(ctx, `VACUUM INTO $1`, target)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return Dump{}, sqlite.Damaged(path, fmt.Errorf("copy the SQLite database: %w", err))
+	}
+	if err := os.Chmod(target, 0o600); err != nil {
+		return Dump{}, fmt.Errorf("restrict access to the copy: %w", err)
+	}
+	if err := syncPath(target); err != nil {
+		return Dump{}, fmt.Errorf("sync the copy: %w", err)
+	}
+	return describeSQLite(ctx, target)
+}
+
+// describeSQLite returns the schema version and the tables of a file.
+func describeSQLite(ctx context.Context, path string) (dump Dump, err error) {
+	dump.Engine = SQLite
+	db, err := sqlite.OpenExisting(path)
+	if err != nil {
+		return Dump{}, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if dump.SchemaVersion, err = scanVersion(db.QueryRowContext(ctx, versionQuery)); err != nil {
+		return Dump{}, err
+	}
+	for _, name := range tables {
+		table := Table{Name: name}
+		if err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+name).Scan(&table.Rows); err != nil {
+			return Dump{}, fmt.Errorf("count the rows of %s: %w", name, err)
+		}
+		dump.Tables = append(dump.Tables, table)
+	}
+	return dump, nil
+}
+
+// loadSQLite replaces the database at path by the dump. It checks a copy of the
+// dump next to the database first, so that the replacement is one rename.
+func loadSQLite(ctx context.Context, path, dir string, dump Dump, force bool) error {
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 && !force {
+		return fmt.Errorf("%s: %w", path, ErrNotEmpty)
+	}
+	restored := path + ".restoring"
+	if err := copyFile(filepath.Join(dir, sqliteDump), restored); err != nil {
+		return fmt.Errorf("copy the dump: %w", err)
+	}
+	found, err := describeSQLite(ctx, restored)
+	if err != nil {
+		return err
+	}
+	if err := found.matches(dump); err != nil {
+		return err
+	}
+	if err := setAside(path); err != nil {
+		return fmt.Errorf("keep the replaced database: %w", err)
+	}
+	if err := os.Rename(restored, path); err != nil {
+		return fmt.Errorf("replace the database: %w", err)
+	}
+	if err := syncPath(filepath.Dir(path)); err != nil {
+		return fmt.Errorf("replace the database: %w", err)
+	}
+	s, err := store.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Check(ctx), s.Close())
+}
+
+// matches returns an error if d does not have the schema and the rows of the dump.
+func (d Dump) matches(dump Dump) error {
+	if d.SchemaVersion != dump.SchemaVersion || len(d.Tables) != len(dump.Tables) {
+		return fmt.Errorf("the dump has the schema version %d with %d tables, and its description %d with %d",
+			d.SchemaVersion, len(d.Tables), dump.SchemaVersion, len(dump.Tables))
+	}
+	for i, table := range d.Tables {
+		if want := dump.Tables[i]; table.Name != want.Name || table.Rows != want.Rows {
+			return fmt.Errorf("the dump has %d rows in %s, and its description %d in %s", table.Rows, table.Name, want.Rows, want.Name)
+		}
+	}
+	return nil
+}
+
+// setAside renames a database with its -wal and -shm files, if they exist.
+func setAside(path string) error {
+	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// copyFile copies a file to a new or empty one, durably.
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close() // only read
+	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err == nil {
+		err = target.Sync()
+	}
+	return errors.Join(err, target.Close())
+}

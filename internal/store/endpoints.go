@@ -1,0 +1,191 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/store/sqldb"
+	"standin/internal/webhook"
+)
+
+// endpointUpdate is the effect of a batch of tries on their endpoint.
+type endpointUpdate struct {
+	webhook.Endpoint
+	reset bool // a try succeeded; Failures counts the tries after it
+}
+
+// saveEndpoints updates the endpoints of tries.
+func (tx *Tx) saveEndpoints(ctx context.Context, results []webhook.Result) error {
+	for _, update := range endpointUpdates(results) {
+		if err := tx.saveEndpoint(ctx, update); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endpointUpdates sums up tries by endpoint, sorted by key so that concurrent
+// transactions of several nodes do not deadlock.
+func endpointUpdates(results []webhook.Result) []*endpointUpdate {
+	updates := make(map[string]*endpointUpdate)
+	for _, r := range results {
+		delivered := r.Verdict.Outcome == webhook.Delivered
+		key := webhook.EndpointKey(r.Delivery.ConsumerID, r.Delivery.URL)
+		update := updates[key]
+		if delivered && !r.UpdateEndpoint && update == nil {
+			continue
+		}
+		if update == nil {
+			update = &endpointUpdate{Endpoint: webhook.Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, URL: r.Delivery.URL}}
+			updates[key] = update
+		}
+		update.LastTryAt = endOf(r.Try)
+		if delivered {
+			update.reset, update.LastDeliveredAt = true, update.LastTryAt
+			update.Failures, update.FailingSince = 0, time.Time{}
+			continue
+		}
+		if update.Failures++; update.FailingSince.IsZero() {
+			update.FailingSince = r.Try.StartedAt
+		}
+		update.LastStatus, update.LastError = r.Try.StatusCode, r.Try.Error
+	}
+	return slices.SortedFunc(maps.Values(updates), func(a, b *endpointUpdate) int { return cmp.Compare(a.Key, b.Key) })
+}
+
+func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
+	failed := update.LastStatus != 0 || update.LastError != "" || update.Failures > 0
+	_, err := tx.exec(ctx, `
+		INSERT INTO webhook_endpoints (key, consumer_id, url, failures, failing_since, last_try_at, last_status, last_error, last_delivered_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (key) DO UPDATE SET
+			failures = CASE WHEN $10 = 1 THEN excluded.failures ELSE webhook_endpoints.failures + excluded.failures END,
+			failing_since = CASE WHEN $10 = 1 THEN excluded.failing_since ELSE COALESCE(webhook_endpoints.failing_since, excluded.failing_since) END,
+			last_try_at = excluded.last_try_at,
+			last_status = CASE WHEN $11 = 1 THEN excluded.last_status ELSE webhook_endpoints.last_status END,
+			last_error = CASE WHEN $11 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
+			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
+		update.Key, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), millis(update.LastTryAt),
+		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed))
+	if err != nil {
+		return fmt.Errorf("save a webhook endpoint: %w", err)
+	}
+	return nil
+}
+
+// resumeBatch is how many deliveries one transaction makes due, so that other
+// writes can run in between.
+const resumeBatch = 1000
+
+// resumeRecovered makes deliveries to recovered endpoints due: all deliveries of
+// an endpoint that is stored as dead and acknowledged a try now, and those that
+// have not failed yet where the sender requests it (Result.Resume). It runs
+// before the tries are recorded. After a crash in between, the endpoint is
+// still stored as dead, and the next acknowledgment resumes it.
+func (s *Store) resumeRecovered(ctx context.Context, results []webhook.Result) error {
+	recovered := make(map[string]time.Time)
+	for _, update := range endpointUpdates(results) {
+		if update.reset {
+			recovered[update.Key] = update.LastDeliveredAt
+		}
+	}
+	dead, err := s.deadEndpoints(ctx, slices.Sorted(maps.Keys(recovered)))
+	if err != nil {
+		return err
+	}
+	for _, key := range dead {
+		if err := s.resume(ctx, key, math.MaxInt32, recovered[key]); err != nil {
+			return err
+		}
+	}
+	for _, r := range results {
+		key := webhook.EndpointKey(r.Delivery.ConsumerID, r.Delivery.URL)
+		if !r.Resume || slices.Contains(dead, key) {
+			continue
+		}
+		if err := s.resume(ctx, key, 0, endOf(r.Try)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deadEndpoints returns the keys of endpoints that are stored as dead.
+func (db *Reader) deadEndpoints(ctx context.Context, keys []string) (dead []string, err error) {
+	dead, err = list(ctx, db, scanColumn[string], `SELECT key FROM webhook_endpoints WHERE failures >= $1 AND key `+db.dialect.In(2),
+		webhook.DeadAfterFailures, jsonArray(keys))
+	if err != nil {
+		return nil, fmt.Errorf("find dead webhook endpoints: %w", err)
+	}
+	return dead, nil
+}
+
+// waitingCursor is a position among the deliveries that wait for an endpoint, in the
+// order of the index deliveries_waiting.
+type waitingCursor struct {
+	emittedAt time.Time
+	sequence  int64
+	id        string
+}
+
+// resume makes the waiting deliveries of an endpoint due that have failed at most the
+// given number of times, the oldest first. It respects their not_before times.
+func (s *Store) resume(ctx context.Context, key string, maxFailures int, now time.Time) error {
+	for after, more := (waitingCursor{emittedAt: time.UnixMilli(0)}), true; more; {
+		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+			after, more, err = tx.resumeNext(ctx, key, maxFailures, after, now)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("resume a webhook endpoint: %w", err)
+		}
+	}
+	return nil
+}
+
+// resumeNext makes the next batch due.
+func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after waitingCursor, now time.Time) (last waitingCursor, more bool, err error) {
+	ids, err := list(ctx, &tx.Reader, func(row sqldb.Row) (string, error) {
+		err := row.Scan(&last.id, timeColumn{&last.emittedAt}, &last.sequence)
+		return last.id, err
+	}, `SELECT id, emitted_at, sequence FROM deliveries
+		WHERE endpoint = $1 AND state = 'waiting' AND (emitted_at, sequence, id) > ($2, $3, $4) AND failures <= $6
+		ORDER BY emitted_at, sequence, id LIMIT $5`, key, millis(after.emittedAt), after.sequence, after.id, resumeBatch, maxFailures)
+	if err != nil {
+		return last, false, err
+	}
+	_, err = tx.exec(ctx, `UPDATE deliveries SET due_at = CASE WHEN not_before > $1 THEN not_before ELSE $1 END
+			WHERE state = 'waiting' AND lease = '' AND due_at > $1 AND id `+tx.dialect.In(2), millis(now), jsonArray(ids))
+	return last, len(ids) == resumeBatch, err
+}
+
+// ListEndpoints returns up to limit of a consumer's endpoints that have been
+// tried, after a key, and whether there are more. It uses the index
+// webhook_endpoints_consumer, and deliveries_waiting for waiting deliveries.
+func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, after string, limit int) (endpoints []webhook.Endpoint, more bool, err error) {
+	endpoints, err = list(ctx, db, scanEndpoint, `
+		SELECT e.key, e.consumer_id, e.url, e.failures, e.failing_since, e.last_try_at, e.last_status, e.last_error, e.last_delivered_at,
+			(SELECT COUNT(*) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting'),
+			(SELECT MIN(w.due_at) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting')
+		FROM webhook_endpoints e WHERE e.consumer_id = $1 AND e.key > $2 ORDER BY e.key LIMIT $3`, consumer, after, limit+1)
+	if err != nil {
+		return nil, false, fmt.Errorf("list webhook endpoints: %w", err)
+	}
+	if more = len(endpoints) > limit; more {
+		endpoints = endpoints[:limit]
+	}
+	return endpoints, more, nil
+}
+
+func scanEndpoint(row sqldb.Row) (e webhook.Endpoint, err error) {
+	err = row.Scan(&e.Key, &e.ConsumerID, &e.URL, &e.Failures, timeColumn{&e.FailingSince}, timeColumn{&e.LastTryAt}, &e.LastStatus,
+		&e.LastError, timeColumn{&e.LastDeliveredAt}, &e.Waiting, timeColumn{&e.NextTryAt})
+	return e, err
+}

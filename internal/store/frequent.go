@@ -1,0 +1,10 @@
+package store
+
+// frequentQueries are the statements of requests, bot events, due jobs and webhooks,
+// which SQLite prepares once.
+var frequentQueries = []string{
+	selectJob, selectJobView, selectJobExternal, insertJob, updateJob, selectTombstone,
+	insertEntry, hasEvent, pendingCommands, saveHeartbeat, selectConsumer, selectKeyByHash,
+	nextWake, nextJoin, nextDelivery, insertDelivery, selectDueDeliveries,
+	deferDelivery, leaseDelivery, applyVerdict, insertTry,
+}

@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+)
+
+// maxNameTries bounds the search for a free consumer name.
+const maxNameTries = 100
+
+// EnsureConsumerByEmail returns the oldest consumer with the e-mail of c. If
+// there is none it inserts c, with a suffix when its name is taken: equal names
+// do not prove equal addresses. c.Email must be in lower case; the case of
+// stored addresses is ignored.
+func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (account.Consumer, error) {
+	existing, err := tx.ConsumerByEmail(ctx, c.Email)
+	if !job.ErrorIs(err, job.NotFound) {
+		return existing, err
+	}
+	name := c.Name
+	for try := 2; try < maxNameTries; try++ {
+		n, err := tx.insertConsumer(ctx, c)
+		if err != nil {
+			return account.Consumer{}, err
+		}
+		if n == 1 {
+			return tx.Consumer(ctx, c.ID)
+		}
+		// The name is taken, possibly by a concurrent invite of this address.
+		existing, err := tx.ConsumerByEmail(ctx, c.Email)
+		if !job.ErrorIs(err, job.NotFound) {
+			return existing, err
+		}
+		c.Name = fmt.Sprintf("%s (%d)", name, try)
+	}
+	return account.Consumer{}, fmt.Errorf("find a free name for the consumer of an e-mail: gave up after %d tries", maxNameTries)
+}
+
+// ConsumerByEmail returns the oldest consumer with the e-mail, given in lower
+// case, or a *job.Error with NotFound. It uses the index consumers_email.
+func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Consumer, error) {
+	return db.oneConsumer(ctx,
+		`SELECT `+consumerColumns+` FROM consumers WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
+}
+
+// LockConsumer blocks other LockConsumer calls for the consumer until the
+// transaction ends. It does not block inserts that refer to the consumer.
+func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
+	var found uuid.UUID
+	if err := tx.queryRow(ctx, `SELECT id FROM consumers WHERE id = $1`+tx.dialect.ForUpdate, id).Scan(&found); err != nil {
+		return fmt.Errorf("lock consumer %s: %w", id, err)
+	}
+	return nil
+}
+
+// LockJobByCalendarKey returns and locks the job that an invite with this key
+// created or moved. It uses the index jobs_calendar_key.
+func (tx *Tx) LockJobByCalendarKey(ctx context.Context, consumer uuid.UUID, key string) (job.Record, error) {
+	return tx.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND calendar_key = $2`+tx.dialect.ForUpdate, consumer, key)
+}
+
+// LockJobByMeeting returns and locks the consumer's newest live job with this
+// meeting URL and joinAt. With anonymous, it skips jobs that have an iCalUID.
+// It uses the index jobs_join.
+func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time, anonymous bool) (job.Record, error) {
+	only := ""
+	if anonymous {
+		only = " AND ical_uid_hash IS NULL"
+	}
+	return tx.oneJob(ctx, `
+		SELECT `+jobColumns+` FROM jobs
+		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_url = $3`+only+`
+		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), meetingURL)
+}
+
+// LockUndispatchedByICalUID returns and locks the consumer's newest job with
+// that iCalUID that has no attempt yet. It uses the index jobs_ical.
+func (tx *Tx) LockUndispatchedByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
+	return tx.oneJob(ctx, `
+		SELECT `+jobColumns+` FROM jobs
+		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('scheduled', 'pending')
+		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+}
+
+// CountCalendarJobs counts the jobs that invites created for the consumer in
+// [from, to), without those refused because of the quota. It uses the index
+// jobs_invited.
+func (db *Reader) CountCalendarJobs(ctx context.Context, consumer uuid.UUID, from, to time.Time) (int, error) {
+	var n int
+	err := db.queryRow(ctx, `
+		SELECT COUNT(*) FROM jobs
+		WHERE consumer_id = $1 AND created_at >= $2 AND created_at < $3 AND calendar_key IS NOT NULL AND failure_code <> $4`,
+		consumer, millis(from), millis(to), job.QuotaExceeded).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count the calendar jobs of consumer %s: %w", consumer, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,332 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store/sqldb"
+)
+
+// prelaunchRetry is how soon a job that can be prelaunched, and was not claimed
+// because of a limit, is looked at again.
+const prelaunchRetry = time.Second
+
+// admissionLock is the key of the advisory lock of PostgreSQL that a claim holds
+// while it admits jobs.
+const admissionLock = 7_461_927_301
+
+// ClaimJobs leases jobs that are due and moves their wake time to the end of the
+// lease, so that the jobs of a crashed dispatcher are claimed again then. It reads
+// nothing of a job that could make the claim fail.
+//
+// The admitted jobs may use capacity. Each consumer in turn gets one, in the order
+// of max(joinAt, createdAt); jobs to prelaunch come after due ones. Only one claim at
+// a time admits jobs, and the others skip them: concurrent ones would choose the same
+// jobs, and could together exceed the limit of a consumer.
+func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claimed, err error) {
+	where, args := dueCondition(claim)
+	others, err := tx.leaseJobs(ctx, claim, `WHERE `+needsNoAdmission+where+` ORDER BY wake_at LIMIT $1`, append([]any{claim.Limit}, args...)...)
+	if err != nil {
+		return claimed, fmt.Errorf("claim due jobs: %w", err)
+	}
+	// Before the admission, which thus knows all of them and has refused the others.
+	waiting, err := tx.dueWaiting(ctx, claim)
+	if err != nil {
+		return claimed, fmt.Errorf("find due jobs that wait for capacity: %w", err)
+	}
+	admitted, more, err := tx.admitJobs(ctx, claim)
+	if err != nil {
+		return claimed, fmt.Errorf("claim jobs that wait for capacity: %w", err)
+	}
+	var refused []job.ClaimedJob
+	if !more {
+		where, args := waitingCondition(claim)
+		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(1), append([]any{jsonArray(withoutJobs(waiting, admitted))}, args...)...)
+		if err != nil {
+			return claimed, fmt.Errorf("claim jobs without capacity: %w", err)
+		}
+	}
+	for i := range admitted {
+		admitted[i].Admitted = true
+	}
+	return job.Claimed{Jobs: slices.Concat(admitted, refused, others), More: more}, nil
+}
+
+// withoutJobs returns the IDs that are not those of the jobs.
+func withoutJobs(ids []uuid.UUID, jobs []job.ClaimedJob) []uuid.UUID {
+	rest := make([]uuid.UUID, 0, len(ids)) // an empty JSON array, not null
+	for _, id := range ids {
+		if !slices.ContainsFunc(jobs, func(j job.ClaimedJob) bool { return j.ID == id }) {
+			rest = append(rest, id)
+		}
+	}
+	return rest
+}
+
+// leaseJobs leases the selected jobs that no other transaction has locked. The
+// arguments of the selection start at $1.
+func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, args ...any) ([]job.ClaimedJob, error) {
+	lease := claim.Node + "." + uuid.NewString()
+	return list(ctx, &tx.Reader, func(row sqldb.Row) (job.ClaimedJob, error) {
+		c := job.ClaimedJob{Lease: lease}
+		err := row.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
+		return c, err
+	}, fmt.Sprintf(`UPDATE jobs SET lease = $%d, wake_at = $%d WHERE id IN (SELECT id FROM jobs %s%s) RETURNING id, consumer_id, attempt`,
+		len(args)+1, len(args)+2, selection, tx.dialect.SkipLocked), append(args, lease, millis(claim.Now.Add(claim.Lease)))...)
+}
+
+// dueWaiting returns due live jobs that wait for their first bot.
+func (db *Reader) dueWaiting(ctx context.Context, claim job.Claim) ([]uuid.UUID, error) {
+	where, args := waitingCondition(claim)
+	return list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $2 AND `+where+` ORDER BY wake_at LIMIT $1`,
+		append([]any{claim.Limit}, args...)...)
+}
+
+// admitJobs leases live jobs without an attempt, in the order in which they are to be
+// served. more reports that others may still be admitted: by the next claim, or by
+// another node that is admitting jobs or has capacity.
+func (tx *Tx) admitJobs(ctx context.Context, claim job.Claim) (jobs []job.ClaimedJob, more bool, err error) {
+	limit := min(claim.Limit, claim.Capacity)
+	if limit > 0 {
+		if more, err = tx.admissionBusy(ctx); more || err != nil {
+			return nil, more, err
+		}
+		ids, err := tx.nextAdmitted(ctx, claim, limit)
+		if err != nil {
+			return nil, false, err
+		}
+		where, args := waitingCondition(claim)
+		jobs, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(1), append([]any{jsonArray(ids)}, args...)...)
+		if err != nil {
+			return nil, false, err
+		}
+		more = len(jobs) < len(ids) // another transaction has locked some of them
+		slices.SortFunc(jobs, func(a, b job.ClaimedJob) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
+		if err := tx.rotateConsumers(ctx, jobs); err != nil {
+			return nil, false, err
+		}
+	}
+	if len(jobs) >= claim.Capacity { // the node is full
+		more, err = tx.otherNodeHasCapacity(ctx, claim)
+		return jobs, more, err
+	}
+	return jobs, more || len(jobs) == claim.Limit, nil
+}
+
+// admissionBusy reports whether another transaction admits jobs. If none does, this
+// one is the only one until it ends. SQLite has one writer.
+func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
+	if tx.dialect.SkipLocked == "" {
+		return false, nil
+	}
+	var locked bool
+	if err := tx.queryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, admissionLock).Scan(&locked); err != nil {
+		return false, fmt.Errorf("lock the admission of jobs: %w", err)
+	}
+	return !locked, nil
+}
+
+// otherNodeHasCapacity reports whether another node can run another bot, by a
+// heartbeat that is not older than half a lease. It takes the jobs that this node has
+// no capacity for.
+func (db *Reader) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bool, error) {
+	ids, err := list(ctx, db, scanColumn[string], `SELECT id FROM nodes WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
+		claim.Node, millis(claim.Now.Add(-claim.Lease/2)))
+	if err != nil {
+		return false, fmt.Errorf("find a node with capacity: %w", err)
+	}
+	return len(ids) > 0, nil
+}
+
+// nextAdmitted returns the IDs of the next jobs to admit, in their order.
+func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]uuid.UUID, error) {
+	where, args := waitingCondition(claim)
+	busy, withinLimit := consumerLimit(claim)
+	ids, err := list(ctx, &tx.Reader, scanColumn[uuid.UUID], `
+		WITH waiting AS (
+			SELECT id, consumer_id, CASE WHEN join_at > $2 THEN 1 ELSE 0 END AS early,
+				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
+			FROM jobs WHERE `+where+`
+		), ranked AS (
+			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
+			FROM waiting
+		)
+		SELECT ranked.id FROM ranked LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = ranked.consumer_id`+busy+`
+		WHERE rank <= $1 AND `+withinLimit+`
+		ORDER BY early, rank, COALESCE(position, 0), due_at, ranked.id LIMIT $1`, append([]any{limit}, args...)...)
+	if ids == nil {
+		ids = []uuid.UUID{} // an empty JSON array, not null
+	}
+	return ids, err
+}
+
+// waitingCondition selects live jobs that wait for their first bot: due ones, and
+// those to prelaunch. It uses the index jobs_upcoming. Its arguments start at $2.
+func waitingCondition(claim job.Claim) (string, []any) {
+	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $3 AND (lease = '' OR wake_at <= $2)
+			AND (prelaunch = '' AND (join_at <= $2 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $2)`,
+		[]any{millis(claim.Now), millis(claim.Now.Add(claim.Prelaunch))}
+}
+
+// needsNoAdmission excludes live jobs that wait for their first bot, with the words
+// of the index jobs_wake_others.
+const needsNoAdmission = `NOT (status IN ('scheduled', 'pending') AND mode = 'live' AND prelaunch IN ('', 'skipped')) AND `
+
+// dueCondition selects due jobs. It uses the index jobs_wake, and jobs_wake_others
+// after needsNoAdmission. Its arguments start at $2.
+//
+// A job with an attempt or a prelaunched bot belongs to the node that runs its bot,
+// because no other node can observe the bot. Other nodes claim it when that node has
+// sent no heartbeat for a lease, or the job has been due for a lease.
+func dueCondition(claim job.Claim) (string, []any) {
+	return `wake_at <= $2 AND (node = '' OR node = $3 OR wake_at <= $4
+			OR node NOT IN (SELECT id FROM nodes WHERE heartbeat_at > $4))`,
+		[]any{millis(claim.Now), claim.Node, millis(claim.Now.Add(-claim.Lease))}
+}
+
+// consumerLimit is the condition that a consumer runs fewer bots than its limit,
+// counting the waiting jobs ahead of the ranked one, and the join that it needs.
+func consumerLimit(claim job.Claim) (join, condition string) {
+	if claim.PerConsumer == 0 {
+		return "", "1 = 1"
+	}
+	return ` LEFT JOIN (
+			SELECT consumer_id, COUNT(*) AS bots FROM (
+				SELECT consumer_id FROM jobs WHERE mode = 'live' AND ` + dispatchedCondition() + `
+				UNION ALL
+				SELECT consumer_id FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live'
+					AND (lease <> '' AND wake_at > $2 OR prelaunch = 'launched')
+			) AS running GROUP BY consumer_id
+		) AS busy ON busy.consumer_id = ranked.consumer_id`, fmt.Sprintf(`rank + COALESCE(bots, 0) <= %d`, claim.PerConsumer)
+}
+
+// rotateConsumers moves the consumers of admitted jobs behind all others.
+func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	last, err := one(tx.queryRow(ctx, `SELECT COALESCE(MAX(position), 0) FROM consumer_rotation`), scanColumn[int64], "position")
+	if err != nil {
+		return err
+	}
+	positions := make(map[uuid.UUID]int64)
+	for i, j := range jobs {
+		positions[j.ConsumerID] = last + int64(i) + 1
+	}
+	// In the same order on every node, so that concurrent claims cannot deadlock.
+	consumers := slices.SortedFunc(maps.Keys(positions), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	rows := make([][]any, len(consumers))
+	for i, consumer := range consumers {
+		rows[i] = []any{consumer, positions[consumer]}
+	}
+	_, err = tx.conn.ExecBatch(ctx, `INSERT INTO consumer_rotation (consumer_id, position) VALUES ($1, $2)
+		ON CONFLICT (consumer_id) DO UPDATE SET position = $2`, rows)
+	return err
+}
+
+// CanClaim reports whether ClaimJobs may find a job. It does not consider the limit
+// of consumers.
+func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
+	exists := func(where string, args []any) (bool, error) {
+		ids, err := list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+where+` LIMIT $1`, append([]any{1}, args...)...)
+		if err != nil {
+			return false, fmt.Errorf("find due jobs: %w", err)
+		}
+		return len(ids) > 0, nil
+	}
+	if claim.Limit <= 0 {
+		return false, nil
+	}
+	if claim.Capacity > 0 {
+		if found, err := exists(waitingCondition(claim)); found || err != nil {
+			return found, err
+		}
+	}
+	return exists(dueCondition(claim))
+}
+
+// ExtendLease moves the end of a lease. It returns false when the lease is no longer
+// held.
+func (tx *Tx) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until time.Time) (bool, error) {
+	n, err := tx.exec(ctx, `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease, millis(until))
+	if err != nil {
+		return false, fmt.Errorf("extend the lease of job %s: %w", id, err)
+	}
+	return n == 1, nil
+}
+
+// ReleaseLeases ends all leases, of jobs and of deliveries, and makes the jobs and
+// deliveries due now. Only a service that does not share its database may call it.
+func (tx *Tx) ReleaseLeases(ctx context.Context, now time.Time) error {
+	return tx.execAll(ctx, "release the leases of an earlier run", []string{
+		`UPDATE jobs SET lease = '', wake_at = $1 WHERE wake_at IS NOT NULL AND lease <> ''`,
+		`UPDATE deliveries SET lease = '', due_at = $1 WHERE due_at IS NOT NULL AND lease <> ''`,
+	}, millis(now))
+}
+
+// ReleaseNodeLeases ends the leases on jobs that a node held before it was restarted.
+// It uses the index jobs_leased; the slash is the character after the dot that ends
+// the node's ID.
+func (tx *Tx) ReleaseNodeLeases(ctx context.Context, node string, now time.Time) error {
+	_, err := tx.exec(ctx, `UPDATE jobs SET lease = '', wake_at = $1 WHERE lease <> '' AND lease >= $2 AND lease < $3 AND wake_at IS NOT NULL`,
+		millis(now), node+".", node+"/")
+	if err != nil {
+		return fmt.Errorf("release the leases of an earlier run: %w", err)
+	}
+	return nil
+}
+
+// WakeNodeJobs makes the jobs due now whose bots a node runs or should run. A node
+// that has just started calls it to find out about their bots.
+func (tx *Tx) WakeNodeJobs(ctx context.Context, node string, now time.Time) error {
+	return tx.execAll(ctx, "wake the jobs of node "+node, []string{
+		`UPDATE jobs SET wake_at = $2 WHERE node = $1 AND wake_at > $2 AND lease = '' AND ` + dispatchedCondition(),
+		`UPDATE jobs SET wake_at = $2 WHERE node = $1 AND wake_at > $2 AND lease = '' AND ` + prelaunchedCondition,
+	}, node, millis(now))
+}
+
+// wakeHorizon is how far ahead NextWake looks: later jobs are mostly those whose bots
+// other nodes run.
+const wakeHorizon = 10 * time.Second
+
+const (
+	nextWake = `SELECT wake_at FROM jobs WHERE wake_at <= $2 AND (node = '' OR node = $1) ORDER BY wake_at LIMIT 1`
+	nextJoin = `SELECT join_at FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $1
+			AND status = 'scheduled' AND lease = '' AND prelaunch = '' ORDER BY join_at LIMIT 1`
+)
+
+// NextWake returns when the next job is due for a node, or can be prelaunched; false
+// when there is none within wakeHorizon. Jobs of other nodes do not count. It uses the
+// indexes jobs_wake and jobs_upcoming.
+func (db *Reader) NextWake(ctx context.Context, node string, now time.Time, prelaunch time.Duration) (time.Time, bool, error) {
+	next, ok, err := db.earliest(ctx, nextWake, node, millis(now.Add(wakeHorizon)))
+	if err != nil || prelaunch == 0 {
+		return next, ok, err
+	}
+	join, scheduled, err := db.earliest(ctx, nextJoin, millis(now))
+	launch := join.Add(-prelaunch)
+	if !launch.After(now) {
+		launch = now.Add(prelaunchRetry) // a limit keeps it from being claimed
+	}
+	if scheduled && (!ok || launch.Before(next)) {
+		return launch, true, err
+	}
+	return next, ok, err
+}
+
+// earliest runs a query for one time; false without a row.
+func (db *Reader) earliest(ctx context.Context, query string, args ...any) (time.Time, bool, error) {
+	var next time.Time
+	err := db.forEach(ctx, func(row sqldb.Row) error { return row.Scan(timeColumn{&next}) }, query, args...)
+	if err != nil {
+		return time.Time{}, false, fmt.Errorf("find the next due job: %w", err)
+	}
+	return next, !next.IsZero(), nil
+}

@@ -1,0 +1,122 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"standin/internal/store/sqldb"
+)
+
+// handle is the common part of *pgxpool.Pool and pgx.Tx.
+type handle interface {
+	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
+	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// conn implements sqldb.Conn.
+type conn struct{ handle handle }
+
+// Exec implements sqldb.Conn.
+func (c conn) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tag, err := c.handle.Exec(ctx, query, args...)
+	return tag.RowsAffected(), err
+}
+
+// ExecBatch implements sqldb.Conn.
+func (c conn) ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error) {
+	if len(args) == 0 {
+		return nil, nil
+	}
+	batch := &pgx.Batch{}
+	for _, row := range args {
+		batch.Queue(query, row...)
+	}
+	results := c.handle.SendBatch(ctx, batch)
+	affected := make([]int64, len(args))
+	for i := range args {
+		tag, err := results.Exec()
+		if err != nil {
+			_ = results.Close() // the same error
+			return nil, err
+		}
+		affected[i] = tag.RowsAffected()
+	}
+	return affected, results.Close()
+}
+
+// Query implements sqldb.Conn.
+func (c conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
+	found, err := c.handle.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return rows{found}, nil
+}
+
+// QueryRow implements sqldb.Conn.
+func (c conn) QueryRow(ctx context.Context, query string, args ...any) sqldb.Row {
+	found, err := c.Query(ctx, query, args...)
+	return row{found, err}
+}
+
+// rows implements sqldb.Rows.
+type rows struct{ pgx.Rows }
+
+// Scan implements sqldb.Row.
+func (r rows) Scan(columns ...any) error {
+	for i, column := range columns {
+		if into, ok := column.(*bool); ok {
+			columns[i] = flag{into}
+		}
+	}
+	return r.Rows.Scan(columns...)
+}
+
+// Close implements sqldb.Rows.
+func (r rows) Close() error {
+	r.Rows.Close()
+	return nil
+}
+
+// flag scans a number or a condition into a bool.
+type flag struct{ into *bool }
+
+// Scan implements sql.Scanner.
+func (f flag) Scan(value any) error {
+	switch set := value.(type) {
+	case bool:
+		*f.into = set
+	case int64:
+		*f.into = set != 0
+	default:
+		return fmt.Errorf("scan a flag: got %T", value)
+	}
+	return nil
+}
+
+// row is the only row of a query.
+type row struct {
+	rows sqldb.Rows
+	err  error
+}
+
+// Scan implements sqldb.Row. Without a row the error is sql.ErrNoRows.
+func (r row) Scan(columns ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close() // Err returns its error
+	if !r.rows.Next() {
+		return cmp.Or(r.rows.Err(), sql.ErrNoRows)
+	}
+	if err := r.rows.Scan(columns...); err != nil {
+		return err
+	}
+	return cmp.Or(r.rows.Close(), r.rows.Err())
+}

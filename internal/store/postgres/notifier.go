@@ -1,0 +1,224 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"standin/internal/retry"
+)
+
+const (
+	// notifyChannel is the PostgreSQL channel on which nodes notify each other.
+	notifyChannel = "standin_changes"
+	// notifyInterval is the minimum time between two messages of a node.
+	// Notifications in between are merged.
+	notifyInterval = 10 * time.Millisecond
+	// listenIdle is how long a listening connection may be silent before it is
+	// pinged.
+	listenIdle = 10 * time.Second
+	// notifyTimeout bounds each request on a notifier's connection.
+	notifyTimeout = 5 * time.Second
+	// maxNotifiedJobs bounds the jobs in a message, which PostgreSQL limits to
+	// 8000 bytes.
+	maxNotifiedJobs = 150
+)
+
+// Notification describes what a node has changed.
+type Notification struct {
+	Jobs       bool        // a job may have become due
+	Deliveries bool        // deliveries were added to the outbox
+	Commands   []uuid.UUID // jobs with a new command
+	Missed     bool        // earlier notifications may have been lost
+}
+
+// Notifier exchanges notifications between the nodes that share a PostgreSQL
+// database, with LISTEN and NOTIFY on two connections of its own. It reconnects
+// when a connection is lost. Notifications may be lost, so receivers must poll
+// as well. They are sent after the commit, outside of its transaction, because
+// PostgreSQL serializes the commits of transactions that notify.
+//
+// On SQLite a Notifier does nothing.
+type Notifier struct {
+	config  *pgx.ConnConfig // nil on SQLite
+	sender  string          // marks the messages of this node
+	receive func(Notification)
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	pending Notification
+	ready   chan struct{}
+}
+
+// NewNotifier returns a Notifier. Run calls receive. db is nil on SQLite.
+func NewNotifier(db *DB, receive func(Notification), log *slog.Logger) *Notifier {
+	n := &Notifier{sender: uuid.NewString(), receive: receive, log: log, ready: make(chan struct{}, 1)}
+	if db != nil {
+		n.config = db.pool.Config().ConnConfig
+	}
+	return n
+}
+
+// Notify sends a notification to the other nodes. It does not block.
+func (n *Notifier) Notify(notification Notification) {
+	if n.config == nil {
+		return
+	}
+	n.mu.Lock()
+	n.pending.Jobs = n.pending.Jobs || notification.Jobs
+	n.pending.Deliveries = n.pending.Deliveries || notification.Deliveries
+	if len(n.pending.Commands) < maxNotifiedJobs { // polling finds the others
+		n.pending.Commands = append(n.pending.Commands, notification.Commands...)
+	}
+	n.mu.Unlock()
+	select {
+	case n.ready <- struct{}{}:
+	default:
+	}
+}
+
+// Run sends and receives until ctx is cancelled.
+func (n *Notifier) Run(ctx context.Context) {
+	if n.config == nil {
+		return
+	}
+	var running sync.WaitGroup
+	running.Go(func() { n.reconnect(ctx, "notify other nodes", n.send) })
+	running.Go(func() { n.reconnect(ctx, "listen to other nodes", n.listen) })
+	running.Wait()
+}
+
+// reconnect calls fn with a connection, and again with a new one each time it
+// returns.
+func (n *Notifier) reconnect(ctx context.Context, action string, fn func(context.Context, *pgx.Conn) error) {
+	pause := time.Duration(0)
+	for ctx.Err() == nil {
+		start := time.Now()
+		err := n.connect(ctx, fn)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(start) > listenIdle {
+			pause = 0 // the connection was good for a while
+		}
+		pause = min(max(2*pause, 100*time.Millisecond), notifyTimeout)
+		n.log.Warn("cannot "+action+"; polling covers lost notifications", "error", err, "retry_in", pause)
+		_ = retry.Sleep(ctx, pause) // the loop checks ctx
+	}
+}
+
+func (n *Notifier) connect(ctx context.Context, fn func(context.Context, *pgx.Conn) error) error {
+	connectCtx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	conn, err := pgx.ConnectConfig(connectCtx, n.config)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() {
+		closeCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = conn.Close(closeCtx) // the connection is not used again
+	}()
+	return fn(ctx, conn)
+}
+
+// send sends pending notifications.
+func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) error {
+	for {
+		select {
+		case <-n.ready:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		n.mu.Lock()
+		notification := n.pending
+		n.pending = Notification{}
+		n.mu.Unlock()
+		if err := execTimeout(ctx, conn, `SELECT pg_notify($1, $2)`, notifyChannel, encodeNotification(n.sender, notification)); err != nil {
+			n.Notify(notification)
+			return fmt.Errorf("notify: %w", err)
+		}
+		if err := retry.Sleep(ctx, notifyInterval); err != nil {
+			return err
+		}
+	}
+}
+
+// listen receives notifications. It starts with one that has Missed set,
+// because nothing was received before.
+func (n *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
+	for _, statement := range []string{`LISTEN ` + notifyChannel, `SELECT 1`} {
+		if err := execTimeout(ctx, conn, statement); err != nil {
+			return fmt.Errorf("listen: %w", err)
+		}
+	}
+	n.receive(Notification{Jobs: true, Deliveries: true, Missed: true})
+	for {
+		waitCtx, cancel := context.WithTimeout(ctx, listenIdle)
+		message, err := conn.WaitForNotification(waitCtx)
+		idle := waitCtx.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			if notification, from, ok := decodeNotification(message.Payload); ok && from != n.sender {
+				n.receive(notification)
+			}
+		case ctx.Err() != nil || !idle:
+			return fmt.Errorf("wait for notifications: %w", err)
+		default:
+			pingCtx, cancel := context.WithTimeout(ctx, notifyTimeout)
+			err := conn.Ping(pingCtx)
+			cancel()
+			if err != nil {
+				return fmt.Errorf("ping: %w", err)
+			}
+		}
+	}
+}
+
+// execTimeout executes a statement within notifyTimeout.
+func execTimeout(ctx context.Context, conn *pgx.Conn, statement string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
+	defer cancel()
+	_, err := conn.Exec(ctx, statement, args...)
+	return err
+}
+
+// encodeNotification encodes a notification as words: the sender, the changes,
+// and the IDs of jobs with commands.
+func encodeNotification(sender string, notification Notification) string {
+	words := []string{sender}
+	if notification.Jobs {
+		words = append(words, "jobs")
+	}
+	if notification.Deliveries {
+		words = append(words, "deliveries")
+	}
+	for _, id := range notification.Commands[:min(len(notification.Commands), maxNotifiedJobs)] {
+		words = append(words, id.String())
+	}
+	return strings.Join(words, " ")
+}
+
+// decodeNotification decodes the result of encodeNotification. It ignores words
+// it does not know, which a newer version may send.
+func decodeNotification(text string) (notification Notification, sender string, ok bool) {
+	sender, rest, ok := strings.Cut(text, " ")
+	for word := range strings.FieldsSeq(rest) {
+		switch id, err := uuid.Parse(word); {
+		case err == nil:
+			notification.Commands = append(notification.Commands, id)
+		case word == "jobs":
+			notification.Jobs = true
+		case word == "deliveries":
+			notification.Deliveries = true
+		}
+	}
+	return notification, sender, ok
+}

@@ -1,0 +1,142 @@
+// Package postgres opens a PostgreSQL database that several nodes may share, and
+// notifies the other nodes of changes.
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"standin/internal/store/migrations"
+	"standin/internal/store/sqldb"
+)
+
+const (
+	// ApplicationName is the default name of the connections of services and tools in
+	// pg_stat_activity.
+	ApplicationName = "standin"
+	// maxConnections bounds the connections of a node. PostgreSQL groups the commits
+	// of concurrent transactions itself.
+	maxConnections = 32
+	// maxRetries is how often a transaction is repeated that PostgreSQL aborted because
+	// of a concurrent one.
+	maxRetries = 10
+	// transactionTimeout bounds a transaction when the database stops responding, so
+	// that statement_timeout has no effect.
+	transactionTimeout = 40 * time.Second
+	// deadTimeout is how long a connection may be without a sign of life. A machine
+	// that disappears closes no connection.
+	deadTimeout = 20 * time.Second
+)
+
+// parameters are the settings of each connection.
+var parameters = map[string]string{
+	"application_name":                    ApplicationName,
+	"statement_timeout":                   "30000",              // in milliseconds: writes are not interrupted when their caller gives up
+	"idle_in_transaction_session_timeout": "10000",              // a node that hangs must not keep its row locks
+	"jit":                                 "off",                // compiling a statement takes longer than running a short one
+	"plan_cache_mode":                     "force_generic_plan", // planning a short statement takes longer than running it
+}
+
+// DB is an open database. Its methods are safe for concurrent use.
+type DB struct{ pool *pgxpool.Pool }
+
+// Open connects to the database at a postgres:// URL and migrates its schema.
+func Open(ctx context.Context, address string) (*DB, error) {
+	config, err := pgxpool.ParseConfig(address)
+	if err != nil {
+		return nil, fmt.Errorf("parse the PostgreSQL address: %w", err) // pgx omits the password
+	}
+	if err := migrate(ctx, *config.ConnConfig); err != nil {
+		return nil, fmt.Errorf("PostgreSQL database: %w", err)
+	}
+	config.MaxConns = maxConnections
+	connection := config.ConnConfig
+	for name, value := range parameters {
+		connection.RuntimeParams[name] = cmp.Or(connection.RuntimeParams[name], value)
+	}
+	connection.ConnectTimeout = cmp.Or(connection.ConnectTimeout, deadTimeout)
+	connection.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{
+		Enable: true, Idle: deadTimeout / 4, Interval: deadTimeout / 4, Count: 3,
+	}}).DialContext
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
+	}
+	return &DB{pool: pool}, nil
+}
+
+// migrate migrates the schema. Its statements have no timeout: their duration grows
+// with the database.
+func migrate(ctx context.Context, config pgx.ConnConfig) error {
+	config.ConnectTimeout = cmp.Or(config.ConnectTimeout, deadTimeout)
+	locker, err := lock.NewPostgresSessionLocker() // several nodes may start at once
+	if err != nil {
+		return fmt.Errorf("prepare migrations: %w", err)
+	}
+	db := stdlib.OpenDB(config)
+	err = migrations.Up(ctx, db, goose.DialectPostgres, goose.WithSessionLocker(locker))
+	return errors.Join(err, db.Close())
+}
+
+// Reader returns a connection for reads.
+func (db *DB) Reader() sqldb.Conn { return conn{db.pool} }
+
+// Close closes the connections.
+func (db *DB) Close() error {
+	db.pool.Close()
+	return nil
+}
+
+// Write runs fn in a transaction, which is durable when Write returns nil. fn may be
+// called more than once. Its context does not end when ctx is cancelled, because
+// interrupting a statement costs the connection. A deadline of ctx still applies.
+func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	deadline, ok := ctx.Deadline()
+	ctx = context.WithoutCancel(ctx)
+	if ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline)
+		defer cancel()
+	}
+	for retries := 0; ; retries++ {
+		err := db.transact(ctx, fn)
+		if retries == maxRetries || !isConflict(err) && (ctx.Err() != nil || !pgconn.SafeToRetry(err)) {
+			return err
+		}
+	}
+}
+
+// transact runs fn in one transaction of at most transactionTimeout.
+func (db *DB) transact(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
+	defer cancel()
+	return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return fn(ctx, conn{tx}) })
+}
+
+// isConflict reports whether a transaction failed only because of a concurrent one:
+// serialization_failure (40001) or deadlock_detected (40P01).
+func isConflict(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "40001" || pg.Code == "40P01")
+}
+
+// IsDiskFull reports whether a write failed because the disk of the database is full
+// (disk_full, 53100).
+func IsDiskFull(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "53100"
+}

@@ -1,0 +1,60 @@
+// Package sqldb is what package store needs of a database. Packages sqlite and
+// postgres implement it.
+package sqldb
+
+import (
+	"context"
+	"fmt"
+)
+
+// Conn runs statements: outside of transactions, or in one.
+type Conn interface {
+	// Exec returns the number of affected rows.
+	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// ExecBatch runs a statement once for each list of arguments, in one round trip
+	// where there are any, and returns the number of affected rows of each run.
+	ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error)
+	Query(ctx context.Context, query string, args ...any) (Rows, error)
+	// QueryRow returns the only row of a query. Without one, the error of its Scan is
+	// sql.ErrNoRows.
+	QueryRow(ctx context.Context, query string, args ...any) Row
+}
+
+// Row is a single row, or the current one of Rows.
+type Row interface{ Scan(...any) error }
+
+// Rows are the rows of a query.
+type Rows interface {
+	Row
+	Next() bool
+	Err() error
+	Close() error
+}
+
+// Dialect is the SQL that differs between the databases.
+type Dialect struct {
+	ForUpdate  string // clause that locks the selected rows until the transaction ends; new rows may refer to them
+	ForDelete  string // like ForUpdate, after the transactions that insert rows that refer to the selected ones
+	SkipLocked string // like ForUpdate, without the rows that another transaction has locked
+	inList     string // condition that a text is in a JSON array, with a verb for the placeholder
+	Search     Search
+}
+
+// Search is the full-text search of the table search_texts.
+type Search struct {
+	Match string                                    // condition on the row s of search_texts, with the query as $1 and the owner as $2
+	Query func(owner string, words []string) string // words contain only letters and digits
+}
+
+// The dialects. SQLite locks the whole database for a write.
+var (
+	SQLite   = Dialect{inList: `IN (SELECT value FROM json_each($%d))`, Search: searchSQLite}
+	Postgres = Dialect{
+		ForUpdate: " FOR NO KEY UPDATE", ForDelete: " FOR UPDATE", SkipLocked: " FOR NO KEY UPDATE SKIP LOCKED",
+		inList: `IN (SELECT json_array_elements_text($%d::json))`, Search: searchPostgres,
+	}
+)
+
+// In returns the condition that a text is in a JSON array of texts, which is the
+// argument with a number. The text of the statement does not depend on its length.
+func (d Dialect) In(argument int) string { return fmt.Sprintf(d.inList, argument) }

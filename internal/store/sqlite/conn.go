@@ -1,0 +1,142 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+	"sync"
+
+	"standin/internal/store/sqldb"
+)
+
+// handle is the common part of *sql.DB and *sql.Conn.
+type handle interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
+}
+
+// conn implements sqldb.Conn. It prepares a fixed set of statements, each when it is
+// first used: parsing most statements takes longer than running them.
+//
+// On a *sql.Conn a statement must not run again while its rows are being read.
+type conn struct {
+	handle
+	prepare []string // texts of the statements to prepare
+
+	mu       sync.Mutex
+	prepared map[string]*sql.Stmt
+}
+
+func newConn(h handle, prepare []string) *conn {
+	return &conn{handle: h, prepare: prepare, prepared: make(map[string]*sql.Stmt)}
+}
+
+// statement returns the prepared statement; nil if the text is not in the set, or
+// cannot be prepared: running it returns the same error.
+func (c *conn) statement(ctx context.Context, query string) *sql.Stmt {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	statement := c.prepared[query]
+	if statement == nil && slices.Contains(c.prepare, query) {
+		var err error
+		if statement, err = c.PrepareContext(ctx, query); err != nil {
+			return nil
+		}
+		c.prepared[query] = statement
+	}
+	return statement
+}
+
+// Exec implements sqldb.Conn.
+func (c *conn) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	var result sql.Result
+	var err error
+	if statement := c.statement(ctx, query); statement != nil {
+		result, err = statement.ExecContext(ctx, args...)
+	} else {
+		result, err = c.ExecContext(ctx, query, args...)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+// ExecBatch implements sqldb.Conn.
+func (c *conn) ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error) {
+	affected := make([]int64, len(args))
+	for i, row := range args {
+		var err error
+		if affected[i], err = c.Exec(ctx, query, row...); err != nil {
+			return nil, err
+		}
+	}
+	return affected, nil
+}
+
+// Query implements sqldb.Conn.
+func (c *conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
+	if statement := c.statement(ctx, query); statement != nil {
+		return statement.QueryContext(ctx, args...) //nolint:rowserrcheck // the caller does
+	}
+	return c.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller does
+}
+
+// QueryRow implements sqldb.Conn.
+func (c *conn) QueryRow(ctx context.Context, query string, args ...any) sqldb.Row {
+	return c.row(ctx, query, args...)
+}
+
+func (c *conn) row(ctx context.Context, query string, args ...any) *sql.Row {
+	if statement := c.statement(ctx, query); statement != nil {
+		return statement.QueryRowContext(ctx, args...)
+	}
+	return c.QueryRowContext(ctx, query, args...)
+}
+
+// close closes the prepared statements.
+func (c *conn) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, statement := range c.prepared {
+		statement.Close()
+	}
+	clear(c.prepared)
+	c.prepare = nil
+}
+
+// tx implements sqldb.Conn in a transaction that several writes share.
+type tx struct {
+	conn   *conn
+	failed bool // a statement failed, after which SQLite may have rolled back
+}
+
+// Exec implements sqldb.Conn.
+func (t *tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	n, err := t.conn.Exec(ctx, query, args...)
+	t.failed = t.failed || err != nil
+	return n, err
+}
+
+// ExecBatch implements sqldb.Conn.
+func (t *tx) ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error) {
+	affected, err := t.conn.ExecBatch(ctx, query, args)
+	t.failed = t.failed || err != nil
+	return affected, err
+}
+
+// Query implements sqldb.Conn.
+func (t *tx) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
+	rows, err := t.conn.Query(ctx, query, args...)
+	t.failed = t.failed || err != nil
+	return rows, err
+}
+
+// QueryRow implements sqldb.Conn.
+func (t *tx) QueryRow(ctx context.Context, query string, args ...any) sqldb.Row {
+	row := t.conn.row(ctx, query, args...)
+	t.failed = t.failed || row.Err() != nil
+	return row
+}

@@ -1,0 +1,81 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// privateFile creates the database file if it does not exist and removes the
+// permissions of other users from it and from its -wal and -shm files. SQLite
+// creates those with the permissions of the database file.
+func privateFile(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		info, err := os.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			err = os.Chmod(name, info.Mode().Perm()&0o700)
+		}
+		if err != nil {
+			return fmt.Errorf("restrict access to its owner: %w", err)
+		}
+	}
+	return nil
+}
+
+// ClosedCleanly reports whether the SQLite database at path was closed by the
+// last process that used it. SQLite deletes the -wal file then.
+func ClosedCleanly(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return err != nil || info.Size() == 0
+}
+
+// Check verifies the structure of the database with PRAGMA quick_check, which reads
+// the whole file.
+func (db *DB) Check(ctx context.Context) error {
+	var problem string
+	err := db.reads.QueryRow(ctx, `PRAGMA quick_check(1)`).Scan(&problem)
+	if err == nil && problem != "ok" {
+		err = fmt.Errorf("quick_check: %s", problem)
+	}
+	if err != nil {
+		return Damaged(db.path, err)
+	}
+	return nil
+}
+
+// Damaged adds what to do next to an error that reports a damaged file.
+func Damaged(path string, err error) error {
+	var lite *sqlite.Error
+	if errors.As(err, &lite) && lite.Code()&0xff != sqlite3.SQLITE_CORRUPT && lite.Code()&0xff != sqlite3.SQLITE_NOTADB {
+		return err
+	}
+	return fmt.Errorf("the SQLite database %[1]s is damaged: stop the service, keep a copy of the file with its -wal and -shm files, "+
+		"and restore a backup, or rebuild the file with: sqlite3 %[1]s .recover | sqlite3 new.db: %[2]w", path, err)
+}
+
+// OpenExisting opens a file that exists, without migrating it.
+func OpenExisting(path string) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=rw&_pragma=busy_timeout(15000)")
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}

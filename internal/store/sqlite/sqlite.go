@@ -1,0 +1,110 @@
+// Package sqlite opens the SQLite database of a service. All writes run on one
+// goroutine, in groups that share a transaction: a durable commit waits for the
+// disk, and a group waits only once.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"syscall"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite" // also the driver named sqlite
+
+	"standin/internal/batch"
+	"standin/internal/store/migrations"
+	"standin/internal/store/sqldb"
+)
+
+const (
+	readers  = 4   // read-only connections
+	maxGroup = 256 // writes that share a commit
+)
+
+// DB is an open database. Its methods are safe for concurrent use.
+type DB struct {
+	path    string
+	prepare []string
+	reader  *sql.DB
+	reads   *conn
+	writer  *sql.DB
+	writes  *conn     // on connection; nil until the first write
+	own     *sql.Conn // the only connection of writer; nil until the first write
+	groups  *batch.Batcher[*write]
+}
+
+// Open opens or creates the file at path, which only its owner can read, and
+// migrates its schema. prepare are the statements that run often.
+func Open(ctx context.Context, path string, prepare []string) (*DB, error) {
+	if err := privateFile(path); err != nil {
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
+	}
+	writer, err := openPool(path, "&_txlock=immediate", 1)
+	if err != nil {
+		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
+	}
+	if err := migrate(ctx, writer, path); err != nil {
+		var lite *sqlite.Error
+		if errors.As(err, &lite) {
+			err = Damaged(path, err)
+		}
+		return nil, errors.Join(fmt.Errorf("SQLite database %s: %w", path, err), writer.Close())
+	}
+	reader, err := openPool(path, "&_pragma=query_only(ON)", readers)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the SQLite database %s: %w", path, err), writer.Close())
+	}
+	db := &DB{path: path, prepare: prepare, reader: reader, reads: newConn(reader, prepare), writer: writer}
+	db.groups = batch.New(maxGroup, 0, db.commitGroup)
+	return db, nil
+}
+
+// openPool opens connections to the file at path, with more parameters.
+func openPool(path, parameters string, connections int) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+
+		"?_pragma=busy_timeout(15000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)"+
+		"&_pragma=foreign_keys(ON)&_pragma=temp_store(MEMORY)"+parameters)
+	if err == nil {
+		db.SetMaxOpenConns(connections)
+		db.SetMaxIdleConns(connections)
+	}
+	return db, err
+}
+
+// migrate migrates the schema under a file lock, because a command such as
+// standin keys create may start at the same time as the service.
+func migrate(ctx context.Context, db *sql.DB, path string) error {
+	lock, err := os.OpenFile(path+".migrating", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open the migration lock: %w", err)
+	}
+	defer lock.Close() // which releases the lock
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("wait for the migration lock: %w", err)
+	}
+	return migrations.Up(ctx, db, goose.DialectSQLite3)
+}
+
+// Reader returns a connection for reads.
+func (db *DB) Reader() sqldb.Conn { return db.reads }
+
+// Close waits for running writes and closes the database.
+func (db *DB) Close() error {
+	db.groups.Close()
+	db.disconnect()
+	db.reads.close()
+	return errors.Join(db.reader.Close(), db.writer.Close())
+}
+
+// disconnect closes the connection of writes.
+func (db *DB) disconnect() {
+	if db.writes != nil {
+		db.writes.close()
+		db.own.Close()
+		db.writes, db.own = nil, nil
+	}
+}
