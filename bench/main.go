@@ -1,6 +1,6 @@
 // Bench measures Standin beside bare servers that show the limit of the machine.
 // It starts the real programs and loads them in turns, in rounds, so that what
-// else happens on the machine affects all of them. See docs/performance.md.
+// else happens on the machine affects all of them. See README.md.
 package main
 
 import (
