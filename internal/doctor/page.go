@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/egress"
-	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/job"
@@ -92,13 +91,13 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 	if err != nil {
 		return Page{}, err
 	}
-	if err := hostpolicy.Check(address.URL, settings.AllowedHosts); err != nil {
-		_, host, _ := strings.Cut(hostpolicy.Origin(address.URL), "://")
+	if err := network.CheckHost(address.URL, settings.AllowedHosts); err != nil {
+		_, host, _ := strings.Cut(network.Origin(address.URL), "://")
 		return Page{}, fmt.Errorf("%w; --allow-host %s opens it anyway", err, host)
 	}
 	opening, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	proxy, err := egress.Start(opening, egress.Settings{Allowed: egress.AllowedTargets(settings.AllowedHosts)})
+	proxy, err := network.StartProxy(opening, network.ProxySettings{Allowed: network.AllowedTargets(settings.AllowedHosts)})
 	if err != nil {
 		return Page{}, err
 	}
@@ -123,7 +122,7 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 }
 
 // browserOptions returns the options of a bot's browser.
-func browserOptions(settings PageSettings, proxy *egress.Proxy) browser.Options {
+func browserOptions(settings PageSettings, proxy *network.Proxy) browser.Options {
 	mode, _ := meeting.BrowserMode(settings.BrowserMode, settings.Platform)
 	return browser.Options{
 		Executable: settings.Browser, Mode: mode, LoopbackPeers: settings.LoopbackPeers, NoSandbox: settings.NoSandbox, Proxy: proxy.Address(),
@@ -132,7 +131,7 @@ func browserOptions(settings PageSettings, proxy *egress.Proxy) browser.Options 
 
 // open opens the address in a page with the setup of a bot's page.
 func open(ctx context.Context, running *browser.Browser, address string) (*browser.Page, error) {
-	if err := running.GrantMicrophoneAndCamera(ctx, hostpolicy.Origin(address)); err != nil {
+	if err := running.GrantMicrophoneAndCamera(ctx, network.Origin(address)); err != nil {
 		return nil, err
 	}
 	page, err := running.NewPage(ctx)

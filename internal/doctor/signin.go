@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/signin"
 	"standin/internal/job"
 )
 
@@ -36,13 +35,13 @@ func signInCookies(platform job.Platform) []string {
 func checkSignIn(ctx context.Context, settings Settings, now time.Time) Check {
 	const name = checkName("sign-in")
 	if settings.SignIn == "" {
-		return name.ok("%s is not set: bots join anonymously", signin.Setting)
+		return name.ok("%s is not set: bots join anonymously", browser.SignInSetting)
 	}
 	fix := "sign in again as docs/signed-in.md describes, and replace the files in " + settings.SignIn
 	var found []string
 	ends := false
 	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
-		account, err := signin.Read(settings.SignIn, platform)
+		account, err := browser.ReadAccount(settings.SignIn, platform)
 		if err == nil && account.Profile != "" {
 			var stored []browser.Cookie
 			stored, err = profileCookies(ctx, account.Profile)

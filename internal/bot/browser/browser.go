@@ -54,7 +54,7 @@ type Options struct {
 	// it only for meeting replicas on this machine.
 	LoopbackPeers bool
 	// Proxy is the host and port of the HTTP proxy for all TCP connections of
-	// the browser, including those to loopback addresses (see package egress).
+	// the browser, including those to loopback addresses (see package network).
 	// Without a proxy, the browser can connect to everything this machine can.
 	Proxy string
 	// MediaThroughProxy disables UDP for WebRTC, because UDP bypasses the proxy.

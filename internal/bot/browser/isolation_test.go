@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/egress"
+	"standin/internal/bot/browser/network"
 )
 
 // connectTimeout limits a run of connectScript, whose attempts wait for timeouts.
@@ -127,9 +127,9 @@ func meetingPage(t *testing.T) *httptest.Server {
 }
 
 // startProxy starts a proxy that allows one site.
-func startProxy(t *testing.T, ctx context.Context, allowed *httptest.Server) *egress.Proxy {
+func startProxy(t *testing.T, ctx context.Context, allowed *httptest.Server) *network.Proxy {
 	t.Helper()
-	proxy, err := egress.Start(ctx, egress.Settings{Allowed: []string{allowed.Listener.Addr().String()}})
+	proxy, err := network.StartProxy(ctx, network.ProxySettings{Allowed: []string{allowed.Listener.Addr().String()}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/browser/network"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
@@ -85,7 +85,7 @@ func TestRunRefusedAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if data := lastData(s); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, hostpolicy.AllowedHostsSetting) {
+	if data := lastData(s); data.FailureCode != string(job.MeetingNotFound) || !strings.Contains(data.FailureDetail, network.AllowedHostsSetting) {
 		t.Errorf("data: %+v", data)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/job"
@@ -82,7 +82,7 @@ func openFailed(err error) *exitResult {
 	}
 	if errors.As(err, &refused) {
 		return failed(job.MeetingNotFound, fmt.Sprintf("The meeting's address leads to %s, which does not belong to a meeting platform. "+
-			"If you trust it, add it to %s.", refused.Host, hostpolicy.AllowedHostsSetting))
+			"If you trust it, add it to %s.", refused.Host, network.AllowedHostsSetting))
 	}
 	end := internalError(err)
 	var navigation *browser.NavigationError

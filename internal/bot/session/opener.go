@@ -10,11 +10,9 @@ import (
 	"strings"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/egress"
-	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
-	"standin/internal/bot/signin"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
 )
@@ -31,8 +29,8 @@ type opener struct {
 	address meeting.Address
 	browser string // path of the executable
 	mode    browser.Mode
-	signIn  signin.Account
-	egress  *egress.Proxy // the browsers' only way out
+	signIn  browser.Account
+	egress  *network.Proxy // the browsers' only way out
 }
 
 // prepare checks that the meeting may and can be opened.
@@ -50,7 +48,7 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 	if err := o.chooseMode(); err != nil {
 		return internalError(err)
 	}
-	if o.signIn, err = signin.Read(o.settings.SignInDir, o.settings.Platform); err != nil {
+	if o.signIn, err = browser.ReadAccount(o.settings.SignInDir, o.settings.Platform); err != nil {
 		return internalError(err)
 	}
 	if !o.signIn.Anonymous() {
@@ -108,17 +106,17 @@ func (o *opener) resolveAddress() (err error) {
 			return err
 		}
 	}
-	return hostpolicy.Check(target, o.settings.AllowedHosts)
+	return network.CheckHost(target, o.settings.AllowedHosts)
 }
 
 // startEgress starts the proxy that lets the browsers reach the public internet
 // and the hosts that the operator allows.
 func (o *opener) startEgress(ctx context.Context) (err error) {
-	allowed := egress.AllowedTargets(o.settings.AllowedHosts)
+	allowed := network.AllowedTargets(o.settings.AllowedHosts)
 	if o.sdk != nil {
 		allowed = append(allowed, strings.TrimPrefix(o.sdk.Origin(), "http://"))
 	}
-	if o.egress, err = egress.Start(ctx, egress.Settings{Allowed: allowed, Log: o.log}); err != nil {
+	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{Allowed: allowed, Log: o.log}); err != nil {
 		return fmt.Errorf("start the egress proxy: %w", err)
 	}
 	return nil
@@ -169,7 +167,7 @@ func (o *opener) open(ctx context.Context, number int, ready func(context.Contex
 // preparePage opens an empty page with a silent microphone and a test picture,
 // for platforms that insist on devices.
 func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*browser.Page, error) {
-	if err := chromium.GrantMicrophoneAndCamera(ctx, hostpolicy.Origin(o.address.URL)); err != nil {
+	if err := chromium.GrantMicrophoneAndCamera(ctx, network.Origin(o.address.URL)); err != nil {
 		return nil, err
 	}
 	if err := o.setCookies(ctx, chromium); err != nil {
@@ -201,10 +199,10 @@ func (o *opener) setCookies(ctx context.Context, chromium *browser.Browser) erro
 
 // mayNavigate reports whether the meeting's page may go to an address.
 func (o *opener) mayNavigate(address string) bool {
-	if o.sdk != nil && hostpolicy.Origin(address) == o.sdk.Origin() {
+	if o.sdk != nil && network.Origin(address) == o.sdk.Origin() {
 		return true
 	}
-	return hostpolicy.NavigationAllowed(address, o.settings.AllowedHosts)
+	return network.NavigationAllowed(address, o.settings.AllowedHosts)
 }
 
 // load navigates to the meeting's page.

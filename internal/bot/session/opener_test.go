@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/bot/hostpolicy"
+	"standin/internal/bot/browser/network"
 	"standin/internal/job"
 )
 
@@ -21,10 +21,10 @@ func TestPrepareChecksAddress(t *testing.T) {
 	}{
 		"a meeting":                     {"https://meet.google.com/abc-defg-hij", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
 		"in Google's redirector":        {"https://www.google.com/url?q=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&sa=D", "", "https://meet.google.com/abc-defg-hij?hl=en", ""},
-		"another host in a redirector":  {"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
-		"another page of Google":        {"https://google.com/search?q=meet", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
-		"another host":                  {"https://evil.test/abc-defg-hij", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
-		"another host behind user info": {"https://meet.google.com@evil.test/", job.MeetingNotFound, "", hostpolicy.AllowedHostsSetting},
+		"another host in a redirector":  {"https://www.google.com/url?q=https%3A%2F%2Fevil.test%2Fabc", job.MeetingNotFound, "", network.AllowedHostsSetting},
+		"another page of Google":        {"https://google.com/search?q=meet", job.MeetingNotFound, "", network.AllowedHostsSetting},
+		"another host":                  {"https://evil.test/abc-defg-hij", job.MeetingNotFound, "", network.AllowedHostsSetting},
+		"another host behind user info": {"https://meet.google.com@evil.test/", job.MeetingNotFound, "", network.AllowedHostsSetting},
 		"not an address":                {"see you at ten", job.MeetingNotFound, "", "not a meeting address"},
 		"no meeting code":               {"https://meet.google.com/", job.MeetingNotFound, "", "no meeting code"},
 	} {

@@ -1,4 +1,4 @@
-package egress
+package network
 
 import (
 	"net"
@@ -32,7 +32,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	}
 	first := <-accepted
 	if free := listener.(*limitedListener).slots; len(free) != cap(free) {
-		t.Errorf("%d of %d places are taken", len(free), cap(free))
+		t.Errorf("%d of %d slots are taken", len(free), cap(free))
 	}
 	select {
 	case <-accepted:

@@ -1,4 +1,4 @@
-package egress_test
+package network_test
 
 import (
 	"bufio"
@@ -13,13 +13,13 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/egress"
+	"standin/internal/bot/browser/network"
 )
 
 func TestOnlyAllowedTargetsAreReached(t *testing.T) {
 	t.Parallel()
 	allowed, forbidden := serve(t), serve(t)
-	proxy := start(t, egress.Settings{
+	proxy := start(t, network.ProxySettings{
 		Allowed: []string{allowed.hostPort(), "replica.test:" + allowed.port()},
 		Resolver: resolver(t, map[string][]string{
 			"replica.test": {"127.0.0.1"}, "rebound.test": {"127.0.0.1"}, "inner.test": {"10.0.0.1", "127.0.0.1", "169.254.169.254"},
@@ -54,7 +54,7 @@ func TestRefusalsAreLoggedOnce(t *testing.T) {
 	t.Parallel()
 	forbidden := serve(t)
 	var logged bytes.Buffer
-	proxy := start(t, egress.Settings{Log: slog.New(slog.NewTextHandler(&logged, nil))})
+	proxy := start(t, network.ProxySettings{Log: slog.New(slog.NewTextHandler(&logged, nil))})
 	client := proxyClient(t, proxy)
 	for range 3 {
 		if _, err := get(client, "https://"+forbidden.hostPort()+"/pass=word"); err == nil {
@@ -84,7 +84,7 @@ func TestRefusalsAreLoggedOnce(t *testing.T) {
 func TestSecretPathIsTheOnlyAccess(t *testing.T) {
 	t.Parallel()
 	server := serve(t)
-	proxy := start(t, egress.Settings{})
+	proxy := start(t, network.ProxySettings{})
 	client := proxyClient(t, proxy)
 	withdraw, err := proxy.Allow(server.hostPort(), "/secret/")
 	if err != nil {
@@ -118,7 +118,7 @@ func TestTunnelCopiesBothWays(t *testing.T) {
 		_, _ = io.Copy(w, r.Body)
 	}))
 	t.Cleanup(secure.Close)
-	proxy := start(t, egress.Settings{Allowed: []string{secure.Listener.Addr().String()}})
+	proxy := start(t, network.ProxySettings{Allowed: []string{secure.Listener.Addr().String()}})
 	client := proxyClient(t, proxy)
 	client.Transport.(*http.Transport).TLSClientConfig = secure.Client().Transport.(*http.Transport).TLSClientConfig
 	sent := strings.Repeat("there and back ", 100_000)
@@ -133,7 +133,7 @@ func TestTunnelCopiesBothWays(t *testing.T) {
 }
 
 // tunnel opens a tunnel.
-func tunnel(t *testing.T, proxy *egress.Proxy, target string) (net.Conn, *bufio.Reader) {
+func tunnel(t *testing.T, proxy *network.Proxy, target string) (net.Conn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.DialTimeout("tcp", proxy.Address(), testTimeout)
 	if err != nil {
@@ -159,7 +159,7 @@ func TestTunnelEndsWithEitherEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	proxy := start(t, egress.Settings{Allowed: []string{listener.Addr().String()}})
+	proxy := start(t, network.ProxySettings{Allowed: []string{listener.Addr().String()}})
 
 	accept := func() net.Conn {
 		far, err := listener.Accept()
@@ -212,7 +212,7 @@ func TestPlainResponsesAreStreamed(t *testing.T) {
 		}
 	}))
 	t.Cleanup(source.Close)
-	proxy := start(t, egress.Settings{Allowed: []string{source.Listener.Addr().String()}})
+	proxy := start(t, network.ProxySettings{Allowed: []string{source.Listener.Addr().String()}})
 	response, err := proxyClient(t, proxy).Get(source.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestHeadersAreUnchanged(t *testing.T) {
 	headers := make(chan http.Header, 1)
 	target := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { headers <- r.Header }))
 	t.Cleanup(target.Close)
-	proxy := start(t, egress.Settings{Allowed: []string{target.Listener.Addr().String()}})
+	proxy := start(t, network.ProxySettings{Allowed: []string{target.Listener.Addr().String()}})
 	conn, err := net.Dial("tcp", proxy.Address())
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestHeadersAreUnchanged(t *testing.T) {
 
 func TestMalformedRequestsAreRefused(t *testing.T) {
 	t.Parallel()
-	proxy := start(t, egress.Settings{})
+	proxy := start(t, network.ProxySettings{})
 	tests := map[string]int{
 		"GET / HTTP/1.1\r\nHost: " + proxy.Address() + "\r\n\r\n":                                       http.StatusBadRequest,
 		"GET https://example.test/ HTTP/1.1\r\nHost: example.test\r\n\r\n":                              http.StatusBadRequest,
@@ -277,7 +277,7 @@ func TestMalformedRequestsAreRefused(t *testing.T) {
 func TestExceptionsAreHostsWithPorts(t *testing.T) {
 	t.Parallel()
 	for _, entry := range []string{"", "127.0.0.1", "::1", ":80", "host:", "host:0", "host:65536", "http://host:80"} {
-		proxy, err := egress.Start(t.Context(), egress.Settings{Allowed: []string{entry}})
+		proxy, err := network.StartProxy(t.Context(), network.ProxySettings{Allowed: []string{entry}})
 		if err == nil {
 			_ = proxy.Close()
 			t.Errorf("%q is taken for a host and port", entry)

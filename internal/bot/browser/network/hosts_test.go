@@ -1,13 +1,15 @@
-package hostpolicy
+package network_test
 
 import (
 	"strings"
 	"testing"
+
+	"standin/internal/bot/browser/network"
 )
 
-// TestCheck checks that only the platforms' hosts and those that the operator
+// TestCheckHost checks that only the platforms' hosts and those that the operator
 // allows are accepted, also when a URL tries to hide its host.
-func TestCheck(t *testing.T) {
+func TestCheckHost(t *testing.T) {
 	t.Parallel()
 	added := []string{"Meet.Example", "*.Wild.Example", "*", "*bad.test", " 127.0.0.1:4000 ", "[::1]:4000", "[::2]", "10.0.0.7", "port.test:443", ""}
 	for address, want := range map[string]bool{
@@ -73,12 +75,12 @@ func TestCheck(t *testing.T) {
 		"chrome://settings/meet.google.com":                false,
 		"data:text/html,<a href='//meet.google.com'>x</a>": false,
 	} {
-		err := Check(address, added)
+		err := network.CheckHost(address, added)
 		if (err == nil) != want {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	if err := Check("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), AllowedHostsSetting) {
+	if err := network.CheckHost("https://evil.test/", nil); err == nil || !strings.Contains(err.Error(), network.AllowedHostsSetting) {
 		t.Errorf("the error does not name the setting: %v", err)
 	}
 }
@@ -97,11 +99,11 @@ func TestNavigationAllowed(t *testing.T) {
 		"https://example.com/":                   false,
 		"chrome://settings":                      false,
 	} {
-		if got := NavigationAllowed(address, []string{"127.0.0.1:4000"}); got != want {
+		if got := network.NavigationAllowed(address, []string{"127.0.0.1:4000"}); got != want {
 			t.Errorf("%s: navigation allowed is %v", address, got)
 		}
 	}
-	if Check("https://accounts.google.com/signin", nil) == nil {
+	if network.CheckHost("https://accounts.google.com/signin", nil) == nil {
 		t.Error("a job may open a sign-in page")
 	}
 }

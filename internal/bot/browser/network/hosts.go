@@ -1,6 +1,4 @@
-// Package hostpolicy decides which hosts a bot may open: the platforms' own, and
-// those that the operator allows. It opens no connection.
-package hostpolicy
+package network
 
 import (
 	"errors"
@@ -15,10 +13,10 @@ import (
 // AllowedHostsSetting is the operator's setting that adds meeting hosts.
 const AllowedHostsSetting = "STANDIN_ALLOWED_MEETING_HOSTS"
 
-// Check returns an error, with a message for people, when the bot may not open
+// CheckHost returns an error, with a message for people, when the bot may not open
 // an address. The address must be the one that the browser will open, without
 // redirectors around it. meetinglink.HostAllowed describes the entries of allowed.
-func Check(address string, allowed []string) error {
+func CheckHost(address string, allowed []string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
 		return errors.New("the meeting address cannot be parsed")
@@ -36,7 +34,7 @@ func Check(address string, allowed []string) error {
 // allowed host, or a platform's sign-in page, so that the page can be recognized
 // as a sign-in wall.
 func NavigationAllowed(address string, allowed []string) bool {
-	return Check(address, slices.Concat(signInHosts(), allowed)) == nil
+	return CheckHost(address, slices.Concat(signInHosts(), allowed)) == nil
 }
 
 // platformHosts returns the platforms' domains, which include their subdomains.

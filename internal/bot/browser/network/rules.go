@@ -1,15 +1,18 @@
-package egress
+package network
 
 import (
 	"context"
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"standin/internal/dialguard"
 )
@@ -75,7 +78,7 @@ func (r *rules) admitPath(target, path string) error {
 }
 
 // AllowedTargets converts an operator's list of allowed hosts to
-// Settings.Allowed. Only literal IP addresses are exceptions: a host name passes the
+// ProxySettings.Allowed. Only literal IP addresses are exceptions: a host name passes the
 // dial guard, because its addresses can change. An entry without a port allows ports
 // 80 and 443.
 func AllowedTargets(entries []string) []string {
@@ -130,4 +133,61 @@ func (d dialer) dial(ctx context.Context, network, target string) (net.Conn, err
 		return nil, &RefusedError{Target: target, Reason: refused.Reason()}
 	}
 	return conn, err
+}
+
+const (
+	// maxRefusals limits the memory and log lines of a page that tries many
+	// targets.
+	maxRefusals = 100
+
+	// maxTargetLength is the length of the longest host name with a port.
+	maxTargetLength = 253 + len(":65535")
+)
+
+// Refusal is a target that the browser was not allowed to reach.
+type Refusal struct {
+	Target string // host and port
+	Reason string
+	First  time.Time
+	Count  int
+}
+
+// refusals records refused targets.
+type refusals struct {
+	log *slog.Logger
+
+	mutex    sync.Mutex
+	byTarget map[string]*Refusal
+}
+
+func newRefusals(log *slog.Logger) *refusals {
+	return &refusals{log: log, byTarget: make(map[string]*Refusal)}
+}
+
+// add counts a refusal and logs the first one of each target.
+func (r *refusals) add(refused *RefusedError) {
+	target := refused.Target[:min(len(refused.Target), maxTargetLength)]
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if known := r.byTarget[target]; known != nil {
+		known.Count++
+		return
+	}
+	if len(r.byTarget) == maxRefusals {
+		return
+	}
+	r.byTarget[target] = &Refusal{Target: target, Reason: refused.Reason, First: time.Now(), Count: 1}
+	r.log.Warn("browser connection refused", "target", target, "reason", refused.Reason)
+}
+
+// list returns all refusals, oldest first.
+func (r *refusals) list() []Refusal {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	list := make([]Refusal, 0, len(r.byTarget))
+	for _, refusal := range r.byTarget {
+		list = append(list, *refusal)
+	}
+	slices.SortFunc(list, func(a, b Refusal) int { return a.First.Compare(b.First) })
+	return list
 }

@@ -1,4 +1,4 @@
-package egress_test
+package network_test
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/egress"
+	"standin/internal/bot/browser/network"
 )
 
 // testTimeout limits how long a test waits.
 const testTimeout = 30 * time.Second
 
 // start runs a proxy that ends with the test.
-func start(t *testing.T, settings egress.Settings) *egress.Proxy {
+func start(t *testing.T, settings network.ProxySettings) *network.Proxy {
 	t.Helper()
-	proxy, err := egress.Start(t.Context(), settings)
+	proxy, err := network.StartProxy(t.Context(), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func start(t *testing.T, settings egress.Settings) *egress.Proxy {
 
 // proxyClient returns a client that sends everything through the proxy, as the
 // browser does.
-func proxyClient(t *testing.T, proxy *egress.Proxy) *http.Client {
+func proxyClient(t *testing.T, proxy *network.Proxy) *http.Client {
 	t.Helper()
 	transport := &http.Transport{Proxy: http.ProxyURL(&url.URL{Scheme: "http", Host: proxy.Address()})}
 	t.Cleanup(transport.CloseIdleConnections)

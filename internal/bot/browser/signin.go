@@ -1,6 +1,4 @@
-// Package signin reads what signs a bot's browser in to a platform: the operator's
-// cookies and browser profiles.
-package signin
+package browser
 
 import (
 	"errors"
@@ -9,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"standin/internal/bot/browser"
 	"standin/internal/job"
 )
 
@@ -21,14 +18,14 @@ const (
 	netscapeCookiesSuffix = ".cookies.txt"
 )
 
-// Setting is the operator's setting of the folder.
-const Setting = "STANDIN_SIGN_IN"
+// SignInSetting is the operator's setting of the folder for signed-in joining.
+const SignInSetting = "STANDIN_SIGN_IN"
 
 // Account is what signs a browser in to a platform. The zero value is an
 // anonymous visitor.
 type Account struct {
 	Profile string // folder to copy; may be empty
-	Cookies []browser.Cookie
+	Cookies []Cookie
 }
 
 // Anonymous reports whether nothing signs the browser in.
@@ -42,17 +39,18 @@ func (a Account) Advice(platform job.Platform) string {
 		return ""
 	case platform == job.ZoomWeb:
 		return "Zoom admits automated visitors through its Meeting SDK (the platform zoom-sdk) or RTMS; " +
-			"a meeting for signed-in people also admits a bot that is signed in (" + Setting + ")."
+			"a meeting for signed-in people also admits a bot that is signed in (" + SignInSetting + ")."
 	case !a.Anonymous():
 		return "The bot is signed in: check that the invitation of the meeting includes its account, and with standin doctor that its sign-in has not expired."
 	case platform == job.Teams:
-		return "Let the bot sign in with a Microsoft account (" + Setting + ") that the invitation of the meeting includes, or let the organizer allow anonymous people to join."
+		return "Let the bot sign in with a Microsoft account (" + SignInSetting + ") that the invitation of the meeting includes, or let the organizer allow anonymous people to join."
 	}
-	return "Let the bot sign in with a Google account (" + Setting + ") that the invitation of the meeting includes."
+	return "Let the bot sign in with a Google account (" + SignInSetting + ") that the invitation of the meeting includes."
 }
 
-// Read reads what dir has for a platform. An empty dir has nothing.
-func Read(dir string, platform job.Platform) (Account, error) {
+// ReadAccount reads the cookies and the browser profile in dir that the operator
+// provides for a platform. An empty dir is an anonymous visitor.
+func ReadAccount(dir string, platform job.Platform) (Account, error) {
 	if dir == "" {
 		return Account{}, nil
 	}
@@ -65,7 +63,7 @@ func Read(dir string, platform job.Platform) (Account, error) {
 		return Account{}, fmt.Errorf("sign in: find a browser profile: %w", err)
 	}
 	for _, suffix := range []string{jsonCookiesSuffix, netscapeCookiesSuffix} {
-		cookies, err := browser.LoadCookies(base + suffix)
+		cookies, err := LoadCookies(base + suffix)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

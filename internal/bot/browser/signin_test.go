@@ -1,28 +1,27 @@
-package signin_test
+package browser_test
 
 import (
 	"strings"
 	"testing"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/signin"
 	"standin/internal/job"
 )
 
 func TestSignInAdvice(t *testing.T) {
 	t.Parallel()
-	withCookies := signin.Account{Cookies: []browser.Cookie{{Name: "SID"}}}
+	withCookies := browser.Account{Cookies: []browser.Cookie{{Name: "SID"}}}
 	for _, test := range []struct {
 		platform job.Platform
-		account  signin.Account
+		account  browser.Account
 		want     string
 	}{
-		{job.Meet, signin.Account{}, "Google account (STANDIN_SIGN_IN)"},
+		{job.Meet, browser.Account{}, "Google account (STANDIN_SIGN_IN)"},
 		{job.Meet, withCookies, "standin doctor"},
-		{job.Teams, signin.Account{}, "Microsoft account (STANDIN_SIGN_IN)"},
-		{job.Teams, signin.Account{Profile: "/srv/teams.profile"}, "standin doctor"},
+		{job.Teams, browser.Account{}, "Microsoft account (STANDIN_SIGN_IN)"},
+		{job.Teams, browser.Account{Profile: "/srv/teams.profile"}, "standin doctor"},
 		{job.ZoomWeb, withCookies, "zoom-sdk"},
-		{job.ZoomSDK, signin.Account{}, ""},
+		{job.ZoomSDK, browser.Account{}, ""},
 	} {
 		got := test.account.Advice(test.platform)
 		if !strings.Contains(got, test.want) || (got == "") != (test.want == "") {

@@ -1,0 +1,367 @@
+// Package network limits what a bot's browser can reach. A bot opens only
+// meetings on hosts of the platforms and on hosts that the operator allows, and
+// its browser sends every TCP connection through a Proxy on the loopback
+// interface.
+//
+// The proxy resolves names itself, refuses every address that is not public, and
+// connects to the address that it checked. So a meeting page cannot reach this
+// machine, its network or its cloud's metadata service. Exceptions are exact: one
+// host and port, or one path prefix. The proxy does not decide which public hosts
+// a page may load.
+package network
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"time"
+)
+
+const (
+	// maxConnections limits the connections of the browser. Chromium opens at
+	// most 32 to a proxy, and 255 for WebSockets.
+	maxConnections = 512
+
+	// maxHeaderBytes limits a request header. Cookies of the platforms reach
+	// some tens of kilobytes.
+	maxHeaderBytes = 256 << 10
+
+	headerTimeout = 30 * time.Second
+	idleTimeout   = 2 * time.Minute
+
+	// dialTimeout includes name resolution and all addresses of a host.
+	dialTimeout = 15 * time.Second
+
+	// maxIdlePerHost limits idle connections for plain HTTP, which only local
+	// replicas and the recorder tab use.
+	maxIdlePerHost = 8
+)
+
+// ProxySettings configure a Proxy.
+type ProxySettings struct {
+	// Allowed lists hosts with ports, such as "127.0.0.1:41234", that may be
+	// reached whatever they resolve to.
+	Allowed []string
+	// Resolver resolves names; default: the system's.
+	Resolver *net.Resolver
+	// Log receives one line for each refused target; nil disables it.
+	Log *slog.Logger
+}
+
+// Proxy is a running proxy.
+type Proxy struct {
+	rules     *rules
+	refusals  *refusals
+	dialer    dialer
+	forward   *httputil.ReverseProxy
+	transport *http.Transport
+
+	listener net.Listener
+	server   *http.Server
+	serving  sync.WaitGroup
+	stop     context.CancelFunc // ends name resolutions and dials
+
+	mutex   sync.Mutex
+	closed  bool
+	tunnels map[io.Closer]struct{}
+	active  sync.WaitGroup // requests in progress, including tunnels
+}
+
+// StartProxy starts a proxy on a free port of the loopback interface. It runs until
+// Close; ctx only limits the start.
+func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
+	if settings.Log == nil {
+		settings.Log = slog.New(slog.DiscardHandler)
+	}
+	rules := newRules()
+	for _, allowed := range settings.Allowed {
+		if _, err := rules.allow(allowed, ""); err != nil {
+			return nil, err
+		}
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start the browser's proxy: %w", err)
+	}
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	p := &Proxy{
+		rules:    rules,
+		refusals: newRefusals(settings.Log),
+		dialer:   dialer{rules: rules, resolver: settings.Resolver},
+		listener: listener,
+		stop:     stop,
+		tunnels:  make(map[io.Closer]struct{}),
+	}
+	p.transport = &http.Transport{
+		DialContext:         p.dialer.dial,
+		DisableCompression:  true, // the browser chooses the encoding
+		MaxIdleConnsPerHost: maxIdlePerHost,
+		IdleConnTimeout:     idleTimeout,
+	}
+	p.forward = p.newReverseProxy()
+	p.server = &http.Server{
+		Handler:           p,
+		BaseContext:       func(net.Listener) context.Context { return running },
+		ReadHeaderTimeout: headerTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          log.New(io.Discard, "", 0), // errors of the browser's connections
+	}
+	p.serving.Go(func() {
+		if err := p.server.Serve(limitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			settings.Log.Error("the browser's proxy has ended", "error", err)
+		}
+	})
+	return p, nil
+}
+
+// Address returns the host and port of the proxy.
+func (p *Proxy) Address() string { return p.listener.Addr().String() }
+
+// Allow adds an exception for one host and port. With a path prefix it allows
+// only plain HTTP below the prefix, which can be a secret. The returned
+// function removes the exception.
+func (p *Proxy) Allow(hostPort, pathPrefix string) (remove func(), err error) {
+	return p.rules.allow(hostPort, pathPrefix)
+}
+
+// Refused returns the refused targets, oldest first.
+func (p *Proxy) Refused() []Refusal { return p.refusals.list() }
+
+// ServeHTTP serves a tunnel (TLS and WebSockets) or a plain HTTP request.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.beginRequest() {
+		panic(http.ErrAbortHandler)
+	}
+	defer p.active.Done()
+	switch {
+	case r.Method == http.MethodConnect:
+		p.tunnel(w, r)
+	case r.URL.Scheme == "http" && r.URL.Host != "":
+		p.forwardHTTP(w, r)
+	default:
+		http.Error(w, "this is a proxy", http.StatusBadRequest)
+	}
+}
+
+// beginRequest counts a request, unless the proxy is closed.
+func (p *Proxy) beginRequest() bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.closed {
+		return false
+	}
+	p.active.Add(1)
+	return true
+}
+
+// Close closes the proxy and all its connections, and waits for them to end.
+func (p *Proxy) Close() error {
+	p.mutex.Lock()
+	closed := p.closed
+	p.closed = true
+	for end := range p.tunnels {
+		_ = end.Close()
+	}
+	p.mutex.Unlock()
+	if closed {
+		return nil
+	}
+	p.stop()
+	err := p.server.Close()
+	p.serving.Wait()
+	p.active.Wait()
+	p.transport.CloseIdleConnections()
+	if err != nil && !errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("close the browser's proxy: %w", err)
+	}
+	return nil
+}
+
+// tunnelEstablished is the response to CONNECT.
+const tunnelEstablished = "HTTP/1.1 200 Connection established\r\n\r\n"
+
+// tunnel connects the browser with a host and copies bytes in both directions
+// until either closes. There is no timeout: connections of a meeting may be
+// idle, and TCP keep-alive detects dead peers.
+func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	target, err := normalize(r.Host)
+	if err != nil {
+		http.Error(w, "not a host and port", http.StatusBadRequest)
+		return
+	}
+	var host net.Conn
+	if err = p.rules.admitTunnel(target); err == nil {
+		host, err = p.dialer.dial(r.Context(), "tcp", target)
+	}
+	if err != nil {
+		p.recordRefusal(err)
+		// The browser does not show this response to the page.
+		http.Error(w, "not connected", http.StatusBadGateway)
+		return
+	}
+	defer host.Close()
+	browser, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return // the browser has closed the connection
+	}
+	defer browser.Close()
+	if !p.track(browser) || !p.track(host) {
+		return
+	}
+	defer p.untrack(browser, host)
+	if _, err := io.WriteString(browser, tunnelEstablished); err != nil {
+		return
+	}
+	copyBoth(browser, host, buffered.Reader)
+}
+
+// track registers an end of a tunnel for Close. It returns false if the proxy
+// is closed.
+func (p *Proxy) track(end io.Closer) bool {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	if p.closed {
+		return false
+	}
+	p.tunnels[end] = struct{}{}
+	return true
+}
+
+func (p *Proxy) untrack(ends ...io.Closer) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	for _, end := range ends {
+		delete(p.tunnels, end)
+	}
+}
+
+// copyBoth copies bytes in both directions. A half-close by the browser ends
+// the tunnel; after a half-close by the host, the browser may still send.
+func copyBoth(browser, host net.Conn, fromNear *bufio.Reader) {
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		_, _ = io.Copy(host, fromNear) // any end closes the tunnel
+		host.Close()
+		browser.Close()
+	})
+	if _, err := io.Copy(browser, host); err != nil {
+		browser.Close()
+	} else if half, ok := browser.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // the browser may have closed it already
+	}
+	sending.Wait()
+}
+
+// forwardHTTP forwards a plain HTTP request. If the host is refused or
+// unreachable, it drops the connection, which the browser reports as a failed
+// load.
+func (p *Proxy) forwardHTTP(w http.ResponseWriter, r *http.Request) {
+	target, err := normalize(withPort(r.URL.Host))
+	if err == nil {
+		err = p.rules.admitPath(target, r.URL.EscapedPath())
+	}
+	if err != nil {
+		p.recordRefusal(err)
+		panic(http.ErrAbortHandler)
+	}
+	r.URL.Host = target
+	p.forward.ServeHTTP(w, r)
+}
+
+// withPort adds the default port of plain HTTP.
+func withPort(host string) string {
+	if _, _, err := net.SplitHostPort(host); err == nil {
+		return host
+	}
+	if len(host) > 1 && host[0] == '[' && host[len(host)-1] == ']' {
+		host = host[1 : len(host)-1]
+	}
+	return net.JoinHostPort(host, "80")
+}
+
+// newReverseProxy returns the handler that forwards requests unchanged.
+func (p *Proxy) newReverseProxy() *httputil.ReverseProxy {
+	return &httputil.ReverseProxy{
+		Rewrite:       p.rewrite,
+		Transport:     p.transport,
+		FlushInterval: -1, // forward events and chunks immediately
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) {
+			p.recordRefusal(err)
+			panic(http.ErrAbortHandler)
+		},
+	}
+}
+
+// rewrite closes connections to exceptions after the request, so that none
+// outlives its exception.
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	_, r.Out.Close = p.rules.exception(r.Out.URL.Host)
+}
+
+// recordRefusal records the error if it is a refusal.
+func (p *Proxy) recordRefusal(err error) {
+	var refused *RefusedError
+	if errors.As(err, &refused) {
+		p.refusals.add(refused)
+	}
+}
+
+// limitedListener limits the open connections. Further ones wait in the
+// kernel. Unlike netutil.LimitListener it keeps the methods of *net.TCPConn,
+// such as CloseWrite.
+type limitedListener struct {
+	*net.TCPListener
+	slots chan struct{}
+
+	done      chan struct{}
+	closeOnce sync.Once
+}
+
+func limitListener(listener net.Listener, limit int) net.Listener {
+	tcp, ok := listener.(*net.TCPListener)
+	if !ok {
+		return listener
+	}
+	return &limitedListener{TCPListener: tcp, slots: make(chan struct{}, limit), done: make(chan struct{})}
+}
+
+// Accept waits for a free slot and a connection.
+func (l *limitedListener) Accept() (net.Conn, error) {
+	select {
+	case l.slots <- struct{}{}:
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+	conn, err := l.AcceptTCP()
+	if err != nil {
+		<-l.slots
+		return nil, err
+	}
+	return &limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
+}
+
+func (l *limitedListener) Close() error {
+	l.closeOnce.Do(func() { close(l.done) })
+	return l.TCPListener.Close()
+}
+
+// limitedConn frees its slot when it is closed.
+type limitedConn struct {
+	*net.TCPConn
+	release func()
+}
+
+func (c *limitedConn) Close() error {
+	defer c.release()
+	return c.TCPConn.Close()
+}
