@@ -158,7 +158,7 @@ func visit(ctx context.Context, t *testing.T, running *browser.Browser, opened *
 		if log.Add(seen); seen.Screen == wanted {
 			break
 		}
-		if err := adapter.Tidy(ctx, page, seen); err != nil {
+		if err := adapter.HandleNotices(ctx, page, seen); err != nil {
 			t.Fatal(err)
 		}
 	}

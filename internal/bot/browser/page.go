@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"standin/internal/text"
 	"sync"
 
 	"github.com/chromedp/cdproto"
@@ -22,6 +23,9 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
+
+// maxDescription limits the description of a ScriptError, in characters.
+const maxDescription = 2000
 
 // Page is a tab in its own window. Its methods are safe for concurrent use.
 type Page struct {
@@ -301,7 +305,7 @@ func (p *Page) evaluate(ctx context.Context, expression string, gesture bool, ou
 			if thrown.Exception != nil && thrown.Exception.Description != "" {
 				description = thrown.Exception.Description
 			}
-			return &ScriptError{Description: description}
+			return &ScriptError{Description: text.Clean(description, maxDescription)}
 		}
 		if out == nil || answer.Result == nil || len(answer.Result.Value) == 0 {
 			return nil

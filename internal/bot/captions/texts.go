@@ -13,6 +13,7 @@ import (
 	"standin/internal/bot/serviceclient"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 const (
@@ -41,6 +42,7 @@ type Texts struct {
 // New returns the texts of an attempt. displayName is the author of the bot's own
 // messages, and language that of the captions, BCP 47 or empty.
 func New(log *slog.Logger, client *serviceclient.Client, displayName, language string) *Texts {
+	displayName = text.CleanLine(displayName, ingest.MaxAuthorCharacters)
 	return &Texts{log: log, client: client, displayName: displayName, language: language, chat: make(chatMessages)}
 }
 
@@ -109,8 +111,8 @@ func (t *Texts) addMessage(message meeting.ChatMessage, participants []meeting.P
 	t.chat[key] = known
 	if known.reported {
 		t.changed = append(t.changed, ingest.Text{
-			ID: known.id, Kind: job.ChatText, ParticipantID: participantID(author, participants), Author: truncateRunes(author, ingest.MaxAuthorCharacters),
-			Text: truncateRunes(message.Text, ingest.MaxTextCharacters), StartedAt: known.at, EndedAt: known.at,
+			ID: known.id, Kind: job.ChatText, ParticipantID: participantID(author, participants), Author: author,
+			Text: message.Text, StartedAt: known.at, EndedAt: known.at,
 		})
 	}
 }
@@ -129,7 +131,7 @@ func (t *Texts) Report(participants []meeting.Participant) {
 			s.reported = s.text
 			changed = append(changed, ingest.Text{
 				ID: u.segmentID(i), Kind: job.CaptionText, ParticipantID: participantID(u.speaker, participants),
-				Author: truncateRunes(u.speaker, ingest.MaxAuthorCharacters), Text: truncateRunes(s.text, ingest.MaxTextCharacters),
+				Author: u.speaker, Text: text.Cut(s.text, ingest.MaxTextCharacters),
 				Language: t.language, StartedAt: s.startedAt, EndedAt: s.endAt,
 			})
 		}
@@ -165,20 +167,10 @@ func participantID(name string, participants []meeting.Participant) (id string) 
 		if name == "" || p.Name != name {
 			continue
 		}
-		if id != "" || len(p.ID) > ingest.MaxAuthorCharacters {
+		if id != "" {
 			return ""
 		}
 		id = p.ID
 	}
 	return id
-}
-
-func truncateRunes(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	if runes := []rune(text); len(runes) > limit {
-		return string(runes[:limit])
-	}
-	return text
 }

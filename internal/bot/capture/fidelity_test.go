@@ -65,7 +65,7 @@ func TestRestoredPages(t *testing.T) {
 						return false
 					}
 					log.Add(seen)
-					if err := adapter.Tidy(ctx, page, seen); err != nil {
+					if err := adapter.HandleNotices(ctx, page, seen); err != nil {
 						t.Log(err)
 					}
 					return seen.Screen == screen

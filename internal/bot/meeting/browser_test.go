@@ -175,7 +175,7 @@ func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what s
 		if wanted(observation) {
 			return observation
 		}
-		if err := adapter.Tidy(ctx, page, observation); err != nil {
+		if err := adapter.HandleNotices(ctx, page, observation); err != nil {
 			t.Fatalf("waiting for %s: %v", what, err)
 		}
 		select {

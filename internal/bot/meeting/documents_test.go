@@ -181,7 +181,7 @@ func testDialogs(t *testing.T, ctx context.Context, running *browser.Browser) {
 			now := time.Now()
 			title := ""
 			for range 5 {
-				if err := site.Tidy(ctx, page, site.observe(snapshotOf(t, ctx, site, page), now)); err != nil {
+				if err := site.HandleNotices(ctx, page, site.observe(snapshotOf(t, ctx, site, page), now)); err != nil {
 					t.Fatal(err)
 				}
 				now = now.Add(dialogTime)

@@ -10,7 +10,7 @@ import (
 const joinAudioTimeout = 3 * time.Second
 
 // RejoinAudio presses the page's control that joins its audio, if the profile has
-// one and the page shows it. Tidy presses what the page asks next: computerAudio or
+// one and the page shows it. HandleNotices presses what the page asks next: computerAudio or
 // allowDevices.
 func (s *site) RejoinAudio(ctx context.Context, page Page) error {
 	if len(s.profile.Elements[joinAudio]) == 0 {

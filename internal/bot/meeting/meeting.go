@@ -63,12 +63,12 @@ type Adapter interface {
 	// meeting.
 	Observe(ctx context.Context, page Page) (Observation, error)
 
-	// Tidy acts on an observation made after Join: it dismisses notices, closes a
+	// HandleNotices acts on an observation made after Join: it dismisses notices, closes a
 	// dialog that the profile does not know by its safest button, presses a join button that came back ("Join anyway"), turns off a microphone or
 	// camera that is on, and moves the mouse when nothing was recognized, because
 	// toolbars may be hidden. It does at most one thing per call. Call it after
 	// each observation.
-	Tidy(ctx context.Context, page Page, observation Observation) error
+	HandleNotices(ctx context.Context, page Page, observation Observation) error
 
 	// Leave leaves the meeting or its lobby and waits until the page shows that
 	// the bot is out. It returns nil when the bot is already out.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // Observation is what a page showed at one moment.
@@ -14,7 +15,7 @@ type Observation struct {
 	// Pending is a terminal screen that has to last before it counts. Until then
 	// Screen is Unknown.
 	Pending Screen
-	Reload  bool // Tidy loads the page again, because it does not change otherwise
+	Reload  bool // HandleNotices loads the page again, because it does not change otherwise
 
 	Participants  []Participant  // those that the page shows, without the bot
 	SpeechSources []SpeechSource // what is known of who speaks; empty when nothing is
@@ -33,11 +34,46 @@ type Observation struct {
 	Captions   []CaptionLine // oldest first
 	CaptionsOn bool
 
-	Notices     []string      // elements of the profile that Tidy would act on
+	Notices     []string      // elements of the profile that HandleNotices would act on
 	CloseDialog *DialogAction // closes a dialog that the profile does not know
 	Dialog      string        // text of an open dialog, shortened
 
 	Captured *CapturedSnapshot // what was classified; nil where no page is read
+}
+
+// Limits of the texts in an Observation, in characters.
+const (
+	maxName     = 200 // names and IDs
+	maxMessage  = 10_000
+	maxEvidence = 500
+)
+
+// cleanID is the form in which an Observation has a participant's ID.
+func cleanID(id string) string { return text.CleanLine(id, maxName) }
+
+// Clean makes the texts of the page safe to store and to show: participants write
+// most of them. Every adapter calls it once for each observation.
+func (o *Observation) Clean() {
+	o.Evidence = text.CleanLine(o.Evidence, maxEvidence)
+	o.Dialog = text.CleanLine(o.Dialog, maxMessage)
+	for i := range o.Reasons {
+		o.Reasons[i].What = text.CleanLine(o.Reasons[i].What, maxEvidence)
+	}
+	for i := range o.Participants {
+		p := &o.Participants[i]
+		p.ID, p.Name = cleanID(p.ID), text.CleanLine(p.Name, maxName)
+	}
+	for i := range o.TrackOwners {
+		o.TrackOwners[i].ParticipantID = cleanID(o.TrackOwners[i].ParticipantID)
+	}
+	for i := range o.Chat {
+		m := &o.Chat[i]
+		m.Author, m.Text = text.CleanLine(m.Author, maxName), text.Clean(m.Text, maxMessage)
+	}
+	for i := range o.Captions {
+		c := &o.Captions[i]
+		c.Author, c.Text = text.CleanLine(c.Author, maxName), text.CleanLine(c.Text, maxMessage)
+	}
 }
 
 // Decision returns the screen and its evidence, for a timeline or a capture.

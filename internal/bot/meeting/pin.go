@@ -100,7 +100,7 @@ func (p *pinSteps) next(snapshot Snapshot, entry RosterEntry, found bool, now ti
 // controls.
 func findEntry(snapshot Snapshot, participant Participant) (entry RosterEntry, found bool) {
 	for _, candidate := range slices.Concat(snapshot.Tiles, snapshot.Rows) {
-		if candidate.identity() != participant.ID {
+		if cleanID(candidate.identity()) != participant.ID {
 			continue
 		}
 		if !found || len(entry.Controls) == 0 {

@@ -269,8 +269,8 @@ func (v *scenarioVisit) watch(t *testing.T, what string, wanted func(Observation
 			if wanted(observation) {
 				return observation
 			}
-			if err := v.site.Tidy(v.ctx, v.page, observation); err != nil && v.ctx.Err() == nil {
-				t.Errorf("tidying while waiting for %s: %v", what, err)
+			if err := v.site.HandleNotices(v.ctx, v.page, observation); err != nil && v.ctx.Err() == nil {
+				t.Errorf("handling notices while waiting for %s: %v", what, err)
 			}
 		}
 		select {

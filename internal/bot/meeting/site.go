@@ -50,8 +50,8 @@ func (s *site) Observe(ctx context.Context, page Page) (Observation, error) {
 	return s.observe(snapshot, time.Now()), nil
 }
 
-// Tidy implements Adapter.
-func (s *site) Tidy(ctx context.Context, page Page, observation Observation) error {
+// HandleNotices implements Adapter.
+func (s *site) HandleNotices(ctx context.Context, page Page, observation Observation) error {
 	switch {
 	case observation.Reload:
 		if err := page.Eval(ctx, "location.reload()", nil); err != nil && !Transient(err) {
@@ -88,5 +88,6 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 	if !observation.Screen.Terminal() && observation.Pending == "" {
 		observation.Notices = pendingActions(snapshot, observation.Screen)
 	}
+	observation.Clean()
 	return observation
 }

@@ -90,7 +90,7 @@ func (f folding) letters(name string) []rune {
 		case isApostrophe(r):
 			visible.WriteByte('\'') // some decompose into a space
 		case !isInvisible(r):
-			visible.WriteRune(f.latinOf(enclosed(r)))
+			visible.WriteRune(f.latinOf(enclosedLetter(r)))
 		}
 	}
 	var letters []rune
@@ -140,10 +140,10 @@ func isInvisible(r rune) bool {
 	return r > unicode.MaxASCII && unicode.In(r, unicode.Cf, unicode.Mn, unicode.Me)
 }
 
-// enclosed returns the letter inside a circle, square or brackets that has no
+// enclosedLetter returns the letter inside a circle, square or brackets that has no
 // decomposition in Unicode, or one that includes the brackets. It returns other
 // characters unchanged.
-func enclosed(r rune) rune {
+func enclosedLetter(r rune) rune {
 	for _, first := range []rune{
 		'\u249C',     // (a)
 		'\U0001F110', // (A)

@@ -111,19 +111,11 @@ func (r *roster) present() *ingest.LiveRoster {
 		p := r.byID[id]
 		if p.LeftAt.IsZero() && len(live.Participants) < ingest.MaxLiveParticipants {
 			live.Participants = append(live.Participants, ingest.LiveParticipant{
-				ID: clipped(p.ID), Name: clipped(p.Name), Speaking: p.speaking,
+				ID: p.ID, Name: p.Name, Speaking: p.speaking,
 			})
 		}
 	}
 	return live
-}
-
-// clipped returns at most ingest.MaxLiveText characters of a text.
-func clipped(text string) string {
-	if runes := []rune(text); len(runes) > ingest.MaxLiveText {
-		return string(runes[:ingest.MaxLiveText])
-	}
-	return text
 }
 
 // NameOf returns a participant's name, or "" if the id is unknown.

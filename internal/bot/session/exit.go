@@ -9,6 +9,7 @@ import (
 	"standin/internal/bot/serviceclient"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // exitResult is how a session or an attempt ended. Functions that may end a
@@ -22,9 +23,13 @@ type exitResult struct {
 	needsDiagnostics bool            // the page is worth saving for the operator
 }
 
-// end returns what is reported.
+// maxDetail limits the detail of an end, in characters.
+const maxDetail = 2000
+
+// end returns what is reported. The detail may quote errors of the browser and of
+// other programs.
 func (e exitResult) end() report.End {
-	return report.End{Reason: e.reason, Code: e.code, Detail: e.detail}
+	return report.End{Reason: e.reason, Code: e.code, Detail: text.Clean(e.detail, maxDetail)}
 }
 
 // failed returns the result of a session that did not reach the meeting.

@@ -92,18 +92,18 @@ func (p *meetingPage) update(s snapshot) {
 	p.health = p.health.update(s.at, classify(s, p.home))
 }
 
-// tidy closes dialogs and the like, if no other work is waiting.
-func (p *meetingPage) tidy(ctx context.Context) {
+// handleNotices closes dialogs and the like, if no other work is waiting.
+func (p *meetingPage) handleNotices(ctx context.Context) {
 	if p.last.seen.Screen.Terminal() || !p.pageQueue.idle() {
 		return
 	}
 	seen := p.last.seen
 	p.pageQueue.add(ctx, task{
-		name: "tidy up", timeout: snapshotTimeout,
-		do: func(ctx context.Context) error { return p.adapter.Tidy(ctx, p.tab, seen) },
+		name: "handle notices", timeout: snapshotTimeout,
+		do: func(ctx context.Context) error { return p.adapter.HandleNotices(ctx, p.tab, seen) },
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && ctx.Err() == nil {
-				p.log.Debug("tidying up the page failed", "error", err)
+				p.log.Debug("handle the page's notices", "error", err)
 			}
 			return nil
 		},

@@ -108,7 +108,7 @@ func (s *session) handleSnapshot(ctx context.Context, snap snapshot) *exitResult
 	}
 	s.page.update(snap)
 	s.events.AddScreen(snap.seen.Decision(s.clock.Convert(snap.at)))
-	s.page.tidy(ctx)
+	s.page.handleNotices(ctx)
 	if s.page.phase == phaseAdmitted {
 		return s.handleMeeting(ctx, snap)
 	}

@@ -9,6 +9,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // hostileMessages are chat messages that are text and nothing else.
@@ -20,8 +21,8 @@ func hostileMessages() []string {
 }
 
 // TestTextVisits checks that the bot reads chat and captions on the replica of
-// a platform, and of each in the full matrix: every word of the script once, in its last version, and hostile
-// messages unchanged.
+// a platform, and of each in the full matrix: every word of the script once, in its
+// last version, and hostile messages without control characters.
 func TestTextVisits(t *testing.T) {
 	t.Parallel()
 	requireTools(t)
@@ -143,8 +144,8 @@ func checkTexts(h *harness) {
 		h.Errorf("captions\n%v\nwant\n%v", got, want)
 	}
 	messages := textsOfKind(h.service.Texts, job.ChatText)
-	for i, text := range hostileMessages() {
-		want := strings.Join(strings.Fields(text[:min(len(text), ingest.MaxTextCharacters)]), " ")
+	for i, written := range hostileMessages() {
+		want := text.Clean(strings.Join(strings.Fields(written), " "), ingest.MaxTextCharacters)
 		if i >= len(messages) || messages[i].Text != want || messages[i].Author != "Ben Okafor" || messages[i].ParticipantID == "" {
 			h.Errorf("message %d is not %.60q by Ben Okafor: %.300q", i, want, messages)
 			return

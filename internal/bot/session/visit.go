@@ -96,8 +96,8 @@ func (v *visitor) enter(ctx context.Context) (problem string) {
 		if snap.err == nil {
 			v.last = snap.seen
 			v.seen.Add(snap.seen)
-			if err := v.opener.adapter.Tidy(ctx, v.tab, snap.seen); err != nil {
-				v.log.Debug("tidying up the page failed", "error", err)
+			if err := v.opener.adapter.HandleNotices(ctx, v.tab, snap.seen); err != nil {
+				v.log.Debug("handle the page's notices", "error", err)
 			}
 		}
 		switch {

@@ -26,7 +26,7 @@ const (
 	leftTimeout = 1500 * time.Millisecond
 )
 
-// The notices that Tidy acts on.
+// The notices that HandleNotices acts on.
 const (
 	noticeAudio   = "joinAudio"    // the SDK waits for a click before it plays sound
 	noticeUnmuted = "microphoneOn" // the bot can be heard
@@ -167,9 +167,9 @@ func (a *Adapter) Observe(ctx context.Context, page meeting.Page) (meeting.Obser
 	return r.observation(), nil
 }
 
-// Tidy implements meeting.Adapter: it lets the SDK play the meeting's sound, and
+// HandleNotices implements meeting.Adapter: it lets the SDK play the meeting's sound, and
 // mutes the bot.
-func (a *Adapter) Tidy(ctx context.Context, page meeting.Page, observation meeting.Observation) error {
+func (a *Adapter) HandleNotices(ctx context.Context, page meeting.Page, observation meeting.Observation) error {
 	switch {
 	case slices.Contains(observation.Notices, noticeAudio):
 		if err := page.ClickElement(ctx, audioButton); err != nil && !meeting.Transient(err) {

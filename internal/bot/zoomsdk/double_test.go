@@ -435,8 +435,8 @@ func TestPermission(t *testing.T) {
 	}
 }
 
-// TestTidy checks that the bot joins the audio and is muted.
-func TestTidy(t *testing.T) {
+// TestHandleNotices checks that the bot joins the audio and is muted.
+func TestHandleNotices(t *testing.T) {
 	t.Parallel()
 	ctx, running := sharedBrowser(t)
 	s := newStage(t, ctx, running)
@@ -444,9 +444,9 @@ func TestTidy(t *testing.T) {
 	s.do(`offerAudio()`)
 	s.do(`own.muted = false`)
 	s.do(`record("recording")`)
-	await(t, ctx, s.adapter, s.page, "nothing to tidy", func(o meeting.Observation) bool {
-		if err := s.adapter.Tidy(ctx, s.page, o); err != nil {
-			t.Fatalf("tidying: %v", err)
+	await(t, ctx, s.adapter, s.page, "no notice is left", func(o meeting.Observation) bool {
+		if err := s.adapter.HandleNotices(ctx, s.page, o); err != nil {
+			t.Fatalf("handling a notice: %v", err)
 		}
 		return o.Recorded && len(o.Notices) == 0 && len(s.calls("mute")) > 0
 	})

@@ -197,9 +197,15 @@ func (r report) observation() meeting.Observation {
 			ID: m.ID, Author: m.Author, Text: m.Text, Own: r.OwnID != "" && m.AuthorID == r.OwnID,
 		})
 	}
-	if o.Screen != meeting.InMeeting {
-		return o
+	if o.Screen == meeting.InMeeting {
+		r.addMeeting(&o)
 	}
+	o.Clean()
+	return o
+}
+
+// addMeeting adds who is in the meeting, and what its page needs.
+func (r report) addMeeting(o *meeting.Observation) {
 	o.Others = len(r.People)
 	o.SpeechSources = []meeting.SpeechSource{meeting.SpeechByPage} // the SDK reports active speakers
 	for _, p := range r.People {
@@ -211,5 +217,4 @@ func (r report) observation() meeting.Observation {
 	if r.Unmuted {
 		o.Notices = append(o.Notices, noticeUnmuted)
 	}
-	return o
 }
