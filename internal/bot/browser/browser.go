@@ -73,7 +73,7 @@ type Options struct {
 	// Log receives errors of the browser connection. The default discards them.
 	Log *slog.Logger
 
-	temporaryDir string // for the browser's temporary files
+	temporaryDir string // the browser's temporary files
 	runsAsRoot   bool
 	display      *display // nil if headless
 }
@@ -277,7 +277,7 @@ func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan st
 		}
 	}
 
-	killCtx, cancel := context.WithTimeout(context.Background(), killTimeout)
+	killCtx, cancel := context.WithTimeout(context.WithoutCancel(lifetime), killTimeout)
 	defer cancel()
 	b.killErr = killProcessTree(killCtx, b.process, b.options.ProfileDir)
 	select {

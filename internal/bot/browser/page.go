@@ -64,7 +64,7 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 		release()
 		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
 	}
-	p.background.Go(p.answerDialogs)
+	p.background.Go(func() { p.answerDialogs(context.WithoutCancel(ctx)) })
 	return p, nil
 }
 
@@ -134,7 +134,7 @@ func (p *Page) handleEvent(event any) {
 
 // answerDialogs accepts the page's alert, confirm and beforeunload dialogs. The
 // page does not respond while a dialog is open.
-func (p *Page) answerDialogs() {
+func (p *Page) answerDialogs(ctx context.Context) {
 	for {
 		select {
 		case <-p.closed:
@@ -143,7 +143,7 @@ func (p *Page) answerDialogs() {
 			return
 		case <-p.dialogs:
 		}
-		err := p.call(context.Background(), func(ctx context.Context) error {
+		err := p.call(ctx, func(ctx context.Context) error {
 			_, err := cdp.Call(ctx, p.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 			return err
 		})

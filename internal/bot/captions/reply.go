@@ -13,7 +13,7 @@ import (
 // recorded.
 type Reply struct {
 	Granted bool
-	Detail  string // for people
+	Detail  string // an explanation for people
 }
 
 // FindReply returns the answer to the bot's question in the chat. Only messages

@@ -31,7 +31,7 @@ type Texts struct {
 	log         *slog.Logger
 	client      *serviceclient.Client
 	displayName string
-	language    string // of captions; empty if unknown or not available
+	language    string // language of captions; empty if unknown or not available
 
 	captions   tracker
 	chat       chatMessages

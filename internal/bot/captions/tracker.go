@@ -30,15 +30,15 @@ const (
 // pages replace the elements of lines, or use one for another line.
 type tracker struct {
 	count     int
-	recent    []*utterance        // in the order of their beginning
-	byElement map[int]*utterance  // as last shown
+	recent    []*utterance        // ordered by their beginning
+	byElement map[int]*utterance  // element -> utterance that it last showed
 	inElement map[*utterance]bool // the same utterances
 }
 
 // utterance is what one participant said without interruption.
 type utterance struct {
 	number    int
-	author    string   // of its lines; empty if the page does not name authors
+	author    string   // author of its lines; empty if the page does not name authors
 	speaker   string   // the author, or who spoke when it began
 	hidden    []string // words that scrolled away
 	shown     []string // words of the line
@@ -53,7 +53,7 @@ type utterance struct {
 type segment struct {
 	text             string
 	startedAt, endAt time.Time
-	reported         string // its text when it was last reported
+	reported         string // text of the last report
 }
 
 // update updates the utterances from the lines that a page shows, oldest first.
@@ -64,17 +64,17 @@ func (t *tracker) update(lines []meeting.CaptionLine, speaker string, at time.Ti
 	}
 	matched, used := t.match(lines, at)
 	byElement := make(map[int]*utterance, len(lines))
-	for i, row := range lines {
+	for i, line := range lines {
 		u := matched[i]
 		if u == nil {
-			u = t.findMoved(row, at, used, i < len(lines)-1)
+			u = t.findMoved(line, at, used, i < len(lines)-1)
 		}
 		if u == nil {
-			u = t.begin(row.Author, cmp.Or(row.Author, speaker), at)
+			u = t.begin(line.Author, cmp.Or(line.Author, speaker), at)
 		}
 		used[u] = true
-		u.setShown(strings.Fields(row.Text), at)
-		byElement[row.Element] = u
+		u.setShown(strings.Fields(line.Text), at)
+		byElement[line.Element] = u
 	}
 	t.byElement, t.inElement = byElement, used
 }
@@ -90,8 +90,8 @@ func (t *tracker) match(lines []meeting.CaptionLine, at time.Time) (matched []*u
 	}
 	// Unchanged lines come first, in any element but in their order: the element of
 	// one may now show a similar line.
-	for i, row := range lines {
-		match(i, t.byElement[row.Element], (*utterance).shows)
+	for i, line := range lines {
+		match(i, t.byElement[line.Element], (*utterance).shows)
 	}
 	last := 0
 	for i := range lines {
@@ -104,8 +104,8 @@ func (t *tracker) match(lines []meeting.CaptionLine, at time.Time) (matched []*u
 			last = matched[i].number
 		}
 	}
-	for i, row := range lines {
-		match(i, t.byElement[row.Element], func(u *utterance, row meeting.CaptionLine) bool { return u.continues(row, at) })
+	for i, line := range lines {
+		match(i, t.byElement[line.Element], func(u *utterance, line meeting.CaptionLine) bool { return u.continues(line, at) })
 	}
 	return matched, used
 }
@@ -113,9 +113,9 @@ func (t *tracker) match(lines []meeting.CaptionLine, at time.Time) (matched []*u
 // findMoved returns the utterance that a line in a new element shows: one that
 // was shown in another element or, if another line follows, one that had scrolled
 // away.
-func (t *tracker) findMoved(row meeting.CaptionLine, at time.Time, used map[*utterance]bool, followed bool) *utterance {
+func (t *tracker) findMoved(line meeting.CaptionLine, at time.Time, used map[*utterance]bool, followed bool) *utterance {
 	for _, u := range t.recent {
-		if !used[u] && (followed || t.inElement[u]) && u.continues(row, at) {
+		if !used[u] && (followed || t.inElement[u]) && u.continues(line, at) {
 			return u
 		}
 	}
@@ -140,16 +140,16 @@ func (t *tracker) forget() {
 }
 
 // shows reports whether a line is the utterance as it was last shown.
-func (u *utterance) shows(row meeting.CaptionLine) bool {
-	return u.author == row.Author && slices.Equal(u.shown, strings.Fields(row.Text))
+func (u *utterance) shows(line meeting.CaptionLine) bool {
+	return u.author == line.Author && slices.Equal(u.shown, strings.Fields(line.Text))
 }
 
 // continues reports whether a line is a later version of the utterance.
-func (u *utterance) continues(row meeting.CaptionLine, at time.Time) bool {
-	if u.author != row.Author {
+func (u *utterance) continues(line meeting.CaptionLine, at time.Time) bool {
+	if u.author != line.Author {
 		return false
 	}
-	before, after := foldWords(u.shown), foldWords(strings.Fields(row.Text))
+	before, after := foldWords(u.shown), foldWords(strings.Fields(line.Text))
 	if len(before) >= 4 && 2*len(after) < len(before) && extends(after, before) {
 		return false // it begins anew
 	}
@@ -292,7 +292,7 @@ func commonWords(a, b []string) int {
 // another, in bytes.
 func prefixDistance(text, other string) int {
 	other = other[:min(len(other), 2*len(text))]
-	row := make([]int, len(other)+1) // of the empty text, to each prefix
+	row := make([]int, len(other)+1) // distances from the empty text to each prefix
 	for j := range row {
 		row[j] = j
 	}

@@ -56,14 +56,14 @@ type Capture struct {
 // Info is the content of capture.json.
 type Info struct {
 	Schema   int          `json:"schema"`
-	Version  string       `json:"version"` // of the program
+	Version  string       `json:"version"` // version of the program
 	TakenAt  time.Time    `json:"takenAt"`
 	Reason   string       `json:"reason"` // why the capture was kept
 	Platform job.Platform `json:"platform"`
 
-	Address   string  `json:"address"` // without query, fragment and identifiers
+	Address   string  `json:"address"` // address without query, fragment and identifiers
 	Title     string  `json:"title"`
-	Width     float64 `json:"width"` // of the page, in pixels
+	Width     float64 `json:"width"` // size of the page, in pixels
 	Height    float64 `json:"height"`
 	Problem   string  `json:"problem,omitempty"`   // why there is no document
 	Truncated bool    `json:"truncated,omitempty"` // the document was too large, and its end is missing

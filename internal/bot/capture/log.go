@@ -21,8 +21,8 @@ const (
 type Log struct {
 	mu        sync.Mutex
 	snapshots []meeting.CapturedSnapshot
-	decisions []meeting.Decision // of the snapshots
-	names     map[string]bool    // of participants, in any snapshot
+	decisions []meeting.Decision // decision on each snapshot
+	names     map[string]bool    // names of participants in any snapshot
 }
 
 // Add adds an observation.

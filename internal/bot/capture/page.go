@@ -20,7 +20,7 @@ var sanitizeScript string
 
 // Visit describes the visit that a capture is made of.
 type Visit struct {
-	Version     string // of the program
+	Version     string // version of the program
 	Platform    job.Platform
 	Profile     *meeting.Profile // nil for a platform without profiles
 	DisplayName string           // under which the bot joined
@@ -36,7 +36,7 @@ type document struct {
 	Height    float64  `json:"height"`
 	Truncated bool     `json:"truncated"`
 	Blank     bool     `json:"blank"`
-	Texts     []string `json:"texts"` // of the page, outside of what participants wrote
+	Texts     []string `json:"texts"` // texts of the page, without those of participants
 	Names     []string `json:"names"` // texts that may be names
 	Boxes     [][4]int `json:"boxes"` // x, y, width and height of what the screenshot must not show
 }
@@ -46,8 +46,8 @@ type document struct {
 func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_ *Capture, blank bool) {
 	snapshots, decisions, names := visit.Log.content()
 	own := []string{visit.DisplayName}
-	for _, one := range snapshots {
-		own = append(own, one.Known.OwnName) // the page may have cut it
+	for _, s := range snapshots {
+		own = append(own, s.Known.OwnName) // the page may have cut it
 	}
 	clean := newSanitizer(visit.Profile, own, names)
 	var seen document

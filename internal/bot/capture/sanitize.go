@@ -47,7 +47,7 @@ type alias struct {
 // The patterns of texts.
 var (
 	emailPattern   = regexp.MustCompile(`[^\s<>()"'@]+@[^\s<>()"'@]+\.[^\s<>()"'@]+`)
-	codePattern    = regexp.MustCompile(`\b[a-z]{3}-[a-z]{4}-[a-z]{3}\b`) // of Google Meet
+	codePattern    = regexp.MustCompile(`\b[a-z]{3}-[a-z]{4}-[a-z]{3}\b`) // a meeting code of Google Meet
 	numberPattern  = regexp.MustCompile(`\d[\d\s().-]{5,}\d`)
 	addressPattern = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"']+`)
 	wordPattern    = regexp.MustCompile(`[\p{L}\p{M}\p{N}']+`)
@@ -90,12 +90,12 @@ func stringsIn(profile *meeting.Profile) []string {
 		case string:
 			all = append(all, value)
 		case []any:
-			for _, one := range value {
-				walk(one)
+			for _, inner := range value {
+				walk(inner)
 			}
 		case map[string]any:
-			for _, one := range value {
-				walk(one)
+			for _, inner := range value {
+				walk(inner)
 			}
 		}
 	}
@@ -162,8 +162,8 @@ func (s *sanitizer) addNames(own, others []string) {
 // options returns the options of sanitize.js.
 func (s *sanitizer) options() string {
 	names := [][2]string{}
-	for _, one := range s.names {
-		names = append(names, [2]string{one.name, one.alias})
+	for _, n := range s.names {
+		names = append(names, [2]string{n.name, n.alias})
 	}
 	return encoded(map[string]any{
 		"content": s.content, "ids": notNil(s.ids), "names": names,
@@ -206,25 +206,25 @@ func hostOf(address string) string {
 
 // replaceNames replaces names.
 func (s *sanitizer) replaceNames(text string) string {
-	for _, one := range s.names {
-		text = replaceWords(text, one)
+	for _, n := range s.names {
+		text = replaceWords(text, n)
 	}
 	return text
 }
 
 // replaceWords replaces a name. A single word has to stand alone, unless it is in
 // another script than Latin, because some scripts have no spaces.
-func replaceWords(text string, one alias) string {
-	bounded := !strings.Contains(one.name, " ") && !strings.ContainsFunc(one.name, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
+func replaceWords(text string, n alias) string {
+	bounded := !strings.Contains(n.name, " ") && !strings.ContainsFunc(n.name, func(r rune) bool { return unicode.IsLetter(r) && !unicode.Is(unicode.Latin, r) })
 	var b strings.Builder
 	rest := 0
-	for _, found := range one.pattern.FindAllStringIndex(text, -1) {
+	for _, found := range n.pattern.FindAllStringIndex(text, -1) {
 		before, _ := utf8.DecodeLastRuneInString(text[:found[0]])
 		after, _ := utf8.DecodeRuneInString(text[found[1]:])
 		if bounded && (isWordRune(before) || isWordRune(after)) {
 			continue
 		}
-		b.WriteString(text[rest:found[0]] + one.alias)
+		b.WriteString(text[rest:found[0]] + n.alias)
 		rest = found[1]
 	}
 	return b.String() + text[rest:]
@@ -247,9 +247,9 @@ func (s *sanitizer) withoutOthers(text string) string {
 
 // name returns the alias of a name, or its mask when it is not known.
 func (s *sanitizer) name(text string) string {
-	for _, one := range s.names {
-		if one.name == folded(text) {
-			return one.alias
+	for _, n := range s.names {
+		if n.name == folded(text) {
+			return n.alias
 		}
 	}
 	return s.withoutOthers(text)
@@ -276,10 +276,10 @@ func mask(text string) string {
 func (s *sanitizer) snapshots(all []meeting.CapturedSnapshot) []meeting.CapturedSnapshot {
 	ids := make(map[string]string)
 	clean := make([]meeting.CapturedSnapshot, 0, len(all))
-	for _, one := range all {
+	for _, snapshot := range all {
 		var copied meeting.CapturedSnapshot
-		if s.copyClean(one, &copied, ids) {
-			copied.At = one.At
+		if s.copyClean(snapshot, &copied, ids) {
+			copied.At = snapshot.At
 			clean = append(clean, copied)
 		}
 	}
@@ -289,13 +289,13 @@ func (s *sanitizer) snapshots(all []meeting.CapturedSnapshot) []meeting.Captured
 // decisions returns the decisions without what identifies people.
 func (s *sanitizer) decisions(all []meeting.Decision) []meeting.Decision {
 	clean := make([]meeting.Decision, 0, len(all))
-	for _, one := range all {
-		evidence := slices.Clone(one.Evidence)
+	for _, decision := range all {
+		evidence := slices.Clone(decision.Evidence)
 		for i := range evidence {
 			evidence[i].What = s.text(evidence[i].What)
 		}
-		one.Evidence = evidence
-		clean = append(clean, one)
+		decision.Evidence = evidence
+		clean = append(clean, decision)
 	}
 	return clean
 }
@@ -317,18 +317,18 @@ func (s *sanitizer) value(path string, value any, ids map[string]string) any {
 	switch value := value.(type) {
 	case map[string]any:
 		clean := make(map[string]any, len(value))
-		for key, one := range value {
+		for key, element := range value {
 			inner := path + "." + key
 			if strings.HasSuffix(path, ".elements") {
 				inner = path + ".*"
 			}
-			clean[key] = s.value(inner, one, ids)
+			clean[key] = s.value(inner, element, ids)
 		}
 		return clean
 	case []any:
 		clean := make([]any, len(value))
-		for i, one := range value {
-			clean[i] = s.value(path, one, ids)
+		for i, element := range value {
+			clean[i] = s.value(path, element, ids)
 		}
 		return clean
 	case string:

@@ -53,7 +53,7 @@ func (p *Profile) proofOfAdmission(snapshot Snapshot, past History) (proof []Evi
 		return nil, false
 	}
 	participants, others := p.participants(snapshot, past.OwnName)
-	named := slices.ContainsFunc(participants, func(one Participant) bool { return one.Name != "" })
+	named := slices.ContainsFunc(participants, func(p Participant) bool { return p.Name != "" })
 	switch {
 	case snapshot.Media > 0:
 		proof = append(proof, mediaEvidence(snapshot, weakWeight))

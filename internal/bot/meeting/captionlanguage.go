@@ -17,7 +17,7 @@ const languageTimeout = 6 * time.Second
 
 // LanguageError reports that captions are on, but in the page's own language.
 type LanguageError struct {
-	Language string // that was wanted
+	Language string // the wanted language
 	Err      error
 }
 
@@ -89,9 +89,9 @@ func (s *site) pressLanguage(ctx context.Context, page Page, language string) er
 // once.
 type languageSteps struct {
 	open    []string
-	timeout time.Duration // between two steps
-	pressed int           // of the elements, in their order
-	at      time.Time     // of the last step
+	timeout time.Duration // limit of the time between two steps
+	pressed int           // number of elements pressed, in their order
+	at      time.Time     // time of the last step
 }
 
 // next returns the index of the element to press now, or -1 to wait. The last

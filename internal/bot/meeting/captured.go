@@ -29,11 +29,11 @@ func (p *Profile) ElementExpression(name string) (string, error) {
 // ExpectedElements returns the elements that a page with a screen should have:
 // those that a bot uses on it.
 func (p *Profile) ExpectedElements(screen Screen, snapshot Snapshot) []string {
-	either := func(one, other string) []string {
-		if snapshot.present(one) || snapshot.present(other) {
+	either := func(a, b string) []string {
+		if snapshot.present(a) || snapshot.present(b) {
 			return nil
 		}
-		return []string{one, other}
+		return []string{a, b}
 	}
 	switch screen {
 	case PreJoin:
@@ -75,5 +75,5 @@ func (s Snapshot) WithLiveState(live Snapshot) Snapshot {
 // Weak reports whether a recognized screen rests on weak evidence only.
 func (d Decision) Weak() bool {
 	return d.Screen != Unknown &&
-		!slices.ContainsFunc(d.Evidence, func(one Evidence) bool { return one.Weight >= minWeight })
+		!slices.ContainsFunc(d.Evidence, func(e Evidence) bool { return e.Weight >= minWeight })
 }

@@ -24,8 +24,8 @@ const (
 
 // DialogAction closes a dialog that the profile does not know.
 type DialogAction struct {
-	Button int    // its index; -1 for the Escape key
-	Label  string // of the button
+	Button int    // index of the button; -1 for the Escape key
+	Label  string // label of the button
 }
 
 // dialogState is what a visit remembers of the dialog over the page.

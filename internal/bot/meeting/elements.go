@@ -10,9 +10,9 @@ const (
 	useBrowser     = "useBrowser" // continues in the browser
 	nameInput      = "nameInput"
 	passcodeInput  = "passcodeInput"
-	passcodeSubmit = "passcodeSubmit" // where the passcode is a separate step
+	passcodeSubmit = "passcodeSubmit" // used where the passcode is a separate step
 	computerAudio  = "computerAudio"  // not chosen yet; without it the meeting is silent
-	joinAudio      = "joinAudio"      // in the meeting: opens the dialog with computerAudio
+	joinAudio      = "joinAudio"      // opens the dialog with computerAudio, in the meeting
 	joinButton     = "joinButton"
 	joinInDialog   = "joinInDialog"
 	captcha        = "captcha"
@@ -36,7 +36,7 @@ const (
 	chatInput    = "chatInput"
 	leaveButton  = "leaveButton"
 	confirmLeave = "confirmLeave"
-	pinItem      = "pinItem" // of the menu that a participant's tile opens
+	pinItem      = "pinItem" // item of the menu that a participant's tile opens
 
 	// The platform's own request for permission to record.
 	moreButton        = "moreButton"

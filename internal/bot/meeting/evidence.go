@@ -8,7 +8,7 @@ import (
 // Evidence is one independent piece of evidence for a screen, or against it.
 type Evidence struct {
 	Kind   EvidenceKind `json:"kind"`
-	What   string       `json:"what"`            // for people: the text, the elements, the number of tracks
+	What   string       `json:"what"`            // the text, the elements or the number of tracks, for people
 	Where  string       `json:"where,omitempty"` // the entry of the profile, or the part of the page
 	Weight int          `json:"weight"`          // negative when it is against the screen
 }
@@ -37,8 +37,8 @@ const (
 
 // totalWeight returns the sum of the weights.
 func totalWeight(evidence []Evidence) (total int) {
-	for _, one := range evidence {
-		total += one.Weight
+	for _, e := range evidence {
+		total += e.Weight
 	}
 	return total
 }
@@ -46,8 +46,8 @@ func totalWeight(evidence []Evidence) (total int) {
 // describeEvidence returns the evidence as one line of text.
 func describeEvidence(evidence []Evidence) string {
 	var what []string
-	for _, one := range evidence {
-		what = append(what, one.What)
+	for _, e := range evidence {
+		what = append(what, e.What)
 	}
 	return strings.Join(what, "; ")
 }
@@ -71,7 +71,7 @@ type History struct {
 	OwnName      string        `json:"ownName,omitempty"` // under which the bot joined; empty when unknown
 	Requested    bool          `json:"requested"`         // the join button was pressed
 	Admitted     bool          `json:"admitted"`          // the meeting was observed, with proof
-	RequestedFor time.Duration `json:"requestedFor"`      // since the join button was first pressed
+	RequestedFor time.Duration `json:"requestedFor"`      // time since the join button was first pressed
 	AloneFor     time.Duration `json:"aloneFor"`          // the page has looked like a call without others
 	JoinedFor    time.Duration `json:"joinedFor"`         // the join button has been disabled after it was pressed
 }
@@ -89,16 +89,16 @@ type CapturedSnapshot struct {
 func Replay(profile *Profile, captured []CapturedSnapshot) []Decision {
 	var visit visitState
 	var decisions []Decision
-	for i, one := range captured {
+	for i, c := range captured {
 		if i == 0 {
-			visit.resume(one.Known, one.At)
+			visit.resume(c.Known, c.At)
 		}
-		if one.Known.Requested {
-			visit.request(one.At)
+		if c.Known.Requested {
+			visit.request(c.At)
 		}
-		visit.setName(one.Known.OwnName)
-		observation := visit.observe(profile, one.Snapshot, one.At)
-		decisions = append(decisions, observation.Decision(one.At))
+		visit.setName(c.Known.OwnName)
+		observation := visit.observe(profile, c.Snapshot, c.At)
+		decisions = append(decisions, observation.Decision(c.At))
 	}
 	return decisions
 }

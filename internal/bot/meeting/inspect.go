@@ -12,7 +12,7 @@ import (
 // helps to adapt the profile to a changed page.
 type Inspection struct {
 	Platform job.Platform
-	Version  int // of the profile
+	Version  int // version of the profile
 	Date     string
 	Source   string // the profile's file
 
@@ -20,8 +20,8 @@ type Inspection struct {
 	Evidence string
 	Reasons  []Evidence
 
-	Elements []InspectedElement // by name
-	Texts    []InspectedText    // by path
+	Elements []InspectedElement // ordered by name
+	Texts    []InspectedText    // ordered by path
 
 	Participants []Participant
 	Others       int // -1: the page does not show it
@@ -35,8 +35,8 @@ type InspectedElement struct {
 	Name      string
 	State     ElementState
 	Candidate int    // index of the candidate that found it; -1 for none
-	Selector  string // of that candidate
-	Text      string // its label or text, shortened; never the value of a field
+	Selector  string // selector of that candidate
+	Text      string // label or text, shortened; never the value of a field
 	Disabled  bool
 	Covered   bool
 }
@@ -53,7 +53,7 @@ const (
 
 // InspectedText is one of the texts that screens are recognized by.
 type InspectedText struct {
-	Path  string // in the profile
+	Path  string // path in the profile
 	Found string // empty when the page does not show it
 }
 

@@ -37,14 +37,14 @@ type joinSteps struct {
 	passcode string
 	document int64 // the document that the rest is about
 	tries    map[string]int
-	pacedAt  map[string]time.Time // when an element that reacts slowly was pressed
+	pacedAt  map[string]time.Time // time at which an element that reacts slowly was pressed
 
 	passcodeAskedAt time.Time // an unknown passcode was first asked for
 	offeredAt       time.Time // the join button was first visible
 	devicesOffAt    time.Time // microphone and camera have been off since
 	pressedAt       time.Time // joining was last requested
-	presses         int       // of the join button
-	submits         int       // of the passcode, where that is a separate step
+	presses         int       // number of presses of the join button
+	submits         int       // number of submissions of the passcode, where that is a separate step
 }
 
 func newJoinSteps(name, passcode string) *joinSteps {

@@ -97,14 +97,14 @@ type Adapter interface {
 
 // Address is the location of a meeting.
 type Address struct {
-	URL      string // to open
-	Passcode string // to type when the page asks for it; empty when unknown
+	URL      string // address to open
+	Passcode string // passcode that the page may ask for; empty when unknown
 }
 
 // JoinOptions are the name and passcode to join with, and who follows it.
 type JoinOptions struct {
 	Name     string
-	Passcode string // see Address
+	Passcode string // Address.Passcode
 
 	Observed func(Observation) // receives what the page shows on the way; may be nil
 }

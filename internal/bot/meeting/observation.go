@@ -121,7 +121,7 @@ type Participant struct {
 
 // TrackOwner names the participant whose tile plays a track.
 type TrackOwner struct {
-	Track         string // its id on the page
+	Track         string // the page's track ID
 	ParticipantID string
 }
 

@@ -38,7 +38,7 @@ type Profile struct {
 	Captions Captions `yaml:"captions"`
 
 	source string // the file, for errors
-	text   []byte // its content
+	text   []byte // content of the file
 }
 
 // Limits are the platform's limits in UTF-16 units, which pages count in.
@@ -54,10 +54,10 @@ type Element []Candidate
 // Candidate is one way to find an element. All its conditions must hold.
 type Candidate struct {
 	CSS       string     `yaml:"css" json:"css"`
-	Text      *TextMatch `yaml:"text" json:"text,omitempty"`           // of the element, its parts or its aria-label
+	Text      *TextMatch `yaml:"text" json:"text,omitempty"`           // text of the element, its parts or its aria-label
 	Within    *Candidate `yaml:"within" json:"within,omitempty"`       // an ancestor
-	MinWidth  float64    `yaml:"minWidth" json:"minWidth,omitempty"`   // of the visible part, in pixels
-	MinHeight float64    `yaml:"minHeight" json:"minHeight,omitempty"` // of the visible part, in pixels
+	MinWidth  float64    `yaml:"minWidth" json:"minWidth,omitempty"`   // minimum width of the visible part, in pixels
+	MinHeight float64    `yaml:"minHeight" json:"minHeight,omitempty"` // minimum height of the visible part, in pixels
 }
 
 // TextMatch matches a text that meets any of its conditions. Case, white space,
@@ -73,7 +73,7 @@ type TextCondition struct {
 	In        []string `yaml:"in"`
 	TextMatch `yaml:",inline"`
 
-	key string // its path in the profile: the key of the text in a snapshot
+	key string // path in the profile: the key of the text in a snapshot
 }
 
 // Rule is one way to recognize a screen. All its conditions must hold.
@@ -89,7 +89,7 @@ type Rule struct {
 	Weak     bool  `yaml:"weak"`     // the screen needs another matching rule too
 	Reload   bool  `yaml:"reload"`   // the page must be loaded again to change
 
-	path string // in the profile, for evidence
+	path string // path in the profile, for evidence
 }
 
 // Admission describes how a call differs from a lobby.
@@ -105,13 +105,13 @@ type Admission struct {
 type Roster struct {
 	Tiles    []string     `yaml:"tiles" json:"tiles"`   // CSS; one or more elements per participant
 	Rows     []string     `yaml:"rows" json:"rows"`     // CSS; the open list of people
-	Ignore   []Candidate  `yaml:"ignore" json:"ignore"` // in a tile: it is not a participant's
+	Ignore   []Candidate  `yaml:"ignore" json:"ignore"` // marks tiles that belong to no participant
 	ID       []string     `yaml:"id" json:"id"`         // attributes that hold a participant's id
 	Name     []TextSource `yaml:"name" json:"name"`
 	Self     []TextSource `yaml:"self" json:"self"` // marks the bot's own tile
 	OwnNames []string     `yaml:"ownNames" json:"-"`
 	Speaking []Candidate  `yaml:"speaking" json:"speaking"`
-	Count    []TextSource `yaml:"count" json:"count"` // of everyone, the bot included
+	Count    []TextSource `yaml:"count" json:"count"` // number of participants, including the bot
 
 	// In a tile or row: the button that pins the participant, the mark that the
 	// participant is pinned, and the button of the menu that holds pinItem.
@@ -124,12 +124,12 @@ type Roster struct {
 type Chat struct {
 	Messages []string     `yaml:"messages" json:"messages"` // CSS; one element per message
 	ID       []string     `yaml:"id" json:"id"`             // attributes that hold a message's id
-	Author   []TextSource `yaml:"author" json:"author"`     // in the message, or before it
-	Text     []TextSource `yaml:"text" json:"text"`         // when none matches: the message without its author
+	Author   []TextSource `yaml:"author" json:"author"`     // read in the message, or before it
+	Text     []TextSource `yaml:"text" json:"text"`         // default: the message without its author
 	Own      []Candidate  `yaml:"own" json:"own"`           // marks the bot's own messages
 	OwnNames []string     `yaml:"ownNames" json:"-"`
 
-	Hidden []HiddenElement `yaml:"hidden" json:"-"` // while the bot keeps the chat open
+	Hidden []HiddenElement `yaml:"hidden" json:"-"` // hidden while the bot keeps the chat open
 }
 
 // Captions describes how to turn on the platform's live captions and to read them.
@@ -137,13 +137,13 @@ type Captions struct {
 	Enable   []string     `yaml:"enable" json:"-"`      // elements to press, each after the one before it
 	On       []string     `yaml:"on" json:"-"`          // elements that show that captions are on
 	Lines    []string     `yaml:"lines" json:"lines"`   // CSS; one element per line
-	Author   []TextSource `yaml:"author" json:"author"` // in the line, or before it
-	Text     []TextSource `yaml:"text" json:"text"`     // when none matches: the whole line
-	OwnNames []string     `yaml:"ownNames" json:"-"`    // of the bot, whose lines are ignored
+	Author   []TextSource `yaml:"author" json:"author"` // read in the line, or before it
+	Text     []TextSource `yaml:"text" json:"text"`     // default: the whole line
+	OwnNames []string     `yaml:"ownNames" json:"-"`    // names of the bot, whose lines are ignored
 
 	Language LanguageMenu `yaml:"language" json:"-"`
 
-	Hidden []HiddenElement `yaml:"hidden" json:"-"` // while the bot reads captions
+	Hidden []HiddenElement `yaml:"hidden" json:"-"` // hidden while the bot reads captions
 }
 
 // LanguageMenu describes how to choose the language of captions where the choice

@@ -92,15 +92,15 @@ func (c TextCondition) equal(other TextCondition) bool {
 func (m TextMatch) matches(text string) bool {
 	text = fold(text)
 	meets := func(wanted []string, holds func(text, wanted string) bool) bool {
-		return slices.ContainsFunc(wanted, func(one string) bool { return holds(text, fold(one)) })
+		return slices.ContainsFunc(wanted, func(phrase string) bool { return holds(text, fold(phrase)) })
 	}
 	return text != "" && (meets(m.Equals, func(a, b string) bool { return a == b }) || meets(m.StartsWith, strings.HasPrefix) || meets(m.Contains, strings.Contains))
 }
 
 // includes reports whether the conditions include all others.
 func (m TextMatch) includes(other TextMatch) bool {
-	within := func(all, some []string) bool {
-		return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
+	within := func(all, part []string) bool {
+		return !slices.ContainsFunc(part, func(item string) bool { return !slices.Contains(all, item) })
 	}
 	return within(m.Equals, other.Equals) && within(m.StartsWith, other.StartsWith) && within(m.Contains, other.Contains)
 }

@@ -17,7 +17,7 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 			ownIDs[tile.ID] = true
 		}
 	}
-	index := make(map[string]int) // in participants, by id
+	index := make(map[string]int) // ID -> index in participants
 	add := func(entry RosterEntry) {
 		id := entry.identity()
 		if id == "" {
@@ -61,11 +61,11 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 // in one whose name another participant shares, has no owner.
 func (p *Profile) trackOwners(snapshot Snapshot, ownName string) []TrackOwner {
 	own := p.ownTiles(snapshot.Tiles, ownName)
-	tilesOf := make(map[string]int) // by identity
+	tilesOf := make(map[string]int) // identity -> number of tiles
 	for _, tile := range snapshot.Tiles {
 		tilesOf[tile.identity()]++
 	}
-	ownerOf := make(map[string]string) // by track; empty where there are several
+	ownerOf := make(map[string]string) // track -> owner; empty where there are several
 	var tracks []string
 	for i, tile := range snapshot.Tiles {
 		identity := tile.identity()

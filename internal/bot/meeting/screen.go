@@ -14,9 +14,9 @@ const (
 	Lobby         Screen = "lobby"
 	InMeeting     Screen = "inMeeting"
 	Removed       Screen = "removed"
-	Ended         Screen = "ended" // by the host, or because the bot left
+	Ended         Screen = "ended" // the host ended it, or the bot left
 	Denied        Screen = "denied"
-	LobbyTimedOut Screen = "lobbyTimedOut" // by the platform itself
+	LobbyTimedOut Screen = "lobbyTimedOut" // the platform ended the wait
 	NotFound      Screen = "notFound"
 	SignInWall    Screen = "signInWall"
 	BotWall       Screen = "botWall" // a captcha, or the visitor is refused

@@ -2,26 +2,26 @@ package meeting
 
 // Snapshot is what a page showed at one moment, in terms of a profile.
 type Snapshot struct {
-	Scheme   string  `json:"scheme"` // with its colon
+	Scheme   string  `json:"scheme"` // scheme with its colon, such as "https:"
 	Host     string  `json:"host"`
 	Path     string  `json:"path"`
-	Status   int     `json:"status"`   // of the HTTP response with the document; 0 when unknown
+	Status   int     `json:"status"`   // HTTP status of the document; 0 when unknown
 	Document int64   `json:"document"` // identifies the loaded document
-	Language string  `json:"language"` // as the document states it
+	Language string  `json:"language"` // language that the document states
 	Title    string  `json:"title"`
 	Width    float64 `json:"width"`
 	Height   float64 `json:"height"`
 
 	Elements map[string]VisibleElement `json:"elements"` // the visible ones
-	Hidden   map[string]int            `json:"hidden"`   // on the page but not visible: the index of the candidate
-	Texts    map[string]string         `json:"texts"`    // by condition: the text that meets it
+	Hidden   map[string]int            `json:"hidden"`   // invisible elements of the page -> index of the candidate
+	Texts    map[string]string         `json:"texts"`    // condition -> text that meets it
 
 	LobbyText string  `json:"lobbyText"` // one of the profile's lobby texts, anywhere on the page
 	Outline   Outline `json:"outline"`   // empty in the meeting
 	Over      *Dialog `json:"over"`      // the dialog that covers the page
 
 	Media int          `json:"media"` // tracks on which media from others arrive
-	Audio []AudioTrack `json:"audio"` // of these; in the meeting only
+	Audio []AudioTrack `json:"audio"` // the audio tracks among them; in the meeting only
 
 	Tiles  []RosterEntry `json:"tiles"`
 	Rows   []RosterEntry `json:"rows"`
@@ -43,7 +43,7 @@ type Outline struct {
 // OutlineControl is a button, link or field.
 type OutlineControl struct {
 	Label    string `json:"label"`
-	Type     string `json:"type,omitempty"` // of a field
+	Type     string `json:"type,omitempty"` // type of a field
 	Filled   bool   `json:"filled,omitempty"`
 	Disabled bool   `json:"disabled,omitempty"`
 	Link     bool   `json:"link,omitempty"`
@@ -52,7 +52,7 @@ type OutlineControl struct {
 // Dialog is a dialog that covers the page, or a layer that acts as one.
 type Dialog struct {
 	Text    string         `json:"text"`
-	Marked  bool           `json:"marked"` // by its role
+	Marked  bool           `json:"marked"` // marked as a dialog by its role
 	Buttons []DialogButton `json:"buttons"`
 }
 
@@ -60,7 +60,7 @@ type Dialog struct {
 type DialogButton struct {
 	Label    string `json:"label"`
 	Icon     bool   `json:"icon"`   // small, and without a text
-	Corner   bool   `json:"corner"` // in an upper corner of the dialog
+	Corner   bool   `json:"corner"` // lies in an upper corner of the dialog
 	Link     bool   `json:"link"`   // leads to another page
 	Disabled bool   `json:"disabled"`
 	Covered  bool   `json:"covered"`
@@ -82,8 +82,8 @@ type Contributor struct {
 // VisibleElement is an element of the profile that the page shows.
 type VisibleElement struct {
 	Candidate int    `json:"candidate"` // index of the candidate that found it
-	Text      string `json:"text"`      // its label or text, shortened
-	Value     string `json:"value"`     // of a field
+	Text      string `json:"text"`      // label or text, shortened
+	Value     string `json:"value"`     // value of a field
 	Disabled  bool   `json:"disabled"`
 	Covered   bool   `json:"covered"` // something lies over it
 }
@@ -92,14 +92,14 @@ type VisibleElement struct {
 // it.
 type RosterEntry struct {
 	ID       string   `json:"id"`
-	Names    []string `json:"names"`    // as the profile's sources of the name read them
+	Names    []string `json:"names"`    // names, in the order of the profile's sources
 	Mark     *string  `json:"mark"`     // the mark of the bot's own tile, when there is one
 	MarkText string   `json:"markText"` // the text beside the mark
 	Speaking bool     `json:"speaking"`
-	Tracks   []string `json:"tracks"` // whose sound it plays
+	Tracks   []string `json:"tracks"` // tracks that it plays
 
-	Controls []string `json:"controls"` // which of pin, pinned and menu are visible
-	X        float64  `json:"x"`        // its center on the page
+	Controls []string `json:"controls"` // the visible ones of pin, pinned and menu
+	X        float64  `json:"x"`        // center on the page
 	Y        float64  `json:"y"`
 }
 

@@ -23,7 +23,7 @@ const (
 // audio is silent nobody speaks, whatever the page marks: Zoom marks the last
 // speaker.
 func decideSpeech(snapshot Snapshot, participants []Participant, others int, owners []TrackOwner) (sources []SpeechSource) {
-	levels := make(map[string]float64) // by participant
+	levels := make(map[string]float64) // participant -> level
 	loudest, known := 0.0, false
 	for _, audio := range snapshot.Audio {
 		level, ok := audio.loudness()
@@ -42,13 +42,13 @@ func decideSpeech(snapshot Snapshot, participants []Participant, others int, own
 	}
 	byPage, byAudio := false, false
 	for i := range participants {
-		one := &participants[i]
-		byPage = byPage || one.Speaking
-		if level, direct := levels[one.ID]; direct {
-			one.Speaking, byAudio = level >= speechLevel, true
+		p := &participants[i]
+		byPage = byPage || p.Speaking
+		if level, direct := levels[p.ID]; direct {
+			p.Speaking, byAudio = level >= speechLevel, true
 		}
 		if known && loudest <= silenceLevel {
-			one.Speaking = false
+			p.Speaking = false
 		}
 	}
 	if byPage {

@@ -9,7 +9,7 @@ const (
 	stepClick           // the element, by script: a click with the mouse has no effect
 	stepType            // the text into the element
 	stepEnter           // the Enter key, in the field that was typed into
-	stepReveal          // what is hidden or covered
+	stepReveal          // show what is hidden or covered
 	stepDone
 	stepFail // it cannot succeed
 )
@@ -18,6 +18,6 @@ const (
 type step struct {
 	kind     stepKind
 	element  string
-	text     string // to type
+	text     string // text to type
 	evidence string // why joining cannot succeed, where no screen shows it
 }

@@ -20,7 +20,7 @@ type CaptionLine struct {
 type TextOptions struct {
 	Chat     bool   // keeps the chat open
 	Captions bool   // turns on live captions
-	Language string // of the captions, BCP 47; empty for the page's own
+	Language string // language of the captions, BCP 47; empty for the page's own
 }
 
 // texts adds the texts of a snapshot to an observation of the meeting.
@@ -28,9 +28,9 @@ func (p *Profile) texts(observation *Observation, snapshot Snapshot, ownName str
 	observation.Chat = p.chatMessages(snapshot, ownName)
 	observation.ChatOpen = snapshot.Visible(chatInput)
 	observation.CaptionsOn = p.captionsOn(snapshot)
-	for _, row := range snapshot.Captions {
-		if !slices.ContainsFunc(p.Captions.OwnNames, func(name string) bool { return strings.EqualFold(name, row.Author) }) {
-			observation.Captions = append(observation.Captions, row)
+	for _, line := range snapshot.Captions {
+		if !slices.ContainsFunc(p.Captions.OwnNames, func(name string) bool { return strings.EqualFold(name, line.Author) }) {
+			observation.Captions = append(observation.Captions, line)
 		}
 	}
 }

@@ -22,7 +22,7 @@ type visitState struct {
 	askedAt    time.Time // the join button was first pressed
 	aloneSince time.Time // the page has looked like a call without others
 	joinSince  time.Time // the join button has been disabled after it was pressed
-	last       Screen    // of the last snapshot
+	last       Screen    // screen of the last snapshot
 
 	over dialogState // the dialog over the page
 
@@ -150,7 +150,7 @@ func (v *visitState) update(found classification, observation *Observation, now 
 // confirmTime returns how long a terminal screen must last until it counts. Pages
 // pass through sign-in documents while they load, and weak evidence may be chance.
 func confirmTime(found classification) time.Duration {
-	unmistakable := slices.ContainsFunc(found.evidence, func(one Evidence) bool { return one.Weight >= minWeight })
+	unmistakable := slices.ContainsFunc(found.evidence, func(e Evidence) bool { return e.Weight >= minWeight })
 	if found.screen == SignInWall || !unmistakable {
 		return 3 * time.Second
 	}

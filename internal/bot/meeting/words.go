@@ -25,8 +25,8 @@ const (
 // words are the words of meeting pages, of all platforms. The comments of
 // words.yaml describe them.
 type words struct {
-	Phrases map[string][][]string `yaml:"phrases"` // by screen, or leftPhrase
-	Labels  map[string][][]string `yaml:"labels"`  // by element
+	Phrases map[string][][]string `yaml:"phrases"` // screen or leftPhrase -> phrases
+	Labels  map[string][][]string `yaml:"labels"`  // element -> labels
 	Dialogs struct {
 		Close       []string `yaml:"close"`
 		Acknowledge []string `yaml:"acknowledge"`

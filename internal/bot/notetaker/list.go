@@ -128,18 +128,18 @@ func (b *builder) build(read document) {
 		b.list.marks = append(b.list.marks, words)
 	}
 	var names []string
-	for i, one := range read.Notetakers {
+	for i, n := range read.Notetakers {
 		position := fmt.Sprintf("notetakers[%d]", i)
-		b.expect(strings.TrimSpace(one.Name) != "", position, "has no name")
-		b.expect(!slices.Contains(names, one.Name), position, "%q is a duplicate", one.Name)
-		names = append(names, one.Name)
-		b.expect(len(one.Anywhere)+len(one.First)+len(one.Whole) > 0, position,
-			"%q has no pattern under anywhere, first or whole", one.Name)
+		b.expect(strings.TrimSpace(n.Name) != "", position, "has no name")
+		b.expect(!slices.Contains(names, n.Name), position, "%q is a duplicate", n.Name)
+		names = append(names, n.Name)
+		b.expect(len(n.Anywhere)+len(n.First)+len(n.Whole) > 0, position,
+			"%q has no pattern under anywhere, first or whole", n.Name)
 		b.list.notetakers = append(b.list.notetakers, notetaker{
-			name:     one.Name,
-			anywhere: b.fold(position+".anywhere", one.Anywhere),
-			first:    b.fold(position+".first", one.First),
-			whole:    b.fold(position+".whole", one.Whole),
+			name:     n.Name,
+			anywhere: b.fold(position+".anywhere", n.Anywhere),
+			first:    b.fold(position+".first", n.First),
+			whole:    b.fold(position+".whole", n.Whole),
 		})
 	}
 	b.expect(b.patterns <= maxPatterns, "notetakers", "have %d patterns; the maximum is %d", b.patterns, maxPatterns)

@@ -14,7 +14,7 @@ import (
 // List holds the known notetakers. It is immutable and safe for concurrent use.
 type List struct {
 	Version int
-	Date    string // of the data file: year-month-day
+	Date    string // date of the data file: year-month-day
 
 	fold       folding
 	marks      [][]string // suffixes that platforms add to a name, folded

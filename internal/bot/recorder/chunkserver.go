@@ -89,7 +89,7 @@ type chunkServer struct {
 	listener net.Listener
 	server   *http.Server
 	serving  sync.WaitGroup
-	revoke   func() // see Settings.AllowAddress
+	revoke   func() // undoes Settings.AllowAddress
 	ended    chan endReport
 
 	appendMu sync.Mutex // serializes calls of the sink
@@ -99,7 +99,7 @@ type chunkServer struct {
 	current     Stats
 	running     bool
 	activeSince time.Time // the last chunk, start or resumption
-	sinkErr     error     // of the last Append of the next chunk
+	sinkErr     error     // error of the last Append of the next chunk
 	tabEnded    bool      // the endReport has arrived
 }
 

@@ -13,10 +13,10 @@ var inboundScript string
 
 // Inbound is the media that a page received since the last call.
 type Inbound struct {
-	Packets, Bytes int64   // of audio
-	Energy         float64 // of audio that the page plays, in squares of full scale times seconds
+	Packets, Bytes int64   // audio packets and bytes
+	Energy         float64 // energy of the audio that the page plays, in squares of full scale times seconds
 	Audible        bool    // a source of the audio is marked as loud by its sender
-	Frames         int64   // of decoded video
+	Frames         int64   // decoded video frames
 	PictureChanged bool    // a video that the page shows, or the track that it should show, has changed
 }
 

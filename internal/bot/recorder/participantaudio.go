@@ -31,7 +31,7 @@ const (
 // its first packets until it ends or the recording pauses.
 type ParticipantTrack struct {
 	ID        string // unique among all recordings
-	TrackID   string // of the page's MediaStreamTrack
+	TrackID   string // ID of the page's MediaStreamTrack
 	StartedAt time.Time
 }
 
@@ -122,7 +122,7 @@ type participantAudio struct {
 	// The following fields are used by run only.
 	enabled     bool
 	epoch       int
-	trackIndex  map[string]*openTrack // by ID
+	trackIndex  map[string]*openTrack // ID -> track
 	unreachable bool                  // the last pull failed
 	failing     bool
 	skipped     int
@@ -144,7 +144,7 @@ type enableChange struct {
 
 // startParticipantAudio starts to record the tracks of a page. It returns nil if the
 // settings have no sink for them.
-func startParticipantAudio(page *browser.Page, settings Settings) *participantAudio {
+func startParticipantAudio(ctx context.Context, page *browser.Page, settings Settings) *participantAudio {
 	if settings.ParticipantAudio == nil {
 		return nil
 	}
@@ -154,7 +154,7 @@ func startParticipantAudio(page *browser.Page, settings Settings) *participantAu
 		changes: make(chan enableChange), done: make(chan struct{}),
 		enabled: true, trackIndex: make(map[string]*openTrack),
 	}
-	a.running.Go(a.run)
+	a.running.Go(func() { a.run(ctx) })
 	return a
 }
 
@@ -189,21 +189,21 @@ func (a *participantAudio) close() {
 }
 
 // run polls the page until close.
-func (a *participantAudio) run() {
+func (a *participantAudio) run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
-	a.poll()
+	a.poll(ctx)
 	for {
 		select {
 		case <-ticker.C:
 			if a.enabled || len(a.trackIndex) > 0 {
-				a.poll()
+				a.poll(ctx)
 			}
 		case change := <-a.changes:
-			a.apply(change.enabled)
+			a.apply(ctx, change.enabled)
 			close(change.applied)
 		case <-a.done:
-			a.apply(false)
+			a.apply(ctx, false)
 			a.endTracks("the page could not be reached any more")
 			return
 		}
@@ -213,7 +213,7 @@ func (a *participantAudio) run() {
 // apply starts a new epoch when recording is turned on, and fetches the rest of the
 // current one when it is turned off. If the page does not respond, the rest is
 // discarded: the page may continue to record, and its data is ignored.
-func (a *participantAudio) apply(enabled bool) {
+func (a *participantAudio) apply(ctx context.Context, enabled bool) {
 	if a.enabled == enabled {
 		return
 	}
@@ -221,7 +221,7 @@ func (a *participantAudio) apply(enabled bool) {
 	if enabled {
 		a.nextEpoch("the page could not be reached when the recording paused")
 	}
-	a.poll()
+	a.poll(ctx)
 	if !enabled && a.unreachable {
 		a.nextEpoch("the page did not respond when the recording paused or ended")
 	}
@@ -234,8 +234,8 @@ func (a *participantAudio) nextEpoch(cause string) {
 }
 
 // poll fetches encoded audio from the page and stores it.
-func (a *participantAudio) poll() {
-	report, receivedAt, err := a.pull()
+func (a *participantAudio) poll(ctx context.Context) {
+	report, receivedAt, err := a.pull(ctx)
 	a.unreachable = err != nil
 	if err == nil {
 		err = a.store(a.newParts(report, receivedAt))
@@ -250,8 +250,8 @@ func (a *participantAudio) poll() {
 }
 
 // pull sends a request to the page and returns its report.
-func (a *participantAudio) pull() (report pullReport, receivedAt time.Time, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
+func (a *participantAudio) pull(ctx context.Context) (report pullReport, receivedAt time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
 	defer cancel()
 	stored := make(map[string]int, len(a.trackIndex))
 	for id, track := range a.trackIndex {
@@ -295,7 +295,7 @@ func (a *participantAudio) newParts(report pullReport, receivedAt time.Time) []P
 	present := make(map[string]bool)
 	for _, reported := range report.Tracks {
 		if reported.Epoch != a.epoch {
-			continue // of an earlier epoch, which was fetched or discarded
+			continue // the track is of an earlier epoch, which was fetched or discarded
 		}
 		present[reported.ID] = true
 		track := a.trackIndex[reported.ID]

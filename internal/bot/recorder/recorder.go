@@ -154,13 +154,14 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 	}
 	if err := r.open(ctx); err != nil {
 		if r.tab != nil {
-			r.restore()
+			r.restore(context.WithoutCancel(ctx))
 			r.tab.Close()
 		}
 		return nil, errors.Join(fmt.Errorf("start recording: %w", err), server.close())
 	}
-	r.tracks = startParticipantAudio(meeting, settings)
-	go r.watch()
+	running := context.WithoutCancel(ctx)
+	r.tracks = startParticipantAudio(running, meeting, settings)
+	go r.watch(running)
 	return r, nil
 }
 
@@ -374,11 +375,11 @@ func (r *Recorder) Stop(ctx context.Context) error {
 }
 
 // watch waits for the end of the recording, cleans up and closes r.done.
-func (r *Recorder) watch() {
+func (r *Recorder) watch(ctx context.Context) {
 	defer close(r.done)
-	r.err = r.waitForEnd()
+	r.err = r.waitForEnd(ctx)
 	r.tracks.close()
-	r.restore()
+	r.restore(ctx)
 	r.tab.Close()
 	if err := r.server.close(); err != nil {
 		r.err = errors.Join(r.err, err)
@@ -386,7 +387,7 @@ func (r *Recorder) watch() {
 }
 
 // waitForEnd returns why the recording ended.
-func (r *Recorder) waitForEnd() error {
+func (r *Recorder) waitForEnd(ctx context.Context) error {
 	ticker := time.NewTicker(checkInterval)
 	defer ticker.Stop()
 	pageCrashed := r.meeting.Crashed()
@@ -402,26 +403,26 @@ func (r *Recorder) waitForEnd() error {
 			// The browser continues to capture a crashed tab. The recorder tab
 			// sends the remaining chunks and ends the recording.
 			pageCrashed = nil
-			r.request(stopScript(reasonCaptureEnded))
+			r.request(ctx, stopScript(reasonCaptureEnded))
 		case <-r.abandoned:
 			return ErrStopTimeout
 		case now := <-ticker.C:
 			if err := r.server.checkStall(now, r.settings.ChunkTimeout); err != nil {
 				return err
 			}
-			r.restoreSize()
+			r.restoreSize(ctx)
 		}
 	}
 }
 
 // restoreSize resizes the page again if an infobar has changed its size. It is
 // repeated at the next check if it fails.
-func (r *Recorder) restoreSize() {
+func (r *Recorder) restoreSize(ctx context.Context) {
 	stats := r.server.stats()
 	if stats.Width == 0 || (stats.Width == r.settings.Width && stats.Height == r.settings.Height) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
+	ctx, cancel := context.WithTimeout(ctx, checkInterval)
 	defer cancel()
 	if r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height) == nil {
 		r.minimize(ctx, true)
@@ -429,18 +430,18 @@ func (r *Recorder) restoreSize() {
 }
 
 // restore restores the minimized window before the capture ends.
-func (r *Recorder) restore() {
+func (r *Recorder) restore(ctx context.Context) {
 	if r.settings.AudioOnly {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
+	ctx, cancel := context.WithTimeout(ctx, checkInterval)
 	defer cancel()
 	r.minimize(ctx, false)
 }
 
 // request runs a script in the recorder tab and ignores errors.
-func (r *Recorder) request(script string) {
-	ctx, cancel := context.WithTimeout(context.Background(), checkInterval)
+func (r *Recorder) request(ctx context.Context, script string) {
+	ctx, cancel := context.WithTimeout(ctx, checkInterval)
 	defer cancel()
 	_ = r.tab.Eval(ctx, script, nil)
 }

@@ -10,7 +10,7 @@ import (
 
 // SoundMonitor measures the level of a page's sound without recording it.
 type SoundMonitor struct {
-	recorder *Recorder // without an encoder
+	recorder *Recorder // a recorder without an encoder
 }
 
 // MonitorSound starts to measure the sound of a prepared page. Like Start, it opens
@@ -35,7 +35,7 @@ func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page
 		}
 		return nil, errors.Join(fmt.Errorf("monitor sound: %w", err), server.close())
 	}
-	go r.watch()
+	go r.watch(context.WithoutCancel(ctx))
 	return &SoundMonitor{recorder: r}, nil
 }
 

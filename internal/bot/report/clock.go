@@ -9,7 +9,7 @@ import "time"
 // no conversion.
 type Clock struct {
 	start  time.Time
-	offset time.Duration // of the wall clock at the last call of DetectStep
+	offset time.Duration // offset of the wall clock at the last call of DetectStep
 }
 
 // NewClock returns a clock that starts now.

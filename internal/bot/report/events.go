@@ -17,7 +17,7 @@ type Emitter struct {
 	client  *serviceclient.Client
 	emitted map[job.Trigger]bool
 
-	screens []meeting.Decision // since the last event
+	screens []meeting.Decision // decisions since the last event
 	screen  meeting.Decision   // the last one
 }
 

@@ -31,7 +31,7 @@ const (
 	ReasonPermission  = "permission_refused"
 	ReasonSuperseded  = "superseded"      // the service no longer wants this bot
 	ReasonShutdown    = "bot_stopped"     // the bot's process was asked to stop
-	ReasonBrowserLost = "browser_crashed" // and rejoining failed
+	ReasonBrowserLost = "browser_crashed" // the browser crashed, and rejoining failed
 	ReasonConnection  = "connection_lost" // the page died or lost its connection, and rejoining failed
 	ReasonNoRecording = "recording_failed"
 )
@@ -40,7 +40,7 @@ const (
 type End struct {
 	Reason string          // set if the bot was admitted
 	Code   job.FailureCode // set if the bot was not admitted, or nothing can be recorded
-	Detail string          // for people
+	Detail string          // an explanation for people
 }
 
 // Report collects what the manifest needs and only the bot observes. It is
@@ -56,7 +56,7 @@ type Report struct {
 	roster   roster
 	tracks   trackIndex
 	pausedAt time.Time // start of the current pause
-	fullAt   time.Time // since when the spool is full
+	fullAt   time.Time // time at which the spool became full; zero while it has space
 }
 
 // New returns the report of an attempt that has just started. version is the

@@ -20,7 +20,7 @@ const (
 // report's clock.
 type roster struct {
 	byID   map[string]*participant
-	ids    []string // in the order of joining
+	ids    []string // ordered by the time of joining
 	speech []ingest.Speech
 
 	speechSources []string // evidence of who speaks, so far
@@ -31,7 +31,7 @@ type participant struct {
 	ingest.Person
 	seenAt   time.Time
 	speaking bool
-	from, to time.Time // of the current speech
+	from, to time.Time // start and last moment of the current speech
 }
 
 func newRoster() roster { return roster{byID: make(map[string]*participant)} }

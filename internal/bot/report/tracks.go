@@ -14,9 +14,9 @@ import (
 // trackIndex numbers the audio tracks of participants and tracks whose they
 // are. Its times are on the report's clock.
 type trackIndex struct {
-	tracks    []ingest.AudioTrack // by number
-	numbers   map[string]int      // by the recorder's id
-	pageTrack map[string]int      // by the page's track id: the latest number
+	tracks    []ingest.AudioTrack // ordered by number
+	numbers   map[string]int      // recorder's ID -> number
+	pageTrack map[string]int      // page's track ID -> latest number
 	shared    map[int]bool        // tracks that several participants' tiles played
 }
 

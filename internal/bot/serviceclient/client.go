@@ -39,7 +39,7 @@ type Settings struct {
 	Log           *slog.Logger  // nil: slog.Default()
 	UploadWorkers int           // number of concurrent uploads; 0: 3
 	MaxWait       time.Duration // how long the service may hold a heartbeat, in whole seconds; 0: 25 s
-	Timeout       time.Duration // for a response, or for progress of an upload; 0: 30 s
+	Timeout       time.Duration // limit for a response, or for progress of an upload; 0: 30 s
 	RetryMin      time.Duration // pause after the first failure; 0: 100 ms
 	RetryMax      time.Duration // longest pause; 0: 10 s
 }
@@ -53,7 +53,7 @@ type Client struct {
 	base     *url.URL
 
 	running    atomic.Bool
-	delivering atomic.Bool  // see FlushMedia
+	delivering atomic.Bool  // set by FlushMedia
 	recorded   atomic.Int64 // milliseconds
 	usage      atomic.Pointer[usage]
 	roster     atomic.Pointer[ingest.LiveRoster]

@@ -11,7 +11,7 @@ import (
 const (
 	maxQueuedCommands = 1000 // the service repeats further ones
 	maxCommandID      = 200
-	maxAcks           = 100 // in one heartbeat
+	maxAcks           = 100 // maximum in one heartbeat
 )
 
 func validCommandID(id string) bool { return id != "" && len(id) <= maxCommandID }

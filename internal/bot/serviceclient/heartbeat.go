@@ -100,7 +100,7 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Du
 	}, &response)
 	switch {
 	case err != nil && errors.Is(request.Err(), context.Canceled):
-		return response, errInterrupted // or ctx ended, which the caller checks
+		return response, errInterrupted // the caller checks whether ctx ended
 	case err != nil:
 		return response, err
 	case !response.OK:

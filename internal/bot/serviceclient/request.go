@@ -28,7 +28,7 @@ func (e *unavailableError) Unwrap() error { return e.err }
 
 // RefusedError is a request that the service permanently refuses.
 type RefusedError struct {
-	Status  int    // of the response
+	Status  int    // status code of the response
 	Code    string // the field error of the response
 	Message string
 

@@ -10,8 +10,8 @@ import (
 // meeting at once.
 type Termination struct {
 	Cause  Cause
-	Status job.Status // of the job, if known
-	Detail string     // for people
+	Status job.Status // the job's status, if known
+	Detail string     // an explanation for people
 }
 
 // Cause is the kind of a Termination.

@@ -72,9 +72,9 @@ type Settings struct {
 
 	Chat             bool   // keeps the chat open, to read its messages
 	Captions         bool   // turns on live captions and reads them
-	CaptionsLanguage string // of the captions, BCP 47; empty: unknown
+	CaptionsLanguage string // language of the captions, BCP 47; empty: unknown
 
-	Version string // of the program, for the manifest
+	Version string // version of the program, for the manifest
 	Log     *slog.Logger
 }
 

@@ -16,7 +16,7 @@ import (
 
 const (
 	diagnosticsTimeout = 5 * time.Second
-	maxCaptures        = 10 // of an attempt
+	maxCaptures        = 10 // maximum in an attempt
 )
 
 // diagnostics saves captures of pages that were not understood, for the operator
@@ -32,8 +32,8 @@ type diagnostics struct {
 // save saves a capture of the page at the end of a session, and adds the name of
 // the file to the result's detail. A page that stayed empty while joining is a
 // failure of the network.
-func (d *diagnostics) save(page *meetingPage, end exitResult) exitResult {
-	made, blank := d.capture(context.Background(), page, end.detail)
+func (d *diagnostics) save(ctx context.Context, page *meetingPage, end exitResult) exitResult {
+	made, blank := d.capture(ctx, page, end.detail)
 	if end.needsDiagnostics && page.phase == phaseJoining && page.last.seen.Screen == meeting.Unknown && blank {
 		end.code, end.retry = job.NetworkLoss, true
 		end.detail = fmt.Sprintf("The meeting page was opened and stayed empty for %s.", page.timeouts.Join)

@@ -17,7 +17,7 @@ import (
 type exitResult struct {
 	reason           string          // set if the bot was admitted
 	code             job.FailureCode // set if the bot was not admitted, or nothing can be recorded
-	detail           string          // for people
+	detail           string          // an explanation for people
 	command          *ingest.Command // the leave_call that ended the session; may be nil
 	retry            bool            // the meeting may continue: another browser may rejoin
 	needsDiagnostics bool            // the page is worth saving for the operator

@@ -21,7 +21,7 @@ type joining struct {
 	report     *report.Report
 	clock      *report.Clock
 	events     events
-	startedAt  time.Time // of the bot
+	startedAt  time.Time // start of the bot
 	joinAt     time.Time
 	entryDelay time.Duration
 

@@ -18,8 +18,8 @@ type leavePolicy struct {
 	events     events
 	notetakers *notetaker.List
 
-	firstAdmitted time.Time // in the attempt; zero if never
-	admitted      time.Time // in this session
+	firstAdmitted time.Time // first admission of the attempt; zero if never
+	admitted      time.Time // admission of this session
 	aloneSince    time.Time // zero if another participant is there
 	isAlone       bool      // the last snapshot showed no other participant
 	reported      map[string]bool

@@ -51,11 +51,11 @@ const (
 // faultWatch detects one kind of fault. It is a value without clocks, and the
 // caller repairs.
 type faultWatch struct {
-	after, evidence time.Duration // see the constants
-	repairs         int           // how many there are
+	after, evidence time.Duration // noSoundAfter and minSoundEvidence, or their equivalents for the picture
+	repairs         int           // number of repairs to try
 
-	goodAt   time.Time     // when the media was last good, or a repair or recorder started
-	since    time.Time     // when the fault began; zero without one
+	goodAt   time.Time     // last time at which the media was good, or a repair or recorder started
+	since    time.Time     // start of the fault; zero without one
 	seen     time.Duration // evidence since goodAt
 	repaired int           // repairs so far
 	marked   bool

@@ -20,9 +20,9 @@ import (
 type phase int
 
 const (
-	phaseJoining  phase = iota // before the join button was pressed
-	phaseWaiting               // to be admitted
-	phaseAdmitted              // in the meeting
+	phaseJoining  phase = iota // the join button has not been pressed
+	phaseWaiting               // waiting for admission
+	phaseAdmitted              // admitted to the meeting
 )
 
 // meetingPage is the meeting's page in one browser: what it shows, and the work
@@ -150,7 +150,7 @@ func (p *meetingPage) canLeave(end exitResult) bool {
 // ghost participant remains. It has half the time if the bot was still joining
 // or the screen is unknown, and a quarter if the page has no connection to
 // announce the departure.
-func (p *meetingPage) leave() {
+func (p *meetingPage) leave(ctx context.Context) {
 	timeout := p.timeouts.Leave
 	switch {
 	case p.last.seen.Screen == meeting.Reconnecting:
@@ -158,7 +158,7 @@ func (p *meetingPage) leave() {
 	case p.phase == phaseJoining || p.last.seen.Screen == meeting.Unknown:
 		timeout /= 2
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	started := time.Now()
 	if err := p.adapter.Leave(ctx, p.tab); err != nil {
@@ -306,7 +306,7 @@ const (
 	noRecovery       recovery = iota
 	rejoinSamePage            // press join again
 	waitInLobby               // wait to be admitted again
-	rejoinNewBrowser          // with a new browser
+	rejoinNewBrowser          // join again with a new browser
 )
 
 // recovery returns what to do now. alive means that audio arrives or a call is

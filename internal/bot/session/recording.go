@@ -35,7 +35,7 @@ const (
 // is replaced.
 type recordingState struct {
 	paused         bool
-	stopped        bool          // by command, for good
+	stopped        bool          // stopped by command, for good
 	full           bool          // the spool takes no more segments now
 	suspended      bool          // the page shows no meeting now
 	recorded       time.Duration // length of the parts that have ended
@@ -191,8 +191,8 @@ func (r *recordingSession) length() time.Duration {
 }
 
 // close ends the recording, as far as the browser still allows it.
-func (r *recordingSession) close(end exitResult) {
-	ctx, cancel := context.WithTimeout(context.Background(), recorderStopTimeout)
+func (r *recordingSession) close(ctx context.Context, end exitResult) {
+	ctx, cancel := context.WithTimeout(ctx, recorderStopTimeout)
 	defer cancel()
 	if r.recorder != nil {
 		err := r.recorder.Stop(ctx)

@@ -47,7 +47,10 @@ type session struct {
 }
 
 // run joins the meeting and stays until the session ends.
-func (s *session) run(ctx context.Context) exitResult { return s.close(s.loop(ctx)) }
+func (s *session) run(ctx context.Context) exitResult {
+	end := s.loop(ctx)
+	return s.close(context.WithoutCancel(ctx), end)
+}
 
 // loop handles events until one ends the session.
 func (s *session) loop(ctx context.Context) exitResult {
@@ -279,28 +282,28 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 
 // close leaves the meeting and ends the recording, both at once, as far as the
 // browser still allows it. It returns end with what was found out meanwhile.
-func (s *session) close(end exitResult) exitResult {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel() // no new task starts
-	s.page.pageQueue.close(ctx)
+func (s *session) close(ctx context.Context, end exitResult) exitResult {
+	ended, cancel := context.WithCancel(ctx)
+	cancel() // tasks see that the session has ended
+	s.page.pageQueue.close(ended)
 	s.texts.Report(s.page.last.seen.Participants)
 	if s.page.browser != nil {
 		if end.needsDiagnostics || s.page.last.seen.Decision(s.page.last.at).Weak() {
-			end = s.diagnostics.save(s.page, end)
+			end = s.diagnostics.save(ctx, s.page, end)
 		}
-		s.closeBrowser(ctx, end)
+		s.closeBrowser(ctx, ended, end)
 	}
 	return end
 }
 
 // closeBrowser leaves the meeting, ends the recording and closes the browser.
-func (s *session) closeBrowser(ctx context.Context, end exitResult) {
+func (s *session) closeBrowser(ctx, ended context.Context, end exitResult) {
 	var leaving sync.WaitGroup
 	if s.page.canLeave(end) {
-		leaving.Go(s.page.leave)
+		leaving.Go(func() { s.page.leave(ctx) })
 	}
-	s.recording.recordingQueue.close(ctx)
-	s.recording.close(end)
+	s.recording.recordingQueue.close(ended)
+	s.recording.close(ctx, end)
 	if !end.retry && s.report.HasRecording() { // else another browser may continue
 		if err := s.events.Emit(job.BotRecordingStopped, nil); err != nil {
 			s.log.Error("report that the recording stopped", "error", err)

@@ -25,7 +25,7 @@ type textOpener struct {
 	wanted meeting.TextOptions
 
 	showing  bool      // the page is being prepared
-	showAt   time.Time // when it is prepared again
+	showAt   time.Time // time at which it is prepared again
 	failures int
 }
 

@@ -20,9 +20,9 @@ const stayTime = 3 * time.Second
 type Visit struct {
 	Profile   *meeting.Profile
 	Snapshots []meeting.CapturedSnapshot // oldest first
-	Decisions []meeting.Decision         // of the snapshots
+	Decisions []meeting.Decision         // decision on each snapshot
 	Problem   string                     // why the visit did not reach the meeting; empty if it did
-	Left      bool                       // by the page's own control
+	Left      bool                       // left by the page's own control
 	Capture   *capture.Capture           // nil unless it was wanted
 }
 

@@ -32,8 +32,8 @@ type Event struct {
 type events struct {
 	mutex   sync.Mutex
 	owner   string
-	number  int64 // of the last event
-	at      int64 // its time, Unix milliseconds
+	number  int64 // number of the last event
+	at      int64 // time of the last event, Unix milliseconds
 	waiting []Event
 }
 

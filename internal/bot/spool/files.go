@@ -18,10 +18,10 @@ import (
 type files struct {
 	mutex    sync.Mutex
 	byName   map[string]*file
-	pending  []*file           // not settled, in the order of upload
+	pending  []*file           // unsettled files, in the order of upload
 	used     int64             // bytes in the folder or reserved for a file that is being written
-	recorded int64             // of used, bytes of segments
-	uploaded int64             // of recorded, bytes that the service has
+	recorded int64             // bytes of segments, a part of used
+	uploaded int64             // bytes of segments that the service has, a part of recorded
 	evicted  map[string]string // checksums of the evicted segments
 }
 

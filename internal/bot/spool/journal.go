@@ -29,7 +29,7 @@ type record struct {
 	Texts      *Texts `json:"texts,omitempty"`
 	TextsEnded int64  `json:"textsEnded,omitempty"` // this batch and all before it are acknowledged or rejected
 
-	Refusal string `json:"refusal,omitempty"` // with Acked or TextsEnded: why it was rejected
+	Refusal string `json:"refusal,omitempty"` // set with Acked or TextsEnded: the reason of the rejection
 }
 
 // eventRecord is an Event in the journal.
@@ -46,7 +46,7 @@ type eventRecord struct {
 type journal struct {
 	mutex   sync.Mutex
 	file    *os.File
-	size    int64 // of the valid lines
+	size    int64 // bytes of the valid lines
 	damaged int
 	broken  error // set if a failed write could not be undone
 }

@@ -117,10 +117,10 @@ func (s *Spool) Remove() error {
 
 // FullError is the error of a spool or disk without space.
 type FullError struct {
-	Limit  int64 // of the spool, in bytes; 0 if the disk is full
+	Limit  int64 // size of the spool, in bytes; 0 if the disk is full
 	Used   int64
 	Wanted int64
-	Err    error // of the disk, if the disk is full
+	Err    error // the disk's error, if the disk is full
 }
 
 func (e *FullError) Error() string {

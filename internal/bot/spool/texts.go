@@ -18,7 +18,7 @@ type Texts struct {
 // texts is the queue of batches that the service has not acknowledged.
 type texts struct {
 	mutex   sync.Mutex
-	number  int64 // of the last batch
+	number  int64 // number of the last batch
 	waiting []Texts
 }
 

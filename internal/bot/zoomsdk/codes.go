@@ -22,15 +22,15 @@ func failureScreen(f failure) meeting.Screen {
 		return meeting.NotFound
 	case 3000, 3008: // the host is in another meeting; not started
 		return meeting.HostAbsent
-	case 3009: // was removed and may not rejoin
+	case 3009: // the bot was removed and may not rejoin
 		return meeting.Removed
-	case 4004, 13208: // has ended
+	case 4004, 13208: // the meeting has ended
 		return meeting.Ended
 	case 3034, 3082, 3100, 3116, // sign in
 		3005, 3032, 3099, 3135: // register
 		return meeting.SignInWall
 	case 3634, // captcha
-		3603, 3608, 3611, // not from a browser
+		3603, 3608, 3611, // a browser cannot join
 		3620, 4007, 6603, // blocked: this visitor, by a barrier, this app
 		4005, 4006, // full; locked
 		3636, 3715, 4008, 4011, 4012, 4013, 4014, 4015, 4017, 4018, 4019: // this kind of app needs a user's token here

@@ -43,7 +43,7 @@ const documentText = `<!doctype html>
 type document struct {
 	Title   string
 	Parts   string
-	Version string // of the SDK
+	Version string // version of the SDK
 	Library string
 	Left    string
 	Service string

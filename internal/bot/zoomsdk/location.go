@@ -16,7 +16,7 @@ type location struct {
 	url      string // the meeting's own URL, which the bot does not open
 	number   string
 	passcode string
-	token    string // of a registrant
+	token    string // token of a registrant
 	service  string // host of Zoom's service; empty for the default one
 }
 

@@ -39,7 +39,7 @@ const (
 type ticket struct {
 	MeetingNumber string `json:"meetingNumber"`
 	Passcode      string `json:"passcode"`
-	Token         string `json:"token"` // of a registrant
+	Token         string `json:"token"` // token of a registrant
 	Signature     string `json:"signature"`
 }
 

@@ -17,8 +17,8 @@ const (
 // Settings are the operator's copy of the SDK and the credentials of an app.
 type Settings struct {
 	Dir    string // the SDK's files, as its npm package lays them out
-	Key    string // of the app: its SDK key or client id
-	Secret string // of the app; used only to sign
+	Key    string // SDK key or client ID of the app
+	Secret string // secret of the app; used only to sign
 }
 
 // Validate returns a *NotConfiguredError that lists the settings that are not
