@@ -55,7 +55,8 @@ test: ## Run all tests; installs what they need
 .PHONY: matrix
 matrix: ## Run every bot scenario on every platform
 	@scripts/setup.sh test
-	STANDIN_TEST_MATRIX=full go test ./internal/bot/session -run '^(TestVisits|TestTextVisits|TestEgress)$$' -count=1 -timeout 30m
+	STANDIN_TEST_MATRIX=full go test ./internal/bot/session -run '^(TestVisits|TestTextVisits|TestEgress|TestParticipantAudio)$$' -count=1 -timeout 30m
+	STANDIN_TEST_MATRIX=full go test ./internal/bot/meeting -run '^TestPlatforms$$' -count=1 -timeout 30m
 	STANDIN_TEST_BROWSER=full STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
 
 .PHONY: kills

@@ -20,14 +20,14 @@ func insideRows(replicaPlatform replica.Platform) []row {
 			askByPage(t, s, meeting, page, true)
 		}
 	}
-	rows := []row{{"pin, permission, chat", func(t *testing.T, s env) {
+	rows := []row{{name: "pin, permission, chat", test: func(t *testing.T, s env) {
 		meeting, page := s.inside(t, replica.Settings{})
 		testPin(t, s, meeting, page)
 		ask(t, s, meeting, page)
 		testChat(t, s, meeting, page)
 	}}}
 	if replicaPlatform == replica.Zoom {
-		rows = append(rows, row{"permission refused", func(t *testing.T, s env) {
+		rows = append(rows, row{name: "permission refused", test: func(t *testing.T, s env) {
 			meeting, page := s.inside(t, replica.Settings{})
 			askByPage(t, s, meeting, page, false)
 		}})
@@ -117,7 +117,7 @@ func framedRows(replicaPlatform replica.Platform) []row {
 	if replicaPlatform != replica.Zoom {
 		return nil
 	}
-	return []row{{"in a frame", func(t *testing.T, s env) {
+	return []row{{name: "in a frame", test: func(t *testing.T, s env) {
 		meeting, page := s.joined(t, replica.Settings{Framed: true, Passcode: "k3Yq7a", CookieBanner: true, DeviceDialog: true})
 		s.await(t, page, "the lobby", on(Lobby))
 		meeting.Admit()

@@ -33,7 +33,7 @@ func obstacles(replicaPlatform replica.Platform) replica.Settings {
 // usualRows visits a meeting from joining to leaving, with every dialog and
 // notice of the platform.
 func usualRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s env) {
+	return []row{{name: "", test: func(t *testing.T, s env) {
 		long := "Zoë's notetaker \U0001F469\u200D\U0001F4BB " + strings.Repeat("very ", 20) + "long"
 		settings := obstacles(s.replicaPlatform)
 		meeting, page, address := s.visit(t, settings)
@@ -105,24 +105,25 @@ func outcomeRows(replicaPlatform replica.Platform) (rows []row) {
 	end := change{func(m *replica.Meeting) int { return m.End() }, Ended}
 	for _, c := range []struct {
 		name     string
+		turn     replica.Platform
 		settings replica.Settings
 		from     Screen
 		changes  []change
 	}{
-		{"denied", replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.Deny() }, Denied}}},
-		{"lobby timed out", replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.LobbyTimeout() }, LobbyTimedOut}}},
-		{"ended in the lobby", replica.Settings{}, Lobby, []change{end}},
-		{"blocked in the lobby", replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.Block() }, blocked}}},
-		{"host arrives, admitted, ended", replica.Settings{HostAbsent: true}, HostAbsent, []change{
+		{"denied", replica.Meet, replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.Deny() }, Denied}}},
+		{"lobby timed out", replica.Teams, replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.LobbyTimeout() }, LobbyTimedOut}}},
+		{"ended in the lobby", replica.Zoom, replica.Settings{}, Lobby, []change{end}},
+		{"blocked in the lobby", replica.Meet, replica.Settings{}, Lobby, []change{{func(m *replica.Meeting) int { return m.Block() }, blocked}}},
+		{"host arrives, admitted, ended", "", replica.Settings{HostAbsent: true}, HostAbsent, []change{
 			{func(m *replica.Meeting) int { return m.HostArrives() }, Lobby}, admit, end,
 		}},
-		{"connection lost, removed", replica.Settings{NoLobby: true}, InMeeting, []change{
+		{"connection lost, removed", "", replica.Settings{NoLobby: true}, InMeeting, []change{
 			{func(m *replica.Meeting) int { return m.Disconnect() }, Reconnecting},
 			{func(m *replica.Meeting) int { return m.Reconnect() }, InMeeting},
 			{func(m *replica.Meeting) int { return m.Remove() }, Removed},
 		}},
 	} {
-		rows = append(rows, row{c.name, func(t *testing.T, s env) {
+		rows = append(rows, row{name: c.name, turn: c.turn, test: func(t *testing.T, s env) {
 			meeting, page := s.joined(t, c.settings)
 			s.await(t, page, string(c.from), on(c.from))
 			from := c.from
@@ -162,7 +163,7 @@ func wallRows(replicaPlatform replica.Platform) (rows []row) {
 	for wall, want := range map[replica.Refusal]Screen{
 		replica.RefusalNotFound: NotFound, replica.RefusalSignIn: SignInWall, replica.RefusalCaptcha: BotWall, replica.RefusalBlocked: blocked,
 	} {
-		rows = append(rows, row{string(wall), func(t *testing.T, s env) {
+		rows = append(rows, row{name: string(wall), test: func(t *testing.T, s env) {
 			_, page, _ := s.visit(t, replica.Settings{Refusal: wall})
 			err := s.site.Join(s.ctx, page, JoinOptions{Name: "Standin"})
 			if err == nil && notFoundOnZoom(s.replicaPlatform, wall) {
@@ -191,7 +192,7 @@ func launcherRows(replicaPlatform replica.Platform) []row {
 	if replicaPlatform == replica.Meet {
 		return nil // it has no launcher
 	}
-	return []row{{"", func(t *testing.T, s env) {
+	return []row{{name: "", test: func(t *testing.T, s env) {
 		meeting, err := s.server.Open(replica.Settings{Platform: s.replicaPlatform, CookieBanner: s.replicaPlatform == replica.Zoom})
 		if err != nil {
 			t.Fatal(err)
@@ -218,7 +219,7 @@ func passcodeRows(replicaPlatform replica.Platform) (rows []row) {
 		"right in address": {inAddress: "k3Yq7a"},
 		"typed":            {typed: " k3Yq7a\n"},
 	} {
-		rows = append(rows, row{name, func(t *testing.T, s env) {
+		rows = append(rows, row{name: name, test: func(t *testing.T, s env) {
 			meeting, err := s.server.Open(replica.Settings{Platform: s.replicaPlatform, Passcode: "k3Yq7a"})
 			if err != nil {
 				t.Fatal(err)
@@ -309,7 +310,7 @@ func terminalPhrases() []string {
 
 // sendRows sends from a meeting with a hidden toolbar.
 func sendRows(replica.Platform) []row {
-	return []row{{"", func(t *testing.T, s env) {
+	return []row{{name: "", test: func(t *testing.T, s env) {
 		meeting, page := s.inside(t, replica.Settings{NoTips: true})
 		hidden := func(Observation) bool {
 			snapshot, err := s.site.probe.snapshot(s.ctx, page)
@@ -358,7 +359,7 @@ func leavingRows(replica.Platform) (rows []row) {
 		"under notices":     {replica.Settings{NoLobby: true, Notices: []replica.Notice{replica.NoticeRecorded, replica.NoticeTranscribed}}, replica.StateAdmitted},
 		"without questions": {replica.Settings{NoLobby: true, LeaveAtOnce: true}, replica.StateAdmitted},
 	} {
-		rows = append(rows, row{name, func(t *testing.T, s env) {
+		rows = append(rows, row{name: name, test: func(t *testing.T, s env) {
 			meeting, page := s.joined(t, c.settings)
 			if _, err := meeting.Wait(s.ctx, replica.EventKind(c.from)); err != nil {
 				t.Fatal(err)

@@ -31,7 +31,7 @@ const (
 // STANDIN_TEST_SEED the seed.
 func TestRandomMeetings(t *testing.T) {
 	t.Parallel()
-	meetings := number(t, "STANDIN_TEST_MEETINGS", 6)
+	meetings := number(t, "STANDIN_TEST_MEETINGS", 3)
 	seed := number(t, "STANDIN_TEST_SEED", rand.Uint64N(1_000_000)+1)
 	t.Logf("to repeat these meetings: STANDIN_TEST_SEED=%d STANDIN_TEST_MEETINGS=%d", seed, meetings)
 	ctx, running := launchBrowserFor(t, browserTestTimeout+time.Duration(meetings)*scenarioTimeout/pagesAtOnce)

@@ -145,7 +145,7 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 	return h
 }
 
-// audioOnly records without video, which takes half of the CPU time, except in the full
+// audioOnly records without video, which takes more CPU time, except in the full
 // matrix.
 func audioOnly(s *Settings) { s.Recorder.AudioOnly = !fullMatrix() }
 

@@ -108,7 +108,7 @@ func TestEarlyLaunch(t *testing.T) {
 	t.Parallel()
 	requireTools(t)
 	launched := time.Now()
-	joinAt := launched.Add(8 * time.Second).Truncate(time.Millisecond) // the precision of events
+	joinAt := launched.Add(4 * time.Second).Truncate(time.Millisecond) // the precision of events
 	s := scenario{
 		name: "early", meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound,
 		configure: func(s *Settings) { s.JoinAt = joinAt },

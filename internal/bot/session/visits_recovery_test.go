@@ -42,7 +42,7 @@ func recoveryScenarios() []scenario {
 			check: func(h *harness) { hasParts(1)(h); detectedNotetaker(true)(h) },
 		},
 		{
-			name: "connection lost and regained by rejoining", reason: report.ReasonHostEnded, configure: shortTimeout, check: hasParts(2),
+			name: "connection lost and regained by rejoining", long: true, reason: report.ReasonHostEnded, configure: shortTimeout, check: hasParts(2),
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect(); h.admitAndRecord(2); h.meeting.End() },
 		},
 		{
@@ -75,7 +75,10 @@ func recoveryScenarios() []scenario {
 		},
 		{
 			name: "unknown screen during the meeting", only: onMeet(), reason: report.ReasonHostEnded,
-			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = 12*time.Second, 12*time.Second },
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.Timeouts.Connection, s.Timeouts.Unknown = 12*time.Second, 12*time.Second
+			},
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitSegment()
@@ -98,7 +101,7 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
-			name: "page hangs", only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(2),
+			name: "page hangs", only: onMeet(), long: true, reason: report.ReasonHostEnded, check: hasParts(2),
 			configure: func(s *Settings) { audioOnly(s); s.Timeouts.Unresponsive = 4 * time.Second },
 			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Freeze("g1"); h.admitAndRecord(2); h.meeting.End() },
 		},
@@ -129,14 +132,24 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
-			name: "renderer killed, then the page reloads", reason: report.ReasonHostEnded, only: onMeet(), check: hasParts(3),
+			// Each failure replaces the browser, except for the reload, after which the
+			// bot joins again in the same page.
+			name: "renderer killed, then the page hangs, loses its connection, and reloads", only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(5),
+			configure: func(s *Settings) {
+				audioOnly(s)
+				s.Timeouts.Unresponsive, s.Timeouts.Connection, s.Timeouts.MaxRejoins = 4*time.Second, time.Second, 4
+			},
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitSegment()
 				h.kill("renderer")
 				h.admitAndRecord(2)
-				h.meeting.Reload()
+				h.meeting.Freeze("g2")
 				h.admitAndRecord(3)
+				h.meeting.Disconnect()
+				h.admitAndRecord(4)
+				h.meeting.Reload()
+				h.admitAndRecord(5)
 				h.meeting.End()
 			},
 		},

@@ -255,7 +255,7 @@ func failureScenarios() []scenario {
 			code: job.NetworkLoss, detail: "did not load",
 		},
 		{
-			name: "host refuses recording", configure: func(s *Settings) { s.RequirePermission = true },
+			name: "host refuses recording", long: true, configure: func(s *Settings) { s.RequirePermission = true },
 			during: func(h *harness) { h.admit(1); h.answerPermission(1, false) },
 			code:   job.RecordingDisabled, detail: "permission", check: answeredWith("denied", ""),
 		},
