@@ -2,7 +2,9 @@ package meeting
 
 import (
 	"fmt"
+	"net/url"
 
+	"standin/internal/bot/browser"
 	"standin/internal/job"
 )
 
@@ -33,4 +35,32 @@ func platformOf(name job.Platform) (platform, error) {
 		unsupported.Supported = append(unsupported.Supported, known.name)
 	}
 	return platform{}, unsupported
+}
+
+// platform holds what differs between platforms outside their profiles.
+type platform struct {
+	name     job.Platform
+	elements []string // elements that the profile must define, besides those of every platform
+	// resolve returns the address to open for an unwrapped URL.
+	resolve func(*url.URL) (Address, error)
+	// hasPermissionRequest is set when the page has its own way to ask the host
+	// for permission to record.
+	hasPermissionRequest bool
+}
+
+// BrowserMode returns the mode in which to open a platform's pages: the configured
+// one or, if that is empty or Auto, the platform's default. Without a virtual display on
+// this machine, the default is headless; fallback reports that.
+//
+// The reasons for the defaults are in docs/platforms.md.
+func BrowserMode(configured browser.Mode, platform job.Platform) (mode browser.Mode, fallback bool) {
+	switch {
+	case configured != "" && configured != browser.Auto:
+		return configured, false
+	case platform != job.Meet && platform != job.ZoomWeb:
+		return browser.Headless, false
+	case browser.CheckMode(browser.Headed) != nil:
+		return browser.Headless, true
+	}
+	return browser.Headed, false
 }

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
+
+	"standin/internal/retry"
 )
 
 const (
@@ -137,4 +140,18 @@ func retryAfter(header string, now time.Time) time.Duration {
 		after = at.Sub(now)
 	}
 	return min(max(after, 0), maxRetryAfter)
+}
+
+func (c *Client) newBackoff() retry.Backoff {
+	return retry.Backoff{Min: c.settings.RetryMin, Max: c.settings.RetryMax}
+}
+
+// pauseAfter counts a failure and returns the pause after it, at least the one
+// that the service asked for.
+func pauseAfter(err error, backoff *retry.Backoff) time.Duration {
+	pause := backoff.Next()
+	if unavailable, ok := errors.AsType[*unavailableError](err); ok {
+		pause = max(pause, unavailable.retryAfter)
+	}
+	return pause
 }

@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"standin/internal/fsutil"
@@ -131,3 +132,27 @@ func (e *FullError) Error() string {
 }
 
 func (e *FullError) Unwrap() error { return e.Err }
+
+// changes notifies the goroutines that wait for a change.
+type changes struct {
+	mutex sync.Mutex
+	open  chan struct{}
+}
+
+func (c *changes) wait() <-chan struct{} {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.open == nil {
+		c.open = make(chan struct{})
+	}
+	return c.open
+}
+
+func (c *changes) notify() {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.open != nil {
+		close(c.open)
+		c.open = nil
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/url"
+	"regexp"
 	"strings"
 
 	"standin/internal/job"
@@ -156,4 +157,99 @@ func coordinatesPasscode(coordinates string) (string, error) {
 		return "", &AddressError{Reason: "the coordinates in it cannot be read"}
 	}
 	return meeting.Passcode, nil
+}
+
+// meetHost is the host of Google Meet.
+const meetHost = "meet.google.com"
+
+// meet returns the platform Google Meet.
+func meet() platform {
+	return platform{name: job.Meet, elements: []string{joinInDialog, captcha}, resolve: resolveMeet}
+}
+
+// resolveMeet requests the page in English, because the profile's texts are
+// English.
+func resolveMeet(address *url.URL) (Address, error) {
+	if meetinglink.HostOf(address) == meetHost {
+		if strings.Trim(address.Path, "/") == "" {
+			return Address{}, &AddressError{Reason: "it holds no meeting code"}
+		}
+		address.Scheme, address.Host = "https", meetHost
+		address.Path, address.RawPath = strings.ToLower(address.Path), ""
+	}
+	query := address.Query()
+	query.Set("hl", "en")
+	address.RawQuery = query.Encode()
+	return newAddress(address, "")
+}
+
+// IsHomePage reports whether a host is a platform's public site, to which its
+// meeting pages send visitors whom they do not serve at the moment.
+func IsHomePage(host string) bool { return host == "workspace.google.com" }
+
+const (
+	// zoomClientHost is the host of Zoom's web client.
+	zoomClientHost = "app.zoom.us"
+	// zoomEventsHost redirects to the web client.
+	zoomEventsHost = "events.zoom.us"
+)
+
+// zoom returns the platform of Zoom's web client.
+func zoom() platform {
+	return platform{
+		name:                 job.ZoomWeb,
+		elements:             []string{launchApp, useBrowser, passcodeInput, joinAudio, moreButton, recordButton, requestPermission, closePermission},
+		resolve:              resolveZoom,
+		hasPermissionRequest: true,
+	}
+}
+
+// zoomHosts are Zoom's domains. Customers' names are subdomains.
+func zoomHosts() []string { return []string{"zoom.us", "zoom.com"} }
+
+// zoomNumberPattern matches the meeting's number in a path: /j/<number>, /w/ for
+// webinars, /s/ for those who may start it, and the web client's own forms.
+var zoomNumberPattern = regexp.MustCompile(`^/(?:j|w|s|wc/join|wc)/(\d{9,12})(?:/(?:join|start)?)?/?$`)
+
+// ZoomNumber returns the meeting number in the path of a Zoom URL, or "".
+func ZoomNumber(path string) string {
+	found := zoomNumberPattern.FindStringSubmatch(strings.ReplaceAll(path, "-", ""))
+	if found == nil {
+		return ""
+	}
+	return found[1]
+}
+
+// resolveZoom returns the URL of the web client, past the launcher page, when
+// the URL holds the number of a meeting on Zoom's own hosts. Any other URL, also
+// that of a personal name or a company's own host, is opened unchanged, and Join
+// passes its launcher page. The web client needs two of the parameters: the
+// passcode and the registrant's token.
+func resolveZoom(address *url.URL) (Address, error) {
+	host := meetinglink.HostOf(address)
+	query := address.Query()
+	passcode := firstValue(query, "pwd")
+	if !meetinglink.InDomain(host, zoomHosts()...) {
+		return newAddress(address, passcode)
+	}
+	address.Scheme, address.Host = "https", host
+	if host == zoomEventsHost {
+		return newAddress(address, passcode)
+	}
+	if strings.Trim(address.Path, "/") == "" {
+		return Address{}, &AddressError{Reason: "it holds no meeting number"}
+	}
+	number := ZoomNumber(address.Path)
+	if number == "" {
+		return newAddress(address, passcode)
+	}
+	kept := url.Values{}
+	for _, parameter := range []string{"pwd", "tk"} {
+		if value := firstValue(query, parameter); value != "" {
+			kept.Set(parameter, value)
+		}
+	}
+	return newAddress(&url.URL{
+		Scheme: "https", Host: zoomClientHost, Path: "/wc/" + number + "/join", RawQuery: kept.Encode(),
+	}, passcode)
 }
