@@ -45,7 +45,7 @@ type serveCommand struct {
 	MaxBotsPerConsumer int                `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a consumer may run at a time, on all nodes; 0 is no limit."`
 	BotCores           float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"CPU cores reserved per bot when the node's capacity is derived."`
 	BotMemory          float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
-	LaunchLead         dispatch.Prelaunch `env:"STANDIN_LAUNCH_LEAD" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
+	Prelaunch          dispatch.Prelaunch `env:"STANDIN_PRELAUNCH" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
 	Lease              time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
 
 	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
@@ -82,9 +82,9 @@ type serveCommand struct {
 	Mail      bool `env:"STANDIN_MAIL" help:"Receive calendar invitations by mail in this process. On several nodes set it for one. See docs/mail.md."`
 	mailFlags `embed:"" prefix:"mail-"`
 
-	AllowedMeetingHosts []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
-	LoopbackMeetings    bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
-	AskFirst            bool     `env:"STANDIN_ASK_FIRST" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
+	AllowedMeetingHosts     []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
+	LoopbackMeetings        bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
+	RequireRecordingConsent bool     `env:"STANDIN_REQUIRE_RECORDING_CONSENT" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
 }
 
 // Run serves until a signal arrives.
@@ -119,13 +119,13 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		DataDir: c.DataDir, DatabaseURL: c.DatabaseURL, StorageURL: c.StorageURL, Launcher: c.Launcher, Retention: c.Retention, JobRetention: c.JobRetention,
 		BotTokenLifetime: c.BotTokenLifetime, UploadQuota: c.UploadQuota << 20,
 		NodeName: c.NodeName, MaxBots: c.MaxBots, MaxBotsPerConsumer: c.MaxBotsPerConsumer, BotResources: dispatch.BotResources{Cores: c.BotCores, Memory: uint64(max(0, c.BotMemory) * (1 << 30))},
-		Prelaunch: c.LaunchLead, Lease: c.Lease, MetricsListen: c.MetricsListen, Profiling: c.Profiling, MetricsSecret: c.MetricsSecret,
+		Prelaunch: c.Prelaunch, Lease: c.Lease, MetricsListen: c.MetricsListen, Profiling: c.Profiling, MetricsSecret: c.MetricsSecret,
 		IngestSigningKey: c.IngestSigningKey, WebhookSecret: c.WebhookSecret, WebhookAllowCIDRs: c.WebhookAllowCIDRs, WebhookProxy: c.WebhookProxy,
 		WebhookPrivateResponses: c.WebhookPrivateResponses,
 		IntakeSecret:            c.IntakeSecret, AdminSecret: c.AdminSecret, PaymentWebhookSecret: c.PaymentWebhookSecret,
 		FreeTierJobs: c.FreeTierJobs, RateLimit: c.RateLimit, TrustedProxies: httpmw.TrustedProxies(c.TrustedProxies),
 		ManifestPrefixes: trimmed(c.ManifestPrefixes), OIDC: oidc, Transcriber: transcriber, Tracing: traces, AllowedMeetingHosts: trimmed(c.AllowedMeetingHosts), LoopbackMeetings: c.LoopbackMeetings,
-		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.AskFirst, Log: log,
+		Executable: self, Bots: c.botSettings(c.logFlags), RequirePermission: c.RequireRecordingConsent, Log: log,
 	})
 	if err != nil {
 		return err

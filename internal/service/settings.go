@@ -96,20 +96,19 @@ type Settings struct {
 // check returns an error for settings that cannot work, before anything is
 // opened.
 func (s Settings) check() error {
-	if s.MaxBotsPerConsumer < 0 {
-		return fmt.Errorf("a consumer cannot run %d bots", s.MaxBotsPerConsumer)
-	}
-	if s.MaxBots < 0 || s.BotResources.Cores < 0 {
-		return fmt.Errorf("a capacity of %d bots of %g cores is not possible", s.MaxBots, s.BotResources.Cores)
-	}
-	if s.Lease != 0 && s.Lease < minLease {
-		return fmt.Errorf("a lease of %s is too short: the minimum is %s", s.Lease, minLease)
-	}
-	if s.Profiling && s.MetricsListen == "" {
+	switch {
+	case s.MaxBots < 0:
+		return errors.New("STANDIN_MAX_BOTS must not be negative")
+	case s.MaxBotsPerConsumer < 0:
+		return errors.New("STANDIN_MAX_BOTS_PER_CONSUMER must not be negative")
+	case s.BotResources.Cores < 0:
+		return errors.New("STANDIN_BOT_CORES must not be negative")
+	case s.Lease != 0 && s.Lease < minLease:
+		return fmt.Errorf("STANDIN_LEASE must be at least %s", minLease)
+	case s.Profiling && s.MetricsListen == "":
 		return errors.New("STANDIN_PROFILING needs STANDIN_METRICS_LISTEN: profiles are served only on that address")
-	}
-	if s.FreeTierJobs < 0 {
-		return fmt.Errorf("the free tier cannot have %d jobs", s.FreeTierJobs)
+	case s.FreeTierJobs < 0:
+		return errors.New("STANDIN_FREE_TIER_JOBS must not be negative")
 	}
 	if err := s.CheckLauncher(); err != nil {
 		return err

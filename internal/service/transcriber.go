@@ -27,11 +27,17 @@ type TranscriberSettings struct {
 
 // check returns an error for settings that cannot work.
 func (s TranscriberSettings) check() error {
-	if s.Concurrency < 0 || s.Timeout < 0 || s.MaxAudio < 0 || s.GiveUpAfter < 0 {
-		return errors.New("limits of the transcriber cannot be negative")
-	}
-	if s.MaxPiece != 0 && (s.MaxPiece < 10*time.Second || s.MaxPiece > time.Hour) {
-		return fmt.Errorf("pieces of %s cannot be transcribed: the bounds are 10s and 1h", s.MaxPiece)
+	switch {
+	case s.Timeout < 0:
+		return errors.New("STANDIN_TRANSCRIBER_TIMEOUT must not be negative")
+	case s.Concurrency < 0:
+		return errors.New("STANDIN_TRANSCRIBER_CONCURRENCY must not be negative")
+	case s.MaxPiece != 0 && (s.MaxPiece < 10*time.Second || s.MaxPiece > time.Hour):
+		return errors.New("STANDIN_TRANSCRIBER_PIECE must be from 10s to 1h")
+	case s.MaxAudio < 0:
+		return errors.New("STANDIN_TRANSCRIBER_MAX_MINUTES must not be negative")
+	case s.GiveUpAfter < 0:
+		return errors.New("STANDIN_TRANSCRIBER_GIVE_UP_AFTER must not be negative")
 	}
 	return nil
 }
