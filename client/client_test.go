@@ -32,7 +32,7 @@ type harness struct {
 func newHarness(t *testing.T) harness {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key",
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key",
 		WebhookSecret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -1,4 +1,4 @@
-package deploy
+package deploy_test
 
 import (
 	"bytes"
@@ -163,7 +163,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 	t.Cleanup(hook.Close)
 	const secret = "the metrics secret"
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataDir: t.TempDir(), Launcher: "manual", IngestSigningKey: "key", MetricsSecret: secret, Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", MetricsSecret: secret, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 // backupFlags are the flags of backup and restore.
 type backupFlags struct {
 	dataFlags
-	storageFlags
+	service.StorageSettings
 	JSON bool `name:"json" help:"Print JSON."`
 }
 

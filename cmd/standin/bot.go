@@ -19,8 +19,7 @@ import (
 )
 
 type botCommand struct {
-	logFlags
-	botFlags
+	launch.BotSettings
 	Config            string       `type:"existingfile" help:"Read the whole configuration from this JSON file, as launchers write it, instead of from flags and environment. A file in the bot's own folder is removed."`
 	Job               uuid.UUID    `help:"The job's id."`
 	Attempt           int          `help:"The attempt's number; the first is 0."`
@@ -54,9 +53,8 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer lock.Close()
-	log := logFlags{LogLevel: config.LogLevel, LogFormat: config.LogFormat}.logger(to.Err)
 	settings := newBotSettings(config)
-	settings.Log = log.With("job", config.JobID, "attempt", config.Attempt)
+	settings.Log = config.Logger(to.Err).With("job", config.JobID, "attempt", config.Attempt)
 	return session.Run(ctx, settings)
 }
 
@@ -75,8 +73,8 @@ func (c *botCommand) config() (launch.BotConfig, error) {
 	return launch.NewBotConfig(launch.Assignment{
 		JobID: c.Job, Attempt: c.Attempt, Token: strings.TrimSpace(string(token)), ServiceURL: c.ServiceURL,
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: job.DefaultAutoLeave(),
-		AllowedHosts: trimmed(c.AllowedHosts), LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
-	}, c.botSettings(c.logFlags), c.Dir), nil
+		AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
+	}, c.BotSettings, c.Dir), nil
 }
 
 // newBotSettings converts a configuration to the settings of package bot,

@@ -12,12 +12,13 @@ import (
 	"standin/internal/bot/session"
 	"standin/internal/canary"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/meetinglink"
 	"standin/internal/webhook"
 )
 
 type canaryCommand struct {
-	logFlags
+	launch.LogSettings
 	Meeting  string        `env:"STANDIN_CANARY_MEETING" required:"" help:"Meeting that you own and that admits the bot. It may contain a passcode; prefer the environment variable."`
 	Platform job.Platform  `help:"Platform of the meeting. Default: found from the URL."`
 	Name     string        `default:"Standin" help:"Name shown to other participants."`
@@ -101,10 +102,10 @@ func (c *canaryCommand) settings(to terminal) (canary.Settings, error) {
 	}
 	autoLeave := job.DefaultAutoLeave()
 	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
-	log := c.logger(to.Err)
+	log := c.Logger(to.Err)
 	return canary.Settings{
 		Bot: session.Settings{
-			MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: trimmed(c.AllowedHosts),
+			MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: c.AllowedHosts,
 			LoopbackPeers: c.LoopbackPeers, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 			NoSandbox: c.NoSandbox, Version: version(), Log: log,
 		},

@@ -11,6 +11,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/recording"
 	"standin/internal/retention"
+	"standin/internal/service"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
@@ -184,7 +185,7 @@ func parseRetention(text string) (*time.Duration, error) {
 
 type consumersDeleteCommand struct {
 	dataFlags
-	storageFlags
+	service.StorageSettings
 	Name string `arg:"" help:"The consumer's name."`
 	Yes  bool   `required:"" help:"Confirm the deletion."`
 }
@@ -197,7 +198,7 @@ func (consumersDeleteCommand) Help() string {
 
 // Run deletes the consumer.
 func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
-	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
+	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, storage *recording.Storage) error {
 		consumer, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)

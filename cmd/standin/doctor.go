@@ -30,8 +30,7 @@ type doctorCheckCommand struct {
 	SignIn      string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor."`
 	JSON        bool   `help:"Print JSON."`
 
-	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"URL at which bots reach the service."`
-	launcherFlags
+	service.LauncherSettings
 
 	Mail      bool `env:"STANDIN_MAIL" help:"The service receives mail."`
 	mailFlags `embed:"" prefix:"mail-"`
@@ -57,15 +56,10 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 	if c.URL != "" {
 		return c.inspectPage(ctx, to)
 	}
-	engines, err := c.engines()
-	if err != nil {
-		return err
-	}
-	engines.Launcher, engines.BotServiceURL = c.Launcher, c.BotServiceURL
 	report := doctor.Run(ctx, doctor.Settings{
 		DataDir: c.DataDir, DatabaseURL: service.DatabaseAddress(c.DatabaseURL, c.DataDir), StorageURL: c.StorageURL,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
-		Launcher: c.Launcher, LauncherError: engines.CheckLauncher(), Docker: engines.Docker, Kubernetes: engines.Kubernetes.Resolve,
+		Launcher: c.Launcher, LauncherError: c.LauncherSettings.Check(), Docker: c.Docker, Kubernetes: c.Kubernetes.Resolve,
 		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != nil, MailError: c.checkMail(),
 	})
 	write, out := report.WriteText, unescaped(to.Out)
@@ -93,7 +87,7 @@ func (c *doctorCheckCommand) checkMail() error {
 // inspectPage inspects a meeting page.
 func (c *doctorCheckCommand) inspectPage(ctx context.Context, to terminal) error {
 	page, err := doctor.InspectPage(ctx, doctor.PageSettings{
-		Platform: c.Platform, URL: c.URL, AllowedHosts: trimmed(c.AllowHost), Profiles: c.Profiles, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
+		Platform: c.Platform, URL: c.URL, AllowedHosts: c.AllowHost, Profiles: c.Profiles, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
 		Wait: c.Wait, Screenshot: c.Screenshot, LoopbackPeers: c.LoopbackPeers,
 	})
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"standin/internal/account"
+	"standin/internal/service"
 	"standin/internal/webhook"
 )
 
@@ -180,7 +181,7 @@ func (r *documentRun) startService() {
 // addUsers creates users of the dashboard, the first one as an operator.
 func (r *documentRun) addUsers(emails ...string) {
 	r.Helper()
-	s, err := (dataFlags{DataDir: filepath.Join(r.dir, "data")}).open(r.Context())
+	s, err := (dataFlags{service.DataSettings{DataDir: filepath.Join(r.dir, "data")}}).open(r.Context())
 	if err != nil {
 		r.Fatal(err)
 	}

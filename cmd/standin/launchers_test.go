@@ -2,13 +2,10 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"standin/deploy"
 )
 
 // TestBotNeedsItsConfiguration: without --config, four flags are required.
@@ -35,51 +32,23 @@ func TestBotNeedsItsConfiguration(t *testing.T) {
 	}
 }
 
-// TestSeccompProfile: bots run under the embedded profile unless the operator
-// chooses another one.
-func TestSeccompProfile(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]string{"": deploy.SeccompProfile(), "embedded": deploy.SeccompProfile(), "engine": ""} {
-		var serve serveCommand
-		arguments := []string{}
-		if value != "" {
-			arguments = []string{"--docker-seccomp", value}
-		}
-		parse(t, &serve, arguments...)
-		if settings, err := serve.Docker.settings(); err != nil || settings.Seccomp != want {
-			t.Errorf("%q: a profile of %d bytes (%v), want %d", value, len(settings.Seccomp), err, len(want))
-		}
-	}
-	if _, err := (dockerFlags{Seccomp: "/missing", Memory: "0", Shm: "0", Tmp: "0"}).settings(); err == nil {
-		t.Error("a missing file was accepted")
-	}
-	if !json.Valid([]byte(deploy.SeccompProfile())) {
-		t.Error("the embedded profile is not JSON")
-	}
-}
-
-func TestQuantities(t *testing.T) {
-	t.Parallel()
-	for value, want := range map[string]float64{"0": 0, "1073741824": 1 << 30, "3Gi": 3 << 30, "256Mi": 256 << 20, "1G": 1e9, "500m": 0.5, "1.5": 1.5} {
-		if got, err := parseQuantity("docker-memory", value); err != nil || got.AsApproximateFloat64() != want {
-			t.Errorf("%s is %v (%v), want %v", value, got, err, want)
-		}
-	}
-	for _, value := range []string{"", "much", "-1", "3GB", "1x"} {
-		if _, err := parseQuantity("docker-memory", value); err == nil || !strings.Contains(err.Error(), "--docker-memory") {
-			t.Errorf("%q was accepted: %v", value, err)
-		}
-	}
-}
-
-// TestEngineFlags checks that serve reports all invalid launcher flags at once.
+// TestEngineFlags checks the units of launcher flags, and that invalid ones are usage
+// errors.
 func TestEngineFlags(t *testing.T) {
 	t.Parallel()
-	var out, stderr bytes.Buffer
-	code := run([]string{
-		"serve", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0", "--launcher", "docker", "--docker-memory", "lots", "--kubernetes-spool", "more",
-	}, &out, &stderr)
-	if code != 1 || !strings.Contains(stderr.String(), "--docker-memory") || !strings.Contains(stderr.String(), "--kubernetes-spool") {
-		t.Errorf("exit code %d: %s", code, stderr.String())
+	var serve serveCommand
+	parse(t, &serve, "--docker-memory=512Mi", "--docker-tmp=0", "--kubernetes-cpu-limit=500m", "--kubernetes-shm=0")
+	if limits := serve.Docker.Limits; limits.MemoryBytes != 512<<20 || limits.ShmBytes != 1<<30 || limits.TmpBytes != 0 {
+		t.Errorf("limits in Docker: %+v", limits)
+	}
+	if r := serve.Kubernetes.Resources; r.CPULimit.MilliValue() != 500 || r.MemoryLimit.String() != "3Gi" || !r.Shm.IsZero() {
+		t.Errorf("resources in Kubernetes: %+v", r)
+	}
+	for flag, values := range map[string][]string{"--docker-memory": {"", "much", "-1", "3GB", "1x", "Gi"}, "--kubernetes-spool": {"much", "3GB", "Gi"}} {
+		for _, value := range values {
+			if err := tryParse(t, new(serveCommand), []string{flag + "=" + value}); err == nil || !strings.Contains(err.Error(), flag) {
+				t.Errorf("%s=%q was accepted: %v", flag, value, err)
+			}
+		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"standin/internal/httpmw"
+	"standin/internal/launch"
 	"standin/internal/mail"
 	"standin/internal/service"
 )
@@ -50,7 +51,7 @@ type policyFlags struct {
 }
 
 func (f policyFlags) policy() mail.Policy {
-	return mail.Policy{Senders: f.Senders, Networks: f.Networks, Relays: f.Relays, AuthservIDs: trimmed(f.AuthservIDs)}
+	return mail.Policy{Senders: f.Senders, Networks: f.Networks, Relays: f.Relays, AuthservIDs: f.AuthservIDs}
 }
 
 // mailFlags configure the mail worker.
@@ -100,7 +101,7 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *sl
 		Dir: service.MailDir(dataDir), MaxBytes: f.MaxSpool << 20, Window: f.Window, Policy: f.policy(), Log: log,
 		Service: &mail.Client{URL: serviceURL, Secret: secret, HTTP: http.DefaultClient},
 		SMTP: mail.SMTPSettings{
-			Listen: f.SMTPListen, Hostname: cmp.Or(f.Hostname, hostname), Recipients: trimmed(f.Recipients),
+			Listen: f.SMTPListen, Hostname: cmp.Or(f.Hostname, hostname), Recipients: f.Recipients,
 			MaxMessage: f.MaxMessage << 20, Rate: f.Rate, CertFile: f.TLSCert, KeyFile: f.TLSKey,
 		},
 		IMAP:  mail.IMAPSettings{URL: f.IMAPURL, Password: imapPassword, MaxMessage: f.MaxMessage << 20},
@@ -126,7 +127,7 @@ type mailRunCommand struct {
 	BaseURL          string `env:"STANDIN_BASE_URL" help:"URL of the dashboard, for links in replies. Default: no links."`
 	IntakeSecretFile string `env:"STANDIN_INTAKE_SECRET_FILE" name:"intake-secret-file" type:"existingfile" help:"File with the intake secret of the service. Default: the environment variable STANDIN_INTAKE_SECRET."`
 	mailFlags
-	logFlags
+	launch.LogSettings
 }
 
 // Help explains how the worker relates to the service.
@@ -144,7 +145,7 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 	if secret == "" {
 		return errors.New("STANDIN_INTAKE_SECRET must be set, to the same value as for the service")
 	}
-	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.logger(to.Err))
+	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.Logger(to.Err))
 	if err != nil {
 		return err
 	}

@@ -6,10 +6,11 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
+	"reflect"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -80,20 +81,20 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 
 // newParser returns the parser of a command line.
 func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(grammar, append(options, kong.Name("standin"),
+	return kong.New(grammar, append(options, kong.Name("standin"), kong.TypeMapper(reflect.TypeFor[[]string](), kong.MapperFunc(decodeList)),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."))...)
 }
 
-// logFlags configure logging.
-type logFlags struct {
-	LogLevel  slog.Level `env:"STANDIN_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
-	LogFormat string     `env:"STANDIN_LOG_FORMAT" default:"text" enum:"text,json" help:"Log format on standard error: text or json."`
-}
-
-func (f logFlags) logger(w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: f.LogLevel}
-	if f.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
+// decodeList decodes the values of a flag without the spaces around them.
+func decodeList(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("list", &text); err != nil {
+		return err
 	}
-	return slog.New(slog.NewTextHandler(w, options))
+	for _, value := range kong.SplitEscaped(text, ctx.Value.Tag.Sep) {
+		if value = strings.TrimSpace(value); value != "" {
+			target.Set(reflect.Append(target, reflect.ValueOf(value)))
+		}
+	}
+	return nil
 }

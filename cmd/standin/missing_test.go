@@ -47,7 +47,7 @@ func TestMissingBrowser(t *testing.T) {
 	timeouts := dispatch.DefaultTimeouts()
 	timeouts.Launch = 2500 * time.Millisecond
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataDir: newDataDir(t), Executable: "/nowhere/standin", Timeouts: timeouts,
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: newDataDir(t)}, Executable: "/nowhere/standin", Timeouts: timeouts,
 		Bots: launch.BotSettings{Browser: filepath.Join(t.TempDir(), "no-chromium-here")}, Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 	if err != nil {

@@ -95,7 +95,7 @@ func TestSettingsReachTheBot(t *testing.T) {
 	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M", "--audio-bitrate", "32k",
 		"--participant-audio", "off", "--participant-audio-limit", "3", "--spool-limit", "100")
 	assignment := launch.Assignment{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}
-	content, err := launch.NewBotConfig(assignment, served.botSettings(served.logFlags), t.TempDir()).Encode()
+	content, err := launch.NewBotConfig(assignment, served.Bots, t.TempDir()).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ type recordingsCommand struct {
 
 // withRecordings runs fn with the database and the storage open. The service
 // may be running.
-func withRecordings(ctx context.Context, data dataFlags, where storageFlags, fn func(*store.Store, *recording.Storage) error) error {
+func withRecordings(ctx context.Context, data dataFlags, where service.StorageSettings, fn func(*store.Store, *recording.Storage) error) error {
 	dir, err := filepath.Abs(data.DataDir)
 	if err != nil {
 		return fmt.Errorf("resolve the data directory: %w", err)
@@ -46,7 +46,7 @@ func withRecordings(ctx context.Context, data dataFlags, where storageFlags, fn 
 
 type recordingsVerifyCommand struct {
 	dataFlags
-	storageFlags
+	service.StorageSettings
 	Job  string `arg:"" optional:"" help:"ID of the job. Default: all jobs with a recording."`
 	JSON bool   `help:"Print one line of JSON per recording."`
 }
@@ -64,7 +64,7 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
+	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, storage *recording.Storage) error {
 		verifier := &recordingbuild.Verifier{Storage: storage, Tools: tools}
 		var valid, invalid int
 		err := eachRecorded(ctx, s, c.Job, func(j job.Job) error {
@@ -161,7 +161,7 @@ func printVerdict(to terminal, j job.Job, verdict recordingbuild.VerifyReport) {
 
 type recordingsSweepCommand struct {
 	dataFlags
-	storageFlags
+	service.StorageSettings
 	Delete bool `help:"Delete what is listed. This cannot be undone."`
 	JSON   bool `name:"json" help:"Print a line of JSON for each job."`
 }
@@ -189,7 +189,7 @@ func (c *recordingsSweepCommand) printLeftover(w io.Writer, leftover retention.L
 
 // Run lists the unused objects and deletes them with --delete.
 func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
-	return withRecordings(ctx, c.dataFlags, c.storageFlags, func(s *store.Store, storage *recording.Storage) error {
+	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, storage *recording.Storage) error {
 		keeper := retention.New(retention.Settings{Store: s, Storage: storage, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		jobs, result := 0, "listed; --delete removes them"
 		err := keeper.Leftovers(ctx, func(leftover retention.Leftover) error {

@@ -28,7 +28,7 @@ func command(args ...string) (code int, out, err string) {
 func simulated(t *testing.T, dir string) string {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataDir: dir, Launcher: "manual", Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: dir}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

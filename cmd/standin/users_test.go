@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/service"
 	"standin/internal/store"
 )
 
@@ -17,7 +18,7 @@ import (
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	dir := newDataDir(t)
-	s, err := (dataFlags{DataDir: dir}).open(t.Context())
+	s, err := (dataFlags{service.DataSettings{DataDir: dir}}).open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestInviteAndDemote(t *testing.T) {
 	if code, _, stderr := command("consumers", "create", "crew", "--email", "crew@example.test", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "exists already") {
 		t.Errorf("create it again: exit code %d, %s", code, stderr)
 	}
-	s, err := (dataFlags{DataDir: dir}).open(t.Context())
+	s, err := (dataFlags{service.DataSettings{DataDir: dir}}).open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

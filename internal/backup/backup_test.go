@@ -50,7 +50,7 @@ type node struct {
 func start(t *testing.T, dir, database, key string) *node {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataDir: dir, DatabaseURL: database, Launcher: "manual",
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: dir, DatabaseURL: database}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
 		IngestSigningKey: "the ingest signing key", Lease: time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

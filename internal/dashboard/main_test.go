@@ -81,7 +81,7 @@ const password = "correct horse battery staple"
 func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 	t.Helper()
 	settings := service.Settings{
-		Listen: "127.0.0.1:0", DataDir: storetest.FreshDataDir(t), Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: storetest.FreshDataDir(t)}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
 	}
 	for _, one := range change {
 		one(&settings)

@@ -20,9 +20,10 @@ import (
 
 // OIDCSettings configure sign-in with an OpenID Connect provider.
 type OIDCSettings struct {
-	Issuer       string // URL; empty without OpenID Connect
-	ClientID     string
-	ClientSecret string // empty for a public client, which PKCE protects
+	Issuer           string `env:"STANDIN_OIDC_ISSUER" placeholder:"https://…" help:"OpenID Connect provider for dashboard sign-in; the redirect URI is {base_url}/signin/oidc/callback. Default: none."`
+	ClientID         string `env:"STANDIN_OIDC_CLIENT_ID" help:"OpenID Connect client ID."`
+	ClientSecret     string `env:"STANDIN_OIDC_CLIENT_SECRET" help:"OpenID Connect client secret. Prefer the environment variable."`
+	ClientSecretFile string `env:"STANDIN_OIDC_CLIENT_SECRET_FILE" type:"existingfile" help:"File with the OpenID Connect client secret."`
 }
 
 const (

@@ -23,7 +23,7 @@ func TestRun(t *testing.T) {
 	served := t.TempDir()
 	settings.DataDir, settings.DatabaseURL = filepath.Join(served, "data"), filepath.Join(served, "data", "standin.db")
 	running, err := service.Start(limited(t), service.Settings{
-		Listen: "127.0.0.1:0", DataDir: settings.DataDir, Executable: "/nowhere/standin",
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: settings.DataDir}, Executable: "/nowhere/standin",
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	})
 	if err != nil {

@@ -53,25 +53,53 @@ type Assignment struct {
 }
 
 // BotSettings is the part of a BotConfig that the operator sets for all bots of
-// a service.
+// a service. Tags describe the flags and environment variables of package main.
 type BotSettings struct {
-	Browser     string     `json:"browser,omitempty"`     // path of the browser; found on PATH when empty
-	BrowserMode string     `json:"browserMode,omitempty"` // headless, headed, or auto (the platform's default)
-	NoSandbox   bool       `json:"noSandbox,omitempty"`
-	Profiles    string     `json:"profiles,omitempty"` // folder of page profiles that replace the embedded ones
-	SignIn      string     `json:"signIn,omitempty"`   // folder of cookies and browser profiles for signed-in joining
-	ZoomSDK     ZoomSDK    `json:"zoomSdk"`
-	Recording   Recording  `json:"recording"`
-	SpoolMiB    int        `json:"spoolMiB,omitempty"` // limit of the spool; 0 is the bot's default
-	LogLevel    slog.Level `json:"logLevel"`
-	LogFormat   string     `json:"logFormat,omitempty"`
+	LogSettings
+
+	Browser     string  `json:"browser,omitempty" env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
+	BrowserMode string  `json:"browserMode,omitempty" env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser: headless, headed (with windows on a virtual display of its own, which needs Xvfb) or auto: headed for meet and zoom-web, headless for the other platforms and on machines without Xvfb."`
+	NoSandbox   bool    `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, on systems that provide none. As root, bots start only with this setting."`
+	Profiles    string  `json:"profiles,omitempty" env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
+	SignIn      string  `json:"signIn,omitempty" env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor. Default: bots are never signed in."`
+	ZoomSDK     ZoomSDK `json:"zoomSdk" embed:"" prefix:"zoom-sdk-"`
+
+	Recording Recording `json:"recording" embed:""`
+	SpoolMiB  int       `json:"spoolMiB,omitempty" name:"spool-limit" env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, media that the service already has is deleted; when there is none, the recording has a gap."`
+}
+
+// minSpoolMiB is the smallest limit of a spool: some minutes of recording.
+const minSpoolMiB = 64
+
+// Validate returns an error for settings that are out of range. Zero values are
+// the bot's defaults.
+func (s BotSettings) Validate() error {
+	if s.SpoolMiB != 0 && s.SpoolMiB < minSpoolMiB {
+		return fmt.Errorf("STANDIN_SPOOL_LIMIT must be at least %d (MiB)", minSpoolMiB)
+	}
+	return s.Recording.Check()
+}
+
+// LogSettings configure logging.
+type LogSettings struct {
+	LogLevel  slog.Level `json:"logLevel" env:"STANDIN_LOG_LEVEL" default:"info" help:"Minimum log level: debug, info, warn or error."`
+	LogFormat string     `json:"logFormat,omitempty" env:"STANDIN_LOG_FORMAT" default:"text" enum:"text,json" help:"Log format on standard error: text or json."`
+}
+
+// Logger returns a logger that writes to w.
+func (s LogSettings) Logger(w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: s.LogLevel}
+	if s.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
 }
 
 // ZoomSDK configures joining with Zoom's Meeting SDK.
 type ZoomSDK struct {
-	Dir    string `json:"dir,omitempty"` // the SDK's files
-	Key    string `json:"key,omitempty"`
-	Secret string `json:"secret,omitempty"`
+	Dir    string `json:"dir,omitempty" env:"STANDIN_ZOOM_SDK_DIR" placeholder:"DIR" help:"Files of Zoom's Meeting SDK for Web, for the platform zoom-sdk. Default: that platform's jobs fail."`
+	Key    string `json:"key,omitempty" env:"STANDIN_ZOOM_SDK_KEY" help:"Key (client id) of the Meeting SDK app."`
+	Secret string `json:"secret,omitempty" env:"STANDIN_ZOOM_SDK_SECRET" help:"Secret of the Meeting SDK app. Set it in the environment: arguments are visible to other users of the machine."`
 }
 
 // NewBotConfig combines the configuration of a bot that keeps its files in dir.

@@ -12,17 +12,17 @@ import (
 
 // Recording configures how bots record. Zero values are the bot's defaults.
 type Recording struct {
-	Mode                  RecordingMode    `json:"mode,omitempty"`
-	Picture               PictureSize      `json:"picture,omitzero"`
-	FrameRate             int              `json:"frameRate,omitempty"` // maximum frames per second
-	VideoBitRate          BitRate          `json:"videoBitRate,omitempty"`
-	AudioBitRate          BitRate          `json:"audioBitRate,omitempty"`
-	ParticipantAudio      ParticipantAudio `json:"participantAudio,omitempty"`
-	ParticipantAudioLimit int              `json:"participantAudioLimit,omitempty"` // concurrent participants
+	Mode                  RecordingMode    `json:"mode,omitempty" name:"recording-mode" env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio" help:"What is recorded: video (with audio) or audio. A job's metadata recordingMode \"audio\" drops the video."`
+	Picture               PictureSize      `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers."`
+	FrameRate             int              `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
+	VideoBitRate          BitRate          `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
+	AudioBitRate          BitRate          `json:"audioBitRate,omitempty" env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Audio bits per second, 16k to 256k."`
+	ParticipantAudio      ParticipantAudio `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's metadata participantAudio (true, false) overrides on and off."`
+	ParticipantAudioLimit int              `json:"participantAudioLimit,omitempty" env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Number of participants recorded separately at the same time, 1 to 64."`
 
-	Chat             Texts  `json:"chat,omitempty"`             // keeps the chat open
-	Captions         Texts  `json:"captions,omitempty"`         // turns on live captions
-	CaptionsLanguage string `json:"captionsLanguage,omitempty"` // of the captions, BCP 47; empty: unknown
+	Chat             Texts  `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's metadata chat (true, false) overrides it."`
+	Captions         Texts  `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's metadata captions (true, false) overrides it."`
+	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's metadata captionsLanguage overrides it. Default: unknown."`
 }
 
 // RecordingMode selects what is recorded.

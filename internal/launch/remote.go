@@ -27,21 +27,23 @@ const cleanUpInterval = 10 * time.Minute
 
 // RemoteSettings configure a Remote and the launcher built on it.
 type RemoteSettings struct {
-	Instance string   // labels this service's bots
-	Image    string   // of the bots
-	Command  []string // arguments of the image's entrypoint, before "--config FILE"; "bot" when empty
-	Bot      BotSettings
+	// Image is the image of the bots.
+	Image string `env:"IMAGE" help:"Image of the bots, built from deploy/Dockerfile. Required with this launcher."`
+
+	Instance string      `kong:"-"` // labels this service's bots
+	Command  []string    `kong:"-"` // arguments of the image's entrypoint, before "--config FILE"; "bot" when empty
+	Bot      BotSettings `kong:"-"`
 
 	// IsWanted reports whether an attempt may have a bot; other bots are
 	// removed. When it is nil, all may run.
-	IsWanted func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error)
+	IsWanted func(ctx context.Context, jobID uuid.UUID, attempt int) (bool, error) `kong:"-"`
 	// OnChange is called when a bot's status changes.
-	OnChange func(jobID uuid.UUID, attempt int)
-	Log      *slog.Logger
+	OnChange func(jobID uuid.UUID, attempt int) `kong:"-"`
+	Log      *slog.Logger                       `kong:"-"`
 
-	LeaveTime time.Duration // default DefaultLeaveTime
-	Resync    time.Duration // time between two full lists of bots; the default depends on the engine
-	Now       func() time.Time
+	LeaveTime time.Duration    `kong:"-"` // default DefaultLeaveTime
+	Resync    time.Duration    `kong:"-"` // time between two full lists of bots; the default depends on the engine
+	Now       func() time.Time `kong:"-"`
 }
 
 // WithDefaults returns the settings with defaults for unset fields.

@@ -115,7 +115,7 @@ type liveService struct {
 func startService(t *testing.T) liveService {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataDir: filepath.Join(t.TempDir(), "data"), Launcher: "manual", IntakeSecret: intakeSecret, Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: filepath.Join(t.TempDir(), "data")}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IntakeSecret: intakeSecret, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (w *contractCoverage) note(operation string, status int) {
 func contractSettings(t *testing.T) service.Settings {
 	t.Helper()
 	return service.Settings{
-		Listen: "127.0.0.1:0", DataDir: storetest.FreshDataDir(t), Launcher: "manual", IngestSigningKey: contractSigningKey,
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: storetest.FreshDataDir(t)}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: contractSigningKey,
 		IntakeSecret: contractIntakeSecret, AdminSecret: contractAdminSecret,
 		PaymentWebhookSecret: contractPaymentSecret, WebhookSecret: contractHookSecret,
 		Log: slog.New(slog.DiscardHandler),

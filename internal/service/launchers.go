@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -23,11 +24,40 @@ import (
 	"standin/internal/recording/build"
 )
 
+// defaultStartTime is how long an engine may take to start a bot: to pull its image
+// and to find capacity for it.
+const defaultStartTime = 5 * time.Minute
+
+// LauncherSettings select and configure the launcher.
+type LauncherSettings struct {
+	BotServiceURL string `env:"STANDIN_BOT_SERVICE_URL" help:"URL at which bots reach the service. Default: http://<listen>."`
+	Launcher      string `env:"STANDIN_LAUNCHER" default:"process" enum:"process,docker,kubernetes,manual" help:"How bots are launched: process, docker, kubernetes, or manual (the operator runs them)."`
+
+	StartTime  time.Duration      `env:"STANDIN_START_TIME" default:"5m" group:"Bots in containers:" help:"How long the engine may take to start a bot, including the image pull, before the job fails."`
+	Docker     docker.Settings    `embed:"" prefix:"docker-" envprefix:"STANDIN_DOCKER_" group:"Launcher docker:"`
+	Kubernetes KubernetesSettings `embed:"" prefix:"kubernetes-" envprefix:"STANDIN_KUBERNETES_" group:"Launcher kubernetes:"`
+}
+
+// Check returns an error when the launcher lacks a setting.
+func (s LauncherSettings) Check() error {
+	if s.inContainers() && s.BotServiceURL == "" && s.Docker.Network != "host" {
+		return fmt.Errorf("STANDIN_BOT_SERVICE_URL must be set with the launcher %s: "+
+			"in a bot's container the address that the service listens on is the container itself", s.Launcher)
+	}
+	return nil
+}
+
+// inContainers reports whether bots run in containers, which cannot use this
+// machine's loopback addresses and folders.
+func (s LauncherSettings) inContainers() bool {
+	return s.Launcher == "docker" || s.Launcher == "kubernetes"
+}
+
 // KubernetesSettings configure the launcher kubernetes.
 type KubernetesSettings struct {
 	kubernetes.Settings
-	Kubeconfig  string // a file; default the user's, or the cluster that the service runs in
-	PodTemplate string // a file; default only what a bot needs
+	Kubeconfig  string `env:"KUBECONFIG" name:"kubeconfig" type:"existingfile" help:"Kubeconfig file. Default: KUBECONFIG or ~/.kube/config, else the cluster that the service runs in."`
+	PodTemplate string `env:"POD_TEMPLATE" type:"existingfile" help:"YAML file with a PodTemplateSpec that bot pods are based on: node selectors, tolerations, pull secrets, volumes. Default: a minimal pod."`
 }
 
 // Resolve returns the launcher's settings with the cluster, its namespace and
@@ -79,7 +109,7 @@ func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatc
 	if err != nil {
 		return nil, timeouts, err
 	}
-	s.engine, timeouts.Launch = engine, cmp.Or(s.settings.StartTimeout, DefaultStartTimeout)
+	s.engine, timeouts.Launch = engine, cmp.Or(s.settings.StartTime, defaultStartTime)
 	return engine, timeouts, nil
 }
 
@@ -109,7 +139,7 @@ func (s *Service) newProcess(events *event.Publisher) (*process.Launcher, error)
 // newDocker returns the launcher of bots in Docker or Podman containers.
 func (s *Service) newDocker(events *event.Publisher) (engine, error) {
 	settings := s.settings.Docker
-	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, events)
+	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp == "" || settings.Seccomp == docker.EngineSeccomp, events)
 	return docker.New(settings)
 }
 
@@ -119,20 +149,20 @@ func (s *Service) newKubernetes(events *event.Publisher) (engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp, events)
+	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp == "", events)
 	return kubernetes.New(settings)
 }
 
 // remoteSettings adds the service's own settings to those of an engine. The
 // default seccomp profiles of containers forbid Chromium's sandbox; under those,
 // the container is the sandbox.
-func (s *Service) remoteSettings(settings launch.RemoteSettings, seccomp string, events *event.Publisher) launch.RemoteSettings {
+func (s *Service) remoteSettings(settings launch.RemoteSettings, defaultSeccomp bool, events *event.Publisher) launch.RemoteSettings {
 	settings.Instance, settings.IsWanted, settings.OnChange = s.instance(), s.wanted, botChanged(events)
 	settings.Bot, settings.Log = s.settings.Bots, s.settings.Log
 	switch {
 	case settings.Bot.NoSandbox:
 		s.warnNoSandbox(browser.NoSandboxSetting + " is set")
-	case seccomp == "":
+	case defaultSeccomp:
 		settings.Bot.NoSandbox = true
 		s.warnNoSandbox("the default seccomp profile of containers does not allow it")
 	}

@@ -93,7 +93,7 @@ func writeKubeconfig(t *testing.T, host string) string {
 func TestUnreachableEngine(t *testing.T) {
 	t.Parallel()
 	settings := onDocker(t, "unix:///nowhere/docker.sock")
-	settings.StartTimeout = 2 * time.Second
+	settings.StartTime = 2 * time.Second
 	h := openContractHarness(t, newContractCoverage(), settings)
 	reply := h.awaitStatus(t, h.ada, h.create(t, h.ada, contractJob("")), job.Failed)
 	code, detail := reply.text(t, "failureCode"), reply.text(t, "failureDetail")
@@ -126,7 +126,7 @@ func TestMissingImage(t *testing.T) {
 	}))
 	t.Cleanup(func() { engine.CloseClientConnections(); engine.Close() })
 	settings := onDocker(t, "tcp://"+engine.Listener.Addr().String())
-	settings.StartTimeout = 2 * time.Second
+	settings.StartTime = 2 * time.Second
 	h := openContractHarness(t, newContractCoverage(), settings)
 	id := h.create(t, h.ada, contractJob(""))
 	reply := h.awaitStatus(t, h.ada, id, job.Failed)

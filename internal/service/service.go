@@ -85,7 +85,7 @@ type Service struct {
 
 // Start opens everything and starts the service. ctx bounds only the start.
 func Start(ctx context.Context, settings Settings) (*Service, error) {
-	if err := settings.check(); err != nil {
+	if err := errors.Join(settings.check(), settings.readSecrets()); err != nil {
 		return nil, err
 	}
 	s := &Service{settings: settings, failed: make(chan error, 1)}

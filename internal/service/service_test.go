@@ -24,7 +24,7 @@ import (
 // settings returns the settings of a service that launches no bots, on a free port.
 func settings(dir string) Settings {
 	return Settings{
-		Listen: "127.0.0.1:0", DataDir: dir, Launcher: "manual", IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: DataSettings{DataDir: dir}, LauncherSettings: LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
@@ -16,81 +17,86 @@ import (
 	"standin/internal/httpapi"
 	"standin/internal/httpmw"
 	"standin/internal/launch"
-	"standin/internal/launch/docker"
 	"standin/internal/retention"
 	"standin/internal/tracing"
+	"standin/internal/transcript"
 	"standin/internal/webhook"
 )
 
 const (
 	// minLease is the shortest lease: a busy machine must not lose leases.
 	minLease = time.Second
-	// DefaultStartTimeout is how long an engine may take to start a bot: to pull
-	// its image and to find capacity for it.
-	DefaultStartTimeout = 5 * time.Minute
 )
 
-// Settings configure the service. Those without a default must be set.
+// DataSettings locate the data of a service.
+type DataSettings struct {
+	DataDir     string `env:"STANDIN_DATA_DIR" default:"./data" help:"Directory for the database, recordings and bots; created with mode 0700."`
+	DatabaseURL string `env:"STANDIN_DATABASE_URL" placeholder:"postgres://…" help:"PostgreSQL database, for several nodes. Default: a SQLite file in the data directory."`
+}
+
+// StorageSettings locate the recordings.
+type StorageSettings struct {
+	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings: file:///directory or s3://bucket. Default: a directory in the data directory."`
+}
+
+// Settings configure the service. Tags describe the flags and environment variables
+// of package main. Zero values have defaults unless a comment says otherwise.
 type Settings struct {
-	Listen           string   // address and port; port 0 picks a free one
-	ManifestPrefixes []string // URLs below which bots may store manifests, in addition to BaseURL
-	BaseURL          string   // where consumers reach the service; default http://<listen>
-	BotServiceURL    string   // where bots reach the service; default http://<listen>
-	DataDir          string   // created or restricted to 0700
-	DatabaseURL      string   // postgres://…; default a SQLite file in the data folder
-	StorageURL       string   // default a folder in the data folder
-	Launcher         string   // process (default), docker, kubernetes or manual
+	DataSettings
+	Bots    launch.BotSettings `embed:""` // of all bots
+	Listen  string             `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
+	BaseURL string             `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service. Default: http://<listen>."`
+	StorageSettings
+	LauncherSettings
 
-	Docker       docker.Settings    // of the launcher docker; the service completes them
-	Kubernetes   KubernetesSettings // of the launcher kubernetes; the service completes them
-	StartTimeout time.Duration      // of either for starting a bot; DefaultStartTimeout when 0
+	ManifestPrefixes []string `env:"STANDIN_MANIFEST_PREFIXES" placeholder:"https://…" help:"URLs below which bots may store manifests, in addition to the base URL. Default: none."`
 
-	NodeName           string                // for people; default the machine's name
-	MaxBots            int                   // that this node runs at once; derived from the machine when 0
-	MaxBotsPerConsumer int                   // on all nodes; 0 is no limit
-	BotResources       dispatch.BotResources // of each bot; dispatch.DefaultBotResources when zero
-	Prelaunch          dispatch.Prelaunch    // how long before joinAt bots are launched
-	Lease              time.Duration         // dispatch.DefaultLease when 0
+	NodeName           string             `env:"STANDIN_NODE_NAME" help:"Display name of this node. Default: the host name."`
+	MaxBots            int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
+	MaxBotsPerConsumer int                `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a consumer may run at a time, on all nodes; 0 is no limit."`
+	BotCores           float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"CPU cores reserved per bot when the node's capacity is derived."`
+	BotMemory          float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
+	Prelaunch          dispatch.Prelaunch `env:"STANDIN_PRELAUNCH" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
+	Lease              time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
 
-	MetricsListen string // address that serves only metrics, without credentials; none when empty
-	Profiling     bool   // MetricsListen serves profiles too
-	MetricsSecret string // gives access to the metrics on the service's own address; only the admin secret does when empty
+	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
+	Profiling     bool   `env:"STANDIN_PROFILING" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
+	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
 
-	Retention    retention.Period // of recordings, unless the consumer has its own; forever when zero
-	JobRetention retention.Period // of jobs, likewise
+	BotTokenLifetime time.Duration `env:"STANDIN_BOT_TOKEN_LIFETIME" default:"24h" help:"How long a bot's token works after its job has ended: the time to upload the rest of a recording."`
+	UploadQuota      int64         `env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
 
-	IngestSigningKey        string        // default: created once and kept in the data folder
-	WebhookSecret           string        // of new consumers; default: each gets its own
-	WebhookAllowCIDRs       string        // default: loopback if the listener and the base URL are on loopback
-	WebhookPrivateResponses bool          // keep response bodies of destinations that are not public
-	WebhookProxy            string        // forward proxy for webhooks; none when empty, whatever the environment says
-	WebhookTimeout          time.Duration // of one attempt; the sender's default when 0
+	Retention    retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
+	JobRetention retention.Period `env:"STANDIN_JOB_RETENTION" default:"90d" help:"How long jobs are kept after their end, with their timelines, metadata and webhook deliveries, such as 90d or forever. A job whose recording is kept stays as long as the recording. standin consumers set overrides it for one consumer."`
 
-	IntakeSecret         string      // of calendar intake; nobody may use it when empty
-	AdminSecret          string      // of the operator's endpoints; nobody may use them when empty
-	PaymentWebhookSecret string      // of the payment provider; its events are answered with 503 when empty
-	FreeTierJobs         int         // that invites may create in a month for a consumer without a plan; 0 is no limit
-	RateLimit            httpmw.Rate // of each API key; off when zero
-	TrustedProxies       httpmw.TrustedProxies
+	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
+	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
+	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that webhooks may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
+	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" help:"Store response bodies of webhook destinations that are not public. Default: only status and latency of these are stored."`
+	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
-	Transcriber TranscriberSettings // no transcripts when its URL is empty
-	Tracing     tracing.Settings    // no traces when its endpoint is empty; the service completes it
+	IntakeSecret         string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
+	AdminSecret          string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
+	PaymentWebhookSecret string                `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
+	FreeTierJobs         int                   `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
+	RateLimit            httpmw.Rate           `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
+	TrustedProxies       httpmw.TrustedProxies `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`
 
-	OIDC            dashboard.OIDCSettings // provider for signing in to the dashboard
-	DashboardLimits dashboard.Limits       // of sign-ins; zero ones have their defaults
+	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-"`
+	Transcriber transcript.Config      `embed:"" prefix:"transcriber-"`
+	Tracing     tracing.Settings       `embed:""` // the service completes it
 
-	AllowedMeetingHosts []string
-	LoopbackMeetings    bool // meetings on this machine may send media: for replicas
+	AllowedMeetingHosts     []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
+	LoopbackMeetings        bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
+	RequireRecordingConsent bool     `env:"STANDIN_REQUIRE_RECORDING_CONSENT" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
 
-	Executable        string             // the standin binary, to start bots with
-	BotTokenLifetime  time.Duration      // after the end of a job; lifecycle.DefaultBotTokenLifetime when 0
-	UploadQuota       int64              // of a job, in bytes; derived from its maximum duration when 0
-	Bots              launch.BotSettings // of all bots
-	RequirePermission bool               // nothing is recorded without the host's permission, whatever the job says
-	Timeouts          dispatch.Timeouts  // dispatch.DefaultTimeouts when zero
-	LiveLimits        httpapi.LiveLimits // of live streams
-	HTTP              httpapi.Timeouts   // zero ones have their defaults
-	Log               *slog.Logger
+	Executable      string             `kong:"-"` // the standin binary, to start bots with
+	Log             *slog.Logger       `kong:"-"` // must be set
+	WebhookTimeout  time.Duration      `kong:"-"` // of one attempt
+	DashboardLimits dashboard.Limits   `kong:"-"` // of sign-ins
+	Timeouts        dispatch.Timeouts  `kong:"-"`
+	LiveLimits      httpapi.LiveLimits `kong:"-"` // of live streams
+	HTTP            httpapi.Timeouts   `kong:"-"`
 }
 
 // check returns an error for settings that cannot work, before anything is
@@ -101,8 +107,10 @@ func (s Settings) check() error {
 		return errors.New("STANDIN_MAX_BOTS must not be negative")
 	case s.MaxBotsPerConsumer < 0:
 		return errors.New("STANDIN_MAX_BOTS_PER_CONSUMER must not be negative")
-	case s.BotResources.Cores < 0:
+	case s.BotCores < 0:
 		return errors.New("STANDIN_BOT_CORES must not be negative")
+	case s.BotMemory < 0:
+		return errors.New("STANDIN_BOT_MEMORY_GB must not be negative")
 	case s.Lease != 0 && s.Lease < minLease:
 		return fmt.Errorf("STANDIN_LEASE must be at least %s", minLease)
 	case s.Profiling && s.MetricsListen == "":
@@ -110,31 +118,36 @@ func (s Settings) check() error {
 	case s.FreeTierJobs < 0:
 		return errors.New("STANDIN_FREE_TIER_JOBS must not be negative")
 	}
-	if err := s.CheckLauncher(); err != nil {
+	if err := s.LauncherSettings.Check(); err != nil {
 		return err
 	}
-	if err := s.Transcriber.check(); err != nil {
+	if err := s.Transcriber.Check(); err != nil {
 		return err
 	}
 	return s.TrustedProxies.Check()
 }
 
-// CheckLauncher returns an error when the launcher lacks a setting.
-func (s Settings) CheckLauncher() error {
-	if s.inContainers() && s.BotServiceURL == "" && s.Docker.Network != "host" {
-		return fmt.Errorf("STANDIN_BOT_SERVICE_URL must be set with the launcher %s: "+
-			"in a bot's container the address that the service listens on is the container itself", s.Launcher)
-	}
-	return nil
-}
-
-// inContainers reports whether bots run in containers, which cannot use this
-// machine's loopback addresses and folders.
-func (s Settings) inContainers() bool { return s.Launcher == "docker" || s.Launcher == "kubernetes" }
-
 // Shared reports whether several nodes can share a database.
 func Shared(databaseURL string) bool {
 	return strings.HasPrefix(databaseURL, "postgres://") || strings.HasPrefix(databaseURL, "postgresql://")
+}
+
+// readSecrets reads the secrets that are in files.
+func (s *Settings) readSecrets() error {
+	for _, secret := range []struct {
+		value *string
+		file  string
+	}{{&s.OIDC.ClientSecret, s.OIDC.ClientSecretFile}, {&s.Transcriber.APIKey, s.Transcriber.APIKeyFile}} {
+		if secret.file == "" {
+			continue
+		}
+		content, err := os.ReadFile(secret.file)
+		if err != nil {
+			return fmt.Errorf("read a secret: %w", err)
+		}
+		*secret.value = strings.TrimSpace(string(content))
+	}
+	return nil
 }
 
 // complete derives the URLs that are not set from where the service listens.

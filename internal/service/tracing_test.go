@@ -102,8 +102,7 @@ func TestTraces(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	settings := contractSettings(t)
 	settings.Tracing = tracing.Settings{
-		Endpoint: collector.URL, Headers: map[string]string{"api-key": "the key of the collector"}, Service: "standin",
-		Sampler: tracing.Sampler{Ratio: 1, ParentBased: true},
+		Endpoint: collector.URL, Headers: "api-key=the%20key%20of%20the%20collector", Service: "standin",
 	}
 	h := openContractHarness(t, newContractCoverage(), settings)
 	const callerTrace, callerSpan = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"

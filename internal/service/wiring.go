@@ -73,7 +73,7 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Now: time.Now,
-		Transcribe: settings.Transcriber.URL != "", BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
+		Transcribe: settings.Transcriber.URL != "", BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota << 20, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
 	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
@@ -86,7 +86,7 @@ func (s *Service) build(ctx context.Context) error {
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		AllowedHosts: settings.AllowedMeetingHosts, LoopbackPeers: settings.LoopbackMeetings, RequirePermission: settings.RequirePermission,
+		AllowedHosts: settings.AllowedMeetingHosts, LoopbackPeers: settings.LoopbackMeetings, RequirePermission: settings.RequireRecordingConsent,
 		NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
 		Prelaunch: settings.Prelaunch, Capacity: s.newCapacity(machine), PerConsumer: settings.MaxBotsPerConsumer, Lease: settings.Lease,
 		Metrics: s.metrics, Now: time.Now, Log: log,

@@ -33,8 +33,12 @@ func newExporter(settings Settings, limits limits, counted *prometheus.CounterVe
 	if err != nil {
 		return nil, err
 	}
+	headers, err := parseHeaders(settings.Headers)
+	if err != nil {
+		return nil, err
+	}
 	otlp, err := otlptracehttp.New(context.Background(), // of the start, which does nothing
-		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(settings.Headers),
+		otlptracehttp.WithEndpointURL(address), otlptracehttp.WithHeaders(headers),
 		otlptracehttp.WithHTTPClient(newClient()), otlptracehttp.WithRetry(limits.retry))
 	if err != nil {
 		return nil, fmt.Errorf("configure the export of traces: %w", err)

@@ -28,8 +28,8 @@ func quick() limits {
 func newTracer(t *testing.T, c *collector, l limits, change func(*Settings)) *Tracer {
 	t.Helper()
 	settings := Settings{
-		Endpoint: c.URL, Headers: map[string]string{"Api-Key": "a secret"}, Service: "standin-test", Version: "1", Node: "node-1",
-		Sampler: Sampler{Ratio: 1, ParentBased: true}, Log: slog.New(slog.DiscardHandler),
+		Endpoint: c.URL, Headers: "Api-Key=a%20secret", Service: "standin-test", Version: "1", Node: "node-1",
+		Log: slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&settings)
@@ -189,7 +189,7 @@ func TestNotTraced(t *testing.T) {
 	tracer.Request(httpRequest(""), heartbeat)
 	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"), listRequest()) // not sampled by the caller
 	tracer.Close()
-	tracer = newTracer(t, c, quick(), func(s *Settings) { s.Sampler = Sampler{} })
+	tracer = newTracer(t, c, quick(), func(s *Settings) { s.Sampler = "always_off" })
 	tracer.Request(httpRequest("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"), listRequest()) // the sampler is not based on parents
 	tracer.Request(httpRequest(""), listRequest())
 	tracer.JobEnded(job.Record{Job: job.Job{ID: uuid.Max}})

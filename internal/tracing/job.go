@@ -21,7 +21,7 @@ const (
 
 // JobEnded records the spans of a job that has ended.
 func (t *Tracer) JobEnded(ended job.Record) {
-	if t == nil || !t.settings.Sampler.samplesJob(ended.ID) {
+	if t == nil || !t.sampler.samplesJob(ended.ID) {
 		return
 	}
 	select {

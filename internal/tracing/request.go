@@ -65,7 +65,7 @@ func (t *Tracer) Request(r *http.Request, ended httpmw.RequestSummary) {
 
 // jobContext returns the context of a job's root span.
 func (t *Tracer) jobContext(jobID uuid.UUID) trace.SpanContext {
-	return sampledContext(jobID, jobSpan(jobID)).WithTraceFlags(trace.TraceFlags(0).WithSampled(t.settings.Sampler.samplesJob(jobID)))
+	return sampledContext(jobID, jobSpan(jobID)).WithTraceFlags(trace.TraceFlags(0).WithSampled(t.sampler.samplesJob(jobID)))
 }
 
 // Traceparent implements webhook.Tracer.

@@ -18,17 +18,19 @@ import (
 	"standin/internal/job"
 )
 
-// Settings configure a Tracer.
+// Settings configure a Tracer. Tags describe the flags and environment variables of
+// package main, which are those of OpenTelemetry.
 type Settings struct {
-	Endpoint string            // base URL of the collector; no traces when empty
-	Headers  map[string]string // of each request to the collector, such as its credentials
-	Service  string            // name of the service in the traces
-	Version  string            // of the service
-	Node     string            // ID of this node
-	Sampler  Sampler
+	Endpoint   string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otlp-endpoint" placeholder:"http://localhost:4318" help:"OpenTelemetry collector that traces are sent to, with OTLP over HTTP; /v1/traces is appended. Default: none; there are no traces."`
+	Headers    string `env:"OTEL_EXPORTER_OTLP_HEADERS" name:"otlp-headers" placeholder:"name=value,…" help:"Headers of the requests to the collector, such as its credentials, with percent-encoded values. Prefer the environment variable."`
+	Service    string `env:"OTEL_SERVICE_NAME" name:"trace-service-name" default:"standin" help:"Name of this service in traces."`
+	Sampler    string `env:"OTEL_TRACES_SAMPLER" name:"trace-sampler" default:"parentbased_always_on" enum:"always_on,always_off,traceidratio,parentbased_always_on,parentbased_always_off,parentbased_traceidratio" help:"Which traces are recorded."`
+	SamplerArg string `env:"OTEL_TRACES_SAMPLER_ARG" name:"trace-sampler-arg" help:"Ratio of the traces that the samplers traceidratio and parentbased_traceidratio record, from 0 to 1. Default: 1."`
 
-	Timeline Timeline
-	Log      *slog.Logger
+	Version  string       `kong:"-"` // of the service
+	Node     string       `kong:"-"` // ID of this node
+	Timeline Timeline     `kong:"-"`
+	Log      *slog.Logger `kong:"-"`
 }
 
 // Timeline reads the timelines of jobs.
@@ -42,15 +44,15 @@ type Sampler struct {
 	ParentBased bool    // traces that a caller has begun are recorded when the caller records them
 }
 
-// Samplers returns the names that ParseSampler accepts, those of
+// samplers returns the names that parseSampler accepts, those of
 // OTEL_TRACES_SAMPLER.
-func Samplers() []string {
+func samplers() []string {
 	return []string{"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio"}
 }
 
-// ParseSampler returns the sampler with a name of Samplers. argument is the ratio
+// parseSampler returns the sampler with a name of samplers. argument is the ratio
 // of those that end in traceidratio; empty is 1.
-func ParseSampler(name, argument string) (Sampler, error) {
+func parseSampler(name, argument string) (Sampler, error) {
 	base, parentBased := strings.CutPrefix(name, "parentbased_")
 	sampler := Sampler{ParentBased: parentBased}
 	switch base {
@@ -68,7 +70,7 @@ func ParseSampler(name, argument string) (Sampler, error) {
 		}
 		sampler.Ratio = ratio
 	default:
-		return Sampler{}, fmt.Errorf("the trace sampler %q is not one of %s", name, strings.Join(Samplers(), ", "))
+		return Sampler{}, fmt.Errorf("the trace sampler %q is not one of %s", name, strings.Join(samplers(), ", "))
 	}
 	return sampler, nil
 }
@@ -124,9 +126,9 @@ func collectorURL(endpoint string) (string, error) {
 	return address.String(), nil
 }
 
-// ParseHeaders parses headers of the form name=value,name=value, whose values are
+// parseHeaders parses headers of the form name=value,name=value, whose values are
 // percent-encoded, as in OTEL_EXPORTER_OTLP_HEADERS. Errors do not quote values.
-func ParseHeaders(list string) (map[string]string, error) {
+func parseHeaders(list string) (map[string]string, error) {
 	headers := make(map[string]string)
 	for field := range strings.SplitSeq(list, ",") {
 		if strings.TrimSpace(field) == "" {

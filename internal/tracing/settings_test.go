@@ -15,7 +15,7 @@ func TestParseHeaders(t *testing.T) {
 		"": {}, "api-key=secret": {"api-key": "secret"}, " a = b%20c , d=e=f,": {"a": "b c", "d": "e=f"},
 		"a": nil, "=b": nil, "a b=c": nil, "a=%zz": nil, "a=%0d%0ab": nil, "a=%00": nil,
 	} {
-		got, err := ParseHeaders(list)
+		got, err := parseHeaders(list)
 		if (err == nil) != (want != nil) || !maps.Equal(got, want) {
 			t.Errorf("%q: %v, error %v", list, got, err)
 		}
@@ -25,7 +25,7 @@ func TestParseHeaders(t *testing.T) {
 func FuzzParseHeaders(f *testing.F) {
 	f.Add("api-key=secret,authorization=Bearer%20token")
 	f.Fuzz(func(t *testing.T, list string) {
-		headers, err := ParseHeaders(list)
+		headers, err := parseHeaders(list)
 		if err != nil {
 			return
 		}
@@ -59,16 +59,16 @@ func TestEndpoint(t *testing.T) {
 func TestSampler(t *testing.T) {
 	t.Parallel()
 	for _, bad := range [][2]string{{"", ""}, {"traceidratio", "2"}, {"traceidratio", "-0.1"}, {"traceidratio", "NaN"}, {"jaeger_remote", ""}} {
-		if sampler, err := ParseSampler(bad[0], bad[1]); err == nil {
+		if sampler, err := parseSampler(bad[0], bad[1]); err == nil {
 			t.Errorf("%v is %+v", bad, sampler)
 		}
 	}
-	for _, name := range Samplers() {
-		if _, err := ParseSampler(name, ""); err != nil {
+	for _, name := range samplers() {
+		if _, err := parseSampler(name, ""); err != nil {
 			t.Error(err)
 		}
 	}
-	sampler, err := ParseSampler("parentbased_traceidratio", "0.25")
+	sampler, err := parseSampler("parentbased_traceidratio", "0.25")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@
 package tracing
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -55,6 +56,7 @@ func defaultLimits() limits {
 // collector does not accept in time are dropped and counted.
 type Tracer struct {
 	settings Settings
+	sampler  Sampler
 	limits   limits
 
 	jobs        chan job.Record
@@ -90,12 +92,15 @@ func start(settings Settings, limits limits) (*Tracer, error) {
 		t.counted.WithLabelValues(result) // there from the start, so that rates have a beginning
 	}
 	var err error
+	if t.sampler, err = parseSampler(cmp.Or(settings.Sampler, "parentbased_always_on"), settings.SamplerArg); err != nil {
+		return nil, err
+	}
 	if t.exporter, err = newExporter(settings, limits, t.counted); err != nil {
 		return nil, err
 	}
 	t.provider = sdktrace.NewTracerProvider(
 		sdktrace.WithSpanProcessor(newProcessor(t.exporter, limits)),
-		sdktrace.WithSampler(settings.Sampler.sdk()),
+		sdktrace.WithSampler(t.sampler.sdk()),
 		sdktrace.WithIDGenerator(givenIDs{}),
 		sdktrace.WithResource(resource.NewSchemaless(
 			attribute.String("service.name", settings.Service), attribute.String("service.version", settings.Version),

@@ -34,17 +34,53 @@ const (
 	maxRetryAfter = time.Hour
 )
 
-// ClientSettings configure a Client.
-type ClientSettings struct {
-	URL      string         // URL of the recognizer, with or without /v1
-	APIKey   string         // sent as a bearer token; none when empty
-	Model    string         // DefaultModel when empty
-	Language string         // ISO 639-1; detected by the recognizer when empty
-	Allow    []netip.Prefix // networks that are allowed although they are not public
-	Timeout  time.Duration  // limit of a request; DefaultTimeout when 0
+// Config is what an operator configures. Tags describe the flags and environment
+// variables of package main. Zero values have defaults.
+type Config struct {
+	URL         string        `env:"STANDIN_TRANSCRIBER_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/transcriptions that transcribes finished recordings. Default: none; recordings have no transcripts."`
+	APIKey      string        `env:"STANDIN_TRANSCRIBER_API_KEY" help:"API key of the transcriber. Prefer the environment variable."`
+	APIKeyFile  string        `env:"STANDIN_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the transcriber."`
+	Model       string        `env:"STANDIN_TRANSCRIBER_MODEL" default:"whisper-1" help:"Model that the transcriber uses."`
+	Language    string        `env:"STANDIN_TRANSCRIBER_LANGUAGE" placeholder:"en" help:"Language of all meetings (ISO 639-1). Default: the transcriber detects it."`
+	AllowCIDRs  string        `name:"allow-cidrs" env:"STANDIN_TRANSCRIBER_ALLOW_CIDRS" help:"Networks that the transcriber may be in although they are not public, comma-separated. Default: none."`
+	Timeout     time.Duration `env:"STANDIN_TRANSCRIBER_TIMEOUT" default:"10m" help:"Maximum duration of a request to the transcriber."`
+	Concurrency int           `env:"STANDIN_TRANSCRIBER_CONCURRENCY" default:"2" help:"Maximum number of recordings that this node transcribes at a time; each has one request."`
+	MaxPiece    time.Duration `name:"piece" env:"STANDIN_TRANSCRIBER_PIECE" default:"10m" help:"Maximum audio per request, 10s to 1h. Longer audio is divided at silences. Each minute is 1.9 MB."`
+	MaxAudio    Minutes       `name:"max-minutes" env:"STANDIN_TRANSCRIBER_MAX_MINUTES" default:"600" help:"Maximum minutes of audio of one job that are sent. The transcript is marked as partial when there is more."`
+	GiveUpAfter time.Duration `env:"STANDIN_TRANSCRIBER_GIVE_UP_AFTER" default:"24h" help:"How long after the end of a recording its transcription is retried."`
 }
 
-// Defaults of ClientSettings.
+// Minutes is a duration that is written as a number of minutes.
+type Minutes time.Duration
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (m *Minutes) UnmarshalText(text []byte) error {
+	number, err := strconv.ParseInt(string(text), 10, 32)
+	if err != nil {
+		return fmt.Errorf("%q is not a number of minutes", text)
+	}
+	*m = Minutes(time.Duration(number) * time.Minute)
+	return nil
+}
+
+// Check returns an error for settings that cannot work.
+func (c Config) Check() error {
+	switch {
+	case c.Timeout < 0:
+		return errors.New("STANDIN_TRANSCRIBER_TIMEOUT must not be negative")
+	case c.Concurrency < 0:
+		return errors.New("STANDIN_TRANSCRIBER_CONCURRENCY must not be negative")
+	case c.MaxPiece != 0 && (c.MaxPiece < 10*time.Second || c.MaxPiece > time.Hour):
+		return errors.New("STANDIN_TRANSCRIBER_PIECE must be from 10s to 1h")
+	case c.MaxAudio < 0:
+		return errors.New("STANDIN_TRANSCRIBER_MAX_MINUTES must not be negative")
+	case c.GiveUpAfter < 0:
+		return errors.New("STANDIN_TRANSCRIBER_GIVE_UP_AFTER must not be negative")
+	}
+	return nil
+}
+
+// Defaults of Config.
 const (
 	DefaultModel   = "whisper-1"
 	DefaultTimeout = 10 * time.Minute
@@ -53,25 +89,26 @@ const (
 // Client sends audio to a speech recognizer with the interface of OpenAI's
 // POST /v1/audio/transcriptions. Its methods may be called from any goroutine.
 type Client struct {
-	settings ClientSettings
-	address  string
-	http     *http.Client
-	plain    atomic.Bool // the recognizer does not know response_format=verbose_json
+	config  Config
+	address string
+	http    *http.Client
+	plain   atomic.Bool // the recognizer does not know response_format=verbose_json
 }
 
-// NewClient returns a Client.
-func NewClient(settings ClientSettings) (*Client, error) {
-	address, err := url.Parse(strings.TrimRight(settings.URL, "/"))
+// NewClient returns a Client that may connect to the networks in allow although they
+// are not public.
+func NewClient(config Config, allow []netip.Prefix) (*Client, error) {
+	address, err := url.Parse(strings.TrimRight(config.URL, "/"))
 	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
 		return nil, errors.New("the transcriber URL must be an http or https URL without credentials") // parse errors contain it
 	}
 	if !strings.HasSuffix(address.Path, "/v1") {
 		address = address.JoinPath("v1")
 	}
-	settings.Model = cmp.Or(settings.Model, DefaultModel)
-	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
-	guard := dialguard.Guard{Allow: settings.Allow, Timeout: dialTimeout}
-	return &Client{settings: settings, address: address.JoinPath("audio", "transcriptions").String(), http: &http.Client{
+	config.Model = cmp.Or(config.Model, DefaultModel)
+	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	guard := dialguard.Guard{Allow: allow, Timeout: dialTimeout}
+	return &Client{config: config, address: address.JoinPath("audio", "transcriptions").String(), http: &http.Client{
 		Transport: &http.Transport{
 			DialContext: guard.DialContext, TLSHandshakeTimeout: dialTimeout, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
@@ -81,7 +118,7 @@ func NewClient(settings ClientSettings) (*Client, error) {
 }
 
 // Model returns the model that the client asks for.
-func (c *Client) Model() string { return c.settings.Model }
+func (c *Client) Model() string { return c.config.Model }
 
 // Error is a failed request.
 type Error struct {
@@ -132,7 +169,7 @@ func (c *Client) Transcribe(ctx context.Context, wav string, length time.Duratio
 
 // send sends one request.
 func (c *Client) send(ctx context.Context, wav string, length time.Duration, plain bool) (Recognized, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	file, err := os.Open(wav)
 	if err != nil {
@@ -173,13 +210,13 @@ func (c *Client) request(ctx context.Context, file *os.File, plain bool) (*http.
 	}
 	var form bytes.Buffer
 	writer := multipart.NewWriter(&form)
-	fields := [][2]string{{"model", c.settings.Model}, {"response_format", "json"}}
+	fields := [][2]string{{"model", c.config.Model}, {"response_format", "json"}}
 	if !plain {
 		fields[1][1] = "verbose_json"
 		fields = append(fields, [2]string{"timestamp_granularities[]", "word"}, [2]string{"timestamp_granularities[]", "segment"})
 	}
-	if c.settings.Language != "" {
-		fields = append(fields, [2]string{"language", c.settings.Language})
+	if c.config.Language != "" {
+		fields = append(fields, [2]string{"language", c.config.Language})
 	}
 	for _, field := range fields {
 		if err := writer.WriteField(field[0], field[1]); err != nil {
@@ -201,8 +238,8 @@ func (c *Client) request(ctx context.Context, file *os.File, plain bool) (*http.
 	request.ContentLength = int64(form.Len()) + info.Size()
 	request.Header.Set("Content-Type", writer.FormDataContentType())
 	request.Header.Set("Accept", "application/json")
-	if c.settings.APIKey != "" {
-		request.Header.Set("Authorization", "Bearer "+c.settings.APIKey)
+	if c.config.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+c.config.APIKey)
 	}
 	return request, nil
 }
@@ -220,7 +257,7 @@ func (c *Client) refusal(response *http.Response, body []byte) *Error {
 	}
 	if response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden { // these may repeat the key
 		text := strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "")
-		e.Detail = strings.ReplaceAll(text, cmp.Or(c.settings.APIKey, "\x00"), "…")
+		e.Detail = strings.ReplaceAll(text, cmp.Or(c.config.APIKey, "\x00"), "…")
 	}
 	after := response.Header.Get("Retry-After")
 	if seconds, err := strconv.Atoi(after); err == nil {

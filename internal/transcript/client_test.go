@@ -54,7 +54,7 @@ func TestUploads(t *testing.T) {
 				fmt.Fprint(w, test.body)
 			}))
 			t.Cleanup(server.Close)
-			client, err := NewClient(ClientSettings{URL: server.URL, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+			client, err := NewClient(Config{URL: server.URL}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -61,9 +61,7 @@ func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	})
 	server := httptest.NewServer(recognizer)
 	t.Cleanup(server.Close)
-	client, err := NewClient(ClientSettings{
-		URL: server.URL, APIKey: "secret-key", Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Timeout: 2 * time.Minute,
-	})
+	client, err := NewClient(Config{URL: server.URL, APIKey: "secret-key", Timeout: 2 * time.Minute}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ const (
 // Defaults of Settings.
 const (
 	DefaultConcurrency = 2
-	DefaultMaxAudio    = 10 * time.Hour
+	DefaultMaxAudio    = Minutes(10 * time.Hour)
 	DefaultGiveUpAfter = 24 * time.Hour
 )
 
@@ -71,17 +71,13 @@ type Recognizer interface {
 
 // Settings configure a Worker.
 type Settings struct {
+	Config
 	Queue      Queue
 	Jobs       Jobs
 	Storage    Storage
 	Recognizer Recognizer // nil without a transcriber; only chat and captions become searchable then
 	BaseURL    string     // service URL, for the links in manifests
 	TempDir    string     // holds the audio of one file per running transcription
-
-	Concurrency int           // transcriptions at a time on this node; DefaultConcurrency when 0
-	MaxPiece    time.Duration // limit of the audio in a request; DefaultMaxPiece when 0
-	MaxAudio    time.Duration // limit of the audio of a job; DefaultMaxAudio when 0
-	GiveUpAfter time.Duration // limit after the end of the recording; DefaultGiveUpAfter when 0
 
 	Now func() time.Time
 	Log *slog.Logger

@@ -132,7 +132,7 @@ func TestSlowTranscriber(t *testing.T) {
 		}
 		<-r.Context().Done()
 	})
-	h.client.settings.Timeout = time.Second
+	h.client.config.Timeout = time.Second
 	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
 	for range 60 {
 		if !h.RunNext(t.Context()) {
@@ -177,7 +177,7 @@ func TestRestart(t *testing.T) {
 func TestLimit(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, func(http.ResponseWriter, *http.Request) { t.Error("audio was sent") })
-	h.MaxAudio = time.Second
+	h.MaxAudio = Minutes(time.Second)
 	media, path := tone(t, "recording.m4a", 4*time.Second)
 	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
 	h.RunNext(t.Context())

@@ -60,13 +60,13 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 		CapDrop:        []string{"ALL"},
 		SecurityOpt:    []string{"no-new-privileges:true"},
 		ReadonlyRootfs: true,
-		Tmpfs:          map[string]string{"/tmp": "rw,nosuid,nodev,mode=1777" + tmpfsSize(limits.TmpBytes)},
-		ShmSize:        limits.ShmBytes,
+		Tmpfs:          map[string]string{"/tmp": "rw,nosuid,nodev,mode=1777" + tmpfsSize(int64(limits.TmpBytes))},
+		ShmSize:        int64(limits.ShmBytes),
 		Init:           new(true), // reaps orphaned processes of the browser
 		RestartPolicy:  container.RestartPolicy{Name: container.RestartPolicyDisabled},
 		Mounts:         l.mounts(key),
 		Resources: container.Resources{
-			NanoCPUs: int64(limits.CPUs * 1e9), Memory: limits.MemoryBytes, MemorySwap: limits.MemoryBytes,
+			NanoCPUs: int64(limits.CPUs * 1e9), Memory: int64(limits.MemoryBytes), MemorySwap: int64(limits.MemoryBytes),
 		},
 	}
 	if limits.Processes > 0 {

@@ -12,12 +12,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 	"github.com/moby/moby/client"
+	"k8s.io/apimachinery/pkg/api/resource"
 
+	"standin/deploy"
 	"standin/internal/launch"
 )
 
@@ -27,21 +30,21 @@ const (
 )
 
 // Settings configure a Launcher. The folders in Bot are folders of the engine's
-// machine.
+// machine. Tags describe the flags and environment variables of package main.
 type Settings struct {
 	launch.RemoteSettings
 
-	Host       string // of the engine, as in unix:///var/run/docker.sock; from the environment when empty
-	Pull       Pull
-	Registry   Registry
-	Network    string   // the engine's default when empty
-	ExtraHosts []string // as in host.docker.internal:host-gateway
-	Limits     Limits
-	User       string // uid:gid, numeric
-	Seccomp    string // a seccomp profile, as JSON; the engine's default when empty
-	Volume     string // prefix of the named volumes for spools, one for each bot; anonymous volumes when empty
+	Host       string   `env:"HOST" placeholder:"unix:///…" help:"Address of the Docker engine. Default: DOCKER_HOST, else /var/run/docker.sock."`
+	Pull       Pull     `env:"PULL" default:"missing" enum:"missing,always,never" help:"When the image is pulled: missing, always (before every launch) or never."`
+	Registry   Registry `embed:"" prefix:"registry-" envprefix:"REGISTRY_"`
+	Network    string   `env:"NETWORK" help:"Network of the bots. Default: the engine's default network."`
+	ExtraHosts []string `env:"EXTRA_HOSTS" placeholder:"NAME:ADDRESS" help:"Additional host entries in the bots' containers, such as host.docker.internal:host-gateway."`
+	Limits     Limits   `embed:""`
+	User       string   `env:"USER" default:"10001:10001" placeholder:"UID:GID" help:"Numeric user and group of the bots; root is rejected."`
+	Seccomp    string   `env:"SECCOMP" default:"embedded" placeholder:"embedded|engine|FILE" help:"Seccomp profile of bots: embedded (deploy/seccomp.json, which allows Chromium's sandbox), engine (the engine's own, with Chromium's sandbox off), or a file."`
+	Volume     string   `name:"spool-volume" env:"SPOOL_VOLUME" help:"Prefix of named volumes for the bots' spools, one for each bot, which are never removed. Default: an anonymous volume for each bot, removed with the bot."`
 
-	PullWait time.Duration // how long a launch waits for the image; default 20 s
+	PullWait time.Duration `kong:"-"` // how long a launch waits for the image; default 20 s
 }
 
 // Pull says when the image is pulled.
@@ -55,15 +58,31 @@ const (
 )
 
 // Registry holds the credentials for pulling; empty for anonymous access.
-type Registry struct{ User, Password string }
+type Registry struct {
+	User     string `env:"USER" help:"User name for the image registry. Default: none."`
+	Password string `env:"PASSWORD" help:"Password for the image registry. Prefer the environment variable."`
+}
 
 // Limits are the limits of a bot's container; 0 is the engine's default.
 type Limits struct {
-	CPUs        float64
-	MemoryBytes int64 // swap is disabled
-	Processes   int64
-	ShmBytes    int64 // size of /dev/shm, which Chromium uses for drawing
-	TmpBytes    int64 // size of /tmp
+	CPUs        float64 `env:"CPUS" name:"cpus" default:"2" help:"CPU limit of a bot, in cores; 0 means no limit."`
+	MemoryBytes Bytes   `name:"memory" env:"MEMORY" default:"3Gi" help:"Memory limit of a bot, in bytes or such as 3Gi; 0 means no limit."`
+	Processes   int64   `env:"PROCESSES" default:"1024" help:"Maximum number of processes and threads of a bot; 0 means no limit."`
+	ShmBytes    Bytes   `name:"shm" env:"SHM" default:"1Gi" help:"Size of /dev/shm, in bytes or such as 1Gi; counts against the memory limit."`
+	TmpBytes    Bytes   `name:"tmp" env:"TMP" default:"256Mi" help:"Size of /tmp, in bytes or such as 256Mi; counts against the memory limit."`
+}
+
+// Bytes is a size, written as a Kubernetes quantity such as 3Gi.
+type Bytes int64
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (b *Bytes) UnmarshalText(text []byte) error {
+	size, err := resource.ParseQuantity(string(text))
+	if err != nil || size.Sign() < 0 {
+		return fmt.Errorf("%q is not a size such as 1073741824 or 1Gi", text)
+	}
+	*b = Bytes(size.Value())
+	return nil
 }
 
 // Launcher starts bots as containers.
@@ -103,6 +122,9 @@ func (s Settings) withDefaults() (Settings, error) {
 		return s, fmt.Errorf("parse the name of the bots' image %q: %w", s.Image, err)
 	}
 	if _, _, err := s.userIDs(); err != nil {
+		return s, err
+	}
+	if s.Seccomp, err = SeccompProfile(s.Seccomp); err != nil {
 		return s, err
 	}
 	switch s.Pull {
@@ -191,4 +213,24 @@ func Check(ctx context.Context, settings Settings) (EngineInfo, error) {
 	}
 	found.HasImage = err == nil
 	return found, nil
+}
+
+// EngineSeccomp is the value of Settings.Seccomp for the engine's own profile, which
+// does not allow Chromium's sandbox.
+const EngineSeccomp = "engine"
+
+// SeccompProfile returns the profile of a value of Settings.Seccomp as JSON; empty
+// for that of the engine.
+func SeccompProfile(name string) (string, error) {
+	switch name {
+	case "", EngineSeccomp:
+		return "", nil
+	case "embedded":
+		return deploy.SeccompProfile(), nil
+	}
+	profile, err := os.ReadFile(name)
+	if err != nil {
+		return "", fmt.Errorf("read the seccomp profile: %w", err)
+	}
+	return string(profile), nil
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/moby/moby/api/types/container"
 
+	"standin/deploy"
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/testing/launchtest"
@@ -52,8 +55,12 @@ func (e *fakeEngine) count() int {
 // secrets.
 func TestContainer(t *testing.T) {
 	t.Parallel()
+	profile := filepath.Join(t.TempDir(), "seccomp.json")
+	if err := os.WriteFile(profile, []byte(`{"defaultAction":"SCMP_ACT_ALLOW"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	h, engine := newFakeHarness(t, func(s *docker.Settings) {
-		s.Instance, s.Network, s.ExtraHosts, s.Seccomp = "i1", "bots", []string{"host.docker.internal:host-gateway"}, `{"defaultAction":"SCMP_ACT_ALLOW"}`
+		s.Instance, s.Network, s.ExtraHosts, s.Seccomp = "i1", "bots", []string{"host.docker.internal:host-gateway"}, profile
 		s.Bot = launch.BotSettings{SignIn: "/srv/sign-in", ZoomSDK: launch.ZoomSDK{Dir: "/srv/zoom", Key: "sdk key", Secret: "sdk secret"}}
 	})
 	a := launchtest.Assignment()
@@ -382,5 +389,21 @@ func TestSettings(t *testing.T) {
 				t.Errorf("the error is %q, want %q", err, test.words)
 			}
 		})
+	}
+}
+
+// TestSeccompProfile checks which profile each value of the setting is.
+func TestSeccompProfile(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]string{"": "", docker.EngineSeccomp: "", "embedded": deploy.SeccompProfile()} {
+		if profile, err := docker.SeccompProfile(value); err != nil || profile != want {
+			t.Errorf("%q is a profile of %d bytes (%v), want %d", value, len(profile), err, len(want))
+		}
+	}
+	if !json.Valid([]byte(deploy.SeccompProfile())) {
+		t.Error("the embedded profile is not JSON")
+	}
+	if _, err := docker.SeccompProfile("/missing"); err == nil {
+		t.Error("a missing file was accepted")
 	}
 }

@@ -55,7 +55,7 @@ func newFixture(t *testing.T, dir string, change ...func(*process.Settings)) *fi
 
 func botSettings() launch.BotSettings {
 	return launch.BotSettings{
-		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogLevel: slog.LevelDebug, LogFormat: "json",
+		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{LogLevel: slog.LevelDebug, LogFormat: "json"},
 		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
 		Recording: launch.Recording{Mode: launch.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
 	}

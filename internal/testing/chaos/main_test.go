@@ -73,7 +73,7 @@ func serve(text string) int {
 		return 2
 	}
 	settings := service.Settings{
-		Listen: node.Listen, BaseURL: node.BaseURL, DataDir: node.DataDir, DatabaseURL: node.DatabaseURL, StorageURL: node.StorageURL,
+		Listen: node.Listen, BaseURL: node.BaseURL, DataSettings: service.DataSettings{DataDir: node.DataDir, DatabaseURL: node.DatabaseURL}, StorageSettings: service.StorageSettings{StorageURL: node.StorageURL},
 		NodeName: node.Name, IngestSigningKey: signingKey, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
 		Executable: os.Args[0], Prelaunch: dispatch.Prelaunch(prelaunch), MaxBots: 100,
 	}
