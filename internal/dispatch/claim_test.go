@@ -157,7 +157,9 @@ func TestCapacityIsUsed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		const jobs = 60
-		h.run(t, func(s *dispatch.Settings) { s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: jobs}) })
+		h.run(t, func(s *dispatch.Settings) {
+			s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: jobs})
+		})
 		var creating sync.WaitGroup
 		for range jobs {
 			creating.Go(func() {
