@@ -32,7 +32,27 @@ type Issue struct {
 	Path    []any  `json:"path"` // strings, and ints for array indexes; never nil
 	Message string `json:"message"`
 	Code    string `json:"code"`
+
+	value string // that the schema refused; empty unless it is a short text
 }
+
+// Sentence returns a message for people: Invalid status "foo". Use one of: …
+func (i Issue) Sentence() string {
+	field := joinPath(i.Path)
+	values, isEnum := strings.CutPrefix(i.Message, enumMessage)
+	switch {
+	case field == "":
+		return strings.ToUpper(i.Message[:1]) + i.Message[1:] + "."
+	case i.Code == "required":
+		return "Missing " + field + "."
+	case isEnum && i.value != "":
+		return "Invalid " + field + " " + strconv.Quote(i.value) + ". Use one of: " + values + "."
+	}
+	return "Invalid " + field + ": " + i.Message + "."
+}
+
+// enumMessage begins the message about a value that is none of a list.
+const enumMessage = "must be one of "
 
 // check returns all issues of a value in a stable order.
 func check(schema *jsonschema.Schema, value any) []Issue {
@@ -111,7 +131,14 @@ func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Is
 	if _, ok := failure.ErrorKind.(*kind.Not); ok {
 		keyword = "readOnly" // of fields that a request must not have
 	}
-	return append(issues, Issue{Path: path, Message: describe(failure.ErrorKind, keyword), Code: keyword})
+	issue := Issue{Path: path, Message: describe(failure.ErrorKind, keyword), Code: keyword}
+	if enum, ok := failure.ErrorKind.(*kind.Enum); ok {
+		const longest = 100
+		if text, ok := enum.Got.(string); ok && len(text) <= longest {
+			issue.value = text
+		}
+	}
+	return append(issues, issue)
 }
 
 // anyOfIssue returns the issue of an anyOf whose alternatives each require a field.
@@ -163,7 +190,7 @@ func describe(failed jsonschema.ErrorKind, keyword string) string {
 	case *kind.Format:
 		return "must be " + failed.Err.Error()
 	case *kind.Enum:
-		return "must be one of " + valueList(failed.Want)
+		return enumMessage + valueList(failed.Want)
 	case *kind.Const:
 		return "must be " + valueList([]any{failed.Want})
 	case *kind.Pattern:

@@ -54,12 +54,12 @@ type Delivery struct {
 
 // Try is an attempt to deliver a webhook.
 type Try struct {
-	Number    int       `json:"number"`
-	StartedAt time.Time `json:"startedAt"`
-	LatencyMS int       `json:"latencyMs"`
-	Status    *int      `json:"status"`
-	Error     *string   `json:"error"`
-	Answer    string    `json:"answer"` // first KiB of the response body
+	Number       int       `json:"number"`
+	StartedAt    time.Time `json:"startedAt"`
+	LatencyMS    int       `json:"latencyMs"`
+	Status       *int      `json:"status"`
+	Error        *string   `json:"error"`
+	ResponseBody string    `json:"responseBody"` // its first KiB
 }
 
 // Deliveries iterates over the webhooks of a job, in the order of their events.

@@ -18,9 +18,9 @@ import (
 	"standin/internal/account"
 	"standin/internal/calendar"
 	"standin/internal/job"
+	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/meetinglink"
-	"standin/internal/launch/simulator"
 )
 
 // newJobForm is the data of the form that sends a bot.

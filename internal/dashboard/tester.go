@@ -29,7 +29,7 @@ func (t *EndpointTester) Test(ctx context.Context, consumer account.Consumer, ad
 		return TestResult{Error: err.Error()}
 	}
 	try := t.Poster.Post(ctx, delivery)
-	result := TestResult{StatusCode: try.StatusCode, Latency: try.Latency, Answer: strings.ToValidUTF8(string(try.ResponseBody), "\uFFFD")}
+	result := TestResult{StatusCode: try.StatusCode, Latency: try.Latency, ResponseBody: strings.ToValidUTF8(string(try.ResponseBody), "\uFFFD")}
 	if try.Error != "" {
 		result.Error = text.Sentence(try.Error)
 	}

@@ -10,10 +10,10 @@ import (
 
 // TestResult is the result of posting a test event.
 type TestResult struct {
-	StatusCode int // 0 when there was no response
-	Latency    time.Duration
-	Error      string // why it failed, when the status alone does not say
-	Answer     string // start of the response body
+	StatusCode   int // 0 when there was no response
+	Latency      time.Duration
+	Error        string // why it failed, when the status alone does not say
+	ResponseBody string // its first KiB
 }
 
 // OK reports whether the receiver acknowledged the event.

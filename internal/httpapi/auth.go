@@ -35,11 +35,11 @@ func (a *API) forConsumer(handle consumerHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := bearer(r)
 		if !ok {
-			return wrongBearer()
+			return invalidKey()
 		}
 		caller, err := a.settings.Keys.Authenticate(r.Context(), token)
 		if job.ErrorIs(err, job.Unauthorized) {
-			return wrongBearer()
+			return invalidKey()
 		}
 		if err != nil {
 			return fmt.Errorf("authenticate: %w", err)
@@ -65,7 +65,7 @@ func bearer(r *http.Request) (string, bool) {
 func forBot(handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if _, ok := bearer(r); !ok {
-			return wrongBearer()
+			return invalidToken()
 		}
 		return handle(w, r)
 	}
@@ -104,7 +104,7 @@ func (a *API) refuseSecret(r *http.Request, challenge, header string) error {
 	if ok, wait := a.limits.guesses.Allow(a.addressKey(r)); !ok {
 		return rateLimited(wait)
 	}
-	return unauthorized(challenge, header)
+	return unauthorized(challenge, "Missing or invalid secret in the header "+header+".")
 }
 
 // sameSecret compares two secrets in constant time, even if their lengths differ.

@@ -102,7 +102,7 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID string) (api.Checked, error) {
 	token, ok := bearer(r)
 	if !ok {
-		return api.Checked{}, wrongBearer()
+		return api.Checked{}, invalidToken()
 	}
 	body, err := readBody(w, r)
 	if err != nil {
@@ -126,7 +126,7 @@ func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID
 	httpmw.RecordOf(r).JobID = sender.JobID
 	value.(map[string]any)["jobId"] = sender.JobID.String() // tokens are computed over the lower-case form
 	if !ingest.ValidToken(a.settings.SigningKey, sender.JobID.String(), sender.Attempt, token) {
-		return api.Checked{}, wrongBearer()
+		return api.Checked{}, invalidToken()
 	}
 	return a.settings.Description.CheckValue(operationID, value), nil
 }

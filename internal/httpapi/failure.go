@@ -38,19 +38,14 @@ type errorBody struct {
 
 // invalid returns the error for a request with issues.
 func invalid(issues []api.Issue) error {
-	first := issues[0]
-	path := make([]string, len(first.Path))
-	for i, segment := range first.Path {
-		path[i] = fmt.Sprint(segment)
+	message := issues[0].Sentence()
+	switch more := len(issues) - 1; {
+	case more == 1:
+		message += " There is 1 more issue."
+	case more > 1:
+		message += fmt.Sprintf(" There are %d more issues.", more)
 	}
-	sentence := strings.TrimSpace(strings.Join(path, ".") + " " + first.Message)
-	message := "The request has an issue: " + sentence + "."
-	if len(issues) > 1 {
-		message = fmt.Sprintf("The request has %d issues; the first: %s.", len(issues), sentence)
-	}
-	return &failure{
-		status: http.StatusBadRequest, code: string(job.InvalidInput), message: message, issues: issues,
-	}
+	return &failure{status: http.StatusBadRequest, code: string(job.InvalidInput), message: message, issues: issues}
 }
 
 func issue(code, message string, path ...any) []api.Issue {
@@ -58,21 +53,23 @@ func issue(code, message string, path ...any) []api.Issue {
 }
 
 // unauthorized returns the error for missing or wrong credentials. The challenge is
-// the WWW-Authenticate header, and header says where the credentials belong.
-func unauthorized(challenge, header string) error {
-	return &failure{
-		status: http.StatusUnauthorized, code: "unauthorized", challenge: challenge,
-		message: "The credentials are missing or not valid. Send them in the header “" + header + "”.",
-	}
+// the WWW-Authenticate header.
+func unauthorized(challenge, message string) error {
+	return &failure{status: http.StatusUnauthorized, code: "unauthorized", challenge: challenge, message: message}
 }
 
-// wrongBearer returns the error for a missing or wrong bearer token.
-func wrongBearer() error { return unauthorized("Bearer", "Authorization: Bearer …") }
+func invalidKey() error { return unauthorized("Bearer", "Missing or invalid API key.") }
 
-func methodNotAllowed(allowed string) handler {
+func invalidToken() error { return unauthorized("Bearer", "Missing or invalid bot token.") }
+
+// methodNotAllowed refuses the methods of a path that has no operation for them.
+func methodNotAllowed(allowed []string) handler {
 	return func(w http.ResponseWriter, _ *http.Request) error {
-		w.Header().Set("Allow", allowed)
-		return &failure{status: http.StatusMethodNotAllowed, code: "method_not_allowed", message: "This path takes " + allowed + "."}
+		w.Header().Set("Allow", strings.Join(allowed, ", "))
+		return &failure{
+			status: http.StatusMethodNotAllowed, code: "method_not_allowed",
+			message: "Method not allowed; use " + strings.Join(allowed, " or ") + ".",
+		}
 	}
 }
 

@@ -101,12 +101,12 @@ type deliveryBody struct {
 
 // tryBody is the DeliveryTry schema of api/openapi.yaml.
 type tryBody struct {
-	Number    int           `json:"number"`
-	StartedAt job.Timestamp `json:"startedAt"`
-	LatencyMS int64         `json:"latencyMs"`
-	Status    *int          `json:"status"`
-	Error     *string       `json:"error"`
-	Answer    string        `json:"answer"`
+	Number       int           `json:"number"`
+	StartedAt    job.Timestamp `json:"startedAt"`
+	LatencyMS    int64         `json:"latencyMs"`
+	Status       *int          `json:"status"`
+	Error        *string       `json:"error"`
+	ResponseBody string        `json:"responseBody"`
 }
 
 func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
@@ -119,7 +119,7 @@ func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
 	for i, t := range d.Tries {
 		body.Tries[i] = tryBody{
 			Number: t.Number, StartedAt: job.Timestamp(t.StartedAt), LatencyMS: t.Latency.Milliseconds(),
-			Error: nullText(t.Error), Answer: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
+			Error: nullText(t.Error), ResponseBody: strings.ToValidUTF8(string(t.ResponseBody), "\uFFFD"),
 		}
 		if t.StatusCode != 0 {
 			body.Tries[i].Status = &t.StatusCode

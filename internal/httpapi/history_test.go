@@ -48,8 +48,8 @@ func TestHistoryListsEntriesAndDeliveries(t *testing.T) {
 	s.run(t, []surfaceCase{
 		{"deliveries", request{"GET", own + "/deliveries", adasKey, nil, ""}, jobRoute + "/deliveries", 200, []string{
 			`"url":"https://a.example/?a&b"`, `"state":"failed"`, `"endReason":"the receiver is gone"`, `"nextTryAt":null`, `"endedAt":"1970-01-01T00:00:00.000Z"`,
-			`{"number":1,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":1,"status":null,"error":"no answer","answer":""}`,
-			`{"number":2,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":0,"status":410,"error":null,"answer":"gone` + "\uFFFD" + `\u0000é"}`,
+			`{"number":1,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":1,"status":null,"error":"no answer","responseBody":""}`,
+			`{"number":2,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":0,"status":410,"error":null,"responseBody":"gone` + "\uFFFD" + `\u0000é"}`,
 			`"nextTryAt":"1970-01-01T00:00:00.000Z","endedAt":null,"endReason":null,"tries":[]`, `"nextCursor":"next"`,
 		}, nil, nil},
 		{"timeline", request{"GET", own + "/timeline", adasKey, nil, ""}, jobRoute + "/timeline", 200, []string{

@@ -168,7 +168,7 @@ func (a *API) route() error {
 	}
 	if a.settings.Metrics != nil { // not part of the description: it changes with the version
 		a.mux.Handle("GET /metrics", a.adapt(a.forScraper(a.metrics)))
-		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed("GET, HEAD"))))
+		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
 	}
 	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(a.limits.documents, a.referenceAsset)))
 	for path, methods := range allowed {
@@ -176,7 +176,7 @@ func (a *API) route() error {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
 		}
 		slices.Sort(methods)
-		refuse := methodNotAllowed(strings.Join(methods, ", "))
+		refuse := methodNotAllowed(methods)
 		a.mux.Handle(path, a.adapt(a.authenticated(security[path], refuse)))
 	}
 	a.mux.Handle("/", a.adapt(noSuchPath))

@@ -14,7 +14,7 @@ import (
 // errors of that package.
 type Logins interface {
 	Init(ctx context.Context, opener, agent string) (device.Flow, error)
-	Poll(ctx context.Context, nonce string) (device.Answer, error)
+	Poll(ctx context.Context, nonce string) (device.PollResult, error)
 	Complete(ctx context.Context, nonce, apiKey, email string) error
 }
 

@@ -52,6 +52,6 @@ func (a *API) forScraper(handle handler) handler {
 				return handle(w, r)
 			}
 		}
-		return a.refuseSecret(r, "Bearer", "Authorization: Bearer …")
+		return a.refuseSecret(r, "Bearer", "Authorization")
 	}
 }

@@ -21,7 +21,7 @@ import (
 func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	token, ok := bearer(r)
 	if !ok {
-		return wrongBearer()
+		return invalidToken()
 	}
 	id, attempt, issues := uploader(r)
 	if len(issues) > 0 {
@@ -29,7 +29,7 @@ func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
 	}
 	httpmw.RecordOf(r).JobID = id
 	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
-		return wrongBearer()
+		return invalidToken()
 	}
 	if issues := uploadIssues(r); len(issues) > 0 {
 		return invalid(issues)

@@ -131,7 +131,7 @@ func (m *flowModel) garbage(t *rapid.T) {
 	nonce := rapid.SampledFrom([]string{
 		"", "x", strings.Repeat("A", 43), strings.Repeat("A", 44), strings.Repeat("\x00", 43), strings.Repeat("n", 1<<20),
 	}).Draw(t, "nonce")
-	if answer, err := m.flows.Poll(t.Context(), nonce); err != nil || answer != (device.Answer{Status: device.Expired}) {
+	if answer, err := m.flows.Poll(t.Context(), nonce); err != nil || answer != (device.PollResult{Status: device.Expired}) {
 		t.Fatalf("poll %.50q: %+v, %v", nonce, answer, err)
 	}
 	if err := m.flows.Complete(t.Context(), nonce, "key", ""); !errors.Is(err, device.ErrExpired) {
@@ -157,12 +157,12 @@ func (m *flowModel) deleteExpired(t *rapid.T) {
 // check polls every flow that was opened.
 func (m *flowModel) check(t *rapid.T) {
 	for _, flow := range m.known {
-		want := device.Answer{Status: device.Pending}
+		want := device.PollResult{Status: device.Pending}
 		switch {
 		case !flow.ExpiresAt.After(m.at):
-			want = device.Answer{Status: device.Expired}
+			want = device.PollResult{Status: device.Expired}
 		case flow.key != "":
-			want = device.Answer{Status: device.Complete, APIKey: flow.key, Email: flow.email}
+			want = device.PollResult{Status: device.Complete, APIKey: flow.key, Email: flow.email}
 		}
 		if got, err := m.flows.Poll(t.Context(), flow.Nonce); err != nil || got != want {
 			t.Fatalf("at %v, flow %+v: got %+v, %v; want %+v", m.at, flow, got, err, want)

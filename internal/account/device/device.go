@@ -74,8 +74,8 @@ const (
 	Expired  Status = "expired"
 )
 
-// Answer is the result of a poll.
-type Answer struct {
+// PollResult is the result of a poll.
+type PollResult struct {
 	Status Status
 	APIKey string // only when complete
 	Email  string // only when complete; may be empty
@@ -179,24 +179,24 @@ func printableAgent(agent string) string {
 
 // Poll returns the status of the nonce's flow. A complete flow stays complete
 // until it expires, however often it is polled, because an answer may get lost.
-func (f *Flows) Poll(ctx context.Context, nonce string) (Answer, error) {
+func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
 	if !plausible(nonce) {
-		return Answer{Status: Expired}, nil
+		return PollResult{Status: Expired}, nil
 	}
 	record, ok, err := f.store.DeviceFlow(ctx, hash(nonce), f.now())
 	switch {
 	case err != nil:
-		return Answer{}, fmt.Errorf("poll a device flow: %w", err)
+		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
 	case !ok:
-		return Answer{Status: Expired}, nil
+		return PollResult{Status: Expired}, nil
 	case record.Sealed == "":
-		return Answer{Status: Pending}, nil
+		return PollResult{Status: Pending}, nil
 	}
 	kept, err := open(nonce, record.Sealed)
 	if err != nil {
-		return Answer{}, fmt.Errorf("poll a device flow: %w", err)
+		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
 	}
-	return Answer{Status: Complete, APIKey: kept.apiKey, Email: kept.email}, nil
+	return PollResult{Status: Complete, APIKey: kept.apiKey, Email: kept.email}, nil
 }
 
 // Complete completes a flow with a key, which must not be empty, and the user's

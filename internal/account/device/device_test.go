@@ -43,21 +43,21 @@ func TestFlow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	poll := func(want device.Answer) {
+	poll := func(want device.PollResult) {
 		t.Helper()
 		if got, err := flows.Poll(t.Context(), flow.Nonce); err != nil || got != want {
 			t.Fatalf("poll: got %+v, %v; want %+v", got, err, want)
 		}
 	}
-	poll(device.Answer{Status: device.Pending})
+	poll(device.PollResult{Status: device.Pending})
 	if err := flows.Complete(t.Context(), flow.Nonce, "", "ada@example.test"); !job.ErrorIs(err, job.InvalidInput) {
 		t.Errorf("empty key: %v", err)
 	}
-	poll(device.Answer{Status: device.Pending})
+	poll(device.PollResult{Status: device.Pending})
 	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_x", "ada@example.test"); err != nil {
 		t.Fatal(err)
 	}
-	complete := device.Answer{Status: device.Complete, APIKey: "standin_live_x", Email: "ada@example.test"}
+	complete := device.PollResult{Status: device.Complete, APIKey: "standin_live_x", Email: "ada@example.test"}
 	poll(complete)
 	if err := flows.Complete(t.Context(), flow.Nonce, "standin_live_x", ""); err != nil {
 		t.Errorf("repeat the key: %v", err)
