@@ -33,7 +33,7 @@ type Issue struct {
 	Message string `json:"message"`
 	Code    string `json:"code"`
 
-	value string // that the schema refused; empty unless it is a short text
+	value string // the refused value of an enum; empty unless it is a short text
 }
 
 // Sentence returns a message for people: Invalid status "foo". Use one of: …
@@ -51,7 +51,7 @@ func (i Issue) Sentence() string {
 	return "Invalid " + field + ": " + i.Message + "."
 }
 
-// enumMessage begins the message about a value that is none of a list.
+// enumMessage begins the message about a value that is not in a list.
 const enumMessage = "must be one of "
 
 // check returns all issues of a value in a stable order.
@@ -129,7 +129,7 @@ func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Is
 		keyword = keywords[0]
 	}
 	if _, ok := failure.ErrorKind.(*kind.Not); ok {
-		keyword = "readOnly" // of fields that a request must not have
+		keyword = "readOnly" // a request must not have the field
 	}
 	issue := Issue{Path: path, Message: describe(failure.ErrorKind, keyword), Code: keyword}
 	if enum, ok := failure.ErrorKind.(*kind.Enum); ok {

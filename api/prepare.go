@@ -34,7 +34,7 @@ const maxTextIssues = 100
 type preparation struct {
 	fromBot bool
 
-	path    []any // of the value that is being copied
+	path    []any // path of the value that is being copied
 	issues  []Issue
 	ignored []string
 }
@@ -82,7 +82,7 @@ func (p *preparation) fields(schema *jsonschema.Schema, value map[string]any) ma
 // freeFields copies all fields of an object.
 func (p *preparation) freeFields(schema *jsonschema.Schema, value map[string]any) map[string]any {
 	fields := make(map[string]any, len(value))
-	for _, name := range slices.Sorted(maps.Keys(value)) { // of names that are equal once cleaned, the last wins
+	for _, name := range slices.Sorted(maps.Keys(value)) { // the last of names that are equal once cleaned wins
 		p.path = append(p.path, name)
 		var property *jsonschema.Schema
 		if schema != nil {

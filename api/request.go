@@ -92,7 +92,7 @@ func (b body) check(value any) Checked {
 
 // Bounds of every body.
 const (
-	maxDepth  = 256 // of nested arrays and objects
+	maxDepth  = 256 // levels of nested arrays and objects
 	maxDigits = 400 // characters of a number, and the size of its exponent
 )
 

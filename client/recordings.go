@@ -120,7 +120,7 @@ type Transcript struct {
 	SchemaVersion int                 `json:"schemaVersion"`
 	JobID         string              `json:"jobId"`
 	Language      string              `json:"language"` // empty if unknown
-	Model         string              `json:"model"`    // of the recognizer; empty for captions
+	Model         string              `json:"model"`    // name of the recognizer's model; empty for captions
 	Partial       bool                `json:"partial"`  // audio beyond the limit of a job is missing
 	Segments      []TranscriptSegment `json:"segments"`
 }

@@ -24,8 +24,8 @@ type Consumer struct {
 	WebhookVersion        int
 	TranscriptEvent       bool // receives the webhook event job.transcript_ready
 	CreatedAt             time.Time
-	Retention             *time.Duration // of recordings; nil: the default of the service; 0: for ever
-	JobRetention          *time.Duration // of jobs, in the same way
+	Retention             *time.Duration // how long recordings are kept; nil means the default, 0 forever
+	JobRetention          *time.Duration // how long ended jobs are kept, likewise
 }
 
 // Caller identifies the sender of an authenticated request.

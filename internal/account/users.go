@@ -97,7 +97,7 @@ type Users struct {
 type UserSettings struct {
 	Store         UserStore
 	Now           func() time.Time
-	WebhookSecret string // of new consumers; generated when empty
+	WebhookSecret string // secret of new consumers; generated if empty
 }
 
 // NewUsers returns Users.

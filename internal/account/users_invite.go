@@ -119,8 +119,8 @@ func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error
 type NewUser struct {
 	Name     string
 	Password string
-	Email    string // of the first user only
-	Consumer string // of the first user only
+	Email    string // read for the first user only
+	Consumer string // read for the first user only
 }
 
 // Accept creates the user of an invitation, which can be used only once.

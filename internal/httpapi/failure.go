@@ -24,7 +24,7 @@ type failure struct {
 	message    string
 	issues     []api.Issue
 	challenge  string        // WWW-Authenticate of a 401 (RFC 9110, section 11.6.1)
-	retryAfter time.Duration // of a 429
+	retryAfter time.Duration // Retry-After of a 429
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.message }

@@ -7,6 +7,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -47,15 +48,15 @@ type Settings struct {
 	Metrics     http.Handler // nil when there are no metrics
 	Tracer      Tracer       // nil when there are no traces
 
-	SigningKey    []byte // of the bots' tokens
+	SigningKey    []byte // signs the bots' tokens
 	IntakeSecret  string // the intake surface refuses every request when empty
 	AdminSecret   string // the operator surface refuses every request when empty
 	MetricsSecret string // grants access to the metrics, as AdminSecret does
 
-	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
+	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
 
 	TrustedProxies httpmw.TrustedProxies
-	KeyRate        httpmw.Rate // of each API key; zero is unlimited
+	KeyRate        httpmw.Rate // limit per API key; zero means unlimited
 	MaxUploadBytes int64       // DefaultMaxUploadBytes when 0
 	Timeouts       Timeouts
 	Log            *slog.Logger
@@ -152,7 +153,7 @@ func (a *API) adapt(handle handler) http.Handler {
 func (a *API) route() error {
 	handlers := a.handlers()
 	allowed := map[string][]string{}
-	security := map[string]string{} // of each path
+	security := map[string]string{} // security scheme by path
 	for _, operation := range a.settings.Description.Operations() {
 		handle, ok := handlers[operation.ID]
 		if !ok {
@@ -234,4 +235,46 @@ func (a *API) handlers() map[string]handler {
 		"describe":         a.perAddress(a.limits.documents, a.describe),
 		"describeManifest": a.perAddress(a.limits.documents, a.describeManifest),
 	}
+}
+
+// Timeouts bound how long a client may take. A field that is 0 has its default.
+type Timeouts struct {
+	Header    time.Duration // to send the headers of a request; 10 s
+	Idle      time.Duration // between two requests of a connection; 2 min
+	ReadJSON  time.Duration // to send a JSON body; 30 s
+	WriteJSON time.Duration // to read a JSON response; 30 s
+	Stall     time.Duration // without a byte of media in either direction; 30 s
+	Upload    time.Duration // to send a file; 10 min
+}
+
+func (t Timeouts) orDefaults() Timeouts {
+	return Timeouts{
+		Header:    cmp.Or(t.Header, 10*time.Second),
+		Idle:      cmp.Or(t.Idle, 2*time.Minute),
+		ReadJSON:  cmp.Or(t.ReadJSON, 30*time.Second),
+		WriteJSON: cmp.Or(t.WriteJSON, 30*time.Second),
+		Stall:     cmp.Or(t.Stall, 30*time.Second),
+		Upload:    cmp.Or(t.Upload, 10*time.Minute),
+	}
+}
+
+// maxHeaderBytes is far more than any operation needs.
+const maxHeaderBytes = 32 << 10
+
+// NewServer returns a server for an API. It sets no deadlines for bodies and
+// responses: the API sets them per request, because held heartbeats and media
+// take longer than other requests. Requests that are not valid HTTP get the plain
+// text responses of net/http.
+func NewServer(a *API) *http.Server {
+	server := &http.Server{
+		Handler:           a,
+		ReadHeaderTimeout: a.settings.Timeouts.Header,
+		IdleTimeout:       a.settings.Timeouts.Idle,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(a.settings.Log.Handler(), slog.LevelWarn),
+
+		DisableGeneralOptionsHandler: true, // so that "OPTIONS *" has a JSON response too
+	}
+	server.RegisterOnShutdown(a.Drain)
+	return server
 }

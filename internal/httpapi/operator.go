@@ -1,11 +1,17 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 
+	"standin/internal/account/billing"
 	"standin/internal/host"
+	"standin/internal/httpapi/reference"
+	"standin/internal/httpmw"
 	"standin/internal/job"
 )
 
@@ -54,4 +60,75 @@ func (a *API) forScraper(handle handler) handler {
 		}
 		return a.refuseSecret(r, "Bearer", "Authorization")
 	}
+}
+
+// health responds as soon as the process is up.
+func (a *API) health(w http.ResponseWriter, r *http.Request) error {
+	httpmw.RecordOf(r).Level = slog.LevelDebug
+	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	return nil
+}
+
+// reference serves the page that shows the description.
+func (a *API) reference(w http.ResponseWriter, _ *http.Request) error {
+	header := w.Header()
+	header.Set("Content-Security-Policy", reference.Policy)
+	header.Set("Referrer-Policy", "no-referrer")
+	a.write(w, http.StatusOK, "text/html; charset=utf-8", reference.Page)
+	return nil
+}
+
+// referenceAsset serves a script or a style of that page.
+func (a *API) referenceAsset(w http.ResponseWriter, r *http.Request) error {
+	content, mediaType, ok := reference.Asset(r.PathValue("name"))
+	if !ok {
+		return noSuchPath(w, r)
+	}
+	w.Header().Set("Cache-Control", "public, max-age=3600")
+	a.write(w, http.StatusOK, mediaType, content)
+	return nil
+}
+
+func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
+	a.write(w, http.StatusOK, "application/json", a.settings.Description.JSON())
+	return nil
+}
+
+func (a *API) describeManifest(w http.ResponseWriter, _ *http.Request) error {
+	a.write(w, http.StatusOK, "application/schema+json", a.settings.Description.ManifestSchema())
+	return nil
+}
+
+// Payments receives events of the payment provider. It is implemented by
+// billing.Receiver and returns the errors of that package.
+type Payments interface {
+	Receive(ctx context.Context, header string, body []byte) (billing.Result, error)
+}
+
+// receivePayment serves the operation of that name of api/openapi.yaml. The
+// response to an unsigned request has no body, so that it gives nothing away.
+func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
+	if a.settings.Payments == nil {
+		return failWithoutBody(w, r, http.StatusServiceUnavailable, billing.ErrNoSecret)
+	}
+	signature := cmp.Or(r.Header.Get(billing.Header), r.Header.Get(billing.ProviderHeader))
+	if signature == "" {
+		return failWithoutBody(w, r, http.StatusBadRequest, billing.ErrSignature)
+	}
+	body, err := readBody(w, r)
+	if err != nil {
+		return err
+	}
+	result, err := a.settings.Payments.Receive(r.Context(), signature, body)
+	if errors.Is(err, billing.ErrSignature) || job.ErrorIs(err, job.InvalidInput) {
+		return failWithoutBody(w, r, http.StatusBadRequest, err)
+	}
+	if err != nil {
+		return fmt.Errorf("receive a payment event: %w", err)
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		OK      bool `json:"ok"`
+		Deduped bool `json:"deduped"`
+	}{true, result.Deduped})
+	return nil
 }

@@ -19,7 +19,7 @@ const maxKeyBytes = 64
 
 // LimiterSettings configure a Limiter.
 type LimiterSettings struct {
-	Rate       Rate // of each key
+	Rate       Rate // limit per key
 	MaxBuckets int  // DefaultMaxBuckets when 0
 	Now        func() time.Time
 }
@@ -33,7 +33,7 @@ type Limiter struct {
 	now        func() time.Time
 
 	mu      sync.Mutex
-	buckets map[string]*list.Element // of *bucket
+	buckets map[string]*list.Element // values are *bucket
 	recent  *list.List               // the most recently used bucket first
 }
 
