@@ -125,6 +125,17 @@ func Parse(body []byte) (any, []Issue) {
 	return value, nil
 }
 
+// CleanTexts removes control characters from the texts of a JSON document of any form
+// that a bot wrote, and cuts long texts.
+func CleanTexts(document []byte) ([]byte, error) {
+	value, issues := Parse(document)
+	if len(issues) > 0 {
+		return nil, errors.New(issues[0].Message)
+	}
+	p := preparation{fromBot: true}
+	return Encode(p.prepare(nil, value))
+}
+
 // CheckTexts checks the texts of a JSON document of any form.
 func CheckTexts(document []byte) []Issue {
 	value, issues := Parse(document)

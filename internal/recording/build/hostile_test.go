@@ -190,6 +190,20 @@ func TestReportWithEndlessLists(t *testing.T) {
 	}
 }
 
+// TestReportTextsAreCleaned checks that a report's texts lose their control characters
+// and lone surrogates, and that long ones are cut.
+func TestReportTextsAreCleaned(t *testing.T) {
+	t.Parallel()
+	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()
+	finisher := &Finisher{Storage: storage, Log: slog.New(slog.DiscardHandler)}
+	text := `{"botVersion":"1\u0000","endDetail":"a\u001b[31m\ud800b","people":[{"id":"p","name":"` + strings.Repeat("x", 20_000) + `"}]}`
+	put(t, storage, jobID, 0, ingest.ReportName, text)
+	report, err := finisher.report(t.Context(), jobID, 0)
+	if err != nil || !report.found || report.BotVersion != "1" || report.EndDetail != "a[31mb" || len(report.People[0].Name) != 10_000 {
+		t.Errorf("%+v (%v)", report, err)
+	}
+}
+
 // TestMediaThatIsAPage checks that an upload with an active content type is
 // rejected.
 func TestMediaThatIsAPage(t *testing.T) {

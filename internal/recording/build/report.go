@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/api"
 	"standin/internal/ingest"
 	"standin/internal/recording"
 )
@@ -89,7 +90,10 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 		return FinalReport{}, err
 	}
 	var report FinalReport
-	err = json.Unmarshal(text, &report)
+	text, err = api.CleanTexts(text)
+	if err == nil {
+		err = json.Unmarshal(text, &report)
+	}
 	if err == nil {
 		err = report.checkSize()
 	}
