@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -132,44 +133,55 @@ func TestStoreUnavailable(t *testing.T) {
 		"slow down":     {s3test.Fault{Status: http.StatusServiceUnavailable}, "SlowDown"},
 		"errors":        {s3test.Fault{Status: http.StatusInternalServerError}, "InternalError"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			proxy := objects.FaultProxy(t)
-			storage := openStorage(t, proxy.Address())
-			jobID := uuid.New()
-			put(t, storage, jobID, 0, "before", "before")
-			proxy.SetFaults(func(*http.Request, int64) s3test.Fault { return test.fault })
-			for operation, call := range map[string]func() error{
-				"upload": func() error {
-					_, err := storage.PutUpload(t.Context(), jobID, 0, "x", strings.NewReader("x"), sumText("x"), 9)
-					return err
-				},
-				"upload again": func() error {
-					_, err := storage.PutUpload(t.Context(), jobID, 0, "before", strings.NewReader("before"), sumText("before"), 9)
-					return err
-				},
-				"list":     func() error { _, err := storage.Uploads(t.Context(), jobID); return err },
-				"manifest": func() error { _, err := storage.Manifest(t.Context(), jobID); return err },
-				"media":    func() error { _, _, _, err := storage.OpenMedia(t.Context(), jobID, "x"); return err },
-				"delete":   func() error { return storage.DeleteRecording(t.Context(), jobID) },
-				"check":    func() error { return storage.Check(t.Context()) },
-			} {
+		for operation, call := range map[string]func(ctx context.Context, storage *Storage, jobID uuid.UUID) error{
+			"upload": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+				_, err := storage.PutUpload(ctx, jobID, 0, "x", strings.NewReader("x"), sumText("x"), 9)
+				return err
+			},
+			"upload again": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+				_, err := storage.PutUpload(ctx, jobID, 0, "before", strings.NewReader("before"), sumText("before"), 9)
+				return err
+			},
+			"list": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+				_, err := storage.Uploads(ctx, jobID)
+				return err
+			},
+			"manifest": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+				_, err := storage.Manifest(ctx, jobID)
+				return err
+			},
+			"media": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+				_, _, _, err := storage.OpenMedia(ctx, jobID, "x")
+				return err
+			},
+			"delete": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+				return storage.DeleteRecording(ctx, jobID)
+			},
+			"check": func(ctx context.Context, storage *Storage, _ uuid.UUID) error { return storage.Check(ctx) },
+		} {
+			t.Run(name+", "+operation, func(t *testing.T) {
+				t.Parallel()
+				proxy := objects.FaultProxy(t)
+				storage := openStorage(t, proxy.Address())
+				jobID := uuid.New()
+				put(t, storage, jobID, 0, "before", "before")
+				proxy.SetFaults(func(*http.Request, int64) s3test.Fault { return test.fault })
 				before := proxy.Requests()
-				err := call()
+				err := call(t.Context(), storage, jobID)
 				// A response to HEAD has no body, so it has no error code of the store.
 				if err == nil || is[*NotFoundError](err) || !strings.Contains(err.Error(), test.wantError) && !strings.Contains(err.Error(), "StatusCode") {
-					t.Errorf("%s: error is %v", operation, err)
+					t.Errorf("error is %v", err)
 				}
 				if requests := proxy.Requests() - before; requests > maxRequests {
-					t.Errorf("%s made %d requests", operation, requests)
+					t.Errorf("made %d requests", requests)
 				}
-			}
-			proxy.ClearFaults()
-			put(t, storage, jobID, 0, "x", "x")
-			if uploads, err := storage.Uploads(t.Context(), jobID); err != nil || len(uploads) != 1 || len(uploads[0].Files) != 2 {
-				t.Errorf("uploads are %v, %v", uploads, err)
-			}
-		})
+				proxy.ClearFaults()
+				put(t, storage, jobID, 0, "x", "x")
+				if uploads, err := storage.Uploads(t.Context(), jobID); err != nil || len(uploads) != 1 || len(uploads[0].Files) != 2 {
+					t.Errorf("uploads are %v, %v", uploads, err)
+				}
+			})
+		}
 	}
 }
 

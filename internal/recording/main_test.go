@@ -13,8 +13,8 @@ var objects *s3test.Server
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	// Most of these tests wait for failing stores and slow connections.
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	// These tests wait for failing stores and slow connections.
+	if err := flag.Set("test.parallel", "64"); err != nil {
 		panic(err)
 	}
 	os.Exit(s3test.Main(m, func(s *s3test.Server) { objects = s }))

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -46,29 +47,32 @@ func TestInterruptedFinishingCanBeRepeated(t *testing.T) {
 	}
 	t.Logf("%d of %d requests write", total, proxy.Requests())
 	for last := range total + 1 {
-		interrupted, proxy := newLostBotHarness(t, segments)
-		ctx, interrupt := context.WithCancel(t.Context())
-		var writes atomic.Int64
-		proxy.SetFaults(func(r *http.Request, _ int64) s3test.Fault {
-			if writes.Add(written(r)) < last {
-				return s3test.Fault{}
+		t.Run(fmt.Sprintf("interrupted at write %d", last), func(t *testing.T) {
+			t.Parallel()
+			interrupted, proxy := newLostBotHarness(t, segments)
+			ctx, interrupt := context.WithCancel(t.Context())
+			var writes atomic.Int64
+			proxy.SetFaults(func(r *http.Request, _ int64) s3test.Fault {
+				if writes.Add(written(r)) < last {
+					return s3test.Fault{}
+				}
+				interrupt()
+				return s3test.Fault{DropResponse: true} // the result of the request is unknown
+			})
+			if _, err := interrupted.FinishWithoutBot(ctx, interrupted.input, "bot_lost", nil); err == nil {
+				t.Error("no error")
 			}
 			interrupt()
-			return s3test.Fault{DropResponse: true} // the result of the request is unknown
+			proxy.ClearFaults()
+			again, err := interrupted.FinishWithoutBot(t.Context(), interrupted.input, "bot_lost", nil)
+			if err != nil {
+				t.Fatalf("repeated: %v", err)
+			}
+			if again.Media[0].SHA256 != manifest.Media[0].SHA256 || again.Partial != manifest.Partial {
+				t.Errorf("%+v, want %+v", again, manifest)
+			}
+			interrupted.check(t, again)
 		})
-		if _, err := interrupted.FinishWithoutBot(ctx, interrupted.input, "bot_lost", nil); err == nil {
-			t.Errorf("interrupted at write %d of %d: no error", last, total)
-		}
-		interrupt()
-		proxy.ClearFaults()
-		again, err := interrupted.FinishWithoutBot(t.Context(), interrupted.input, "bot_lost", nil)
-		if err != nil {
-			t.Fatalf("repeated after an interruption at write %d of %d: %v", last, total, err)
-		}
-		if again.Media[0].SHA256 != manifest.Media[0].SHA256 || again.Partial != manifest.Partial {
-			t.Errorf("interrupted at write %d of %d: %+v, want %+v", last, total, again, manifest)
-		}
-		interrupted.check(t, again)
 	}
 }
 
