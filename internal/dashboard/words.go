@@ -86,7 +86,7 @@ func (d *Dashboard) transcriptOf(ctx context.Context, j job.Job) (transcript.Doc
 type searchView struct {
 	Mode    job.Mode
 	Query   string
-	Matches []job.SpokenMatch
+	Matches []job.SearchMatch
 	Limit   int // of the matches
 }
 

@@ -7,13 +7,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// TextKind is the kind of a MeetingText.
+// TextKind is the kind of a MeetingText or a SearchText.
 type TextKind string
 
 // The kinds of texts.
 const (
 	ChatText    TextKind = "chat"    // a message in the chat of the meeting
 	CaptionText TextKind = "caption" // a sentence of the platform's live captions
+
+	TranscriptText TextKind = "transcript" // a segment of the transcript; only a SearchText
 )
 
 // MeetingText is a text that a bot read in a meeting. Job, attempt, kind and ID

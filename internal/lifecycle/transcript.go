@@ -41,7 +41,7 @@ func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease s
 }
 
 // StoreSpoken implements transcript.Jobs.
-func (s *Service) StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.SpokenKind, texts []job.Spoken) (valid bool, err error) {
+func (s *Service) StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error) {
 	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.tx.ReplaceSpoken(ctx, c.Job, kind, texts) })
 }
 

@@ -22,7 +22,7 @@ const (
 
 // ReplaceSpoken stores the searchable texts of a job, in place of the earlier
 // ones of the same kinds.
-func (tx *Tx) ReplaceSpoken(ctx context.Context, j job.Job, kind job.SpokenKind, texts []job.Spoken) error {
+func (tx *Tx) ReplaceSpoken(ctx context.Context, j job.Job, kind job.TextKind, texts []job.SearchText) error {
 	if _, err := tx.exec(ctx, `DELETE FROM search_texts WHERE job_id = $1 AND kind = $2`, j.ID, kind); err != nil {
 		return fmt.Errorf("delete the searchable texts of job %s: %w", j.ID, err)
 	}
@@ -51,13 +51,13 @@ func (tx *Tx) DeleteSpoken(ctx context.Context, jobID uuid.UUID) error {
 // contain all words of a text, in any case, or words that begin with them: those
 // of the newest jobs first. A text without letters and digits matches nothing. It
 // uses the full-text index.
-func (db *Reader) SearchSpoken(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, limit int) ([]job.SpokenMatch, error) {
+func (db *Reader) SearchSpoken(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, limit int) ([]job.SearchMatch, error) {
 	words := searchWords(text)
 	if len(words) == 0 {
 		return nil, nil
 	}
 	owner := ownerWord(consumer, mode)
-	matches, err := list(ctx, db, func(row sqldb.Row) (m job.SpokenMatch, err error) {
+	matches, err := list(ctx, db, func(row sqldb.Row) (m job.SearchMatch, err error) {
 		err = row.Scan(&m.JobID, &m.Kind, &m.StartMs, &m.Speaker, &m.Text, &m.MeetingURL, timeColumn{&m.CreatedAt})
 		return m, err
 	}, `SELECT s.job_id, s.kind, s.start_ms, s.speaker, s.text, j.meeting_url, j.created_at

@@ -19,18 +19,18 @@ func TestSearchSpoken(t *testing.T) {
 		own, other := newConsumer(t, s), newConsumer(t, s)
 		mine, theirs := newJob(own.ID), newJob(other.ID)
 		insert(t, s, mine, theirs)
-		replace := func(r job.Record, kind job.SpokenKind, texts ...job.Spoken) {
+		replace := func(r job.Record, kind job.TextKind, texts ...job.SearchText) {
 			t.Helper()
 			if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ReplaceSpoken(ctx, r.Job, kind, texts) }); err != nil {
 				t.Fatal(err)
 			}
 		}
-		replace(mine, job.SpokenTranscript, job.Spoken{Text: "an earlier version"})
-		replace(mine, job.SpokenTranscript,
-			job.Spoken{StartMs: 10, Speaker: "Ada", Text: "The Quarterly budget 🎥, über alles"},
-			job.Spoken{StartMs: 20, Speaker: "Bob", Text: `don't OR "quote" ' : * ) & | <b>`})
-		replace(mine, job.SpokenChat, job.Spoken{StartMs: 30, Text: "budget link"})
-		replace(theirs, job.SpokenTranscript, job.Spoken{Text: "their budget"})
+		replace(mine, job.TranscriptText, job.SearchText{Text: "an earlier version"})
+		replace(mine, job.TranscriptText,
+			job.SearchText{StartMs: 10, Speaker: "Ada", Text: "The Quarterly budget 🎥, über alles"},
+			job.SearchText{StartMs: 20, Speaker: "Bob", Text: `don't OR "quote" ' : * ) & | <b>`})
+		replace(mine, job.ChatText, job.SearchText{StartMs: 30, Text: "budget link"})
+		replace(theirs, job.TranscriptText, job.SearchText{Text: "their budget"})
 		for query, want := range map[string]int{
 			"budget": 2, "BUDG": 2, "quarterly budget": 1, "budget quarterly": 1, "ÜBER": 1, "earlier": 0, "their": 0, "missing": 0,
 			"": 0, `"`: 0, `' OR 1=1 --`: 0, `quote" OR text:x`: 0, "don't": 1, `*`: 0, "or quote": 1, "NEAR(budget)": 0, own.ID.String(): 0,

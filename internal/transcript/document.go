@@ -167,11 +167,11 @@ func participantNamed(participants []recording.Participant, name string) (index 
 	return index, index >= 0 && name != "" && !slices.ContainsFunc(participants[index+1:], named)
 }
 
-// spoken returns the searchable texts of a transcript.
-func (d Document) spoken() []job.Spoken {
-	texts := make([]job.Spoken, len(d.Segments))
+// searchTexts returns the searchable texts of a transcript.
+func (d Document) searchTexts() []job.SearchText {
+	texts := make([]job.SearchText, len(d.Segments))
 	for i, s := range d.Segments {
-		texts[i] = job.Spoken{StartMs: s.StartMs, Speaker: s.Speaker, Text: s.Text}
+		texts[i] = job.SearchText{StartMs: s.StartMs, Speaker: s.Speaker, Text: s.Text}
 	}
 	return texts
 }

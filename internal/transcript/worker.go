@@ -50,7 +50,7 @@ type Queue interface {
 // deleted.
 type Jobs interface {
 	// StoreSpoken stores searchable texts.
-	StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.SpokenKind, texts []job.Spoken) (valid bool, err error)
+	StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error)
 	// EndTranscription ends the transcription. A result is added to the timeline.
 	EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error)
 }
@@ -299,22 +299,18 @@ func (h *task) storeTexts(ctx context.Context, m recording.Manifest) error {
 		return err
 	}
 	start := m.Timeline.RecordingStartedAt.Time
-	spoken := map[job.SpokenKind][]job.Spoken{}
+	found := map[job.TextKind][]job.SearchText{}
 	for _, text := range texts {
 		if text.Text == "" {
 			continue // a correction left it empty
-		}
-		kind := job.SpokenChat
-		if text.Kind == job.CaptionText {
-			kind = job.SpokenCaption
 		}
 		at := int64(0)
 		if !start.IsZero() {
 			at = max(0, text.StartedAt.Sub(start).Milliseconds())
 		}
-		spoken[kind] = append(spoken[kind], job.Spoken{StartMs: at, Speaker: text.Author, Text: text.Text})
+		found[text.Kind] = append(found[text.Kind], job.SearchText{StartMs: at, Speaker: text.Author, Text: text.Text})
 	}
-	for kind, all := range spoken {
+	for kind, all := range found {
 		stored, err := h.Jobs.StoreSpoken(ctx, h.state.JobID, h.state.Lease, kind, all)
 		if err != nil {
 			return err
@@ -340,7 +336,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	if err != nil {
 		return err
 	}
-	stored, err := h.Jobs.StoreSpoken(ctx, id, h.state.Lease, job.SpokenTranscript, d.spoken())
+	stored, err := h.Jobs.StoreSpoken(ctx, id, h.state.Lease, job.TranscriptText, d.searchTexts())
 	if err != nil {
 		return err
 	}

@@ -15,29 +15,19 @@ type Transcription struct {
 	Sent      time.Duration
 }
 
-// SpokenKind is the origin of searchable text.
-type SpokenKind string
-
-// The origins.
-const (
-	SpokenChat       SpokenKind = "chat"
-	SpokenCaption    SpokenKind = "caption"
-	SpokenTranscript SpokenKind = "transcript"
-)
-
-// Spoken is a searchable text of a recording: a chat message, a caption or a
+// SearchText is a searchable text of a recording: a chat message, a caption or a
 // segment of the transcript.
-type Spoken struct {
+type SearchText struct {
 	JobID   uuid.UUID
-	Kind    SpokenKind
+	Kind    TextKind
 	StartMs int64 // since the start of the recording
 	Speaker string
 	Text    string
 }
 
-// SpokenMatch is a text that matches a search, with its job.
-type SpokenMatch struct {
-	Spoken
+// SearchMatch is a text that matches a search, with its job.
+type SearchMatch struct {
+	SearchText
 	MeetingURL string
 	CreatedAt  time.Time // of the job
 }
