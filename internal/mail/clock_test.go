@@ -28,7 +28,7 @@ func TestServiceIsDown(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- h.Run(ctx) }()
-		const messages = 50
+		const messages = 15
 		for i := range messages {
 			if err := h.receive(ctx, received{source: "smtp", remote: "192.0.2.1", raw: at(fmt.Sprint("event-", i), time.Now().Add(time.Duration(30+i)*time.Minute))}); err != nil {
 				t.Fatal(err)
