@@ -95,7 +95,7 @@ type Keys interface {
 // webhooks. It is implemented by store.Store.
 type Search interface {
 	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
-	SearchSpoken(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.SearchMatch, error)
+	SearchTexts(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.SearchMatch, error)
 	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
 	DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error)
 }

@@ -97,7 +97,7 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 	view := searchView{Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Limit: shownMatches}
 	if view.Query != "" {
 		var err error
-		if view.Matches, err = d.settings.Search.SearchSpoken(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, shownMatches); err != nil {
+		if view.Matches, err = d.settings.Search.SearchTexts(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, shownMatches); err != nil {
 			return err
 		}
 	}

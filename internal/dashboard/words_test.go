@@ -30,7 +30,7 @@ func (h *harness) said(id uuid.UUID, caption, message string) {
 		if _, err := tx.AppendTexts(ctx, id, texts); err != nil {
 			return err
 		}
-		return tx.ReplaceSpoken(ctx, r.Job, job.CaptionText, []job.SearchText{{StartMs: 7000, Speaker: "Bob", Text: caption}})
+		return tx.ReplaceSearchTexts(ctx, r.Job, job.CaptionText, []job.SearchText{{StartMs: 7000, Speaker: "Bob", Text: caption}})
 	})
 	if err != nil {
 		h.Fatal(err)

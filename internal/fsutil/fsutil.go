@@ -12,18 +12,18 @@ import (
 	"path/filepath"
 )
 
-// SyncDir makes the names in a directory durable. Syncing a file does not make
-// its name durable.
-func SyncDir(path string) error {
-	dir, err := os.Open(path)
+// Sync makes the content of a file durable, or the names in a directory. The name
+// of a new file is durable only after its directory was synced.
+func Sync(path string) error {
+	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // MkdirAll creates a directory and its missing parents, like os.MkdirAll, and
-// calls syncDir, such as SyncDir, for the parent of each directory that is new.
+// calls syncDir, such as Sync, for the parent of each directory that is new.
 //
 // A directory counts as new while it is empty. Nothing is put into a directory
 // before its name is durable, so a call that is interrupted, or that runs beside
@@ -81,12 +81,11 @@ func WriteFile(path string, data []byte) error {
 	if err := os.Rename(temporary, path); err != nil {
 		return err
 	}
-	return SyncDir(filepath.Dir(path))
+	return Sync(filepath.Dir(path))
 }
 
 // CopyFile copies a file to a new one with mode 0600, or to an existing one that
-// it replaces, and syncs the copy. The name of a new file is not durable before
-// SyncDir.
+// it replaces, and syncs the copy.
 func CopyFile(from, to string) error {
 	source, err := os.Open(from)
 	if err != nil {

@@ -43,7 +43,7 @@ func TestMkdirAll(t *testing.T) {
 			err := fsutil.MkdirAll(filepath.Join(root, "a", "b", "c"), 0o700, func(path string) error {
 				relative, err := filepath.Rel(root, path)
 				synced = append(synced, filepath.ToSlash(relative))
-				return errors.Join(err, fsutil.SyncDir(path))
+				return errors.Join(err, fsutil.Sync(path))
 			})
 			if err != nil || !slices.Equal(synced, test.want) {
 				t.Errorf("synced %q, %v; want %q", synced, err, test.want)
@@ -62,7 +62,7 @@ func TestMkdirAllBelowFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{file, filepath.Join(file, "below")} {
-		if err := fsutil.MkdirAll(path, 0o700, fsutil.SyncDir); err == nil {
+		if err := fsutil.MkdirAll(path, 0o700, fsutil.Sync); err == nil {
 			t.Errorf("MkdirAll(%s) returned no error", path)
 		}
 	}

@@ -91,7 +91,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		if err := c.tx.DeleteTexts(ctx, id); err != nil {
 			return err
 		}
-		if err := c.tx.DeleteSpoken(ctx, id); err != nil {
+		if err := c.tx.DeleteSearchTexts(ctx, id); err != nil {
 			return err
 		}
 		entries, err := c.tx.Timeline(ctx, id)

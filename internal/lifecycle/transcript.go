@@ -40,9 +40,9 @@ func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease s
 	return valid, err
 }
 
-// StoreSpoken implements transcript.Jobs.
-func (s *Service) StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error) {
-	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.tx.ReplaceSpoken(ctx, c.Job, kind, texts) })
+// StoreSearchTexts implements transcript.Jobs.
+func (s *Service) StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.tx.ReplaceSearchTexts(ctx, c.Job, kind, texts) })
 }
 
 // EndTranscription implements transcript.Jobs.

@@ -55,7 +55,7 @@ func (f *flushes) disk() disk {
 		},
 		syncDir: func(path string) error {
 			f.add(path)
-			return fsutil.SyncDir(path)
+			return fsutil.Sync(path)
 		},
 	}
 }

@@ -70,7 +70,7 @@ func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 		return nil, errors.New("open storage: the address must not contain credentials") // errors contain the address
 	}
 	if parsed.Scheme == fileblob.Scheme {
-		return openFolder(parsed, disk{syncFile: (*os.File).Sync, syncDir: fsutil.SyncDir})
+		return openFolder(parsed, disk{syncFile: (*os.File).Sync, syncDir: fsutil.Sync})
 	}
 	bucket, err := openObjects(ctx, parsed)
 	if err != nil {

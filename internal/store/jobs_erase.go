@@ -96,7 +96,7 @@ func (tx *Tx) deleteJob(ctx context.Context, id uuid.UUID) error {
 		}
 		return err
 	}
-	if err := tx.DeleteSpoken(ctx, id); err != nil {
+	if err := tx.DeleteSearchTexts(ctx, id); err != nil {
 		return err
 	}
 	return tx.execAll(ctx, "delete job "+id.String(), []string{

@@ -20,9 +20,9 @@ const (
 	maxSearchWord  = 64 // characters
 )
 
-// ReplaceSpoken stores the searchable texts of a job, in place of the earlier
+// ReplaceSearchTexts stores the searchable texts of a job, in place of the earlier
 // ones of the same kinds.
-func (tx *Tx) ReplaceSpoken(ctx context.Context, j job.Job, kind job.TextKind, texts []job.SearchText) error {
+func (tx *Tx) ReplaceSearchTexts(ctx context.Context, j job.Job, kind job.TextKind, texts []job.SearchText) error {
 	if _, err := tx.exec(ctx, `DELETE FROM search_texts WHERE job_id = $1 AND kind = $2`, j.ID, kind); err != nil {
 		return fmt.Errorf("delete the searchable texts of job %s: %w", j.ID, err)
 	}
@@ -37,9 +37,9 @@ func (tx *Tx) ReplaceSpoken(ctx context.Context, j job.Job, kind job.TextKind, t
 	return nil
 }
 
-// DeleteSpoken deletes what is stored of a job's transcript, and ends its
+// DeleteSearchTexts deletes what is stored of a job's transcript, and ends its
 // transcription.
-func (tx *Tx) DeleteSpoken(ctx context.Context, jobID uuid.UUID) error {
+func (tx *Tx) DeleteSearchTexts(ctx context.Context, jobID uuid.UUID) error {
 	return tx.execAll(ctx, "delete the transcript of job "+jobID.String(), []string{
 		`DELETE FROM search_texts WHERE job_id = $1`,
 		`DELETE FROM transcription_pieces WHERE job_id = $1`,
@@ -47,11 +47,11 @@ func (tx *Tx) DeleteSpoken(ctx context.Context, jobID uuid.UUID) error {
 	}, jobID)
 }
 
-// SearchSpoken returns up to limit texts of the consumer's recordings that
+// SearchTexts returns up to limit texts of the consumer's recordings that
 // contain all words of a text, in any case, or words that begin with them: those
 // of the newest jobs first. A text without letters and digits matches nothing. It
 // uses the full-text index.
-func (db *Reader) SearchSpoken(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, limit int) ([]job.SearchMatch, error) {
+func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, limit int) ([]job.SearchMatch, error) {
 	words := searchWords(text)
 	if len(words) == 0 {
 		return nil, nil

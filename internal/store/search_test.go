@@ -11,8 +11,8 @@ import (
 	"standin/internal/store"
 )
 
-// TestSearchSpoken searches the texts of recordings on both databases.
-func TestSearchSpoken(t *testing.T) {
+// TestSearchTexts searches the texts of recordings on both databases.
+func TestSearchTexts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
@@ -21,7 +21,7 @@ func TestSearchSpoken(t *testing.T) {
 		insert(t, s, mine, theirs)
 		replace := func(r job.Record, kind job.TextKind, texts ...job.SearchText) {
 			t.Helper()
-			if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ReplaceSpoken(ctx, r.Job, kind, texts) }); err != nil {
+			if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ReplaceSearchTexts(ctx, r.Job, kind, texts) }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -35,22 +35,22 @@ func TestSearchSpoken(t *testing.T) {
 			"budget": 2, "BUDG": 2, "quarterly budget": 1, "budget quarterly": 1, "ÜBER": 1, "earlier": 0, "their": 0, "missing": 0,
 			"": 0, `"`: 0, `' OR 1=1 --`: 0, `quote" OR text:x`: 0, "don't": 1, `*`: 0, "or quote": 1, "NEAR(budget)": 0, own.ID.String(): 0,
 		} {
-			found, err := s.SearchSpoken(ctx, own.ID, job.Live, query, 10)
+			found, err := s.SearchTexts(ctx, own.ID, job.Live, query, 10)
 			if err != nil || len(found) != want {
 				t.Errorf("%q: found %v (%v), want %d", query, found, err, want)
 			}
 		}
-		if found, err := s.SearchSpoken(ctx, own.ID, job.Test, "budget", 10); err != nil || len(found) > 0 {
+		if found, err := s.SearchTexts(ctx, own.ID, job.Test, "budget", 10); err != nil || len(found) > 0 {
 			t.Errorf("test key: found %v (%v)", found, err)
 		}
-		found, err := s.SearchSpoken(ctx, own.ID, job.Live, "quarterly", 10)
+		found, err := s.SearchTexts(ctx, own.ID, job.Live, "quarterly", 10)
 		if err != nil || found[0].Text != "The Quarterly budget 🎥, über alles" || found[0].Speaker != "Ada" || found[0].StartMs != 10 {
 			t.Errorf("found %+v (%v)", found, err)
 		}
 		if err := s.DeleteJob(ctx, mine.ID); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := s.SearchSpoken(ctx, own.ID, job.Live, "budget", 10); err != nil || len(found) > 0 {
+		if found, err := s.SearchTexts(ctx, own.ID, job.Live, "budget", 10); err != nil || len(found) > 0 {
 			t.Errorf("after deletion: found %v (%v)", found, err)
 		}
 	})

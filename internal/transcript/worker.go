@@ -49,8 +49,8 @@ type Queue interface {
 // does nothing, and reports false, when the lease was lost or the recording was
 // deleted.
 type Jobs interface {
-	// StoreSpoken stores searchable texts.
-	StoreSpoken(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error)
+	// StoreSearchTexts stores searchable texts.
+	StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error)
 	// EndTranscription ends the transcription. A result is added to the timeline.
 	EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error)
 }
@@ -311,7 +311,7 @@ func (h *task) storeTexts(ctx context.Context, m recording.Manifest) error {
 		found[text.Kind] = append(found[text.Kind], job.SearchText{StartMs: at, Speaker: text.Author, Text: text.Text})
 	}
 	for kind, all := range found {
-		stored, err := h.Jobs.StoreSpoken(ctx, h.state.JobID, h.state.Lease, kind, all)
+		stored, err := h.Jobs.StoreSearchTexts(ctx, h.state.JobID, h.state.Lease, kind, all)
 		if err != nil {
 			return err
 		}
@@ -336,7 +336,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	if err != nil {
 		return err
 	}
-	stored, err := h.Jobs.StoreSpoken(ctx, id, h.state.Lease, job.TranscriptText, d.searchTexts())
+	stored, err := h.Jobs.StoreSearchTexts(ctx, id, h.state.Lease, job.TranscriptText, d.searchTexts())
 	if err != nil {
 		return err
 	}

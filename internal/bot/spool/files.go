@@ -135,7 +135,7 @@ func (s *Spool) publish(path string, published *file) error {
 	if unchanged {
 		return os.Remove(path)
 	}
-	if err := fsutil.SyncDir(s.mediaDir()); err != nil {
+	if err := fsutil.Sync(s.mediaDir()); err != nil {
 		return err
 	}
 	s.changes.notify()

@@ -64,7 +64,7 @@ func openJournal(path string, replay func(record)) (*journal, error) {
 	if err := j.read(replay); err != nil {
 		return nil, errors.Join(fmt.Errorf("read the journal: %w", err), file.Close())
 	}
-	if err := errors.Join(j.truncate(), file.Sync(), fsutil.SyncDir(filepath.Dir(path))); err != nil {
+	if err := errors.Join(j.truncate(), file.Sync(), fsutil.Sync(filepath.Dir(path))); err != nil {
 		return nil, errors.Join(fmt.Errorf("truncate the journal: %w", err), file.Close())
 	}
 	return j, nil

@@ -82,7 +82,7 @@ func (s *Spool) open() (err error) {
 	}); err != nil {
 		return err
 	}
-	if err := fsutil.SyncDir(filepath.Dir(s.dir)); err != nil { // s.dir may be new
+	if err := fsutil.Sync(filepath.Dir(s.dir)); err != nil { // s.dir may be new
 		return err
 	}
 	return s.recoverFiles(marks)

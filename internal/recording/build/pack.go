@@ -216,7 +216,7 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (re
 	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
 		return recording.File{}, err
 	}
-	if err := fsutil.SyncDir(p.dir); err != nil {
+	if err := fsutil.Sync(p.dir); err != nil {
 		return recording.File{}, err
 	}
 	file := recording.File{

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"standin/internal/store"
 	"standin/internal/store/migrations"
@@ -110,13 +109,4 @@ var tables = []string{
 	"payment_events", "subscriptions", "payment_customers", "nodes", "consumer_rotation",
 	"jobs", "job_tombstones", "timeline", "commands", "deliveries", "delivery_tries", "webhook_endpoints",
 	"meeting_texts", "meeting_text_totals", "transcriptions", "transcription_pieces", "search_texts",
-}
-
-// syncPath flushes a file or directory to the disk.
-func syncPath(path string) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
 
+	"standin/internal/fsutil"
 	"standin/internal/store"
 	"standin/internal/store/sqlite"
 )
@@ -35,7 +35,7 @@ func dumpSQLite(ctx context.Context, path, dir string) (Dump, error) {
 	if err := os.Chmod(target, 0o600); err != nil {
 		return Dump{}, fmt.Errorf("restrict access to the copy: %w", err)
 	}
-	if err := syncPath(target); err != nil {
+	if err := fsutil.Sync(target); err != nil {
 		return Dump{}, fmt.Errorf("sync the copy: %w", err)
 	}
 	return describeSQLite(ctx, target)
@@ -69,7 +69,7 @@ func loadSQLite(ctx context.Context, path, dir string, dump Dump, force bool) er
 		return fmt.Errorf("%s: %w", path, ErrNotEmpty)
 	}
 	restored := path + ".restoring"
-	if err := copyFile(filepath.Join(dir, sqliteDump), restored); err != nil {
+	if err := fsutil.CopyFile(filepath.Join(dir, sqliteDump), restored); err != nil {
 		return fmt.Errorf("copy the dump: %w", err)
 	}
 	found, err := describeSQLite(ctx, restored)
@@ -79,13 +79,13 @@ func loadSQLite(ctx context.Context, path, dir string, dump Dump, force bool) er
 	if err := found.matches(dump); err != nil {
 		return err
 	}
-	if err := setAside(path); err != nil {
+	if err := keepReplaced(path); err != nil {
 		return fmt.Errorf("keep the replaced database: %w", err)
 	}
 	if err := os.Rename(restored, path); err != nil {
 		return fmt.Errorf("replace the database: %w", err)
 	}
-	if err := syncPath(filepath.Dir(path)); err != nil {
+	if err := fsutil.Sync(filepath.Dir(path)); err != nil {
 		return fmt.Errorf("replace the database: %w", err)
 	}
 	s, err := store.Open(ctx, path)
@@ -109,8 +109,8 @@ func (d Dump) matches(dump Dump) error {
 	return nil
 }
 
-// setAside renames a database with its -wal and -shm files, if they exist.
-func setAside(path string) error {
+// keepReplaced renames a database with its -wal and -shm files, if they exist.
+func keepReplaced(path string) error {
 	aside := path + ".replaced-" + time.Now().UTC().Format("20060102T150405.000Z")
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Rename(path+suffix, aside+suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -118,22 +118,4 @@ func setAside(path string) error {
 		}
 	}
 	return nil
-}
-
-// copyFile copies a file to a new or empty one, durably.
-func copyFile(from, to string) error {
-	source, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer source.Close() // only read
-	target, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	if err == nil {
-		err = target.Sync()
-	}
-	return errors.Join(err, target.Close())
 }

@@ -9,13 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"syscall"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite" // also the driver named sqlite
 
 	"standin/internal/batch"
+	"standin/internal/fsutil"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqldb"
 )
@@ -78,14 +77,11 @@ func openPool(path, parameters string, connections int) (*sql.DB, error) {
 // migrate migrates the schema under a file lock, because a command such as
 // standin keys create may start at the same time as the service.
 func migrate(ctx context.Context, db *sql.DB, path string) error {
-	lock, err := os.OpenFile(path+".migrating", os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := fsutil.Lock(path + ".migrating")
 	if err != nil {
-		return fmt.Errorf("open the migration lock: %w", err)
-	}
-	defer lock.Close() // which releases the lock
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return fmt.Errorf("wait for the migration lock: %w", err)
 	}
+	defer lock.Close() // releases the lock
 	return migrations.Up(ctx, db, goose.DialectSQLite3)
 }
 
