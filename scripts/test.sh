@@ -27,7 +27,7 @@ set -uo pipefail
 gotestsum=gotest.tools/gotestsum@v1.13.0
 longest='internal/bot/session cmd/standin internal/recording/build internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/dashboard
 	internal/replica internal/bot/browser internal/service internal/store internal/bot/capture internal/bot/zoomsdk internal/lifecycle
-	internal/httpapi internal/testing/fieldpages internal/canary deploy bench internal/testing/deliverytest internal/dispatch internal/mail'
+	internal/httpapi internal/testing/fieldpages internal/pagecheck deploy bench internal/testing/deliverytest internal/dispatch internal/mail'
 work=$(mktemp -d)
 trap 'rm -rf "$work" "${memory:-}"' EXIT
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4194304 ] 2>/dev/null &&

@@ -10,10 +10,10 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/session"
-	"standin/internal/canary"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/meetinglink"
+	"standin/internal/pagecheck"
 	"standin/internal/webhook"
 )
 
@@ -72,7 +72,7 @@ func (c *canaryCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	watcher := canary.New(settings)
+	watcher := pagecheck.NewCanary(settings)
 	if c.MetricsListen != "" {
 		stop, err := serveMetrics(ctx, c.MetricsListen, watcher, to)
 		if err != nil {
@@ -91,26 +91,26 @@ func (c *canaryCommand) Run(ctx context.Context, to terminal) error {
 }
 
 // settings converts the flags.
-func (c *canaryCommand) settings(to terminal) (canary.Settings, error) {
+func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) {
 	platform := c.Platform
 	if platform == "" {
 		platform = meetinglink.PlatformOf(c.Meeting)
 	}
 	allow, err := webhook.ParseAllow(c.AllowCIDRs)
 	if err != nil {
-		return canary.Settings{}, err
+		return pagecheck.CanarySettings{}, err
 	}
 	autoLeave := job.DefaultAutoLeave()
 	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
 	log := c.Logger(to.Err)
-	return canary.Settings{
+	return pagecheck.CanarySettings{
 		Bot: session.Settings{
 			MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: c.AllowedHosts,
 			LoopbackPeers: c.LoopbackPeers, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 			NoSandbox: c.NoSandbox, Version: version(), Log: log,
 		},
 		Every: c.Every, Captures: c.Captures, Webhook: c.Webhook, Secret: webhook.Secret{Value: c.Secret}, Allow: allow, Log: log,
-		Visited: func(report *canary.Report) {
+		Visited: func(report *pagecheck.Report) {
 			if c.JSON {
 				_ = printJSON(to.Out, report)
 				return
@@ -121,7 +121,7 @@ func (c *canaryCommand) settings(to terminal) (canary.Settings, error) {
 }
 
 // serveMetrics serves the metrics until stop is called.
-func serveMetrics(ctx context.Context, address string, watcher *canary.Canary, to terminal) (stop func(), err error) {
+func serveMetrics(ctx context.Context, address string, watcher *pagecheck.Canary, to terminal) (stop func(), err error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, errors.New("listen for metrics: " + err.Error()) // no advice about the service

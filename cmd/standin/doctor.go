@@ -9,6 +9,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/doctor"
 	"standin/internal/job"
+	"standin/internal/pagecheck"
 	"standin/internal/service"
 )
 
@@ -86,7 +87,7 @@ func (c *doctorCheckCommand) checkMail() error {
 
 // inspectPage inspects a meeting page.
 func (c *doctorCheckCommand) inspectPage(ctx context.Context, to terminal) error {
-	page, err := doctor.InspectPage(ctx, doctor.PageSettings{
+	page, err := pagecheck.InspectPage(ctx, pagecheck.PageSettings{
 		Platform: c.Platform, URL: c.URL, AllowedHosts: c.AllowHost, Profiles: c.Profiles, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox,
 		Wait: c.Wait, Screenshot: c.Screenshot, LoopbackPeers: c.LoopbackPeers,
 	})

@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"standin/internal/bot/meeting"
-	"standin/internal/doctor"
+	"standin/internal/pagecheck"
 )
 
 // captureFlags name a capture and what it is read with.
@@ -19,8 +19,8 @@ type captureFlags struct {
 	JSON      bool   `help:"Print JSON."`
 }
 
-func (f captureFlags) settings() doctor.ReplaySettings {
-	return doctor.ReplaySettings{File: f.File, Profiles: f.Profiles, Browser: f.Browser, NoSandbox: f.NoSandbox}
+func (f captureFlags) settings() pagecheck.ReplaySettings {
+	return pagecheck.ReplaySettings{File: f.File, Profiles: f.Profiles, Browser: f.Browser, NoSandbox: f.NoSandbox}
 }
 
 type doctorReplayCommand struct {
@@ -37,7 +37,7 @@ func (doctorReplayCommand) Help() string {
 
 // Run replays the capture.
 func (c *doctorReplayCommand) Run(ctx context.Context, to terminal) error {
-	replay, err := doctor.ReplayCapture(ctx, c.settings())
+	replay, err := pagecheck.ReplayCapture(ctx, c.settings())
 	if err != nil {
 		return fmt.Errorf("replay the capture: %w", err)
 	}
@@ -66,7 +66,7 @@ func (doctorLearnCommand) Help() string {
 
 // Run prints the proposals.
 func (c *doctorLearnCommand) Run(ctx context.Context, to terminal) error {
-	learned, err := doctor.Learn(ctx, doctor.LearnSettings{ReplaySettings: c.settings(), Elements: c.Element})
+	learned, err := pagecheck.Learn(ctx, pagecheck.LearnSettings{ReplaySettings: c.settings(), Elements: c.Element})
 	if err != nil {
 		return fmt.Errorf("learn from the capture: %w", err)
 	}

@@ -1,6 +1,5 @@
 // Package doctor checks what Standin needs on this machine (browser, ffmpeg,
-// database, storage, launcher, clock) and says how to fix what is wrong. It can
-// also open a meeting page and report which elements of a profile it finds.
+// database, storage, launcher, clock) and says how to fix what is wrong.
 //
 // The checks change nothing: they run no migration, create no folder, and remove
 // what they write to test whether it can be written. Reports contain no secrets
@@ -9,7 +8,16 @@ package doctor
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
 	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/launch/docker"
+	"standin/internal/launch/kubernetes"
+	"standin/internal/text"
 )
 
 // Run runs all checks, one after the other.
@@ -25,4 +33,130 @@ func Run(ctx context.Context, settings Settings) Report {
 	storage, storageClock := checkStorage(ctx, settings)
 	clocks := append(databaseClock, storageClock...)
 	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings))}
+}
+
+// State is the outcome of a check.
+type State string
+
+// The states.
+const (
+	OK   State = "ok"
+	Warn State = "warn" // works, with a limitation
+	Fail State = "fail" // Standin will not work
+)
+
+// Check is the result of one check.
+type Check struct {
+	Name  string `json:"name"`
+	State State  `json:"state"`
+	Found string `json:"found"`
+	Fix   string `json:"fix,omitempty"` // how to fix it; empty when the state is OK
+}
+
+// Report is the result of all checks.
+type Report struct {
+	Checks []Check `json:"checks"`
+}
+
+// Failed reports whether any check failed.
+func (r Report) Failed() bool {
+	for _, check := range r.Checks {
+		if check.State == Fail {
+			return true
+		}
+	}
+	return false
+}
+
+// Settings are the settings of the service that are checked.
+type Settings struct {
+	DataDir     string
+	DatabaseURL string // postgres://… or a SQLite file
+	StorageURL  string // empty: the recordings folder in DataDir
+	Listen      string
+	BaseURL     string       // empty: http://<listen>
+	Browser     string       // empty: found on PATH
+	BrowserMode browser.Mode // empty: the platform's default
+	Profiles    string       // empty: the embedded profiles
+	SignIn      string       // empty: bots join anonymously
+
+	Launcher      string // empty: process
+	LauncherError error  // of the service's own check of the launcher's settings
+	Docker        docker.Settings
+	Kubernetes    func() (kubernetes.Settings, error) // finds the cluster
+
+	Mail      bool  // a mail worker is configured
+	MailError error // of the worker's own check of its settings
+}
+
+// Timeouts of the checks.
+const (
+	browserTimeout = 60 * time.Second
+	serverTimeout  = 20 * time.Second // of a database, an object store or an engine
+	toolTimeout    = 60 * time.Second
+)
+
+// checkName creates the results of one check.
+type checkName string
+
+func (name checkName) ok(format string, args ...any) Check {
+	return Check{Name: string(name), State: OK, Found: fmt.Sprintf(format, args...)}
+}
+
+func (name checkName) warn(found, fix string) Check {
+	return Check{Name: string(name), State: Warn, Found: found, Fix: fix}
+}
+
+func (name checkName) fail(found, fix string) Check {
+	return Check{Name: string(name), State: Fail, Found: found, Fix: fix}
+}
+
+// maxLine is the length of a text in the report for people, in characters.
+const maxLine = 2000
+
+// WriteJSON writes the report as JSON.
+func (r Report) WriteJSON(w io.Writer) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(struct {
+		OK bool `json:"ok"`
+		Report
+	}{!r.Failed(), r})
+}
+
+// WriteText writes the report for people: a line per check, and below it how to
+// fix a problem.
+func (r Report) WriteText(w io.Writer) error {
+	const nameWidth = 12
+	format := stateFormat(w)
+	for _, check := range r.Checks {
+		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", format(check.State), nameWidth, check.Name, text.CleanLine(check.Found, maxLine)); err != nil {
+			return err
+		}
+		if check.Fix == "" {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "      %-*s fix: %s\n", nameWidth, "", text.CleanLine(check.Fix, maxLine)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stateFormat returns how states are written: in color on a terminal, unless
+// NO_COLOR is set (https://no-color.org).
+func stateFormat(w io.Writer) func(State) string {
+	plain := func(state State) string { return fmt.Sprintf("%-4s", state) }
+	file, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+		return plain
+	}
+	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return plain
+	}
+	return func(state State) string {
+		const green, yellow, red = 32, 33, 31
+		color := map[State]int{OK: green, Warn: yellow, Fail: red}[state]
+		return fmt.Sprintf("\x1b[%dm%-4s\x1b[0m", color, state)
+	}
 }

@@ -1,13 +1,22 @@
-package doctor
+// Package pagecheck compares meeting pages with the profiles of their platforms:
+// a page that it opens (InspectPage), a captured one (ReplayCapture, Learn), or
+// those of a meeting that it visits at intervals (Canary), so that an operator
+// learns of a changed page before the users do.
+package pagecheck
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"standin/internal/bot/browser"
@@ -15,6 +24,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 const (
@@ -23,6 +33,7 @@ const (
 	// pollInterval is the same as a bot's.
 	pollInterval = 250 * time.Millisecond
 	readTimeout  = 5 * time.Second
+	maxLine      = 2000 // characters
 )
 
 // PageSettings are the settings of InspectPage.
@@ -247,3 +258,87 @@ func withoutSecrets(address string) string {
 	}
 	return (&url.URL{Scheme: parsed.Scheme, Host: parsed.Host, Path: parsed.Path}).String()
 }
+
+// Recognized reports whether the page shows a screen of the profile.
+func (p Page) Recognized() bool { return p.Screen != meeting.Unknown }
+
+// WriteJSON writes the page as JSON; ok says that a screen was recognized.
+func (p Page) WriteJSON(w io.Writer) error {
+	return writeJSON(w, struct {
+		OK   bool `json:"ok"`
+		Page Page `json:"page"`
+	}{p.Recognized(), p})
+}
+
+func writeJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
+}
+
+// WriteText writes the page for people.
+func (p Page) WriteText(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "profile\t%s version %d of %s (%s)\n", p.Platform, p.Version, p.Date, p.Profile)
+	fmt.Fprintf(table, "page\t%s, %s\n", quoted(p.Title), oneLine(p.Address))
+	screen := "not recognized: it shows none of the profile's screens"
+	if p.Recognized() {
+		screen = fmt.Sprintf("%s, by %s", p.Screen, oneLine(p.Evidence))
+	}
+	fmt.Fprintf(table, "screen\t%s\n", screen)
+	fmt.Fprintf(table, "people\t%s\n", p.people())
+	for _, text := range p.Texts {
+		fmt.Fprintf(table, "text\t%s: %s\n", text.Path, quoted(text.Found))
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return writeElements(w, p.Elements)
+}
+
+// writeElements writes the results for the elements of a profile.
+func writeElements(w io.Writer, elements []Element) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, element := range elements {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, element.details())
+	}
+	return table.Flush()
+}
+
+// people returns the number and names of the participants.
+func (p Page) people() string {
+	if p.Others < 0 {
+		return "the page does not show it"
+	}
+	names := make([]string, 0, len(p.People))
+	for _, name := range p.People {
+		names = append(names, quoted(cmp.Or(name, "?")))
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%d beside the bot: %s", p.Others, strings.Join(names, ", ")), ": ")
+}
+
+// details returns how an element was found, and its text.
+func (e Element) details() string {
+	if e.State == meeting.ElementMissing {
+		return "-"
+	}
+	details := fmt.Sprintf("candidate %d, %s", e.Candidate, oneLine(e.Selector))
+	if e.Text != "" {
+		details += ": " + quoted(e.Text)
+	}
+	if e.Disabled {
+		details += ", disabled"
+	}
+	if e.Covered {
+		details += ", something lies over it"
+	}
+	return details
+}
+
+// quoted quotes a text of the page, so that a terminal does not interpret it.
+func quoted(text string) string { return strconv.Quote(text) }
+
+// oneLine returns a text of the page on one line, without control characters and
+// bidirectional controls.
+func oneLine(s string) string { return text.CleanLine(s, maxLine) }

@@ -1,4 +1,4 @@
-package doctor
+package pagecheck
 
 import (
 	"bytes"
@@ -12,9 +12,49 @@ import (
 	"time"
 
 	"standin/internal/bot/meeting"
+
+	"standin/internal/bot/browser"
 	"standin/internal/job"
+	"standin/internal/recording/build"
 	"standin/internal/replica"
 )
+
+// limited returns a context with a timeout.
+func limited(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// needTools skips a test whose tools are missing, and fails it in CI.
+func needTools(t *testing.T) {
+	t.Helper()
+	_, noBrowser := browser.Find("")
+	_, noFFmpeg := build.FindTools()
+	for _, err := range []error{noBrowser, noFFmpeg} {
+		switch {
+		case err != nil && os.Getenv("CI") != "":
+			t.Fatal(err)
+		case err != nil:
+			t.Skip(err)
+		}
+	}
+}
+
+// profilesWith returns a folder with Meet's embedded profile, changed.
+func profilesWith(t *testing.T, changed func(string) string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "bot", "meeting", "profiles", "meet.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "meet.yaml"), []byte(changed(string(text))), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
 
 // openReplica opens a meeting on a new replica.
 func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
@@ -180,5 +220,40 @@ func TestPageThatMayNotBeOpened(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", test.url, err, want)
 		}
+	}
+}
+
+// TestPageForPeople checks the format and that texts of the page are quoted.
+func TestPageForPeople(t *testing.T) {
+	t.Parallel()
+	page := Page{
+		Platform: "meet", Profile: "embedded/meet.yaml", Version: 2, Date: "2026-11-21",
+		Title: "Meet \x1b[2J", Address: "https://meet.google.com/abc-defg-hij", Screen: meeting.Lobby, Evidence: `text "Asking to be let in"`,
+		Elements: []Element{
+			{Name: "leaveButton", State: meeting.ElementVisible, Candidate: 2, Selector: "button", Text: "Leave\u202e call", Disabled: true, Covered: true},
+			{Name: "nameInput", State: meeting.ElementMissing},
+		},
+		Texts:  []Text{{Path: "screens.lobby[0].text[0]", Found: "Asking to be let in"}},
+		People: []string{"Jörg", ""}, Others: 2,
+	}
+	var text strings.Builder
+	if err := page.WriteText(&text); err != nil {
+		t.Fatal(err)
+	}
+	const want = `profile  meet version 2 of 2026-11-21 (embedded/meet.yaml)
+page     "Meet \x1b[2J", https://meet.google.com/abc-defg-hij
+screen   lobby, by text "Asking to be let in"
+people   2 beside the bot: "Jörg", "?"
+text     screens.lobby[0].text[0]: "Asking to be let in"
+
+visible  leaveButton  candidate 2, button: "Leave\u202e call", disabled, something lies over it
+missing  nameInput    -
+`
+	if text.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+	page.Others = -1
+	if page.people() != "the page does not show it" {
+		t.Errorf("people: %s", page.people())
 	}
 }

@@ -1,4 +1,4 @@
-package canary
+package pagecheck
 
 import (
 	"context"
@@ -30,8 +30,8 @@ const (
 	maxPause     = time.Minute
 )
 
-// Settings configure a Canary.
-type Settings struct {
+// CanarySettings configure a Canary.
+type CanarySettings struct {
 	Bot      session.Settings // the visits; its Dir is a temporary folder of each visit
 	Every    time.Duration
 	Captures string // folder for captures of pages that do not match; empty: none are kept
@@ -45,17 +45,17 @@ type Settings struct {
 
 // Canary visits a meeting.
 type Canary struct {
-	settings Settings
-	metrics  *metrics
+	settings CanarySettings
+	metrics  *canaryMetrics
 	sender   *webhook.Sender
 	baseline *Report   // the last visit that matched
 	reported []Problem // what the last webhook reported
 }
 
-// New returns a Canary.
-func New(settings Settings) *Canary {
+// NewCanary returns a Canary.
+func NewCanary(settings CanarySettings) *Canary {
 	return &Canary{
-		settings: settings, metrics: newMetrics(),
+		settings: settings, metrics: newCanaryMetrics(),
 		sender: webhook.NewSender(nil, webhook.Settings{Allow: settings.Allow, Log: settings.Log}),
 	}
 }

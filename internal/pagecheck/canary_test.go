@@ -1,4 +1,4 @@
-package canary
+package pagecheck
 
 import (
 	"bytes"
@@ -60,9 +60,9 @@ func receive(t *testing.T, secret string) (address string, events <-chan event) 
 	return server.URL, received
 }
 
-// openReplica opens a meeting that admits guests, behind a proxy that renames the
+// openChangingReplica opens a meeting that admits guests, behind a proxy that renames the
 // join button while changed is set.
-func openReplica(t *testing.T, changed *atomic.Bool) (opened *replica.Meeting, address string) {
+func openChangingReplica(t *testing.T, changed *atomic.Bool) (opened *replica.Meeting, address string) {
 	t.Helper()
 	media, err := replica.PrepareSmallMedia(t.Context(), replica.MediaFolder())
 	if err != nil {
@@ -108,14 +108,14 @@ func TestCanary(t *testing.T) {
 	t.Parallel()
 	path := testbrowser.ForPages(t) // a canary does not record
 	var changed atomic.Bool
-	opened, address := openReplica(t, &changed)
+	opened, address := openChangingReplica(t, &changed)
 	host, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
 	secret := webhook.NewSecret()
 	hook, events := receive(t, secret)
 	autoLeave := job.DefaultAutoLeave()
 	autoLeave.AfterEntryDelaySeconds = 30
 	captures := t.TempDir()
-	watcher := New(Settings{
+	watcher := NewCanary(CanarySettings{
 		Bot: session.Settings{
 			MeetingURL: address, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: []string{host}, LoopbackPeers: true,
 			BrowserPath: path, BrowserMode: browser.Headless, Timeouts: session.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
@@ -264,7 +264,7 @@ func TestNotify(t *testing.T) {
 	t.Parallel()
 	secret := webhook.NewSecret()
 	hook, events := receive(t, secret)
-	c := New(Settings{
+	c := NewCanary(CanarySettings{
 		Webhook: hook, Secret: webhook.Secret{Value: secret}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler),
 	})
 	for i, step := range []struct {
@@ -291,7 +291,7 @@ func TestNotify(t *testing.T) {
 // TestKeep checks that only the newest captures are kept.
 func TestKeep(t *testing.T) {
 	t.Parallel()
-	c := New(Settings{Captures: filepath.Join(t.TempDir(), "captures"), Log: slog.New(slog.DiscardHandler)})
+	c := NewCanary(CanarySettings{Captures: filepath.Join(t.TempDir(), "captures"), Log: slog.New(slog.DiscardHandler)})
 	start := time.Date(2026, 11, 22, 9, 59, 50, 0, time.UTC)
 	visit := session.Visit{Capture: &capture.Capture{Info: capture.Info{Schema: capture.Schema}}}
 	for i := range maxCaptures + 5 {

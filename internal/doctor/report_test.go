@@ -5,8 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-
-	"standin/internal/bot/meeting"
 )
 
 func TestReportForPeople(t *testing.T) {
@@ -23,7 +21,7 @@ func TestReportForPeople(t *testing.T) {
 	const want = "ok    browser      Chromium 1\n" +
 		"warn  data folder  open to others\n" +
 		"                   fix: chmod 700 data\n" +
-		"fail  database     line one [2J\n" +
+		"fail  database     line one[2J\n" +
 		"                   fix: start it\n"
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
@@ -65,40 +63,5 @@ func TestReportForPrograms(t *testing.T) {
 	}
 	if read.OK == nil || *read.OK || len(read.Checks) != 1 || read.Checks[0]["state"] != "fail" || read.Checks[0]["fix"] != "set it" {
 		t.Errorf("read %+v of\n%s", read, text.String())
-	}
-}
-
-// TestPageForPeople checks the format and that texts of the page are quoted.
-func TestPageForPeople(t *testing.T) {
-	t.Parallel()
-	page := Page{
-		Platform: "meet", Profile: "embedded/meet.yaml", Version: 2, Date: "2026-11-21",
-		Title: "Meet \x1b[2J", Address: "https://meet.google.com/abc-defg-hij", Screen: meeting.Lobby, Evidence: `text "Asking to be let in"`,
-		Elements: []Element{
-			{Name: "leaveButton", State: meeting.ElementVisible, Candidate: 2, Selector: "button", Text: "Leave\u202e call", Disabled: true, Covered: true},
-			{Name: "nameInput", State: meeting.ElementMissing},
-		},
-		Texts:  []Text{{Path: "screens.lobby[0].text[0]", Found: "Asking to be let in"}},
-		People: []string{"Jörg", ""}, Others: 2,
-	}
-	var text strings.Builder
-	if err := page.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	const want = `profile  meet version 2 of 2026-11-21 (embedded/meet.yaml)
-page     "Meet \x1b[2J", https://meet.google.com/abc-defg-hij
-screen   lobby, by text "Asking to be let in"
-people   2 beside the bot: "Jörg", "?"
-text     screens.lobby[0].text[0]: "Asking to be let in"
-
-visible  leaveButton  candidate 2, button: "Leave\u202e call", disabled, something lies over it
-missing  nameInput    -
-`
-	if text.String() != want {
-		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
-	}
-	page.Others = -1
-	if page.people() != "the page does not show it" {
-		t.Errorf("people: %s", page.people())
 	}
 }

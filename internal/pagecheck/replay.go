@@ -1,4 +1,4 @@
-package doctor
+package pagecheck
 
 import (
 	"cmp"

@@ -1,18 +1,21 @@
-// Package canary visits a meeting at intervals and compares what its pages show
-// with the profile, so that an operator learns of a changed page before the users
-// do.
-package canary
+package pagecheck
 
 import (
 	"cmp"
 	"fmt"
 	"io"
 	"maps"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
 	"slices"
 	"strings"
 	"time"
 
 	"standin/internal/bot/meeting"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"standin/internal/bot/session"
 	"standin/internal/job"
 )
@@ -43,11 +46,11 @@ type Step struct {
 	Screen   meeting.Screen `json:"screen"`
 	After    float64        `json:"after"` // seconds since the first snapshot
 	Evidence string         `json:"evidence"`
-	Elements []Element      `json:"elements"` // those that a bot uses on the screen, and others that were found
+	Elements []StepElement  `json:"elements"` // those that a bot uses on the screen, and others that were found
 }
 
-// Element is an element of the profile on a screen.
-type Element struct {
+// StepElement is an element of the profile on a screen of a visit.
+type StepElement struct {
 	Name      string `json:"name"`
 	Candidate int    `json:"candidate"` // that found it, counted from 1; 0: missing
 }
@@ -70,15 +73,15 @@ func newReport(visit session.Visit, baseline *Report) Report {
 	for _, step := range report.Steps {
 		if visit.Profile != nil && !seen[step.Screen] {
 			seen[step.Screen] = true
-			report.Problems = append(report.Problems, compare(visit.Profile, step, elementsOf(report.Steps, step.Screen), baseline)...)
+			report.Problems = append(report.Problems, compare(visit.Profile, step, candidatesOn(report.Steps, step.Screen), baseline)...)
 		}
 	}
 	report.Match = len(report.Problems) == 0
 	return report
 }
 
-// elementsOf returns the candidates that found elements on a screen.
-func elementsOf(steps []Step, screen meeting.Screen) map[string]int {
+// candidatesOn returns the candidates that found elements on a screen.
+func candidatesOn(steps []Step, screen meeting.Screen) map[string]int {
 	found := make(map[string]int)
 	for _, step := range steps {
 		if step.Screen != screen {
@@ -98,7 +101,7 @@ func elementsOf(steps []Step, screen meeting.Screen) map[string]int {
 func compare(profile *meeting.Profile, step Step, found map[string]int, baseline *Report) []Problem {
 	var before map[string]int
 	if baseline != nil {
-		before = elementsOf(baseline.Steps, step.Screen)
+		before = candidatesOn(baseline.Steps, step.Screen)
 	}
 	var problems []Problem
 	for _, name := range profile.ExpectedElements(step.Screen, snapshotOf(found)) {
@@ -141,7 +144,7 @@ func steps(visit session.Visit) []Step {
 				what = append(what, evidence.What)
 			}
 			all = append(all, Step{
-				Screen: decision.Screen, Evidence: strings.Join(what, "; "), Elements: []Element{},
+				Screen: decision.Screen, Evidence: strings.Join(what, "; "), Elements: []StepElement{},
 				After: visit.Snapshots[i].At.Sub(visit.Snapshots[0].At).Seconds(),
 			})
 		}
@@ -167,21 +170,21 @@ func addElement(step *Step, name string, candidate int) {
 			return
 		}
 	}
-	step.Elements = append(step.Elements, Element{Name: name, Candidate: candidate})
+	step.Elements = append(step.Elements, StepElement{Name: name, Candidate: candidate})
 }
 
 // addMissing adds the elements that a bot uses on the screen and that are missing,
 // and sorts all.
 func addMissing(profile *meeting.Profile, step *Step) {
-	found := elementsOf([]Step{*step}, step.Screen)
+	found := candidatesOn([]Step{*step}, step.Screen)
 	if profile != nil {
 		for _, name := range profile.ExpectedElements(step.Screen, snapshotOf(found)) {
 			if found[name] == 0 {
-				step.Elements = append(step.Elements, Element{Name: name})
+				step.Elements = append(step.Elements, StepElement{Name: name})
 			}
 		}
 	}
-	slices.SortFunc(step.Elements, func(a, b Element) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(step.Elements, func(a, b StepElement) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // WriteText writes the report for people.
@@ -227,5 +230,59 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s %s", p.Screen, p.Element, p.Detail)
 }
 
-// oneLine returns a text of the page on one line.
-func oneLine(text string) string { return meeting.SingleLine(text) }
+// canaryMetrics are the metrics of a canary.
+type canaryMetrics struct {
+	registry *prometheus.Registry
+	match    prometheus.Gauge
+	visits   *prometheus.CounterVec
+	last     prometheus.Gauge
+	seconds  prometheus.Gauge
+	elements *prometheus.GaugeVec
+	webhooks prometheus.Counter
+}
+
+func newCanaryMetrics() *canaryMetrics {
+	m := &canaryMetrics{
+		registry: prometheus.NewRegistry(),
+		match:    prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_match", Help: "1 if the pages of the last visit matched the profile, otherwise 0."}),
+		visits:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "standin_canary_visits_total", Help: "Visits by result: match, mismatch or failed."}, []string{"result"}),
+		last:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_last_visit_timestamp_seconds", Help: "When the last visit that reached a page began."}),
+		seconds:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_last_visit_seconds", Help: "How long the last visit lasted."}),
+		elements: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "standin_canary_element_candidate", Help: "Candidate of the profile that found an element in the last visit, from 1; 0 if the element is missing."}, []string{"screen", "element"}),
+		webhooks: prometheus.NewCounter(prometheus.CounterOpts{Name: "standin_canary_webhook_failures_total", Help: "Webhooks that were not accepted in any attempt."}),
+	}
+	m.registry.MustRegister(m.match, m.visits, m.last, m.seconds, m.elements, m.webhooks)
+	for _, result := range []string{"match", "mismatch", "failed"} {
+		m.visits.WithLabelValues(result)
+	}
+	return m
+}
+
+// visited counts a visit.
+func (m *canaryMetrics) visited(report Report) {
+	result, match := "mismatch", 0.0
+	if report.Match {
+		result, match = "match", 1
+	}
+	m.visits.WithLabelValues(result).Inc()
+	m.match.Set(match)
+	m.last.Set(float64(report.At.UnixMilli()) / 1000)
+	m.seconds.Set(report.Seconds)
+	m.elements.Reset()
+	for _, step := range report.Steps {
+		for name, candidate := range candidatesOn(report.Steps, step.Screen) {
+			m.elements.WithLabelValues(string(step.Screen), name).Set(float64(candidate))
+		}
+	}
+}
+
+// failed counts a visit that did not take place.
+func (m *canaryMetrics) failed() { m.visits.WithLabelValues("failed").Inc() }
+
+// webhookFailed counts a webhook that was not accepted.
+func (m *canaryMetrics) webhookFailed() { m.webhooks.Inc() }
+
+// Metrics serves the metrics without authentication.
+func (c *Canary) Metrics() http.Handler {
+	return promhttp.HandlerFor(c.metrics.registry, promhttp.HandlerOpts{})
+}
