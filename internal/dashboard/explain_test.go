@@ -33,7 +33,7 @@ func TestEveryFailureIsExplained(t *testing.T) {
 // the service.
 func TestEveryEndIsExplained(t *testing.T) {
 	t.Parallel()
-	reasons := append(constants(t, filepath.Join("..", "bot", "session", "exit.go"), "reason"), "bot_lost", "cancelled", "unknown")
+	reasons := append(constants(t, filepath.Join("..", "bot", "report", "report.go"), "Reason"), "bot_lost", "cancelled", "unknown")
 	if len(reasons) < 15 {
 		t.Errorf("found only %d reasons: %q", len(reasons), reasons)
 	}
@@ -42,7 +42,7 @@ func TestEveryEndIsExplained(t *testing.T) {
 			t.Errorf("%s is not explained", reason)
 		}
 	}
-	for _, reason := range constants(t, filepath.Join("..", "recording", "gaps.go"), "Gap") {
+	for _, reason := range constants(t, filepath.Join("..", "recording", "build", "gaps.go"), "Gap") {
 		if gapText(reason) == reason {
 			t.Errorf("the gap %s is not explained", reason)
 		}
