@@ -1,17 +1,12 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 )
 
 // TestAttackWebhookToLoopback sends webhooks to an internal service on loopback,
@@ -61,51 +56,6 @@ func internalService(t *testing.T) (url string, reached *atomic.Int32) {
 	return server.URL, reached
 }
 
-// TestAttackStarvation creates jobs of one consumer whose joinAt is far in the past,
-// then one job of another consumer, on a service with capacity for one bot. The
-// other consumer's job starts after at most one more job. STANDIN_TEST_JOBS is the
-// number of jobs of the first consumer.
-func TestAttackStarvation(t *testing.T) {
-	t.Parallel()
-	jobs := 10
-	if n, err := strconv.Atoi(os.Getenv("STANDIN_TEST_JOBS")); err == nil {
-		jobs = n
-	}
-	s := startTarget(t, newDataDir(t), "STANDIN_MAX_BOTS=1")
-	mallory, ada := s.key("mallory"), s.key("ada")
-	past := time.Now().Add(-20 * time.Hour).UTC().Format(time.RFC3339)
-	for i := range jobs {
-		s.create(mallory, map[string]any{"externalId": fmt.Sprint("flood ", i), "joinAt": past})
-	}
-	adas := s.create(ada, nil)
-	ahead := 0
-	running := make(map[string]bool)
-	for {
-		var started string
-		s.await("a bot to start", func() bool {
-			for _, key := range []string{ada, mallory} {
-				list := s.call(http.MethodGet, "/api/v1/jobs?status=dispatching&limit=1", key, nil)
-				if _, rest, ok := strings.Cut(list.body, `"id":"`); ok && !running[rest[:36]] {
-					started = rest[:36]
-					return true
-				}
-			}
-			return false
-		})
-		if started == adas {
-			break
-		}
-		running[started] = true
-		ahead++
-		s.report(started, "lifecycle.joined", nil)
-		s.report(started, "lifecycle.exited", map[string]any{"failureCode": "meeting_not_found"})
-	}
-	t.Logf("%d of %d jobs of the other consumer started first", ahead, jobs)
-	if ahead > 2 { // the one that runs already, and one turn
-		t.Errorf("%d jobs of another consumer started first", ahead)
-	}
-}
-
 // TestAttackLongFields creates jobs with fields that are longer than the API
 // describes. Each is a 400 that names the field, and a long displayName is cut.
 func TestAttackLongFields(t *testing.T) {
@@ -126,54 +76,5 @@ func TestAttackLongFields(t *testing.T) {
 	id := s.create(key, map[string]any{"displayName": long})
 	if name, _ := s.call(http.MethodGet, "/api/v1/jobs/"+id+"/settings", key, nil).field("displayName").(string); len(name) > 1000 {
 		t.Errorf("the displayName has %d characters", len(name))
-	}
-}
-
-// TestAttackReadableData starts a service in a data folder that other users can
-// read, with a permissive umask. Neither the folder nor the database stays readable.
-func TestAttackReadableData(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the test is about this mode
-		t.Fatal(err)
-	}
-	s := startTarget(t, dir)
-	s.key("ada")
-	for _, name := range []string{"", "/standin.db", "/standin.db-wal", "/ingest.key"} {
-		info, err := os.Stat(dir + name)
-		if err != nil {
-			if name == "/ingest.key" {
-				continue // the key is configured
-			}
-			t.Fatal(err)
-		}
-		if info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%q has mode %04o", name, info.Mode().Perm())
-		}
-	}
-}
-
-// TestAttackLeftBehindConsumer checks that a consumer can be erased, with everything
-// of his, while others stay.
-func TestAttackLeftBehindConsumer(t *testing.T) {
-	t.Parallel()
-	s := startTarget(t, newDataDir(t))
-	mallory, ada := s.key("mallory", "--test"), s.key("ada", "--test")
-	id := s.create(mallory, map[string]any{"metadata": map[string]string{"simulate": "lobby_timeout", "person": "Grace"}})
-	s.awaitStatus(mallory, id, "failed")
-	other := s.create(ada, nil)
-	s.await("the deletion of the consumer", func() bool { // which is refused until the failed job is cleaned up
-		_, err := s.standin("consumers", "delete", "mallory", "--yes")
-		return err == nil
-	})
-	s.stop(syscall.SIGTERM)
-	if err := s.start(); err != nil {
-		t.Fatal(err)
-	}
-	if got := s.call(http.MethodGet, "/api/v1/jobs/"+id, mallory, nil); got.status != http.StatusUnauthorized {
-		t.Errorf("the key of an erased consumer: %d", got.status)
-	}
-	if got := s.call(http.MethodGet, "/api/v1/jobs/"+other, ada, nil); got.status != http.StatusOK {
-		t.Errorf("the job of another consumer: %d", got.status)
 	}
 }

@@ -249,8 +249,7 @@ func (s *target) upload(id string, attempt int, name string, content []byte) res
 // visitor is a browser without scripts.
 type visitor struct {
 	*target
-	cookie  string
-	address string // in X-Forwarded-For, when not empty
+	cookie string
 }
 
 const visitorPassword = "correct horse battery staple"
@@ -276,23 +275,6 @@ func (v *visitor) accept(token, email string) {
 	if got.status != http.StatusSeeOther || v.cookie == "" {
 		v.Fatalf("create user %s: %d: %s", email, got.status, got.body)
 	}
-}
-
-// invite creates another user of the team. role is "" or "operator".
-func (v *visitor) invite(email, role string) *visitor {
-	v.Helper()
-	form := url.Values{"email": {email}}
-	if role != "" {
-		form.Set(role, "on")
-	}
-	page := v.submit("/team", "/team/invite", form)
-	found := regexp.MustCompile(`/welcome\?token=([\w-]+)`).FindStringSubmatch(page.body)
-	if found == nil {
-		v.Fatalf("no invitation: %d: %s", page.status, page.body)
-	}
-	invited := &visitor{target: v.target}
-	invited.accept(found[1], email)
-	return invited
 }
 
 func (v *visitor) get(path string) response {
@@ -321,9 +303,6 @@ func (v *visitor) request(method, path string, form url.Values) response {
 	header := http.Header{"Cookie": {v.cookie}}
 	if form != nil {
 		header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
-	if v.address != "" {
-		header.Set("X-Forwarded-For", v.address)
 	}
 	got := v.send(method, path, header, strings.NewReader(form.Encode()))
 	for _, cookie := range got.header["Set-Cookie"] {
