@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"standin/internal/bot/browser"
@@ -349,23 +350,23 @@ func (h *harness) leave(guest int) {
 // command again.
 func (h *harness) leaveAndAcknowledge() {
 	h.Helper()
-	early := false
+	var early atomic.Bool
 	h.service.Set(func() {
 		h.service.Intercept = func(_ http.ResponseWriter, r *http.Request) (done bool) {
 			body, _ := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(body))
-			early = early || bytes.Contains(body, []byte(`"acked"`)) && h.meeting.Guests()[0].State == replica.StateLobby
+			if bytes.Contains(body, []byte(`"acked"`)) && h.meeting.Guests()[0].State == replica.StateLobby {
+				early.Store(true)
+			}
 			return false
 		}
 	})
 	id := h.command(ingest.LeaveCall, nil)
 	h.awaitGuest(1, replica.EventKind(replica.StateLeft))
 	h.service.Await("the acknowledgment", func() bool { return slices.Contains(h.service.Acked, id) })
-	h.service.Set(func() {
-		if early {
-			h.Error("the bot acknowledged the command before it left")
-		}
-	})
+	if early.Load() {
+		h.Error("the bot acknowledged the command before it left")
+	}
 }
 
 // checkNextBot runs another bot, and checks that it executes the command that the
