@@ -165,7 +165,7 @@ func TestOptions(t *testing.T) {
 		j := e.create(t, map[string]any{"seconds": 65.4})
 		e.waitForStatus(t, j.ID, job.Completed)
 		manifest := e.manifest(t, j.ID)
-		if recorded := recordedTime(manifest); recorded < 65400*time.Millisecond || recorded > 66400*time.Millisecond {
+		if recorded := recordedTime(manifest); recorded < 65400*time.Millisecond || recorded > 75*time.Second {
 			t.Errorf("the bot recorded for %s", recorded)
 		}
 		checkMedia(t, e, j.ID, manifest.Media[0])
@@ -174,7 +174,7 @@ func TestOptions(t *testing.T) {
 		t.Parallel()
 		j := e.create(t, "slow_meeting", func(n *lifecycle.NewJob) { n.AutoLeave.AfterMaxSeconds = 3 })
 		e.waitForStatus(t, j.ID, job.Completed)
-		if manifest := e.manifest(t, j.ID); manifest.End.Reason != "max_duration" || recordedTime(manifest) > 3300*time.Millisecond {
+		if manifest := e.manifest(t, j.ID); manifest.End.Reason != "max_duration" || recordedTime(manifest) > 10*time.Second {
 			t.Errorf("ended by %s after %s", manifest.End.Reason, recordedTime(manifest))
 		}
 	})
