@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -40,7 +41,7 @@ func TestReference(t *testing.T) {
 		for _, text := range texts {
 			holds := `document.querySelector(` + strconv.Quote(selector) + `)?.innerText.includes(` + strconv.Quote(text) + `)`
 			wait := `new Promise(resolve => { const look = () => ` + holds + ` ? resolve(true) : setTimeout(look, 50); look() })`
-			bounded, cancel := context.WithTimeout(ctx, testTimeout)
+			bounded, cancel := context.WithTimeout(ctx, 3*time.Minute) // the machine may be busy
 			_, err := chromedp.Run(bounded, chromedp.Evaluate[bool](wait, chromedp.EvalAwaitPromise))
 			cancel()
 			if err != nil {
