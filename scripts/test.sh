@@ -1,28 +1,15 @@
 #!/usr/bin/env bash
-# Runs all tests with the race detector. A test that fails beside the others runs
-# once more, alone, if at most ten failed. Tests that failed and then passed are
-# listed at the end; the first failure's output stays in the log.
+# Runs all tests with the race detector. A failed test is not repeated.
 #
-# Packages run four at a time, those that take longest first: many tests wait, for a
-# browser, a recording in real time or a timeout. Four keep two cores busy. Five took no
-# less time, and with six, tests with recordings failed.
+# Packages run four at a time, the longest first: many tests wait, for a browser, a
+# recording in real time or a timeout. Their files are in memory if there are 4 GiB for
+# them, because the databases sync every commit.
 #
-# SQLite is compiled without the race detector: it is C translated to Go, and the
-# detector would take half of the CPU time of the store's tests. So is the module that
-# computes recurring dates: the tests of calendar messages take 23 s of CPU time with
-# the detector there, and 4 s without. So are password hashes, the parser of YAML, with
-# which each process of a service reads the API description, and compress/flate and
-# image/png, which took 4 of 11 s of the tests of captures. So are modules that are
-# mostly data types and encodings, which compile in half of the time without it.
-#
-# A module that uses sync/atomic or generic functions of sync must not be one of them:
-# the linker may keep its copy of such a function for the whole program, and the
-# detector then reports races that do not exist. Locks and wait groups are fine, because
-# calls of their methods are not inlined. Modules other than SQLite compile without
-# inlining, which takes up to 40% of the time of large ones. Vet runs in make check.
-#
-# Files of the tests are in memory if there are 4 GiB for them: the databases sync
-# every commit, which a busy disk delays. Binaries stay on disk.
+# Some dependencies are compiled without the race detector, which would take most of the
+# time: SQLite (C translated to Go), recurring dates, password hashes, YAML, compression,
+# and packages of data types. One that uses sync/atomic must not be among them: the linker
+# may keep its copy of a function for the whole program, and the detector then reports
+# races that do not exist.
 set -uo pipefail
 gotestsum=gotest.tools/gotestsum@v1.13.0
 longest='internal/bot/session cmd/standin internal/recording/build internal/bot/recorder internal/bot/meeting internal/testing/chaos internal/dashboard
@@ -79,18 +66,12 @@ export GOGC=${GOGC:-400}
 export GORACE=${GORACE:-atexit_sleep_ms=50}
 
 TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "${flags[@]}" "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
-	--rerun-fails=1 --rerun-fails-max-failures=10 --rerun-fails-report="$work/reruns" --packages="$packages" -- \
-	-vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
+	--packages="$packages" -- -vet=off "${flags[@]}" -timeout 30m -p 4 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}
 
 if [ "$code" -ne 0 ]; then
 	echo
 	echo "Failures:"
 	failures "$work/output"
-fi
-if [ -s "$work/reruns" ]; then
-	echo
-	echo "Tests that failed and ran again:"
-	cat "$work/reruns"
 fi
 exit "$code"
