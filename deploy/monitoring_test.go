@@ -23,7 +23,7 @@ import (
 // absentMetrics are shown only under conditions that the test does not create. Each is
 // described in a document.
 var absentMetrics = map[string]string{
-	"standin_capacity_shortage_seconds":                  "../docs/operations.md",
+	"standin_capacity_shortage_seconds":           "../docs/operations.md",
 	"standin_node_bot_cores":                      "../docs/operations.md",
 	"standin_node_bot_memory_bytes":               "../docs/operations.md",
 	"standin_canary_match":                        "../docs/canary.md",

@@ -71,6 +71,7 @@ type node struct {
 	events     *event.Publisher
 	dispatcher *dispatch.Dispatcher
 	simulator  *simulator.Launcher
+	jobs       *lifecycle.Service
 }
 
 // Start starts the nodes.
@@ -107,10 +108,7 @@ func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) er
 		}
 	}, log)
 	for number := from; number < to; number++ {
-		n, err := f.newNode(ctx, s, number, notifier, log)
-		if err != nil {
-			return err
-		}
+		n := f.newNode(ctx, s, number, notifier, log)
 		started = append(started, n)
 	}
 	f.nodes = append(f.nodes, started...)
@@ -123,20 +121,20 @@ func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) er
 
 // newNode assembles a node as package service does, without HTTP, storage and
 // webhooks.
-func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifier *postgres.Notifier, log *slog.Logger) (*node, error) {
+func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifier *postgres.Notifier, log *slog.Logger) *node {
 	n := &node{events: new(event.Publisher)}
 	finalizer := &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{Storage: f.storage, BaseURL: baseURL, TempDir: f.settings.Dir, Log: log}}
-	jobs := lifecycle.New(lifecycle.Settings{Store: s, Finalizer: finalizer, BaseURL: baseURL, Events: n.events, Now: time.Now})
+	n.jobs = lifecycle.New(lifecycle.Settings{Store: s, Finalizer: finalizer, BaseURL: baseURL, Events: n.events, Now: time.Now})
 	share := 2 * (f.settings.Bots + f.settings.Nodes - 1) / f.settings.Nodes
 	n.simulator = simulator.New(simulator.Settings{
-		Service: bots{jobs, f.settings.Heartbeat}, MaxBots: share, Log: log,
+		Service: bots{n.jobs, f.settings.Heartbeat}, MaxBots: share, Log: log,
 		OnExit: func(id uuid.UUID, attempt int) { n.events.Publish(event.BotChanged{JobID: id, Attempt: attempt}) },
 	})
 	timeouts := dispatch.DefaultTimeouts()
 	timeouts.Heartbeat = max(timeouts.Heartbeat, 3*f.settings.Heartbeat)
 	timeouts.FirstHeartbeat = max(timeouts.FirstHeartbeat, 3*f.settings.Heartbeat)
 	n.dispatcher = dispatch.New(dispatch.Settings{
-		Store: s, Jobs: jobs, Launcher: n.simulator, Timeouts: timeouts, Recordings: finalizer, SigningKey: []byte("simulation"),
+		Store: s, Jobs: n.jobs, Launcher: n.simulator, Timeouts: timeouts, Recordings: finalizer, SigningKey: []byte("simulation"),
 		ServiceURL: baseURL, Node: dispatch.Node{ID: fmt.Sprintf("node-%d", number), Name: fmt.Sprintf("node-%d", number)},
 		Capacity: dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: share}), Now: time.Now, Log: log,
 	})
@@ -156,7 +154,7 @@ func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifie
 			}
 		}
 	})
-	return n, nil
+	return n
 }
 
 // bots is the service of simulated bots. It spaces their heartbeats.
@@ -183,6 +181,9 @@ func (f *Fleet) Close() error {
 	}
 	all.Wait()
 	f.parts.Wait()
+	for _, n := range f.nodes {
+		n.jobs.Close()
+	}
 	errs := []error{f.storage.Close()}
 	for _, s := range f.stores {
 		errs = append(errs, s.Close())

@@ -227,17 +227,6 @@ func (s *target) awaitStatus(key, id, want string) {
 	})
 }
 
-// report reports an event as the job's bot.
-func (s *target) report(id, kind string, data map[string]any) response {
-	s.Helper()
-	if data == nil {
-		data = map[string]any{}
-	}
-	return s.call(http.MethodPost, "/api/v1/ingest", ingest.Token([]byte(signingKey), id, 0), map[string]any{
-		"kind": kind, "jobId": id, "attempt": 0, "emittedAt": time.Now().UTC().Format(time.RFC3339Nano), "data": data,
-	})
-}
-
 // upload uploads a file as the job's bot.
 func (s *target) upload(id string, attempt int, name string, content []byte) response {
 	s.Helper()

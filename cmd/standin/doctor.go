@@ -60,7 +60,7 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 	report := doctor.Run(ctx, doctor.Settings{
 		DataDir: c.DataDir, DatabaseURL: service.DatabaseAddress(c.DatabaseURL, c.DataDir), StorageURL: c.StorageURL,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
-		Launcher: c.Launcher, LauncherError: c.LauncherSettings.Check(), Docker: c.Docker, Kubernetes: c.Kubernetes.Resolve,
+		Launcher: c.Launcher, LauncherError: c.Check(), Docker: c.Docker, Kubernetes: c.Kubernetes.Resolve,
 		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != nil, MailError: c.checkMail(),
 	})
 	write, out := report.WriteText, unescaped(to.Out)

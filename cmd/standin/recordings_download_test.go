@@ -34,7 +34,7 @@ func newFaultyProxy(t *testing.T, to string) *faultyProxy {
 	}
 	p := new(faultyProxy)
 	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.FlushInterval = -1 // a truncated response has its first bytes
+	proxy.FlushInterval = -1                    // a truncated response has its first bytes
 	proxy.ErrorLog = log.New(io.Discard, "", 0) // it logs every truncated response
 	proxy.ModifyResponse = func(answer *http.Response) error {
 		if !strings.Contains(answer.Request.URL.Path, "/media/") {

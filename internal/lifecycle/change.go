@@ -38,8 +38,15 @@ func (s *Service) newChange(tx *store.Tx, r job.Record) *Change {
 // returns an error, and after the commit wakes whoever has to act. fn may be called
 // more than once.
 func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(context.Context, *Change) error) (job.Record, error) {
+	return s.change(ctx, id, s.Store.Write, fn)
+}
+
+// change is Change with Store.Write or Store.WriteDeletion.
+func (s *Service) change(
+	ctx context.Context, id uuid.UUID, write func(context.Context, func(context.Context, *store.Tx) error) error, fn func(context.Context, *Change) error,
+) (job.Record, error) {
 	var c *Change
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	err := write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err

@@ -51,19 +51,13 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		return checkDeletable(r)
 	}
 	mark := func() error {
-		return s.Store.WriteDeletion(ctx, func(ctx context.Context, tx *store.Tx) error {
-			r, err := tx.LockJob(ctx, id)
-			if err != nil {
-				return err
+		_, err := s.change(ctx, id, s.Store.WriteDeletion, func(_ context.Context, c *Change) error {
+			if c.RecordingDeletedAt.IsZero() {
+				c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by // from now on uploads are refused
 			}
-			if err := check(r); err != nil {
-				return err
-			}
-			if r.RecordingDeletedAt.IsZero() {
-				r.RecordingDeletedAt, r.RecordingDeletedBy = s.Now(), by // from now on uploads are refused
-			}
-			return tx.SaveJob(ctx, r)
+			return check(c.Record)
 		})
+		return err
 	}
 	err := mark()
 	if store.IsDiskFull(err) {
@@ -86,7 +80,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
 		return fmt.Errorf("delete the recording of job %s: %w", id, err)
 	}
-	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+	_, err = s.change(ctx, id, s.Store.WriteDeletion, func(ctx context.Context, c *Change) error {
 		c.RecordingErasedAt = c.Now
 		if err := c.tx.DeleteTexts(ctx, id); err != nil {
 			return err

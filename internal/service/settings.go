@@ -118,7 +118,7 @@ func (s Settings) check() error {
 	case s.FreeTierJobs < 0:
 		return errors.New("STANDIN_FREE_TIER_JOBS must not be negative")
 	}
-	if err := s.LauncherSettings.Check(); err != nil {
+	if err := s.Check(); err != nil {
 		return err
 	}
 	if err := s.Transcriber.Check(); err != nil {

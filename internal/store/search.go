@@ -26,7 +26,7 @@ func (tx *Tx) ReplaceSearchTexts(ctx context.Context, j job.Job, kind job.TextKi
 	if _, err := tx.exec(ctx, `DELETE FROM search_texts WHERE job_id = $1 AND kind = $2`, j.ID, kind); err != nil {
 		return fmt.Errorf("delete the searchable texts of job %s: %w", j.ID, err)
 	}
-	first := rand.Int64N(1<<40) << 22 // ascending, which keeps the full-text index small
+	first := rand.Int64N(1<<40) << 22 //nolint:gosec // no secret; ascending, which keeps the full-text index small
 	for i, text := range texts {
 		_, err := tx.exec(ctx, `INSERT INTO search_texts (id, job_id, owner, kind, start_ms, speaker, text) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 			first+int64(i), j.ID, ownerWord(j.ConsumerID, j.Mode), kind, text.StartMs, text.Speaker, text.Text)

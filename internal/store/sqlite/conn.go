@@ -53,7 +53,7 @@ func (c *conn) statement(ctx context.Context, query string) *sql.Stmt {
 func (c *conn) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	var result sql.Result
 	var err error
-	if statement := c.statement(ctx, query); statement != nil {
+	if statement := c.statement(ctx, query); statement != nil { //nolint:sqlclosecheck // close closes it
 		result, err = statement.ExecContext(ctx, args...)
 	} else {
 		result, err = c.ExecContext(ctx, query, args...)
@@ -78,7 +78,7 @@ func (c *conn) ExecBatch(ctx context.Context, query string, args [][]any) ([]int
 
 // Query implements sqldb.Conn.
 func (c *conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
-	if statement := c.statement(ctx, query); statement != nil {
+	if statement := c.statement(ctx, query); statement != nil { //nolint:sqlclosecheck // close closes it
 		return statement.QueryContext(ctx, args...) //nolint:rowserrcheck // the caller does
 	}
 	return c.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller does
@@ -90,7 +90,7 @@ func (c *conn) QueryRow(ctx context.Context, query string, args ...any) sqldb.Ro
 }
 
 func (c *conn) row(ctx context.Context, query string, args ...any) *sql.Row {
-	if statement := c.statement(ctx, query); statement != nil {
+	if statement := c.statement(ctx, query); statement != nil { //nolint:sqlclosecheck // close closes it
 		return statement.QueryRowContext(ctx, args...)
 	}
 	return c.QueryRowContext(ctx, query, args...)
