@@ -155,7 +155,10 @@ func (c *deliveryClaim) probe(ctx context.Context, tx *Tx, d webhook.Delivery) e
 // index deliveries_waiting.
 func (tx *Tx) oldestWaiting(ctx context.Context, endpoint string, now time.Time) ([]webhook.Delivery, error) {
 	oldest, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT id FROM deliveries
-		WHERE endpoint = $1 AND state = 'waiting' AND (not_before IS NULL OR not_before <= $2) ORDER BY emitted_at, sequence, id LIMIT 1`, endpoint, millis(now))
+		WHERE endpoint = $1 AND state = 'waiting' AND (not_before IS NULL OR not_before <= $2)
+			AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.job_id = deliveries.job_id AND ahead.sequence < deliveries.sequence
+				AND ahead.endpoint = $1 AND ahead.state = 'waiting' AND ahead.not_before > $2 AND ahead.due_at <= $3)
+		ORDER BY emitted_at, sequence, id LIMIT 1`, endpoint, millis(now), millis(now.Add(webhook.BlocksWithin)))
 	if err == nil && len(oldest) > 0 {
 		var free []webhook.Delivery
 		free, err = list(ctx, &tx.Reader, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d

@@ -98,6 +98,9 @@ const (
 	// deliveries than a claim examines, so that those that cannot be taken do
 	// not hide others.
 	BacklogDefer = 500 * time.Millisecond
+	// MaxDefer is the longest deferral. It is shorter than BlocksWithin, so that a
+	// delivery that is deferred still holds back the later ones of its job.
+	MaxDefer = 45 * time.Second
 )
 
 // DeferFor returns by how much to move the due time of a delivery that was
@@ -106,9 +109,9 @@ const (
 func DeferFor(wait time.Duration, more bool) time.Duration {
 	switch {
 	case more:
-		return max(wait, BacklogDefer)
+		return min(max(wait, BacklogDefer), MaxDefer)
 	case wait >= MinDefer:
-		return wait
+		return min(wait, MaxDefer)
 	}
 	return 0
 }
