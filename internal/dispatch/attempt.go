@@ -47,6 +47,9 @@ func (t *task) startAttempt(ctx context.Context, reason string) error {
 		return t.release(ctx, d.Now().Add(capacityRetry))
 	}
 	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+		if c.Status != t.job.Status {
+			return errJobChanged // a bot that the operator runs has reported, or the lost one is back
+		}
 		applied, err := c.StartAttempt(ctx, d.Node.ID, d.Node.Name, reason)
 		if err == nil && !applied {
 			err = errJobChanged

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -147,6 +148,30 @@ func TestUnstartableJob(t *testing.T) {
 		}
 		if r.Lease == "" || !r.WakeAt.After(joinAt) {
 			t.Errorf("the job is due again at %s, before its lease ends: %q", r.WakeAt, log.lines)
+		}
+	})
+}
+
+// TestEventWhileDeciding checks that an attempt is not started for a job whose bot, which
+// the operator runs, reports an event after the job was loaded.
+func TestEventWhileDeciding(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		id := h.create(t, time.Time{})
+		var calls atomic.Int64
+		h.run(t, func(s *dispatch.Settings) {
+			s.Now = func() time.Time {
+				// The first call after the claim reserves a slot, and the second one is made
+				// for the decision.
+				if r, err := h.store.Job(t.Context(), id); err == nil && r.Lease != "" && r.Status == job.Scheduled && calls.Add(1) == 2 {
+					h.sendEvent(t, id, 0, job.BotJoined, `{}`)
+				}
+				return h.clock.Now()
+			}
+		})
+		r := h.until(t, id, "joining", func(r job.Record) bool { return calls.Load() >= 2 && r.Status != job.Scheduled })
+		if r.Status != job.Joining || len(h.bots.launches(id)) != 0 {
+			t.Errorf("the job is %s, with %d bots launched", r.Status, len(h.bots.launches(id)))
 		}
 	})
 }
