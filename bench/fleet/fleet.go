@@ -89,15 +89,13 @@ func Start(ctx context.Context, settings Settings) (*Fleet, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		f.stores = append(f.stores, s)
-		if err := f.startNodes(ctx, s, first, min(settings.Nodes, first+nodesPerStore)); err != nil {
-			return nil, errors.Join(err, f.Close())
-		}
+		f.startNodes(ctx, s, first, min(settings.Nodes, first+nodesPerStore))
 	}
 	return f, nil
 }
 
 // startNodes starts the nodes that share a store.
-func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) error {
+func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) {
 	var started []*node
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	notifier := s.NewNotifier(func(n postgres.Notification) {
@@ -116,7 +114,6 @@ func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) er
 	for _, n := range started {
 		f.parts.Go(func() { _ = n.dispatcher.Run(ctx) }) // its error is that of the database, which Run reports as well
 	}
-	return nil
 }
 
 // newNode assembles a node as package service does, without HTTP, storage and
