@@ -105,13 +105,13 @@ const EventJobs = 512
 
 // The statements of EventTables. They change the columns that Standin changes.
 const (
-	changeJob = `UPDATE jobs SET status = $1, status_before = $2, status_since = $3, sequence = sequence + 1, heartbeat_at = $3,
+	changeJob = `UPDATE jobs SET status = $1, previous_status = $2, status_since = $3, sequence = sequence + 1, heartbeat_at = $3,
 		bot_events = bot_events + 1, bot_event_bytes = bot_event_bytes + $4 WHERE id = $5`
-	insertEntry = `INSERT INTO timeline (id, job_id, attempt, source, kind, emitted_at, received_at, applied, status_from, status_to)
+	insertEntry = `INSERT INTO timeline (id, job_id, attempt, source, kind, emitted_at, received_at, applied, previous_status, status)
 		VALUES ($1, $2, 0, 'bot', 'lifecycle.recording_started', $3, $3, 1, $4, $5)`
-	insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, host, endpoint, event, sequence, emitted_at, version, data, due_at, lease, attempt)
-		VALUES ($1, $2, $3, $4, $5, $6, 'job.status_changed', 1, $7, 2, $8, $9, $10, 1)`
-	endDelivery = `UPDATE deliveries SET lease = '', state = 'delivered', due_at = NULL, ended_at = $1, latency_ms = 1, status_code = 204 WHERE id = $2`
+	insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at, lease, attempt)
+		VALUES ($1, $2, $3, $4, $5, 'job.status_changed', 1, $6, 2, $7, $8, $9, 1)`
+	endDelivery = `UPDATE deliveries SET lease = '', state = 'delivered', due_at = NULL, ended_at = $1 WHERE id = $2`
 )
 
 // eventTables returns the statements of EventTables.
@@ -140,7 +140,7 @@ func eventTables(ctx context.Context, db *sql.DB) (statements, error) {
 			{insertDelivery, func(r response) []any {
 				at, receiver := r.CreatedAt.UnixMilli(), r.Webhooks.OnStatusChange
 				return []any{
-					"dlv_" + r.ID.String(), jobOf(r), consumer, receiver, seed.HostOf(receiver), consumer + " " + receiver,
+					"dlv_" + r.ID.String(), jobOf(r), consumer, receiver, consumer + " " + receiver,
 					at, string(r.Metadata), at + leaseMillis, r.ID.String(),
 				}
 			}},

@@ -117,9 +117,9 @@ func Jobs(ctx context.Context, address string, c Copies) error {
 // at once, and their URLs rotate.
 func Deliveries(ctx context.Context, address string, c Copies, urls []string) error {
 	id, _ := ids(address)
-	receiver, host := rotate(urls, func(u string) string { return u }), rotate(urls, HostOf)
+	receiver := rotate(urls, func(u string) string { return u })
 	c.Set = map[string]string{
-		"id": `'dlv_' || ` + id, "job_id": id, "url": receiver, "host": host, "endpoint": "original.consumer_id || ' ' || " + receiver,
+		"id": `'dlv_' || ` + id, "job_id": id, "url": receiver, "endpoint": "original.consumer_id || ' ' || " + receiver,
 		"state": `'waiting'`, "due_at": fmt.Sprint(time.Now().UnixMilli()), "attempt": "0", "failures": "0",
 		"lease": `''`, "ended_at": "NULL", "end_reason": `''`,
 	}
@@ -136,15 +136,6 @@ func rotate(urls []string, part func(string) string) string {
 	return expression.String() + " END"
 }
 
-// HostOf returns the host and port of a URL.
-func HostOf(text string) string {
-	u, err := url.Parse(text)
-	if err != nil {
-		return ""
-	}
-	return u.Host
-}
-
 // DeliveryID returns the ID of a stored delivery.
 func DeliveryID(ctx context.Context, address string) (id string, err error) {
 	err = query(address, func(db *sql.DB) error {
@@ -158,7 +149,7 @@ func DeliveryID(ctx context.Context, address string) (id string, err error) {
 // was recorded, the start of the attempt counts.
 func Latenesses(ctx context.Context, address string, c Copies) (all []int64, err error) {
 	err = query(address, func(db *sql.DB) (err error) {
-		rows, err := db.QueryContext(ctx, `SELECT COALESCE(launched_at, attempt_began_at) - join_at FROM jobs WHERE id BETWEEN $1 AND $2
+		rows, err := db.QueryContext(ctx, `SELECT COALESCE(launched_at, attempt_started_at) - join_at FROM jobs WHERE id BETWEEN $1 AND $2
 			AND (launched_at IS NOT NULL OR attempts > 0 AND status IN ('completed', 'failed', 'cancelled')) ORDER BY 1`,
 			JobID(c.From), JobID(c.From+c.Count-1))
 		if err != nil {
