@@ -117,7 +117,7 @@ func Jobs(ctx context.Context, address string, c Copies) error {
 // at once, and their URLs rotate.
 func Deliveries(ctx context.Context, address string, c Copies, urls []string) error {
 	id, _ := ids(address)
-	receiver := rotate(urls, func(u string) string { return u })
+	receiver := rotate(urls)
 	c.Set = map[string]string{
 		"id": `'dlv_' || ` + id, "job_id": id, "url": receiver, "endpoint": "original.consumer_id || ' ' || " + receiver,
 		"state": `'waiting'`, "due_at": fmt.Sprint(time.Now().UnixMilli()), "attempt": "0", "failures": "0",
@@ -126,12 +126,12 @@ func Deliveries(ctx context.Context, address string, c Copies, urls []string) er
 	return insertCopies(ctx, address, "deliveries", c)
 }
 
-// rotate returns an expression with the parts of URLs in rotation.
-func rotate(urls []string, part func(string) string) string {
+// rotate returns an expression with the URLs in rotation.
+func rotate(urls []string) string {
 	var expression strings.Builder
 	fmt.Fprintf(&expression, "CASE i %% %d", len(urls))
 	for n, text := range urls {
-		fmt.Fprintf(&expression, " WHEN %d THEN '%s'", n, part(text))
+		fmt.Fprintf(&expression, " WHEN %d THEN '%s'", n, text)
 	}
 	return expression.String() + " END"
 }
