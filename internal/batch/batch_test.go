@@ -17,11 +17,12 @@ import (
 func TestBatches(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		next := make(chan struct{})
 		var sizes []int
 		var ran atomic.Int64
 		b := batch.New(10, 0, func(items []int) {
 			sizes = append(sizes, len(items))
-			time.Sleep(time.Second)
+			<-next
 			ran.Add(int64(len(items)))
 		})
 		var callers sync.WaitGroup
@@ -34,6 +35,7 @@ func TestBatches(t *testing.T) {
 			})
 			synctest.Wait() // the first item runs alone
 		}
+		close(next)
 		callers.Wait()
 		b.Close()
 		if len(sizes) != 3 || sizes[0] != 1 || sizes[1] != 10 || sizes[2] != 5 {
@@ -66,12 +68,14 @@ func TestInterval(t *testing.T) {
 func TestContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b := batch.New(1, 0, func([]int) { time.Sleep(time.Hour) })
+		next := make(chan struct{})
+		b := batch.New(1, 0, func([]int) { <-next })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		if err := b.Do(ctx, 1); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Do: %v", err)
 		}
+		close(next)
 		b.Close()
 	})
 }
@@ -80,8 +84,9 @@ func TestContext(t *testing.T) {
 func TestClose(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		next := make(chan struct{})
 		ran := 0
-		b := batch.New(2, time.Minute, func(items []int) { time.Sleep(time.Second); ran += len(items) })
+		b := batch.New(2, time.Minute, func(items []int) { <-next; ran += len(items) })
 		var refused atomic.Int64
 		var callers sync.WaitGroup
 		for range 5 {
@@ -95,7 +100,11 @@ func TestClose(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		b.Close()
+		var closing sync.WaitGroup
+		closing.Go(b.Close)
+		synctest.Wait() // the callers that the channel does not hold are refused
+		close(next)
+		closing.Wait()
 		callers.Wait()
 		if ran != 3 || refused.Load() != 2 { // the batch in progress, and the two that wait for the next one
 			t.Errorf("%d items ran, and %d were refused", ran, refused.Load())

@@ -65,7 +65,7 @@ func TestHubRun(t *testing.T) {
 			t.Errorf("%d reads after a change, want 2", got)
 		}
 		leaveToo()
-		time.Sleep(time.Hour) // on the fake clock
+		<-time.After(time.Hour) // of the fake clock
 		if got := database.reads.Load(); got != 2 {
 			t.Errorf("%d reads, although nobody listens", got)
 		}

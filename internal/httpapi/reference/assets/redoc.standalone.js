@@ -1711,7 +1711,7 @@
   flex-direction: column;
 
   backface-visibility: hidden;
-  /* contain: strict; TODO: breaks layout since Chrome 80*/
+  
 
   height: 100vh;
   position: sticky;
