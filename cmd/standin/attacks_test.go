@@ -24,7 +24,7 @@ import (
 
 // The tests whose names start with TestAttack attack a running service over HTTP
 // and the command line, as consumers, bots and users do. With STANDIN_TEST_BINARY
-// they attack another build of standin; see docs/security.md.
+// they attack another build of standin; see docs/internals/security.md.
 
 // testedBinary returns the path of the attacked binary: this test binary, which acts
 // as standin when it is run with a command, or STANDIN_TEST_BINARY.

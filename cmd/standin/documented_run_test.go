@@ -51,10 +51,6 @@ var commandsNotRun = map[string]map[string]string{
 		"kubectl":         "needs a cluster",
 		"helm -n":         "needs a cluster; TestChartWithHelm renders the chart",
 	},
-	"docs/security.md": {
-		"git worktree":         "builds an old commit, which a shallow clone lacks",
-		"STANDIN_TEST_BINARY=": "needs the old binary, and the tests run without it too",
-	},
 	"deploy/README.md": {
 		"cp deploy/compose.env.example": "the file has to be filled in",
 		"export POSTGRES_PASSWORD":      "only docker compose uses it",

@@ -43,7 +43,7 @@ func Sections() []Section {
 		{"Start", []string{"quickstart", "install", "concepts", "glossary"}},
 		{"Use", []string{"api", "states", "webhooks", "recordings", "transcripts", "mail", "dashboard", "cli", "simulator", "migrating"}},
 		{"Meetings", []string{"platforms", "signed-in", "zoom-sdk", "doctor", "canary", "privacy"}},
-		{"Operate", []string{"configuration", "operations", "launchers", "logging", "runbook", "performance", "security", "dependencies"}},
+		{"Operate", []string{"configuration", "operations", "launchers", "logging", "runbook", "performance", "security"}},
 	}
 }
 

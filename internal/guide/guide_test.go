@@ -85,7 +85,7 @@ var repositoryLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 // the top of the repository lead to files.
 func TestRepositoryLinks(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"../../docs/*.md", "../../*.md", "../../deploy/*.md"} {
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/internals/*.md", "../../*.md", "../../deploy/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)

@@ -115,7 +115,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	}
 	defer httpResponse.Body.Close()
 	// Only the status decides. A body that breaks off is kept as far as it was read.
-	// The body of an internal service is not shown to consumers (docs/security.md).
+	// The body of an internal service is not shown to consumers (docs/internals/security.md).
 	body, _ := io.ReadAll(io.LimitReader(httpResponse.Body, MaxResponseBody))
 	if public || p.private {
 		try.ResponseBody = body
