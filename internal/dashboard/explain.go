@@ -150,7 +150,7 @@ func explainEnd(reason string) (explanation, bool) {
 			Text: "The service had started another attempt and stopped this bot."}, true
 	case "bot_stopped":
 		return explanation{Title: "The bot’s process was stopped", Side: ourSide,
-			Text: "The operator or the machine stopped the bot. The recording up to that point was kept."}, true
+			Text: "The machine or its operator stopped the bot, and no other bot could continue. The recording up to that point was kept."}, true
 	case "browser_crashed":
 		return explanation{Title: "The bot’s browser crashed", Side: ourSide,
 			Text:   "The browser could not be restarted. The recording up to that point was kept.",

@@ -158,7 +158,7 @@ func (t *task) tryRecordLaunch(ctx context.Context) error {
 	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.LaunchedAt = c.Now
 		c.Lease, c.WakeAt = "", t.heartbeatDue(c.Record)
-		if t.d.Launcher.State(c.ID, c.Attempt) == launch.Gone {
+		if t.d.Launcher.State(c.ID, c.Attempt) == launch.Gone || c.BotLost != "" {
 			c.WakeAt = c.Now // it ended while the job was leased, when its end could not wake the job
 		}
 		c.WakeAt = t.wakeForLaunch(c.WakeAt)

@@ -203,7 +203,7 @@ func (s situation) decideLost(reason string) decision {
 		return decision{action: startAttempt, detail: reason}
 	case s.hasMedia:
 		return decision{action: salvage, detail: reason}
-	case s.bot == launch.Gone:
+	case s.bot == launch.Gone || s.job.BotLost != "":
 		return decision{action: giveUp, code: job.InternalError, detail: reason + ", and nothing was recorded"}
 	case status.InCall() || status.Teardown():
 		return decision{action: giveUp, code: job.NetworkLoss, detail: reason + ", and nothing was recorded"}
@@ -247,9 +247,12 @@ func (s situation) needsMedia() bool {
 	return lost || !s.now.Before(s.deadline())
 }
 
-// lostBot reports whether a bot that was started is gone or silent.
+// lostBot reports whether a bot that was started is gone, silent, or was stopped by
+// someone else than the service.
 func (s situation) lostBot() (reason string, lost bool) {
 	switch {
+	case s.job.BotLost != "":
+		return s.job.BotLost, true
 	case s.bot == launch.Gone:
 		return "the bot's process has ended unexpectedly", true
 	case s.now.Before(s.heartbeatDue()):

@@ -146,7 +146,7 @@ func (h *harness) reportStops(t *testing.T) {
 	h.bots.stopped = func(id uuid.UUID, attempt int) {
 		_, err := h.jobs.Ingest(context.WithoutCancel(t.Context()), ingest.Event{
 			Kind: job.BotExited, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(),
-			Data: json.RawMessage(`{"failureCode":"internal_error","failureDetail":"the bot was stopped"}`),
+			Data: json.RawMessage(`{"endReason":"bot_stopped","detail":"The bot's process was asked to stop."}`),
 		})
 		if err != nil {
 			t.Logf("the stopped bot %d cannot report: %v", attempt, err)

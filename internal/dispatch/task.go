@@ -223,7 +223,7 @@ func (t *task) change(ctx context.Context, fn func(context.Context, *lifecycle.C
 func (t *task) release(ctx context.Context, wakeAt time.Time) error {
 	return t.withLease(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		c.Lease, c.WakeAt = "", wakeAt
-		if c.Status != t.job.Status || c.Attempt != t.job.Attempt {
+		if c.Status != t.job.Status || c.Attempt != t.job.Attempt || c.BotLost != t.job.BotLost {
 			c.WakeAt = c.Now
 		}
 		return nil

@@ -10,6 +10,11 @@ const ReportName = "report.json"
 // when a bot did not recognize it. See package capture.
 const CapturePrefix = "capture-"
 
+// EndStopped is the end reason of a bot whose process was stopped from outside while
+// its meeting may go on: by SIGTERM, the drain of its node, or its eviction. Such a
+// bot is lost, and its exit does not end the job.
+const EndStopped = "bot_stopped"
+
 // Report is a bot's part of the manifest.
 type Report struct {
 	Attempt     int             `json:"attempt"`

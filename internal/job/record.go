@@ -23,6 +23,7 @@ type Record struct {
 	LaunchError      string    // of the last failed launch
 	Prelaunch        Prelaunch
 	HeartbeatAt      time.Time // of the current attempt's bot
+	BotLost          string    // why the current attempt's bot ended before its time, as it reported; empty while nothing is known
 	Stats            json.RawMessage
 
 	BotEvents     int   // that the job's bots have reported, with duplicates

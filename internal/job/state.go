@@ -78,6 +78,7 @@ type State struct {
 type Event struct {
 	Trigger Trigger
 	Attempt int       // of bot triggers: the reporting attempt
+	Lost    bool      // of BotExited: the bot was stopped from outside, which does not end the job
 	At      time.Time // when the service handles it
 
 	FailureCode   FailureCode // of BotExited and GivenUp
@@ -126,9 +127,9 @@ func (s State) Apply(event Event) (State, Result) {
 	if fromBot && next.StartedAt.IsZero() {
 		next.StartedAt = event.At
 	}
-	if event.Trigger == BotCompetingDetected || event.Trigger == BotMediaFault ||
+	if event.Trigger == BotCompetingDetected || event.Trigger == BotMediaFault || event.Lost ||
 		event.Trigger == BotPermissionResponse && s.Status != PermissionRequested {
-		return next, Result{Applied: true, From: s.Status, To: s.Status} // reported by a webhook or the timeline only
+		return next, Result{Applied: true, From: s.Status, To: s.Status} // on the timeline, and some cause a webhook
 	}
 
 	to, ok := s.destination(event, fromBot)

@@ -4,15 +4,23 @@ import (
 	"context"
 	"time"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
 // StartAttempt starts the job's next attempt, whose bot is launched by a node.
 // reason is the reason for another attempt, for people; empty for the first. It
-// returns false when the job's status does not allow it.
+// returns false when the job's status does not allow it. If the recording was paused,
+// the next bot pauses it too.
 func (c *Change) StartAttempt(ctx context.Context, node, nodeName, reason string) (bool, error) {
+	paused := c.Status == job.RecordingPaused || c.PreviousStatus == job.RecordingPaused
 	if applied, err := c.applyAttemptStarted(ctx, nodeName, reason); err != nil || !applied {
 		return false, err
+	}
+	if paused {
+		if _, err := c.queueForConsumer(ctx, ingest.PauseRecording, nil); err != nil {
+			return false, err
+		}
 	}
 	c.Prelaunch = job.NotPrelaunched
 	c.resetBot(node)
@@ -36,7 +44,7 @@ func (c *Change) applyAttemptStarted(ctx context.Context, nodeName, reason strin
 // one is launched by a node.
 func (c *Change) resetBot(node string) {
 	c.AttemptStartedAt, c.LaunchedAt, c.HeartbeatAt = c.Now, time.Time{}, time.Time{}
-	c.LaunchFailures, c.LaunchError, c.Node, c.Stats = 0, "", node, nil
+	c.LaunchFailures, c.LaunchError, c.BotLost, c.Node, c.Stats = 0, "", "", node, nil
 }
 
 // BotLaunched records that the bot of the current attempt was started, on which

@@ -98,6 +98,9 @@ func (s *Service) machineEvent(e ingest.Event, data ingest.EventData, id uuid.UU
 	converted := job.Event{Trigger: e.Kind, Attempt: e.Attempt}
 	switch e.Kind {
 	case job.BotExited:
+		if converted.Lost = data.EndReason == ingest.EndStopped; converted.Lost {
+			break
+		}
 		converted.FailureCode, converted.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
 		if converted.FailureCode != "" && !converted.FailureCode.Valid() {
 			converted.FailureCode = job.InternalError
@@ -147,6 +150,9 @@ func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.E
 	if c.HeartbeatAt.Before(c.Now) {
 		c.HeartbeatAt = c.Now
 	}
+	if trigger.Lost && e.Attempt == c.Attempt {
+		c.BotLost = "the bot's process was stopped from outside"
+	}
 	c.scheduleAfterEvent()
 	switch e.Kind {
 	case job.BotPermissionResponse:
@@ -165,6 +171,8 @@ func (c *Change) scheduleAfterEvent() {
 	switch {
 	case c.Status == job.Completed || c.Status == job.Failed:
 		c.WakeAt, c.Lease = c.Now, "" // to be cleaned up; a running task has nothing left to decide
+	case c.Lease == "" && c.BotLost != "":
+		c.WakeAt = c.Now // for another attempt
 	case c.Lease == "" && c.Status == job.Finalizing && c.Attempt > 0:
 		c.WakeAt = c.Now // only the service has what earlier attempts recorded
 	case c.Lease == "" && c.Status == job.Cancelled && c.ManifestURI != "":

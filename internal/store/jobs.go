@@ -24,7 +24,7 @@ const viewColumns = `id, consumer_id, mode, external_id, meeting_url, platform, 
 const jobColumns = viewColumns + `, status_since, sequence,
 	wake_at, lease, attempt_started_at, launched_at, launch_failures, launch_error, heartbeat_at, stats,
 	ical_uid, calendar_key, recording_deleted_at, recording_deleted_by, recording_erased_at, node, prelaunch,
-	bot_events, bot_event_bytes`
+	bot_events, bot_event_bytes, bot_lost`
 
 const (
 	selectJob     = `SELECT ` + jobColumns + ` FROM jobs WHERE id = $1`
@@ -51,7 +51,8 @@ const updateJob = `UPDATE jobs SET
 		join_at = $2, status = $3, previous_status = $4, status_since = $5, attempts = $6, attempt = $7, started_at = $8, finalized_at = $9,
 		manifest_uri = $10, failure_code = $11, failure_detail = $12, sequence = $13, wake_at = $14, lease = $15, node = $16, prelaunch = $17,
 		attempt_started_at = $18, launched_at = $19, launch_failures = $20, launch_error = $21, heartbeat_at = $22, stats = $23,
-		bot_events = $24, bot_event_bytes = $25, recording_deleted_at = $26, recording_deleted_by = $27, recording_erased_at = $28
+		bot_events = $24, bot_event_bytes = $25, recording_deleted_at = $26, recording_deleted_by = $27, recording_erased_at = $28,
+		bot_lost = $29
 	WHERE id = $1`
 
 // SaveJob updates the fields that change while a job runs. The caller has locked
@@ -61,7 +62,7 @@ func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
 		millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt),
 		r.ManifestURI, r.FailureCode, r.FailureDetail, r.Sequence, nullMillis(r.WakeAt), r.Lease, r.Node, r.Prelaunch,
 		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), string(r.Stats),
-		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt))
+		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.BotLost)
 	if err == nil && n != 1 {
 		err = sql.ErrNoRows
 	}
@@ -144,7 +145,7 @@ func scanJob(row sqldb.Row) (r job.Record, err error) {
 		timeColumn{&r.WakeAt}, &r.Lease, timeColumn{&r.AttemptStartedAt}, timeColumn{&r.LaunchedAt}, &r.LaunchFailures, &r.LaunchError,
 		timeColumn{&r.HeartbeatAt}, (*[]byte)(&r.Stats),
 		&r.ICalUID, &calendarKey, timeColumn{&r.RecordingDeletedAt}, &r.RecordingDeletedBy, timeColumn{&r.RecordingErasedAt}, &r.Node, &r.Prelaunch,
-		&r.BotEvents, &r.BotEventBytes,
+		&r.BotEvents, &r.BotEventBytes, &r.BotLost,
 	}})
 	r.CalendarKey = calendarKey.String
 	return r, err

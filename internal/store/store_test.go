@@ -58,7 +58,7 @@ func TestJobRoundTrip(t *testing.T) {
 		r.WakeAt, r.AttemptStartedAt, r.LaunchedAt = now.Add(4*time.Second), now.Add(5*time.Second), now.Add(6*time.Second)
 		r.LaunchFailures, r.LaunchError, r.HeartbeatAt = 4, "no browser", now.Add(7*time.Second)
 		r.Stats, r.JoinAt = json.RawMessage(`{"bytesRecorded":1}`), now.Add(8*time.Second)
-		r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes = "node", job.Prelaunched, 2, 30
+		r.Node, r.Prelaunch, r.BotEvents, r.BotEventBytes, r.BotLost = "node", job.Prelaunched, 2, 30, "stopped"
 		r.RecordingDeletedAt, r.RecordingDeletedBy, r.RecordingErasedAt = now.Add(9*time.Second), "consumer", now.Add(10*time.Second)
 		wantNoZero(t, reflect.ValueOf(r))
 		for i, want := range []job.Record{created, r, created} {

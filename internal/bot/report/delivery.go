@@ -30,6 +30,9 @@ type Delivery struct {
 
 // Deliver returns when the service has everything.
 func (d *Delivery) Deliver(ctx context.Context, end End) error {
+	if end.Reason == ReasonShutdown {
+		return d.deliverStop(ctx, end)
+	}
 	if !d.Report.HasRecording() {
 		return d.deliverFailure(ctx, end)
 	}
@@ -56,6 +59,24 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 	}
 	// If packing fails, the service packs the segments.
 	return errors.Join(d.finalize(ctx), d.flush(ctx))
+}
+
+// deliverStop reports that the bot's process was stopped while the meeting may go on.
+// The service decides whether another bot continues, so this one reports neither a
+// failure nor the end of the recording, and packs nothing.
+func (d *Delivery) deliverStop(ctx context.Context, end End) error {
+	if d.Report.HasRecording() {
+		if err := d.Report.Save(); err != nil {
+			return fmt.Errorf("save the report: %w", err)
+		}
+		if err := d.Client.FlushMedia(ctx); err != nil {
+			return fmt.Errorf("upload the recording: %w", err)
+		}
+	}
+	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
+		return err
+	}
+	return d.flush(ctx)
 }
 
 // deliverFailure ends a job of which nothing was recorded.

@@ -107,7 +107,6 @@ func TestDeliverWithoutRecording(t *testing.T) {
 	}{
 		"not admitted":    {End{Code: job.LobbyTimeout, Detail: "Nobody admitted the bot."}, job.LobbyTimeout},
 		"leave command":   {End{Reason: ReasonCommand, Detail: "Left the call on request."}, job.MeetingEnded},
-		"process stopped": {End{Reason: ReasonShutdown, Code: job.InternalError}, job.InternalError},
 		"no reason":       {End{}, job.MeetingEnded},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -121,6 +120,34 @@ func TestDeliverWithoutRecording(t *testing.T) {
 				t.Fatalf("events: %v", kinds)
 			}
 			if data := s.lastData(); data.FailureCode != string(test.want) || data.FailureDetail != test.end.Detail || data.EndReason != test.end.Reason {
+				t.Errorf("data: %+v", data)
+			}
+		})
+	}
+}
+
+// TestDeliverStop: a bot whose process was stopped uploads what it has, and reports
+// neither a failure nor the end of the recording.
+func TestDeliverStop(t *testing.T) {
+	t.Parallel()
+	for name, recorded := range map[string]bool{"recording": true, "nothing recorded": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, 0)
+			d := newTestDelivery(t, s, 0)
+			if recorded {
+				d.addRecording(t)
+			}
+			if err := d.Deliver(deliveryContext(t), End{Reason: ReasonShutdown, Detail: "asked to stop"}); err != nil {
+				t.Fatal(err)
+			}
+			if kinds := s.kinds(); !slices.Equal(kinds, []job.Trigger{job.BotExited}) {
+				t.Errorf("events: %v", kinds)
+			}
+			if s.uploaded(ingest.SegmentName(0, 0)) != recorded || s.uploaded(ingest.ReportName) != recorded {
+				t.Errorf("uploaded: %v", s.Uploads)
+			}
+			if data := s.lastData(); data.FailureCode != "" || data.EndReason != ingest.EndStopped || data.Detail != "asked to stop" {
 				t.Errorf("data: %+v", data)
 			}
 		})

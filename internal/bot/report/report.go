@@ -30,7 +30,7 @@ const (
 	ReasonCommand     = "left_on_command"
 	ReasonPermission  = "permission_refused"
 	ReasonSuperseded  = "superseded"      // the service no longer wants this bot
-	ReasonShutdown    = "bot_stopped"     // the bot's process was asked to stop
+	ReasonShutdown    = ingest.EndStopped // the bot's process was asked to stop, by whomever
 	ReasonBrowserLost = "browser_crashed" // the browser crashed, and rejoining failed
 	ReasonConnection  = "connection_lost" // the page died or lost its connection, and rejoining failed
 	ReasonNoRecording = "recording_failed"

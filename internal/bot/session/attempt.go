@@ -81,6 +81,9 @@ func (a *attempt) run(ctx context.Context) exitResult {
 	a.policy.notetakers = known.Without(a.settings.DisplayName)
 	defer a.opener.close()
 	if end := a.opener.prepare(ctx); end != nil {
+		if ctx.Err() != nil {
+			return *shutdown() // the failure is a result of the cancellation
+		}
 		return *end
 	}
 	started := time.Now()

@@ -19,7 +19,7 @@ type exitResult struct {
 	code             job.FailureCode // set if the bot was not admitted, or nothing can be recorded
 	detail           string          // an explanation for people
 	command          *ingest.Command // the leave_call that ended the session; may be nil
-	retry            bool            // the meeting may continue: another browser may rejoin
+	retry            bool            // the meeting may continue: another browser or bot may rejoin
 	needsDiagnostics bool            // the page is worth saving for the operator
 }
 
@@ -40,9 +40,10 @@ func failed(code job.FailureCode, detail string) *exitResult {
 // internalError returns the result of a failure of the bot itself.
 func internalError(err error) *exitResult { return failed(job.InternalError, err.Error()) }
 
-// shutdown returns the result of a bot whose process was asked to stop.
+// shutdown returns the result of a bot whose process was asked to stop. The meeting
+// may continue, with a bot of another attempt.
 func shutdown() *exitResult {
-	return &exitResult{reason: report.ReasonShutdown, code: job.InternalError, detail: "The bot's process was asked to stop."}
+	return &exitResult{reason: report.ReasonShutdown, detail: "The bot's process was asked to stop.", retry: true}
 }
 
 // disconnected returns the result of a session whose page or connection was

@@ -288,7 +288,27 @@ func commandScenarios() []scenario {
 			during: func(h *harness) { h.awaitLobby(1); h.leaveAndAcknowledge() },
 		},
 		{
-			name: "stopped in the lobby, with a command for the next bot", code: job.InternalError, detail: "asked to stop", configure: audioOnly,
+			// As by the drain of its node: the bot leaves with what it has, and ends nothing.
+			name: "stopped while recording", reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, only: onMeet(), packedByService: true,
+			during: func(h *harness) {
+				h.admitAndRecord(1)
+				h.awaitReport("a segment", func(r build.FinalReport) bool { return len(r.Parts) == 1 && r.Parts[0].Segments > 0 })
+				h.stop()
+			},
+			check: func(h *harness) {
+				h.awaitGuest(1, replica.EventKind(replica.StateLeft))
+				if kinds := h.kinds(); kinds[len(kinds)-1] != job.BotExited || slices.Contains(kinds, job.BotRecordingStopped) {
+					h.Errorf("events: %v", kinds)
+				}
+				for number := range h.report.Parts[0].Segments {
+					if _, ok := h.service.Uploaded(ingest.SegmentName(0, number)); !ok {
+						h.Errorf("segment %d was not uploaded", number)
+					}
+				}
+			},
+		},
+		{
+			name: "stopped in the lobby, with a command for the next bot", reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
 			during: func(h *harness) {
 				h.awaitLobby(1)
 				h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the next bot"})

@@ -216,7 +216,7 @@ func (b *builder) tracksMissing() bool {
 // so that no media is missing.
 func (b *builder) stoppedNormally() bool {
 	last := b.lastReport()
-	if !last.LeftAt.IsZero() || last.EndReason != "" {
+	if last.EndReason != ingest.EndStopped && (!last.LeftAt.IsZero() || last.EndReason != "") {
 		return true
 	}
 	stopped := b.input.ObservedTimeline.RecordingStoppedAt

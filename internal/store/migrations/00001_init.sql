@@ -185,6 +185,7 @@ CREATE TABLE jobs (
     launch_failures      BIGINT NOT NULL DEFAULT 0,
     launch_error         TEXT NOT NULL DEFAULT '',
     heartbeat_at         BIGINT, -- of the current attempt
+    bot_lost             TEXT NOT NULL DEFAULT '', -- why the bot of the current attempt ended before its time; empty while nothing is known
     stats                TEXT NOT NULL DEFAULT '',
     bot_events           BIGINT NOT NULL DEFAULT 0, -- number and bytes of the events that its bots have reported
     bot_event_bytes      BIGINT NOT NULL DEFAULT 0,
