@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"standin/internal/httpapi"
 	"standin/internal/job"
 	"standin/internal/service"
 )
@@ -163,7 +164,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 	t.Cleanup(hook.Close)
 	const secret = "the metrics secret"
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", MetricsSecret: secret, Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", HTTP: httpapi.Options{MetricsSecret: secret}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

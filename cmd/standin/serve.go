@@ -29,8 +29,8 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("find the standin binary: %w", err)
 	}
-	if c.Mail && c.IntakeSecret == "" {
-		c.IntakeSecret = rand.Text() // only this process uses it
+	if c.Mail && c.HTTP.IntakeSecret == "" {
+		c.HTTP.IntakeSecret = rand.Text() // only this process uses it
 	}
 	c.Executable, c.Tracing.Version, c.Log = self, version(), c.Bots.Logger(to.Err)
 	s, err := service.Start(ctx, c.Settings)
@@ -49,7 +49,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 
 // serveMail runs the mail worker beside the service.
 func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service) error {
-	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.IntakeSecret, c.Log)
+	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.HTTP.IntakeSecret, c.Log)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}

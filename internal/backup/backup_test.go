@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/backup"
+	"standin/internal/dispatch"
 	"standin/internal/job"
 	"standin/internal/service"
 	"standin/internal/store"
@@ -51,7 +52,7 @@ func start(t *testing.T, dir, database, key string) *node {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: dir, DatabaseURL: database}, LauncherSettings: service.LauncherSettings{Launcher: "manual"},
-		IngestSigningKey: "the ingest signing key", Lease: time.Second, Log: slog.New(slog.DiscardHandler),
+		IngestSigningKey: "the ingest signing key", Dispatch: dispatch.Options{Lease: time.Second}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func TestThrottle(t *testing.T) {
 	t.Run("account", func(t *testing.T) {
 		t.Parallel()
 		h := newHarness(t, func(s *service.Settings) {
-			s.DashboardLimits.Account, s.TrustedProxies = httpmw.Rate{Requests: 3, Per: time.Hour}, 1
+			s.DashboardLimits.Account, s.HTTP.TrustedProxies = httpmw.Rate{Requests: 3, Per: time.Hour}, 1
 		})
 		h.ada()
 		for range 3 {

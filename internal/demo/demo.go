@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/client"
+	"standin/internal/dispatch"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/replica"
@@ -145,8 +146,8 @@ func (d *demo) startService(ctx context.Context, meetingURL string) (err error) 
 	}
 	d.service, err = service.Start(ctx, service.Settings{
 		Listen: d.Listen, DataSettings: service.DataSettings{DataDir: d.dir}, Executable: executable, Bots: launch.BotSettings{Browser: d.Browser, BrowserMode: d.BrowserMode, NoSandbox: os.Geteuid() == 0},
-		AllowedMeetingHosts: []string{strings.TrimPrefix(meetingURL, "http://")}, LoopbackMeetings: true,
-		Log: d.log,
+		Dispatch: dispatch.Options{AllowedMeetingHosts: []string{strings.TrimPrefix(meetingURL, "http://")}, LoopbackMeetings: true},
+		Log:      d.log,
 	})
 	if err != nil {
 		return err

@@ -202,9 +202,9 @@ func (t *task) assignment() launch.Assignment {
 		AutoLeave:         r.AutoLeave,
 		Mode:              r.Mode,
 		Metadata:          r.Metadata,
-		AllowedHosts:      settings.AllowedHosts,
-		LoopbackPeers:     settings.LoopbackPeers && onLoopback(r.MeetingURL),
-		RequirePermission: settings.RequirePermission || requiresPermission(r.Metadata),
+		AllowedHosts:      settings.AllowedMeetingHosts,
+		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
+		RequirePermission: settings.RequireRecordingConsent || requiresPermission(r.Metadata),
 	}
 }
 

@@ -43,7 +43,7 @@ func (d *Dispatcher) claimDue(ctx context.Context) (claimed job.Claimed, err err
 	}
 	claim := job.Claim{
 		Node: d.Node.ID, Now: now, Lease: d.Lease, Limit: limit,
-		Capacity: d.Capacity.Free(ctx, now), PerConsumer: d.PerConsumer, Prelaunch: d.prelaunch(),
+		Capacity: d.Capacity.Free(ctx, now), PerConsumer: d.MaxBotsPerConsumer, Prelaunch: d.prelaunch(),
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Lease/2)
 	defer cancel()

@@ -35,28 +35,33 @@ const (
 // silent node counts as gone.
 const DefaultLease = 30 * time.Second
 
+// Options are the settings of the dispatcher that operators choose.
+type Options struct {
+	MaxBotsPerConsumer      int           `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a consumer may run at a time, on all nodes; 0 is no limit."`
+	Prelaunch               Prelaunch     `env:"STANDIN_PRELAUNCH" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
+	Lease                   time.Duration `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
+	AllowedMeetingHosts     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
+	LoopbackMeetings        bool          `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
+	RequireRecordingConsent bool          `env:"STANDIN_REQUIRE_RECORDING_CONSENT" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
+}
+
 // Settings configure a Dispatcher.
 type Settings struct {
-	Store             *store.Store
-	Jobs              *lifecycle.Service
-	Launcher          launch.Launcher
-	Recordings        Recordings
-	SigningKey        []byte // of ingest tokens
-	ServiceURL        string // where bots reach the service
-	AllowedHosts      []string
-	LoopbackPeers     bool
-	RequirePermission bool   // every bot records only with the host's permission
-	NoZoomSDK         string // why bots cannot join with Zoom's Meeting SDK; empty when they can
-	Timeouts          Timeouts
-	Prelaunch         Prelaunch
-	Capacity          *Capacity // for the bots of this node; unlimited when nil
-	PerConsumer       int       // how many bots a consumer may run on all nodes; 0 is no limit
-	Node              Node
-	SingleNode        bool          // no other dispatcher uses this database
-	Lease             time.Duration // DefaultLease when 0
-	Metrics           Metrics       // may be nil
-	Now               func() time.Time
-	Log               *slog.Logger
+	Options
+	Store      *store.Store
+	Jobs       *lifecycle.Service
+	Launcher   launch.Launcher
+	Recordings Recordings
+	SigningKey []byte // of ingest tokens
+	ServiceURL string // where bots reach the service
+	NoZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	Timeouts   Timeouts
+	Capacity   *Capacity // for the bots of this node; unlimited when nil
+	Node       Node
+	SingleNode bool    // no other dispatcher uses this database
+	Metrics    Metrics // may be nil
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 // Metrics counts what the dispatcher does.
@@ -202,8 +207,8 @@ func (d *Dispatcher) notAdmitted(ctx context.Context) string {
 	if reason := d.Capacity.FullReason(ctx, d.Now()); reason != "" {
 		return reason
 	}
-	if d.PerConsumer > 0 {
-		return fmt.Sprintf("its consumer runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first", d.PerConsumer)
+	if d.MaxBotsPerConsumer > 0 {
+		return fmt.Sprintf("its consumer runs its maximum of %d bots (STANDIN_MAX_BOTS_PER_CONSUMER), or other jobs are served first", d.MaxBotsPerConsumer)
 	}
 	return "other jobs are served first"
 }

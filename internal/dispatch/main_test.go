@@ -290,7 +290,7 @@ func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *disp
 	t.Helper()
 	settings := dispatch.Settings{
 		Store: h.store, Jobs: h.jobs, Launcher: h.bots, Recordings: h.recordings, SigningKey: signingKey,
-		ServiceURL: "http://127.0.0.1:1", AllowedHosts: []string{"meet.test"}, Timeouts: dispatch.DefaultTimeouts(),
+		ServiceURL: "http://127.0.0.1:1", Options: dispatch.Options{AllowedMeetingHosts: []string{"meet.test"}}, Timeouts: dispatch.DefaultTimeouts(),
 		Now: h.clock.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	for _, fn := range change {

@@ -26,7 +26,7 @@ func TestNodesShareManyDueJobs(t *testing.T) {
 			h.insertDue(t, due)
 		}
 		for n := range nodes {
-			h.run(t, node(fmt.Sprint(n), due), func(s *dispatch.Settings) { s.PerConsumer = limit })
+			h.run(t, node(fmt.Sprint(n), due), func(s *dispatch.Settings) { s.MaxBotsPerConsumer = limit })
 		}
 		waitFor(t, "every bot was launched", func() bool {
 			count, err := h.store.CountActive(t.Context())

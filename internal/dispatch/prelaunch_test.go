@@ -492,7 +492,7 @@ func TestPrelaunchUsesCapacity(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]func(*dispatch.Settings){
 		"of the node":     func(s *dispatch.Settings) { s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 1}) },
-		"of the consumer": func(s *dispatch.Settings) { s.PerConsumer = 1 },
+		"of the consumer": func(s *dispatch.Settings) { s.MaxBotsPerConsumer = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -197,7 +197,7 @@ func (d *Dispatcher) badLink(r job.Record) string {
 	if r.Mode == job.Test || r.Status != job.Scheduled && r.Status != job.Pending {
 		return ""
 	}
-	return meetinglink.Warning(r.MeetingURL, d.AllowedHosts...)
+	return meetinglink.Warning(r.MeetingURL, d.AllowedMeetingHosts...)
 }
 
 var (

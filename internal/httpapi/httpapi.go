@@ -27,8 +27,22 @@ import (
 // more.
 const DefaultMaxUploadBytes = 64 << 20
 
+// Options are the settings of the API that operators choose, and limits that tests
+// change.
+type Options struct {
+	IntakeSecret   string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
+	AdminSecret    string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
+	MetricsSecret  string                `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
+	RateLimit      httpmw.Rate           `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
+	TrustedProxies httpmw.TrustedProxies `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`
+
+	LiveLimits LiveLimits `kong:"-"` // of live streams
+	Timeouts   Timeouts   `kong:"-"`
+}
+
 // Settings configure an API.
 type Settings struct {
+	Options
 	Description *api.Description
 	Keys        Keys
 	Jobs        Jobs
@@ -38,7 +52,6 @@ type Settings struct {
 	Recordings  Recordings
 	Texts       Texts
 	Live        Live
-	LiveLimits  LiveLimits
 	Bots        Bots
 	Invites     Invites
 	Logins      Logins
@@ -48,17 +61,11 @@ type Settings struct {
 	Metrics     http.Handler // nil when there are no metrics
 	Tracer      Tracer       // nil when there are no traces
 
-	SigningKey    []byte // signs the bots' tokens
-	IntakeSecret  string // the intake surface refuses every request when empty
-	AdminSecret   string // the operator surface refuses every request when empty
-	MetricsSecret string // grants access to the metrics, as AdminSecret does
+	SigningKey []byte // signs the bots' tokens
 
 	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
 
-	TrustedProxies httpmw.TrustedProxies
-	KeyRate        httpmw.Rate // limit per API key; zero means unlimited
-	MaxUploadBytes int64       // DefaultMaxUploadBytes when 0
-	Timeouts       Timeouts
+	MaxUploadBytes int64 // DefaultMaxUploadBytes when 0
 	Log            *slog.Logger
 }
 
@@ -89,7 +96,7 @@ func New(settings Settings) (*API, error) {
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	a := &API{
-		settings: settings, limits: newLimits(settings.KeyRate), streams: newLiveStreams(settings.LiveLimits),
+		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits),
 		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()

@@ -91,7 +91,7 @@ func TestTooManyOpenFlows(t *testing.T) {
 
 func TestKeyRateLimit(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) { settings.KeyRate = httpmw.Rate{Requests: 5, Per: time.Minute} })
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.RateLimit = httpmw.Rate{Requests: 5, Per: time.Minute} })
 	fetch := request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}
 	if served := s.untilRefused(t, fetch, 20); served < 5 {
 		t.Errorf("only %d requests were served", served)

@@ -242,7 +242,7 @@ func (s *Service) UploadQuota(ctx context.Context, id uuid.UUID) (recording.Uplo
 	}
 	attempts, seconds := int64(r.Attempt)+1, int64(r.AutoLeave.AfterMaxSeconds)+3600
 	bytes := attempts * (4*seconds*cmp.Or(s.RecordingBitRate, DefaultRecordingBitRate)/8 + 1<<30)
-	return recording.UploadQuota{Files: int(attempts * (4*seconds + 10_000)), Bytes: cmp.Or(s.UploadBytes, bytes)}, nil
+	return recording.UploadQuota{Files: int(attempts * (4*seconds + 10_000)), Bytes: cmp.Or(s.UploadMiB<<20, bytes)}, nil
 }
 
 // checkBot returns an error when a bot may not report an event: when its token

@@ -28,23 +28,26 @@ type Finalizer interface {
 	HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 }
 
+// Options are the settings of jobs that operators choose.
+type Options struct {
+	ManifestPrefixes []string      `env:"STANDIN_MANIFEST_PREFIXES" placeholder:"https://…" help:"URLs below which bots may store manifests, in addition to the base URL. Default: none."`
+	BotTokenLifetime time.Duration `env:"STANDIN_BOT_TOKEN_LIFETIME" default:"24h" help:"How long a bot's token works after its job has ended: the time to upload the rest of a recording."`
+	UploadMiB        int64         `name:"upload-quota" env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
+}
+
 // Settings configure a Service.
 type Settings struct {
+	Options
 	Store      *store.Store
 	Finalizer  Finalizer
 	Recordings Recordings
 	BaseURL    string // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
-	// ManifestPrefixes are URLs below which bots may store manifests, in addition to
-	// BaseURL.
-	ManifestPrefixes []string
-	Now              func() time.Time
+	Now        func() time.Time
 
 	Transcribe bool // recordings are transcribed once they are finalized
 
-	BotTokenLifetime time.Duration // how long a bot's token works after its job has ended; DefaultBotTokenLifetime when 0
-	UploadBytes      int64         // quota of a job's uploads in bytes; derived from its maximum duration when 0
-	RecordingBitRate int64         // of all tracks of a recording together, for the derived quota; DefaultRecordingBitRate when 0
+	RecordingBitRate int64 // of all tracks of a recording together, for the derived quota; DefaultRecordingBitRate when 0
 }
 
 // Service changes jobs. Its methods may be called from any goroutine.

@@ -98,7 +98,7 @@ func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{
 			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		}},
-		BaseURL: baseURL, ManifestPrefixes: []string{"https://files.test/manifests"},
+		BaseURL: baseURL, Options: lifecycle.Options{ManifestPrefixes: []string{"https://files.test/manifests"}},
 		Now:    time.Now,
 		Events: h.events(),
 	})

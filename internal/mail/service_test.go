@@ -25,6 +25,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"standin/client"
+	"standin/internal/httpapi"
 	"standin/internal/job"
 	"standin/internal/mail"
 	"standin/internal/service"
@@ -115,7 +116,7 @@ type liveService struct {
 func startService(t *testing.T) liveService {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: filepath.Join(t.TempDir(), "data")}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IntakeSecret: intakeSecret, Log: slog.New(slog.DiscardHandler),
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: filepath.Join(t.TempDir(), "data")}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, HTTP: httpapi.Options{IntakeSecret: intakeSecret}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

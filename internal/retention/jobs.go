@@ -20,7 +20,7 @@ func (c *Cleaner) eraseJobs(ctx context.Context) time.Duration {
 		return retryDelay
 	}
 	for _, consumer := range consumers {
-		period := c.Jobs
+		period := c.JobRetention
 		if consumer.JobRetention != nil {
 			period = Period(*consumer.JobRetention)
 		}

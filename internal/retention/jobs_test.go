@@ -16,7 +16,7 @@ import (
 func TestEraseJobs(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, Forever)
-	h.Jobs = Period(90 * day)
+	h.JobRetention = Period(90 * day)
 	failed := func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }
 	ada, bob, eve := h.consumer(t, nil), h.consumer(t, nil), h.consumer(t, nil)
 	for consumer, own := range map[uuid.UUID]time.Duration{bob: 10 * day, eve: time.Duration(Forever)} {

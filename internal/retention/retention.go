@@ -44,13 +44,18 @@ type Storage interface {
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
 }
 
+// Options are the periods of consumers that have none of their own.
+type Options struct {
+	Retention    Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
+	JobRetention Period `env:"STANDIN_JOB_RETENTION" default:"90d" help:"How long jobs are kept after their end, with their timelines, metadata and webhook deliveries, such as 90d or forever. A job whose recording is kept stays as long as the recording. standin consumers set overrides it for one consumer."`
+}
+
 // Settings configure a Cleaner.
 type Settings struct {
+	Options
 	Store      *store.Store
 	Recordings Recordings
 	Storage    Storage
-	Retention  Period // for consumers without a period of their own
-	Jobs       Period // retention of jobs of such consumers
 	Now        func() time.Time
 	Log        *slog.Logger
 }

@@ -56,7 +56,7 @@ func newHarness(t *testing.T, period Period) *harness {
 	clock := func() time.Time { return now }
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: clock})
 	return &harness{store: s, storage: storage, folder: folder, Cleaner: New(Settings{
-		Store: s, Recordings: jobs, Storage: storage, Retention: period, Now: clock, Log: slog.New(slog.DiscardHandler),
+		Store: s, Recordings: jobs, Storage: storage, Options: Options{Retention: period}, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})}
 }
 

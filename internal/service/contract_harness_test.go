@@ -22,6 +22,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
+	"standin/internal/httpapi"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/service"
@@ -72,7 +73,7 @@ func contractSettings(t *testing.T) service.Settings {
 	t.Helper()
 	return service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: storetest.FreshDataDir(t)}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: contractSigningKey,
-		IntakeSecret: contractIntakeSecret, AdminSecret: contractAdminSecret,
+		HTTP:                 httpapi.Options{IntakeSecret: contractIntakeSecret, AdminSecret: contractAdminSecret},
 		PaymentWebhookSecret: contractPaymentSecret, WebhookSecret: contractHookSecret,
 		Log: slog.New(slog.DiscardHandler),
 	}

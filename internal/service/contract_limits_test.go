@@ -92,7 +92,7 @@ func (h *contractHarness) raw(t testing.TB, op string, in []string, bearer, head
 // contractSlow tests bodies that do not arrive in time.
 func contractSlow(t *testing.T, coverage *contractCoverage) {
 	settings := contractSettings(t)
-	settings.HTTP = httpapi.Timeouts{ReadJSON: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
+	settings.HTTP.Timeouts = httpapi.Timeouts{ReadJSON: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
 	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	requests := append(contractBodyOps(t, h), contractRequest{
@@ -177,7 +177,7 @@ func contractBroken(t *testing.T, coverage *contractCoverage) {
 // contractLimited tests the rate limits.
 func contractLimited(t *testing.T, coverage *contractCoverage) {
 	settings := contractSettings(t)
-	settings.RateLimit = httpmw.Rate{Requests: 1, Per: 24 * time.Hour}
+	settings.HTTP.RateLimit = httpmw.Rate{Requests: 1, Per: 24 * time.Hour}
 	h := openContractHarness(t, coverage, settings)
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	for _, request := range contractAll(id, h) {

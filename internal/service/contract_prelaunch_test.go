@@ -65,7 +65,7 @@ func waitAsBot(config string) error {
 // contractPrelaunch tests what shows of bots that are launched before joinAt: nothing.
 func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 	settings := contractSettings(t)
-	settings.Launcher, settings.Executable, settings.Prelaunch = "process", os.Args[0], dispatch.Prelaunch(2*time.Minute)
+	settings.Launcher, settings.Executable, settings.Dispatch.Prelaunch = "process", os.Args[0], dispatch.Prelaunch(2*time.Minute)
 	settings.Bots.Browser, settings.Bots.NoSandbox, settings.MaxBots = os.Args[0], true, 2
 	h := openContractHarness(t, coverage, settings)
 	hooks := newContractHooks(t, h.checker)

@@ -31,7 +31,7 @@ func TestContractHostileTexts(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
 		settings := contractSettings(t)
-		settings.TrustedProxies = 1
+		settings.HTTP.TrustedProxies = 1
 		if strings.HasPrefix(address, "postgres") {
 			settings.DatabaseURL = address
 		}

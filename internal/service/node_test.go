@@ -39,7 +39,7 @@ func get(t *testing.T, url, bearer string) (status int, text string) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	with := settings(storetest.FreshDataDir(t))
-	with.MetricsSecret, with.MetricsListen, with.NodeName, with.MaxBots = "scrape me", "127.0.0.1:0", "first", 7
+	with.HTTP.MetricsSecret, with.MetricsListen, with.NodeName, with.MaxBots = "scrape me", "127.0.0.1:0", "first", 7
 	s := start(t, with)
 	defer closeService(t, s)
 	if status, _ := get(t, s.BaseURL()+"/metrics", "guess"); status != http.StatusUnauthorized {

@@ -85,7 +85,7 @@ func TestRecordingsOnS3(t *testing.T) {
 	}
 	closeService(t, s)
 
-	with.Retention = retention.Period(time.Millisecond)
+	with.Retention.Retention = retention.Period(time.Millisecond)
 	s = start(t, with)
 	defer closeService(t, s)
 	waitLong(t, s, created.ID, "erased", func(r job.Record) bool { return !r.RecordingErasedAt.IsZero() })

@@ -15,8 +15,8 @@ import (
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
-	"standin/internal/httpmw"
 	"standin/internal/launch"
+	"standin/internal/lifecycle"
 	"standin/internal/retention"
 	"standin/internal/tracing"
 	"standin/internal/transcript"
@@ -48,26 +48,18 @@ type Settings struct {
 	BaseURL string             `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service. Default: http://<listen>."`
 	StorageSettings
 	LauncherSettings
+	Dispatch  dispatch.Options  `embed:""`
+	Lifecycle lifecycle.Options `embed:""`
+	Retention retention.Options `embed:""`
+	HTTP      httpapi.Options   `embed:""`
 
-	ManifestPrefixes []string `env:"STANDIN_MANIFEST_PREFIXES" placeholder:"https://…" help:"URLs below which bots may store manifests, in addition to the base URL. Default: none."`
-
-	NodeName           string             `env:"STANDIN_NODE_NAME" help:"Display name of this node. Default: the host name."`
-	MaxBots            int                `env:"STANDIN_MAX_BOTS" default:"0" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
-	MaxBotsPerConsumer int                `env:"STANDIN_MAX_BOTS_PER_CONSUMER" name:"max-bots-per-consumer" default:"0" help:"Maximum number of bots that a consumer may run at a time, on all nodes; 0 is no limit."`
-	BotCores           float64            `env:"STANDIN_BOT_CORES" default:"1.0" help:"CPU cores reserved per bot when the node's capacity is derived."`
-	BotMemory          float64            `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
-	Prelaunch          dispatch.Prelaunch `env:"STANDIN_PRELAUNCH" default:"auto" help:"How long before joinAt bots are launched, so that their browsers are ready in time: auto (the recent launch time of this node's bots), a duration such as 5s, or 0."`
-	Lease              time.Duration      `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
+	NodeName  string  `env:"STANDIN_NODE_NAME" help:"Display name of this node. Default: the host name."`
+	MaxBots   int     `env:"STANDIN_MAX_BOTS" default:"0" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
+	BotCores  float64 `env:"STANDIN_BOT_CORES" default:"1.0" help:"CPU cores reserved per bot when the node's capacity is derived."`
+	BotMemory float64 `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
 
 	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
 	Profiling     bool   `env:"STANDIN_PROFILING" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
-	MetricsSecret string `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
-
-	BotTokenLifetime time.Duration `env:"STANDIN_BOT_TOKEN_LIFETIME" default:"24h" help:"How long a bot's token works after its job has ended: the time to upload the rest of a recording."`
-	UploadQuota      int64         `env:"STANDIN_UPLOAD_QUOTA" default:"0" placeholder:"MIB" help:"How many MiB the bots of one job may upload; 0 derives it from the job's afterMaxSeconds and the bit rates."`
-
-	Retention    retention.Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
-	JobRetention retention.Period `env:"STANDIN_JOB_RETENTION" default:"90d" help:"How long jobs are kept after their end, with their timelines, metadata and webhook deliveries, such as 90d or forever. A job whose recording is kept stays as long as the recording. standin consumers set overrides it for one consumer."`
 
 	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
 	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
@@ -75,28 +67,18 @@ type Settings struct {
 	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" help:"Store response bodies of webhook destinations that are not public. Default: only status and latency of these are stored."`
 	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
-	IntakeSecret         string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
-	AdminSecret          string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
-	PaymentWebhookSecret string                `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
-	FreeTierJobs         int                   `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
-	RateLimit            httpmw.Rate           `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
-	TrustedProxies       httpmw.TrustedProxies `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`
+	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
+	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
 
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-"`
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-"`
 	Tracing     tracing.Settings       `embed:""` // the service completes it
 
-	AllowedMeetingHosts     []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
-	LoopbackMeetings        bool     `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
-	RequireRecordingConsent bool     `env:"STANDIN_REQUIRE_RECORDING_CONSENT" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
-
-	Executable      string             `kong:"-"` // the standin binary, to start bots with
-	Log             *slog.Logger       `kong:"-"` // must be set
-	WebhookTimeout  time.Duration      `kong:"-"` // of one attempt
-	DashboardLimits dashboard.Limits   `kong:"-"` // of sign-ins
-	Timeouts        dispatch.Timeouts  `kong:"-"`
-	LiveLimits      httpapi.LiveLimits `kong:"-"` // of live streams
-	HTTP            httpapi.Timeouts   `kong:"-"`
+	Executable      string            `kong:"-"` // the standin binary, to start bots with
+	Log             *slog.Logger      `kong:"-"` // must be set
+	WebhookTimeout  time.Duration     `kong:"-"` // of one attempt
+	DashboardLimits dashboard.Limits  `kong:"-"` // of sign-ins
+	Timeouts        dispatch.Timeouts `kong:"-"`
 }
 
 // check returns an error for settings that cannot work, before anything is
@@ -105,13 +87,13 @@ func (s Settings) check() error {
 	switch {
 	case s.MaxBots < 0:
 		return errors.New("STANDIN_MAX_BOTS must not be negative")
-	case s.MaxBotsPerConsumer < 0:
+	case s.Dispatch.MaxBotsPerConsumer < 0:
 		return errors.New("STANDIN_MAX_BOTS_PER_CONSUMER must not be negative")
 	case s.BotCores < 0:
 		return errors.New("STANDIN_BOT_CORES must not be negative")
 	case s.BotMemory < 0:
 		return errors.New("STANDIN_BOT_MEMORY_GB must not be negative")
-	case s.Lease != 0 && s.Lease < minLease:
+	case s.Dispatch.Lease != 0 && s.Dispatch.Lease < minLease:
 		return fmt.Errorf("STANDIN_LEASE must be at least %s", minLease)
 	case s.Profiling && s.MetricsListen == "":
 		return errors.New("STANDIN_PROFILING needs STANDIN_METRICS_LISTEN: profiles are served only on that address")
@@ -124,7 +106,7 @@ func (s Settings) check() error {
 	if err := s.Transcriber.Check(); err != nil {
 		return err
 	}
-	return s.TrustedProxies.Check()
+	return s.HTTP.TrustedProxies.Check()
 }
 
 // Shared reports whether several nodes can share a database.

@@ -64,7 +64,7 @@ func (s *Service) build(ctx context.Context) error {
 		return err
 	}
 	if settings.Launcher == "manual" {
-		settings.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
+		settings.Dispatch.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
 	}
 	finalizer := &dispatch.Finalizer{
 		Store:     s.store,
@@ -72,13 +72,13 @@ func (s *Service) build(ctx context.Context) error {
 		Leftovers: s.leftovers,
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, ManifestPrefixes: settings.ManifestPrefixes, Events: events, Now: time.Now,
-		Transcribe: settings.Transcriber.URL != "", BotTokenLifetime: settings.BotTokenLifetime, UploadBytes: settings.UploadQuota << 20, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
+		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
+		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
 	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.live = live.NewHub(s.store, log)
-	s.fleet = dispatch.NewFleetReader(s.store, settings.Lease, time.Now)
+	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
 	s.metrics = newMetrics(s.fleet, log)
 	s.metrics.Register(s.sender.Collectors()...)
 	s.metrics.Register(s.tracer.Collectors()...)
@@ -86,16 +86,14 @@ func (s *Service) build(ctx context.Context) error {
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		AllowedHosts: settings.AllowedMeetingHosts, LoopbackPeers: settings.LoopbackMeetings, RequirePermission: settings.RequireRecordingConsent,
-		NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
-		Prelaunch: settings.Prelaunch, Capacity: s.newCapacity(machine), PerConsumer: settings.MaxBotsPerConsumer, Lease: settings.Lease,
-		Metrics: s.metrics, Now: time.Now, Log: log,
+		Options: settings.Dispatch, NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
+		Capacity: s.newCapacity(machine), Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)
 	s.subscribe(ctx, events, jobs, node)
 	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
 	s.cleaner = retention.New(retention.Settings{
-		Store: s.store, Recordings: jobs, Storage: s.storage, Retention: settings.Retention, Jobs: settings.JobRetention, Now: time.Now, Log: log,
+		Store: s.store, Recordings: jobs, Storage: s.storage, Options: settings.Retention, Now: time.Now, Log: log,
 	})
 	if s.transcripts, err = s.newTranscriber(jobs); err != nil {
 		return err
@@ -252,14 +250,14 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		return fmt.Errorf("load the API description: %w", err)
 	}
 	apiSettings := httpapi.Settings{
-		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, LiveLimits: settings.LiveLimits, Webhooks: jobs, Bots: jobs,
-		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), MetricsSecret: settings.MetricsSecret,
+		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Webhooks: jobs, Bots: jobs,
+		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
 		Invites: &lifecycle.InviteScheduler{
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},
-		SigningKey: s.key, IntakeSecret: settings.IntakeSecret, AdminSecret: settings.AdminSecret,
-		AllowedMeetingHosts: settings.AllowedMeetingHosts, TrustedProxies: settings.TrustedProxies, KeyRate: settings.RateLimit,
-		MaxUploadBytes: maxUpload, Timeouts: settings.HTTP, Log: settings.Log,
+		SigningKey: s.key, Options: settings.HTTP,
+		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
+		MaxUploadBytes:      maxUpload, Log: settings.Log,
 	}
 	if apiSettings.Timeouts.Upload == 0 {
 		apiSettings.Timeouts.Upload = uploadTime
@@ -281,8 +279,8 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)),
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
-		AllowedMeetingHosts: settings.AllowedMeetingHosts,
-		BaseURL:             settings.BaseURL, TrustedProxies: settings.TrustedProxies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
+		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
+		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)

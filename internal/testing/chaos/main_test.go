@@ -75,11 +75,11 @@ func serve(text string) int {
 	settings := service.Settings{
 		Listen: node.Listen, BaseURL: node.BaseURL, DataSettings: service.DataSettings{DataDir: node.DataDir, DatabaseURL: node.DatabaseURL}, StorageSettings: service.StorageSettings{StorageURL: node.StorageURL},
 		NodeName: node.Name, IngestSigningKey: signingKey, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)),
-		Executable: os.Args[0], Prelaunch: dispatch.Prelaunch(prelaunch), MaxBots: 100,
+		Executable: os.Args[0], Dispatch: dispatch.Options{Prelaunch: dispatch.Prelaunch(prelaunch)}, MaxBots: 100,
 	}
 	settings.Bots.Browser, settings.Bots.NoSandbox = os.Args[0], true // the bots of these tests open none
 	if !node.DefaultTimeouts {
-		settings.Lease, settings.WebhookTimeout, settings.Timeouts = lease, 2*time.Second, timeouts()
+		settings.Dispatch.Lease, settings.WebhookTimeout, settings.Timeouts = lease, 2*time.Second, timeouts()
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
