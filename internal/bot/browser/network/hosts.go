@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strings"
 
 	"standin/internal/meetinglink"
 )
@@ -17,15 +16,24 @@ const AllowedHostsSetting = "STANDIN_ALLOWED_MEETING_HOSTS"
 // an address. The address must be the one that the browser will open, without
 // redirectors around it. meetinglink.HostAllowed describes the entries of allowed.
 func CheckHost(address string, allowed []string) error {
+	return checkHost(address, platformHosts(), allowed)
+}
+
+// checkHost is CheckHost for a list of the platforms' domains.
+func checkHost(address string, domains, allowed []string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
 		return errors.New("the meeting address cannot be parsed")
 	}
-	host := strings.TrimSuffix(strings.ToLower(parsed.Hostname()), ".")
-	if meetinglink.HostAllowed(parsed, allowed) || slices.ContainsFunc(platformHosts(), func(domain string) bool {
-		return host == domain || strings.HasSuffix(host, "."+domain)
-	}) {
+	if meetinglink.HostAllowed(parsed, allowed) {
 		return nil
+	}
+	host := meetinglink.HostOf(parsed)
+	if meetinglink.InDomain(host, domains...) {
+		if parsed.Scheme == "https" && (parsed.Port() == "" || parsed.Port() == "443") {
+			return nil
+		}
+		return fmt.Errorf("the host %s is opened over https on port 443 only", host)
 	}
 	return fmt.Errorf("the host %s does not belong to a meeting platform; an operator who trusts it adds it to %s", host, AllowedHostsSetting)
 }
@@ -34,7 +42,7 @@ func CheckHost(address string, allowed []string) error {
 // allowed host, or a platform's sign-in page, so that the page can be recognized
 // as a sign-in wall.
 func NavigationAllowed(address string, allowed []string) bool {
-	return CheckHost(address, slices.Concat(signInHosts(), allowed)) == nil
+	return checkHost(address, slices.Concat(platformHosts(), signInHosts()), allowed) == nil
 }
 
 // platformHosts returns the platforms' domains, which include their subdomains.
