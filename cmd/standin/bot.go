@@ -84,8 +84,8 @@ func newBotSettings(c launch.BotConfig) session.Settings {
 	return session.Settings{
 		JobID: c.JobID.String(), Attempt: c.Attempt, Token: c.Token, ServiceURL: c.ServiceURL,
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.DisplayName, AutoLeave: c.AutoLeave, JoinAt: c.JoinAt,
-		AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
-		Dir: c.Dir, SpoolLimit: int64(c.SpoolMiB) << 20, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
+		AllowedHosts: c.AllowedHosts, OwnHosts: c.OwnHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
+		Dir: c.Dir, SpoolLimit: int64(c.SpoolMiB) << 20, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox, MediaOverTCP: c.MediaOverTCP, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 		ZoomSDK: zoomsdk.Settings{Dir: c.ZoomSDK.Dir, Key: c.ZoomSDK.Key, Secret: c.ZoomSDK.Secret},
 		Recorder: recorder.Settings{
 			AudioOnly: r.Mode == launch.RecordAudio, Width: r.Picture.Width, Height: r.Picture.Height,

@@ -30,16 +30,20 @@ func (e *RefusedError) Reason() string {
 
 // Guard dials public addresses and explicitly allowed networks. It checks the
 // address that is about to be connected to, after name resolution, so a name
-// that resolves to another address later cannot get around it.
+// that resolves to another address later cannot get around it. It must not be
+// copied after first use.
 type Guard struct {
 	Allow    []netip.Prefix // networks that are allowed although they are not public
+	OwnHosts []string       // names of this machine; see own.go
 	Resolver *net.Resolver  // default: the system's
 	Timeout  time.Duration  // of resolving and connecting; 0 for none
+
+	own ownAddresses
 }
 
 // DialContext connects like net.Dialer. If every address of the host is
 // refused, the error is a *RefusedError.
-func (g Guard) DialContext(ctx context.Context, network, target string) (net.Conn, error) {
+func (g *Guard) DialContext(ctx context.Context, network, target string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(target)
 	if err != nil {
 		return nil, fmt.Errorf("parse dial target: %w", err)
@@ -50,8 +54,8 @@ func (g Guard) DialContext(ctx context.Context, network, target string) (net.Con
 	dialer := net.Dialer{
 		Timeout:  g.Timeout,
 		Resolver: g.Resolver,
-		ControlContext: func(_ context.Context, _, resolved string, _ syscall.RawConn) error {
-			return g.check(host, resolved)
+		ControlContext: func(ctx context.Context, _, resolved string, _ syscall.RawConn) error {
+			return g.check(ctx, host, resolved)
 		},
 	}
 	return dialer.DialContext(ctx, network, target)
@@ -59,18 +63,18 @@ func (g Guard) DialContext(ctx context.Context, network, target string) (net.Con
 
 // CheckHost refuses what can be refused without resolving the host: malformed
 // hosts and literal addresses.
-func (g Guard) CheckHost(host string) error {
+func (g *Guard) CheckHost(ctx context.Context, host string) error {
 	if reason := RefusedHost(host); reason != "" {
 		return &RefusedError{Host: host, Kind: reason}
 	}
 	if _, err := netip.ParseAddr(host); err == nil {
-		return g.check(host, net.JoinHostPort(host, "0"))
+		return g.check(ctx, host, net.JoinHostPort(host, "0"))
 	}
 	return nil
 }
 
 // check refuses a resolved address that is neither public nor allowed.
-func (g Guard) check(host, resolved string) error {
+func (g *Guard) check(ctx context.Context, host, resolved string) error {
 	target, err := netip.ParseAddrPort(resolved)
 	if err != nil {
 		return &RefusedError{Host: host, Address: resolved, Kind: "malformed"}
@@ -81,8 +85,38 @@ func (g Guard) check(host, resolved string) error {
 			return nil
 		}
 	}
-	if kind := SpecialPurpose(target.Addr()); kind != "" {
+	kind, err := g.kind(ctx, target.Addr())
+	if err != nil {
+		return err
+	}
+	if kind != "" {
 		return &RefusedError{Host: host, Address: target.Addr().String(), Kind: kind}
 	}
 	return nil
+}
+
+// IsPublic reports whether an address is public and not this machine's own,
+// whatever Allow contains.
+func (g *Guard) IsPublic(ctx context.Context, address netip.Addr) bool {
+	kind, err := g.kind(ctx, address.Unmap())
+	return kind == "" && err == nil
+}
+
+// kind returns the kind of an address that is not public, or "".
+func (g *Guard) kind(ctx context.Context, address netip.Addr) (string, error) {
+	if kind := SpecialPurpose(address); kind != "" {
+		return kind, nil
+	}
+	own, err := g.own.contains(ctx, address, g.resolver(), g.OwnHosts)
+	if own {
+		return "local machine", err
+	}
+	return "", err
+}
+
+func (g *Guard) resolver() *net.Resolver {
+	if g.Resolver != nil {
+		return g.Resolver
+	}
+	return net.DefaultResolver
 }

@@ -44,7 +44,7 @@ func TestGuardRefusesSpecialAddresses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.address, func(t *testing.T) {
 			t.Parallel()
-			err := Guard{}.check("receiver.example", net.JoinHostPort(test.address, "443"))
+			err := new(Guard).check(t.Context(), "receiver.example", net.JoinHostPort(test.address, "443"))
 			if test.kind == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)
@@ -86,7 +86,8 @@ func TestGuardAllows(t *testing.T) {
 		{"8.8.8.8", true},
 	}
 	for _, test := range tests {
-		err := Guard{Allow: allow}.check("receiver.example", net.JoinHostPort(test.address, "80"))
+		guard := &Guard{Allow: allow}
+		err := guard.check(t.Context(), "receiver.example", net.JoinHostPort(test.address, "80"))
 		if (err == nil) != test.allowed {
 			t.Errorf("%s: %v, want allowed %v", test.address, err, test.allowed)
 		}
@@ -105,16 +106,16 @@ func TestGuardDials(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loopback := Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	loopback := &Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	tests := []struct {
 		name    string
-		guard   Guard
+		guard   *Guard
 		host    string
 		blocked bool
 	}{
-		{"an address", Guard{}, "127.0.0.1", true},
-		{"a name", Guard{}, "localhost", true},
-		{"every address of this machine", Guard{}, "0.0.0.0", true},
+		{"an address", new(Guard), "127.0.0.1", true},
+		{"a name", new(Guard), "localhost", true},
+		{"every address of this machine", new(Guard), "0.0.0.0", true},
 		{"allowed address", loopback, "127.0.0.1", false},
 		{"allowed name", loopback, "localhost", false},
 		{"allowed, but mapped", loopback, "::ffff:127.0.0.1", true},

@@ -203,6 +203,7 @@ func (t *task) assignment() launch.Assignment {
 		Mode:              r.Mode,
 		Metadata:          r.Metadata,
 		AllowedHosts:      settings.AllowedMeetingHosts,
+		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
 		RequirePermission: settings.RequireRecordingConsent || requiresPermission(r.Metadata),
 	}

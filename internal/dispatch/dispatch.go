@@ -52,9 +52,10 @@ type Settings struct {
 	Jobs       *lifecycle.Service
 	Launcher   launch.Launcher
 	Recordings Recordings
-	SigningKey []byte // of ingest tokens
-	ServiceURL string // where bots reach the service
-	NoZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	SigningKey []byte   // of ingest tokens
+	ServiceURL string   // where bots reach the service
+	OwnHosts   []string // see launch.Assignment
+	NoZoomSDK  string   // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	Timeouts   Timeouts
 	Capacity   *Capacity // for the bots of this node; unlimited when nil
 	Node       Node

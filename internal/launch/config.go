@@ -45,6 +45,7 @@ type Assignment struct {
 	JoinAt            time.Time     `json:"joinAt,omitzero"` // the bot waits until then; it may be launched early
 	AutoLeave         job.AutoLeave `json:"autoLeave"`
 	AllowedHosts      []string      `json:"allowedHosts,omitempty"`      // besides the platforms' own
+	OwnHosts          []string      `json:"ownHosts,omitempty"`          // names of the service's machine, which no page may reach
 	LoopbackPeers     bool          `json:"loopbackPeers,omitempty"`     // accept the meeting's media from this machine: replicas only
 	RequirePermission bool          `json:"requirePermission,omitempty"` // record nothing without the host's permission
 
@@ -57,12 +58,13 @@ type Assignment struct {
 type BotSettings struct {
 	LogSettings
 
-	Browser     string  `json:"browser,omitempty" env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
-	BrowserMode string  `json:"browserMode,omitempty" env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser: headless, headed (with windows on a virtual display of its own, which needs Xvfb) or auto: headed for meet and zoom-web, headless for the other platforms and on machines without Xvfb."`
-	NoSandbox   bool    `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, on systems that provide none. As root, bots start only with this setting."`
-	Profiles    string  `json:"profiles,omitempty" env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
-	SignIn      string  `json:"signIn,omitempty" env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor. Default: bots are never signed in."`
-	ZoomSDK     ZoomSDK `json:"zoomSdk" embed:"" prefix:"zoom-sdk-"`
+	Browser      string  `json:"browser,omitempty" env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
+	BrowserMode  string  `json:"browserMode,omitempty" env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser: headless, headed (with windows on a virtual display of its own, which needs Xvfb) or auto: headed for meet and zoom-web, headless for the other platforms and on machines without Xvfb."`
+	NoSandbox    bool    `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, on systems that provide none. As root, bots start only with this setting."`
+	MediaOverTCP bool    `json:"mediaOverTCP,omitempty" name:"media-over-tcp" env:"STANDIN_MEDIA_OVER_TCP" help:"Send the media of meetings over TCP through the bot's proxy, so that pages cannot send UDP packets. Meetings that have no media over TCP cannot be recorded, and others lose quality on a lossy connection."`
+	Profiles     string  `json:"profiles,omitempty" env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
+	SignIn       string  `json:"signIn,omitempty" env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor. Default: bots are never signed in."`
+	ZoomSDK      ZoomSDK `json:"zoomSdk" embed:"" prefix:"zoom-sdk-"`
 
 	Recording Recording `json:"recording" embed:""`
 	SpoolMiB  int       `json:"spoolMiB,omitempty" name:"spool-limit" env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, media that the service already has is deleted; when there is none, the recording has a gap."`

@@ -86,7 +86,7 @@ func (s *Service) build(ctx context.Context) error {
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		Options: settings.Dispatch, NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
+		Options: settings.Dispatch, OwnHosts: s.ownHosts(), NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
 		Capacity: s.newCapacity(machine), Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)
@@ -113,7 +113,7 @@ func (s *Service) newSender() (*webhook.Sender, error) {
 		return nil, err
 	}
 	settings := webhook.Settings{
-		Allow: allow, Proxy: proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
+		Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
 	}
 	if s.tracer != nil {
 		settings.Tracer = s.tracer

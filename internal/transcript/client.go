@@ -107,7 +107,7 @@ func NewClient(config Config, allow []netip.Prefix) (*Client, error) {
 	}
 	config.Model = cmp.Or(config.Model, DefaultModel)
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
-	guard := dialguard.Guard{Allow: allow, Timeout: dialTimeout}
+	guard := &dialguard.Guard{Allow: allow, Timeout: dialTimeout}
 	return &Client{config: config, address: address.JoinPath("audio", "transcriptions").String(), http: &http.Client{
 		Transport: &http.Transport{
 			DialContext: guard.DialContext, TLSHandshakeTimeout: dialTimeout, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,

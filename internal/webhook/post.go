@@ -37,6 +37,7 @@ const (
 // poster makes single tries.
 type poster struct {
 	client  *http.Client
+	guard   *dialguard.Guard
 	timeout time.Duration // of a try, from name resolution to the end of the response
 	headers time.Duration // from the end of the request to the end of the response headers
 	direct  bool          // no proxy, so that the connection shows the destination's address
@@ -50,7 +51,7 @@ type poster struct {
 // It does not follow redirects and does not request compression.
 func newPoster(settings Settings) *poster {
 	headers := settings.TryTimeout - settings.TryTimeout/bodyShare
-	guard := dialguard.Guard{Allow: settings.Allow, Resolver: settings.Resolver, Timeout: dialTimeout}
+	guard := &dialguard.Guard{Allow: settings.Allow, OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout}
 	transport := &http.Transport{
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs},
 		DialContext:            guard.DialContext,
@@ -70,7 +71,7 @@ func newPoster(settings Settings) *poster {
 		// addresses can be refused here.
 		transport.DialContext = (&net.Dialer{Timeout: dialTimeout, Resolver: settings.Resolver}).DialContext
 		transport.Proxy = func(request *http.Request) (*url.URL, error) {
-			return settings.Proxy, guard.CheckHost(request.URL.Hostname())
+			return settings.Proxy, guard.CheckHost(request.Context(), request.URL.Hostname())
 		}
 	}
 	return &poster{
@@ -78,6 +79,7 @@ func newPoster(settings Settings) *poster {
 			Transport:     transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
+		guard:   guard,
 		timeout: settings.TryTimeout,
 		headers: headers,
 		direct:  settings.Proxy == nil,
@@ -104,7 +106,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	}
 	public := false
 	httpResponse, err := p.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { public = p.direct && isPublic(info.Conn.RemoteAddr()) },
+		GotConn: func(info httptrace.GotConnInfo) { public = p.direct && p.isPublic(ctx, info.Conn.RemoteAddr()) },
 	})))
 	if err != nil {
 		try.Latency, try.Error = time.Since(started), errorText(err)
@@ -127,10 +129,10 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	return try, response{status: httpResponse.StatusCode, retryAfter: httpResponse.Header.Get("Retry-After")}
 }
 
-// isPublic reports whether an address is a public one.
-func isPublic(address net.Addr) bool {
+// isPublic reports whether an address is public, and not one of this machine.
+func (p *poster) isPublic(ctx context.Context, address net.Addr) bool {
 	tcp, ok := address.(*net.TCPAddr)
-	return ok && dialguard.SpecialPurpose(tcp.AddrPort().Addr().Unmap()) == ""
+	return ok && p.guard.IsPublic(ctx, tcp.AddrPort().Addr())
 }
 
 // request composes and signs the request. Its errors are permanent.

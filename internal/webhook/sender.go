@@ -21,6 +21,7 @@ import (
 type Settings struct {
 	Allow           []netip.Prefix   // networks that may be posted to although they are not public; default none
 	Proxy           *url.URL         // forward proxy; default none, whatever the environment says
+	OwnHosts        []string         // names of the service's machine, whose addresses are refused too
 	Resolver        *net.Resolver    // default: the system's
 	PrivateBodies   bool             // store response bodies of destinations that are not public
 	TryTimeout      time.Duration    // of a whole try; default 15 s

@@ -17,8 +17,8 @@ import (
 //
 //   - TCP: all connections use Options.Proxy, including those to loopback
 //     addresses: HTTP, WebSockets, workers, beacons, TURN and ICE over TCP.
-//     Chromium does not resolve names for them. Package egress resolves and checks
-//     the addresses.
+//     Chromium does not resolve names for them. Package network resolves and
+//     checks the addresses.
 //   - UDP of QUIC and WebTransport: disabled by the proxy.
 //   - UDP of WebRTC: bypasses the proxy. Chromium's local network access check,
 //     enabled for WebRTC too, blocks loopback, private, link-local and carrier NAT
@@ -26,8 +26,9 @@ import (
 //     renderer process: it stops scripts, not a compromised renderer. STUN and
 //     TURN servers with the address 0.0.0.0 or [::], or with a name that resolves
 //     to it, are not blocked: this machine gets the first request, whose content
-//     the page cannot choose. Documentation and benchmarking networks and cloud
-//     services at public addresses are not blocked either. Chromium resolves the
+//     the page cannot choose. The same holds for this machine's public addresses,
+//     which no flag of Chromium declares local for WebRTC, and for documentation
+//     and benchmarking networks and cloud services at public addresses. Chromium resolves the
 //     names of STUN and TURN servers. Options.MediaThroughProxy disables UDP and
 //     closes these gaps.
 //   - With Options.LoopbackPeers, the check is off for WebRTC because the media of

@@ -20,6 +20,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
+	"standin/internal/testing/netns"
 )
 
 // connectTimeout limits a run of connectScript, whose attempts wait for timeouts.
@@ -30,8 +31,8 @@ const connectTimeout = 4 * time.Minute
 //go:embed testdata/connect.js
 var connectScript string
 
-// forbiddenServer is a server that no meeting page may access. It listens on both
-// loopback addresses, with TCP and UDP.
+// forbiddenServer is a server that no meeting page may access. It listens with TCP
+// and UDP.
 type forbiddenServer struct {
 	port    string // of TCP
 	udpPort string
@@ -40,8 +41,15 @@ type forbiddenServer struct {
 	reached map[string]bool
 }
 
-// startForbiddenServer starts a forbiddenServer.
+// startForbiddenServer starts a forbiddenServer on both loopback addresses.
 func startForbiddenServer(t *testing.T) *forbiddenServer {
+	t.Helper()
+	return startForbiddenServerAt(t, "127.0.0.1", "[::1]")
+}
+
+// startForbiddenServerAt starts a forbiddenServer on an address, and on others if the
+// machine has them.
+func startForbiddenServerAt(t *testing.T, address string, more ...string) *forbiddenServer {
 	t.Helper()
 	f := &forbiddenServer{reached: make(map[string]bool)}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,22 +61,30 @@ func startForbiddenServer(t *testing.T) *forbiddenServer {
 			f.record("tcp")
 		}
 	}
+	listener, err := net.Listen("tcp", address+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Listener.Close()
+	server.Listener = listener
 	server.Start()
 	t.Cleanup(server.Close)
-	_, f.port, _ = net.SplitHostPort(server.Listener.Addr().String())
-	if second, err := net.Listen("tcp", "[::1]:"+f.port); err == nil { // else this machine has no IPv6, or not that port
-		var serving sync.WaitGroup
-		serving.Go(func() { _ = server.Config.Serve(second) })
-		t.Cleanup(func() { second.Close(); serving.Wait() })
-	}
-	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	_, f.port, _ = net.SplitHostPort(listener.Addr().String())
+	socket, err := net.ListenPacket("udp", address+":0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, f.udpPort, _ = net.SplitHostPort(socket.LocalAddr().String())
 	f.receive(t, socket)
-	if second, err := net.ListenPacket("udp", "[::1]:"+f.udpPort); err == nil {
-		f.receive(t, second)
+	for _, host := range more {
+		if second, err := net.Listen("tcp", host+":"+f.port); err == nil { // else this machine has no IPv6, or not that port
+			var serving sync.WaitGroup
+			serving.Go(func() { _ = server.Config.Serve(second) })
+			t.Cleanup(func() { second.Close(); serving.Wait() })
+		}
+		if second, err := net.ListenPacket("udp", host+":"+f.udpPort); err == nil {
+			f.receive(t, second)
+		}
 	}
 	return f
 }
@@ -243,6 +259,39 @@ func TestPageCannotReachLocalNetwork(t *testing.T) {
 				if addr, err := netip.ParseAddr(strings.Trim(host, "[]")); err == nil && !addr.Is4In6() && !slices.Contains(targets, target) {
 					t.Errorf("no attempt for %s: the proxy refused only %v", target, targets)
 				}
+			}
+		})
+	}
+}
+
+// A meeting page attempts to connect to a service of this machine at the machine's
+// public address. Firewalls do not see such connections.
+func TestPageCannotReachOwnPublicAddress(t *testing.T) {
+	t.Parallel()
+	executable(t)
+	if !netns.Inside(t, "8.8.4.4/24") {
+		return
+	}
+	for name, throughProxy := range map[string]bool{"with UDP": false, "without any UDP": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
+			defer cancel()
+			meeting, server := meetingPage(t), startForbiddenServerAt(t, "8.8.4.4")
+			proxy := startProxy(t, ctx, meeting)
+			b := launchWith(t, ctx, browser.Options{Proxy: proxy.Address(), MediaThroughProxy: throughProxy})
+			if err := b.GrantMicrophoneAndCamera(ctx, meeting.URL); err != nil {
+				t.Fatal(err)
+			}
+			p := openAt(t, ctx, b, meeting.URL+"/")
+			if answered := server.connect(t, ctx, p, []string{"8.8.4.4"}); len(answered) > 0 {
+				t.Errorf("successful attempts: %v", answered)
+			}
+			// WebRTC's own packets pass, because Chromium does not know that the
+			// address is the machine's (isolation.go).
+			received := slices.DeleteFunc(server.received(), func(what string) bool { return what == "udp" && !throughProxy })
+			if len(received) > 0 {
+				t.Errorf("the server at the machine's public address received %v", received)
 			}
 		})
 	}

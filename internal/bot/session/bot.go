@@ -46,6 +46,7 @@ type Settings struct {
 	AutoLeave     job.AutoLeave
 	JoinAt        time.Time // the meeting's page is not opened before; zero: at once
 	AllowedHosts  []string  // meeting hosts in addition to those of the platforms
+	OwnHosts      []string  // names of the service's machine, which the page may not reach
 	LoopbackPeers bool      // the meeting's media comes from this machine: for replicas
 
 	// RequirePermission makes the bot ask the host on admission, and record only
@@ -62,9 +63,10 @@ type Settings struct {
 	SignInDir   string // cookies and browser profiles; empty: join anonymously
 	ZoomSDK     zoomsdk.Settings
 
-	NoSandbox   bool         // run Chromium without its own sandbox
-	BrowserMode browser.Mode // empty: browser.Auto
-	Recorder    recorder.Settings
+	NoSandbox    bool         // run Chromium without its own sandbox
+	BrowserMode  browser.Mode // empty: browser.Auto
+	MediaOverTCP bool         // see browser.Options.MediaThroughProxy
+	Recorder     recorder.Settings
 
 	// ParticipantAudio also records each participant's audio separately, where
 	// the page exposes it.

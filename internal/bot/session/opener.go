@@ -116,7 +116,7 @@ func (o *opener) startEgress(ctx context.Context) (err error) {
 	if o.sdk != nil {
 		allowed = append(allowed, strings.TrimPrefix(o.sdk.Origin(), "http://"))
 	}
-	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{Allowed: allowed, Log: o.log}); err != nil {
+	if o.egress, err = network.StartProxy(ctx, network.ProxySettings{Allowed: allowed, OwnHosts: o.settings.OwnHosts, Log: o.log}); err != nil {
 		return fmt.Errorf("start the egress proxy: %w", err)
 	}
 	return nil
@@ -145,7 +145,7 @@ func (o *opener) open(ctx context.Context, number int, ready func(context.Contex
 	}
 	chromium, err := browser.Launch(ctx, browser.Options{
 		Executable: o.browser, Mode: o.mode, ProfileDir: profile, LoopbackPeers: o.settings.LoopbackPeers, Log: o.log,
-		Proxy: o.egress.Address(), NoSandbox: o.settings.NoSandbox, SeedProfile: o.signIn.Profile,
+		Proxy: o.egress.Address(), MediaThroughProxy: o.settings.MediaOverTCP, NoSandbox: o.settings.NoSandbox, SeedProfile: o.signIn.Profile,
 		Width: o.settings.Recorder.Width, Height: o.settings.Recorder.Height,
 	})
 	if err != nil {

@@ -50,6 +50,9 @@ type ProxySettings struct {
 	// Allowed lists hosts with ports, such as "127.0.0.1:41234", that may be
 	// reached whatever they resolve to.
 	Allowed []string
+	// OwnHosts are names of the service's machine. Their addresses are refused,
+	// like those of the bot's machine.
+	OwnHosts []string
 	// Resolver resolves names; default: the system's.
 	Resolver *net.Resolver
 	// Log receives one line for each refused target; nil disables it.
@@ -60,7 +63,7 @@ type ProxySettings struct {
 type Proxy struct {
 	rules     *rules
 	refusals  *refusals
-	dialer    dialer
+	dialer    *dialer
 	forward   *httputil.ReverseProxy
 	transport *http.Transport
 
@@ -95,7 +98,7 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 	p := &Proxy{
 		rules:    rules,
 		refusals: newRefusals(settings.Log),
-		dialer:   dialer{rules: rules, resolver: settings.Resolver},
+		dialer:   newDialer(rules, settings),
 		listener: listener,
 		stop:     stop,
 		tunnels:  make(map[io.Closer]struct{}),

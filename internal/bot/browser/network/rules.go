@@ -116,18 +116,22 @@ func normalize(hostPort string) (string, error) {
 
 // dialer connects to public addresses and to exceptions.
 type dialer struct {
-	rules    *rules
-	resolver *net.Resolver
+	rules *rules
+	guard dialguard.Guard
+}
+
+func newDialer(rules *rules, settings ProxySettings) *dialer {
+	return &dialer{rules: rules, guard: dialguard.Guard{OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout}}
 }
 
 // dial connects to a normalized target. Targets without an exception pass the
 // dial guard.
-func (d dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
+func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
 	if _, excepted := d.rules.exception(target); excepted {
-		dialer := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver}
+		dialer := net.Dialer{Timeout: dialTimeout, Resolver: d.guard.Resolver}
 		return dialer.DialContext(ctx, network, target)
 	}
-	conn, err := dialguard.Guard{Resolver: d.resolver, Timeout: dialTimeout}.DialContext(ctx, network, target)
+	conn, err := d.guard.DialContext(ctx, network, target)
 	var refused *dialguard.RefusedError
 	if errors.As(err, &refused) {
 		return nil, &RefusedError{Target: target, Reason: refused.Reason()}

@@ -1,0 +1,81 @@
+package dialguard
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// ownLifetime is how long the list of this machine's addresses is used.
+	ownLifetime = 10 * time.Second
+
+	// ownLookupTimeout limits the resolution of OwnHosts.
+	ownLookupTimeout = 2 * time.Second
+)
+
+// ownAddresses are the public addresses of this machine: those of its network
+// interfaces, and those of its names. A connection to one of them reaches
+// services that firewalls hide from the internet, because it does not leave the
+// machine. The names matter where a router translates a public address to a
+// private one of the machine.
+type ownAddresses struct {
+	mutex      sync.Mutex
+	interfaces []netip.Addr
+	named      []netip.Addr // the last known ones, if a name cannot be resolved now
+	until      time.Time
+}
+
+// contains reports whether an address is this machine's own.
+func (o *ownAddresses) contains(ctx context.Context, address netip.Addr, resolver *net.Resolver, hosts []string) (bool, error) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	if now := time.Now(); now.After(o.until) {
+		interfaces, err := interfaceAddresses()
+		if err != nil {
+			return false, err
+		}
+		o.interfaces, o.named = interfaces, lookupAll(ctx, resolver, hosts, o.named)
+		if ctx.Err() == nil {
+			o.until = now.Add(ownLifetime)
+		}
+	}
+	return slices.Contains(o.interfaces, address) || slices.Contains(o.named, address), nil
+}
+
+// interfaceAddresses returns the addresses of all network interfaces.
+func interfaceAddresses() ([]netip.Addr, error) {
+	networks, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, fmt.Errorf("list the addresses of this machine: %w", err)
+	}
+	var addresses []netip.Addr
+	for _, network := range networks {
+		if prefix, err := netip.ParsePrefix(network.String()); err == nil {
+			addresses = append(addresses, prefix.Addr().Unmap())
+		}
+	}
+	return addresses, nil
+}
+
+// lookupAll returns the addresses of all hosts, or known if one of them cannot
+// be resolved.
+func lookupAll(ctx context.Context, resolver *net.Resolver, hosts []string, known []netip.Addr) []netip.Addr {
+	ctx, cancel := context.WithTimeout(ctx, ownLookupTimeout)
+	defer cancel()
+	var addresses []netip.Addr
+	for _, host := range hosts {
+		found, err := resolver.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			return known
+		}
+		for _, address := range found {
+			addresses = append(addresses, address.Unmap())
+		}
+	}
+	return addresses
+}
