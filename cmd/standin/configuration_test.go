@@ -40,8 +40,8 @@ func configurationReference(parser *kong.Kong) string {
 
 Generated from the commands in ` + "`cmd/standin`" + ` by ` + "`go test ./cmd/standin -run TestConfigurationReference -update`" + `.
 
-Each setting is an environment variable and a flag. The flag has precedence. Without a default, a setting is empty or off. Set secrets by
-the environment: other users of the machine can read arguments.
+Each setting is an environment variable and a flag. The flag has precedence. An empty variable is the same as one that is not set. Without a
+default, a setting is empty or off. Set secrets by the environment: other users of the machine can read arguments.
 `)
 	listed := make(map[string]bool)
 	for _, command := range parser.Model.Leaves(false) {

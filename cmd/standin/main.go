@@ -79,10 +79,33 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 	return 0
 }
 
-// newParser returns the parser of a command line.
+// newParser returns the parser of a command line. It removes the empty variables of
+// settings from the process's environment.
 func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
-	return kong.New(grammar, append(options, kong.Name("standin"), kong.TypeMapper(reflect.TypeFor[[]string](), kong.MapperFunc(decodeList)),
+	parser, err := kong.New(grammar, append(options, kong.Name("standin"), kong.TypeMapper(reflect.TypeFor[[]string](), kong.MapperFunc(decodeList)),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."))...)
+	if err != nil {
+		return nil, err
+	}
+	return parser, kong.Visit(parser.Model, unsetEmpty)
+}
+
+// unsetEmpty removes the empty variables of a flag or an argument from the environment,
+// because an empty setting is an unset one: ${X:-} of Compose sets X to an empty text,
+// which Kong would take for the value.
+func unsetEmpty(node kong.Visitable, next kong.Next) error {
+	value, ok := node.(*kong.Value) // of a flag too
+	if !ok {
+		return next(nil)
+	}
+	for _, name := range value.Tag.Envs {
+		if text, set := os.LookupEnv(name); set && text == "" {
+			if err := os.Unsetenv(name); err != nil {
+				return err
+			}
+		}
+	}
+	return next(nil)
 }
 
 // decodeList decodes the values of a flag without the spaces around them.

@@ -173,6 +173,8 @@ func TestStartErrors(t *testing.T) {
 	}{
 		"data folder in use":       {func(s *Settings) { s.DataDir = used.DataDir }, "another standin serve uses the data folder " + used.DataDir},
 		"port in use":              {func(s *Settings) { s.Listen = running.Addr() }, "listen on " + running.Addr()},
+		"no address":               {func(s *Settings) { s.Listen = "" }, "STANDIN_LISTEN must name an address and a port"},
+		"no data folder":           {func(s *Settings) { s.DataDir = "" }, "STANDIN_DATA_DIR must name a directory"},
 		"PostgreSQL without a key": {func(s *Settings) { s.DatabaseURL, s.IngestSigningKey = "postgres://127.0.0.1:1/standin", "" }, "STANDIN_INGEST_SIGNING_KEY must be set"},
 		"unknown launcher":         {func(s *Settings) { s.Launcher = "carrier pigeon" }, `unknown launcher "carrier pigeon"`},
 		"invalid network":          {func(s *Settings) { s.WebhookAllowCIDRs = "everywhere" }, "everywhere"},

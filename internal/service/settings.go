@@ -85,6 +85,10 @@ type Settings struct {
 // opened.
 func (s Settings) check() error {
 	switch {
+	case s.Listen == "": // would be all interfaces
+		return errors.New("STANDIN_LISTEN must name an address and a port")
+	case s.DataDir == "": // would be the current directory
+		return errors.New("STANDIN_DATA_DIR must name a directory")
 	case s.MaxBots < 0:
 		return errors.New("STANDIN_MAX_BOTS must not be negative")
 	case s.Dispatch.MaxBotsPerConsumer < 0:
