@@ -20,6 +20,7 @@ const (
 type speakers struct {
 	names  map[string]string // participant ID to name
 	speech []recording.Speech
+	known  bool // nobody else spoke
 }
 
 func newSpeakers(m recording.Manifest) speakers {
@@ -27,7 +28,19 @@ func newSpeakers(m recording.Manifest) speakers {
 	for _, p := range m.Participants {
 		names[p.ID] = p.Name
 	}
-	return speakers{names: names, speech: m.Speech}
+	known := m.SpeechSource != "" && m.SpeechSource != recording.SpeechUnknown
+	return speakers{names: names, speech: m.Speech, known: known}
+}
+
+// confirm marks the segments near which nobody spoke: their own participant, if they
+// are of one, or else anybody. Without knowledge of who spoke it marks none.
+func (s speakers) confirm(segments []Segment) {
+	for i, segment := range segments {
+		segments[i].Unconfirmed = s.known && !slices.ContainsFunc(s.speech, func(speech recording.Speech) bool {
+			return (segment.Source == Mixed || speech.ParticipantID == segment.ParticipantID) &&
+				speech.StartMs-nearSpeech < segment.EndMs && speech.EndMs+nearSpeech > segment.StartMs
+		})
+	}
 }
 
 // at returns who spoke most from one time to another: the participant whose

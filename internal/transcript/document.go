@@ -60,7 +60,19 @@ type Segment struct {
 	Text          string   `json:"text"`
 	Confidence    *float64 `json:"confidence,omitempty"` // 0 to 1
 	Source        Source   `json:"source"`
+	Unconfirmed   bool     `json:"unconfirmed,omitempty"` // nobody is known to have spoken: the recognizer may have invented it
 	Words         []Word   `json:"words,omitempty"` // empty when the recognizer reports none
+}
+
+// speaker returns how people read who speaks: unknown without a name.
+func (s Segment) speaker(unknown string) string {
+	switch {
+	case !s.Unconfirmed:
+		return cmp.Or(s.Speaker, unknown)
+	case s.Speaker != "":
+		return s.Speaker + " (unconfirmed)"
+	}
+	return "Unconfirmed"
 }
 
 // Word is a word of a segment.
@@ -102,7 +114,7 @@ func (d Document) VTT(gaps []recording.Gap) []byte {
 		start := recording.MediaPosition(s.StartMs, gaps).Milliseconds()
 		end := max(recording.MediaPosition(s.EndMs, gaps).Milliseconds(), start+1)
 		fmt.Fprintf(&out, "\n%s --> %s\n", vttTime(start), vttTime(end))
-		if speaker := oneLine(s.Speaker); speaker != "" {
+		if speaker := oneLine(s.speaker("")); speaker != "" {
 			fmt.Fprintf(&out, "<v %s>", html.EscapeString(speaker))
 		}
 		out.WriteString(html.EscapeString(oneLine(s.Text)) + "\n")
@@ -114,11 +126,7 @@ func (d Document) VTT(gaps []recording.Gap) []byte {
 func (d Document) Text() []byte {
 	var out bytes.Buffer
 	for _, s := range d.Segments {
-		speaker := oneLine(s.Speaker)
-		if speaker == "" {
-			speaker = "Unknown speaker"
-		}
-		fmt.Fprintf(&out, "[%s] %s: %s\n", strings.TrimSuffix(vttTime(s.StartMs/1000*1000), ".000"), speaker, oneLine(s.Text))
+		fmt.Fprintf(&out, "[%s] %s: %s\n", strings.TrimSuffix(vttTime(s.StartMs/1000*1000), ".000"), oneLine(s.speaker("Unknown speaker")), oneLine(s.Text))
 	}
 	return out.Bytes()
 }

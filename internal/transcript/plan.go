@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"standin/internal/recording"
@@ -25,8 +26,9 @@ const (
 	pauseLevel = -30
 	// pauseSearch is how long before the end of a piece such a pause is searched.
 	pauseSearch = time.Minute
-	// minPiece is the shortest piece: recognizers refuse less.
-	minPiece = 200 * time.Millisecond
+	// minSound is the shortest sound that is worth a request. Recognizers invent words
+	// for clicks and for the edges of silence, and refuse shorter audio.
+	minSound = 200 * time.Millisecond
 )
 
 // DefaultMaxPiece is the default of the longest piece. Its WAV file stays below
@@ -104,11 +106,13 @@ func (p piece) key() string {
 }
 
 // planPieces divides audio of a length into pieces of at most maximum, at
-// silences, and leaves long silences out. pause returns where to divide speech
-// without a silence.
+// silences, and leaves out long silences and pieces without a sound of minSound.
+// pause returns where to divide speech without a silence.
 func planPieces(length time.Duration, silences []build.Span, maximum time.Duration, pause func(build.Span) (time.Duration, error)) ([]build.Span, error) {
 	var pieces []build.Span
-	for _, speech := range speechBetween(length, silences) {
+	sounds := between(length, silences)
+	for _, sound := range sounds {
+		speech := build.Span{Start: max(0, sound.Start-padding), End: min(length, sound.End+padding)}
 		for speech.Length() > maximum {
 			at, err := pause(build.Span{Start: speech.Start + maximum - min(pauseSearch, maximum/2), End: speech.Start + maximum})
 			if err != nil {
@@ -121,20 +125,24 @@ func planPieces(length time.Duration, silences []build.Span, maximum time.Durati
 		switch {
 		case last >= 0 && speech.Start-pieces[last].End <= longSilence && speech.End-pieces[last].Start <= maximum:
 			pieces[last].End = speech.End
-		case speech.Length() >= minPiece:
+		case speech.Length() >= minSound:
 			pieces = append(pieces, speech)
 		}
 	}
-	return pieces, nil
+	return slices.DeleteFunc(pieces, func(piece build.Span) bool {
+		return !slices.ContainsFunc(sounds, func(sound build.Span) bool {
+			return sound.Length() >= minSound && sound.Start < piece.End && sound.End > piece.Start
+		})
+	}), nil
 }
 
-// speechBetween returns the spans between silences, with padding.
-func speechBetween(length time.Duration, silences []build.Span) []build.Span {
-	var speech []build.Span
+// between returns the spans between silences.
+func between(length time.Duration, silences []build.Span) []build.Span {
+	var sounds []build.Span
 	from := time.Duration(0)
 	add := func(to time.Duration) {
 		if to > from {
-			speech = append(speech, build.Span{Start: max(0, from-padding), End: min(length, to+padding)})
+			sounds = append(sounds, build.Span{Start: from, End: to})
 		}
 	}
 	for _, silence := range silences {
@@ -142,7 +150,7 @@ func speechBetween(length time.Duration, silences []build.Span) []build.Span {
 		from = silence.End
 	}
 	add(length)
-	return speech
+	return sounds
 }
 
 // longestMiddle returns the middle of the longest silence in a span; its end when

@@ -173,8 +173,9 @@ func (p piece) segments(recognized Recognized, people speakers) []Segment {
 		}
 		segments[i] = s
 	}
-	if p.participant != nil {
-		return segments
+	if p.participant == nil {
+		segments = people.attribute(segments, recognized.Timed)
 	}
-	return people.attribute(segments, recognized.Timed)
+	people.confirm(segments)
+	return segments
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -170,6 +171,56 @@ func TestRestart(t *testing.T) {
 	d, _ := h.document(t, r.ID)
 	if len(d.Segments) != 2 || d.Segments[0].StartMs != 100 || d.Segments[1].StartMs != 10_100 || requests.Load() != 3 {
 		t.Errorf("got %+v after %d requests, want two segments after 3", d, requests.Load())
+	}
+}
+
+// TestNobodySpoke transcribes recordings in which nobody spoke with a recognizer that
+// answers as Whisper does then.
+func TestNobodySpoke(t *testing.T) {
+	t.Parallel()
+	const hallucination = `{"text": "Thank you.", "segments": [{"start": 0, "end": 0.3, "text": " Thank you.", "avg_logprob": -0.3, "no_speech_prob": 0.3}]}`
+	speech := []recording.Speech{{ParticipantID: "p1", StartMs: 3000, EndMs: 5000}}
+	tests := map[string]struct {
+		audio       string // a source filter of ffmpeg, of 8 s
+		source      recording.SpeechSource
+		speech      []recording.Speech
+		requests    int64
+		unconfirmed bool
+	}{
+		"silence":                    {audio: "anullsrc=d=8", source: recording.SpeechByPage},
+		"silence after 80 ms":        {audio: "sine=f=300:d=0.08,apad=whole_dur=8", source: recording.SpeechByPage},
+		"quiet noise":                {audio: "anoisesrc=a=0.001:d=8", source: recording.SpeechByPage},
+		"noise":                      {audio: "anoisesrc=a=0.03:d=8", source: recording.SpeechByPage, requests: 1, unconfirmed: true},
+		"noise, then somebody spoke": {audio: "anoisesrc=a=0.03:d=8", source: recording.SpeechByPage, speech: speech, requests: 1, unconfirmed: true},
+		"somebody spoke":             {audio: "sine=f=300:d=8", source: recording.SpeechByPage, speech: []recording.Speech{{ParticipantID: "p1", StartMs: 1700, EndMs: 5000}}, requests: 1},
+		"nothing is known":           {audio: "sine=f=300:d=8", source: recording.SpeechUnknown, requests: 1},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var requests atomic.Int64
+			h := newHarness(t, func(w http.ResponseWriter, _ *http.Request) {
+				requests.Add(1)
+				fmt.Fprint(w, hallucination)
+			})
+			path := filepath.Join(t.TempDir(), "recording.m4a")
+			run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", test.audio, "-c:a", "libopus", "-f", "mp4", path)
+			media := recording.Media{File: recording.File{
+				Name: "recording.m4a", Kind: recording.Audio, ContentType: "audio/mp4", Codecs: "opus", DurationMs: 8000,
+			}}
+			r := h.finalized(t, recording.Manifest{
+				Media: []recording.Media{media}, Participants: []recording.Participant{{ID: "p1", Name: "Ada"}},
+				Speech: test.speech, SpeechSource: test.source,
+			}, map[string]string{media.Name: path})
+			h.RunNext(t.Context())
+			d, ok := h.document(t, r.ID)
+			if !ok || requests.Load() != test.requests || int64(len(d.Segments)) != test.requests {
+				t.Fatalf("%d requests, want %d; the transcript (%v) is %+v", requests.Load(), test.requests, ok, d)
+			}
+			if test.requests > 0 && d.Segments[0].Unconfirmed != test.unconfirmed {
+				t.Errorf("got %+v, want unconfirmed %v", d.Segments[0], test.unconfirmed)
+			}
+		})
 	}
 }
 
