@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"standin/internal/bot/meeting"
@@ -12,7 +13,7 @@ import (
 )
 
 // leavePolicy decides when the bot leaves without a command. Each limit applies
-// on its own.
+// on its own, and only while what it looks at can be trusted.
 type leavePolicy struct {
 	limits     job.AutoLeave
 	events     events
@@ -22,6 +23,8 @@ type leavePolicy struct {
 	admitted      time.Time // admission of this session
 	aloneSince    time.Time // zero if another participant is there
 	isAlone       bool      // the last snapshot showed no other participant
+	mediaAt       time.Time // when the page last received sound or video; zero if never
+	deafUntil     time.Time // when silence was last no evidence; zero if never
 	reported      map[string]bool
 }
 
@@ -41,6 +44,9 @@ func (p *leavePolicy) admit(at time.Time) {
 // participants, because it hides its toolbars or redraws, changes nothing.
 func (p *leavePolicy) handleSnapshot(s snapshot) *exitResult {
 	p.isAlone = s.seen.Screen == meeting.InMeeting && s.seen.Others == 0
+	if s.inbound.ReceivesSound() || s.inbound.Frames > 0 {
+		p.mediaAt = s.at
+	}
 	switch {
 	case s.seen.Screen == meeting.InMeeting && s.seen.Others > 0:
 		p.aloneSince = time.Time{}
@@ -71,26 +77,33 @@ func (p *leavePolicy) checkNotetakers(participants []meeting.Participant) *exitR
 		}
 	}
 	if found != "" && p.limits.OnBotDetected {
-		return &exitResult{reason: report.ReasonCompeting, detail: "Another notetaker is in the meeting: " + found}
+		return &exitResult{reason: report.ReasonCompeting, detail: "The roster shows another notetaker: " + found}
 	}
 	return nil
 }
 
 // check applies the limits of silence and solitude. Silence counts only while
-// the audio is monitored.
+// it is evidence, and a bot that receives sound or video is not alone, whatever
+// the roster shows.
 func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
-	quietSince := p.admitted
-	if audio.last.After(quietSince) {
-		quietSince = audio.last
+	if !audio.monitored || audio.faulty {
+		p.deafUntil = now
 	}
+	aloneSince := latest(p.aloneSince, p.mediaAt, audio.last)
+	quietSince := latest(p.admitted, p.deafUntil, audio.last, audio.received)
 	switch {
-	case p.isAlone && now.Sub(p.aloneSince) >= seconds(p.limits.AfterSoloSeconds):
-		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf("The bot was alone in the meeting for %d s.", p.limits.AfterSoloSeconds)}
-	case audio.monitored && now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
-		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf("There was no sound for %d s.", p.limits.AfterSilenceSeconds)}
+	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
+		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
+			"For %d s, the roster showed nobody else and no sound or video arrived.", p.limits.AfterSoloSeconds)}
+	case now.Sub(quietSince) >= seconds(p.limits.AfterSilenceSeconds):
+		return &exitResult{reason: report.ReasonSilence, detail: fmt.Sprintf(
+			"For %d s, the captured sound was silent and the page received no sound.", p.limits.AfterSilenceSeconds)}
 	}
 	return nil
 }
+
+// latest returns the latest of several times.
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // checkMaximum applies the maximum duration, which counts from the first
 // admission in every phase.
@@ -98,5 +111,5 @@ func (p *leavePolicy) checkMaximum(now time.Time) *exitResult {
 	if p.firstAdmitted.IsZero() || now.Sub(p.firstAdmitted) < seconds(p.limits.AfterMaxSeconds) {
 		return nil
 	}
-	return &exitResult{reason: report.ReasonMaximum, detail: fmt.Sprintf("The bot was in the meeting for %d s.", p.limits.AfterMaxSeconds)}
+	return &exitResult{reason: report.ReasonMaximum, detail: fmt.Sprintf("%d s have passed since the bot was first admitted.", p.limits.AfterMaxSeconds)}
 }

@@ -16,6 +16,8 @@ func TestLeavePolicyLimits(t *testing.T) {
 	now := after(1500)
 	ago := func(seconds float64) time.Time { return now.Add(-time.Duration(seconds * float64(time.Second))) }
 	received := func(secondsAgo float64) audioStatus { return audioStatus{last: ago(secondsAgo), monitored: true} }
+	faulty := audioStatus{last: ago(400), monitored: true, faulty: true}
+	notCaptured := audioStatus{last: ago(400), received: ago(1), monitored: true}
 	silent := audioStatus{monitored: true}
 	for name, test := range map[string]struct {
 		policy leavePolicy
@@ -23,8 +25,16 @@ func TestLeavePolicyLimits(t *testing.T) {
 		want   string // empty: the bot stays
 	}{
 		"others are talking":           {leavePolicy{admitted: ago(500)}, received(1), ""},
-		"alone for a while":            {leavePolicy{admitted: ago(500), aloneSince: ago(59.9), isAlone: true}, received(1), ""},
-		"alone for too long":           {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, received(1), report.ReasonAlone},
+		"alone for a while":            {leavePolicy{admitted: ago(500), aloneSince: ago(59.9), isAlone: true}, received(90), ""},
+		"alone for too long":           {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, received(90), report.ReasonAlone},
+		"alone, but sound is captured": {leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true}, received(59), ""},
+		"alone, but media arrives":     {leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true, mediaAt: ago(59)}, received(90), ""},
+		"alone since media arrived":    {leavePolicy{admitted: ago(500), aloneSince: ago(300), isAlone: true, mediaAt: ago(60)}, received(90), report.ReasonAlone},
+		"the capture is faulty":        {leavePolicy{admitted: ago(500)}, faulty, ""},
+		"alone with a faulty capture":  {leavePolicy{admitted: ago(500), aloneSince: ago(60), isAlone: true}, faulty, report.ReasonAlone},
+		"sound that is not captured":   {leavePolicy{admitted: ago(500)}, notCaptured, ""},
+		"silent since a fault ended":   {leavePolicy{admitted: ago(500), deafUntil: ago(100)}, received(400), report.ReasonSilence},
+		"a fault has just ended":       {leavePolicy{admitted: ago(500), deafUntil: ago(99)}, received(400), ""},
 		"alone before, unknown now":    {leavePolicy{admitted: ago(500), aloneSince: ago(90)}, received(1), ""},
 		"silent for a while":           {leavePolicy{admitted: ago(500)}, received(99.9), ""},
 		"silent for too long":          {leavePolicy{admitted: ago(500)}, received(100), report.ReasonSilence},
@@ -44,6 +54,27 @@ func TestLeavePolicyLimits(t *testing.T) {
 			}
 		case end == nil || end.reason != test.want || end.detail == "" || end.code != "":
 			t.Errorf("%s: result %+v, want reason %q", name, end, test.want)
+		}
+	}
+}
+
+// TestSilenceIsNoEvidence: the time in which a sound fault is known, or nothing is
+// monitored, does not count as silence.
+func TestSilenceIsNoEvidence(t *testing.T) {
+	t.Parallel()
+	for name, deaf := range map[string]audioStatus{"fault": {monitored: true, faulty: true}, "not monitored": {}} {
+		p := newLeavePolicy(job.AutoLeave{AfterSilenceSeconds: 100, AfterSoloSeconds: 60}, events{})
+		p.admit(after(0))
+		for second := range 500 {
+			if end := p.check(after(float64(second)), deaf); end != nil {
+				t.Fatalf("%s: the bot leaves after %d s with %+v", name, second, end)
+			}
+		}
+		if end := p.check(after(598), audioStatus{monitored: true}); end != nil {
+			t.Errorf("%s: 99 s after it ended the bot leaves with %+v", name, end)
+		}
+		if end := p.check(after(599), audioStatus{monitored: true}); end == nil || end.reason != report.ReasonSilence {
+			t.Errorf("%s: 100 s after it ended: %+v", name, end)
 		}
 	}
 }

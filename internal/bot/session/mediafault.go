@@ -153,6 +153,10 @@ func (m *mediaFaults) handleSnapshot(ctx context.Context, s snapshot) *exitResul
 	return m.act(ctx, faultFrozenPicture, action, &m.picture, s.at)
 }
 
+// soundFaulty reports whether the recorded sound is known to be silent although others
+// speak.
+func (m *mediaFaults) soundFaulty() bool { return !m.sound.since.IsZero() }
+
 // act repairs or reports a fault.
 func (m *mediaFaults) act(ctx context.Context, kind faultKind, action faultAction, watch *faultWatch, now time.Time) *exitResult {
 	switch action {

@@ -104,14 +104,25 @@ func mediaFaultScenarios() []scenario {
 			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "ended") },
 		},
 		{
-			name: "audio that never plays", long: true, only: zoom, configure: fast, reason: report.ReasonHostEnded,
-			meeting: replica.Settings{Audio: replica.NoAudio},
+			// Silence that the bot knows to be its own does not make it leave.
+			name: "audio that never plays", long: true, only: zoom, reason: report.ReasonHostEnded,
+			configure: func(s *Settings) { fast(s); s.AutoLeave.AfterSilenceSeconds = 4 },
+			meeting:   replica.Settings{Audio: replica.NoAudio},
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitFault("not_repaired")
 				h.meeting.End()
 			},
-			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "not_repaired") },
+			check: func(h *harness) {
+				h.checkFaults(faultNoSound, "repairing", "not_repaired")
+				var spoken time.Duration
+				for _, speech := range h.report.Speech {
+					spoken += speech.To.Sub(speech.From)
+				}
+				if spoken < 5*time.Second {
+					h.Errorf("the speech that the page marked is %v: %+v", spoken, h.report.Speech)
+				}
+			},
 		},
 		{
 			name: "video that was paused", only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,

@@ -44,6 +44,7 @@ type meetingPage struct {
 	last      snapshot      // the last readable one
 	seen      capture.Log   // all, for captures
 	home      string        // host of the meeting's page
+	soundAt   time.Time     // when the page last received sound; zero if never
 	health    pageHealth
 }
 
@@ -88,6 +89,9 @@ func (p *meetingPage) update(s snapshot) {
 		p.log.Info("the page shows another screen", "screen", s.seen.Screen, "evidence", s.seen.Evidence)
 	}
 	p.last = s
+	if s.inbound.ReceivesSound() {
+		p.soundAt = s.at
+	}
 	p.seen.Add(s.seen)
 	p.health = p.health.update(s.at, classify(s, p.home))
 }

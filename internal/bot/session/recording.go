@@ -39,7 +39,7 @@ type recordingState struct {
 	full           bool          // the spool takes no more segments now
 	suspended      bool          // the page shows no meeting now
 	recorded       time.Duration // length of the parts that have ended
-	lastAudio      time.Time     // when audio was last received; zero if never
+	lastAudio      time.Time     // when the captured sound was last audible; zero if never
 	failedBrowsers int
 }
 
@@ -280,24 +280,26 @@ func (r *recordingSession) audioStats() (recorder.Stats, bool) {
 	return recorder.Stats{}, false
 }
 
-// updateLastAudio updates when audio was last received.
+// updateLastAudio updates when the captured sound was last audible.
 func (r *recordingSession) updateLastAudio() {
 	if stats, ok := r.audioStats(); ok && stats.LastSoundAt.After(r.state.lastAudio) {
 		r.state.lastAudio = stats.LastSoundAt
 	}
 }
 
-// audioStatus is what the leave policy needs to know about the audio.
+// audioStatus is what is known about the meeting's sound.
 type audioStatus struct {
-	last      time.Time // when audio was last received; zero if never
-	monitored bool      // silence is evidence
+	last      time.Time // when the captured sound was last audible; zero if never
+	received  time.Time // when the page last received sound; zero if never
+	monitored bool      // the capture reports its sound
+	faulty    bool      // the capture is known to be silent although others speak
 }
 
 // audio returns the status of the audio.
 func (r *recordingSession) audio(now time.Time) audioStatus {
 	r.updateLastAudio()
 	stats, ok := r.audioStats()
-	return audioStatus{last: r.state.lastAudio, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge}
+	return audioStatus{last: r.state.lastAudio, received: r.page.soundAt, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge}
 }
 
 // maxSpeechSilence is how long the meeting's sound may have been silent while a

@@ -154,8 +154,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		}
 		return &exitResult{reason: reason, code: code, detail: detail}
 	case meeting.InMeeting:
-		stats, monitored := s.recording.audioStats()
-		s.report.UpdateRoster(withoutSilent(snap.seen.Participants, stats, monitored), snap.seen.SpeechSources, snap.at)
+		s.report.UpdateRoster(s.speakers(snap), snap.seen.SpeechSources, snap.at)
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
 		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.running())
 		s.textOpener.show(ctx, s.page, snap.at)
@@ -171,6 +170,17 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.recording.start(ctx)
 	}
 	return end
+}
+
+// speakers returns the participants of a snapshot, of whom nobody speaks while the
+// meeting is silent. The marks of the page count while the capture is known to be
+// faulty, or the page receives sound.
+func (s *session) speakers(snap snapshot) []meeting.Participant {
+	if s.faults.soundFaulty() || snap.at.Sub(s.page.soundAt) < maxSpeechSilence {
+		return snap.seen.Participants
+	}
+	stats, monitored := s.recording.audioStats()
+	return withoutSilent(snap.seen.Participants, stats, monitored)
 }
 
 // check ends or recovers a session in which something has taken too long.
@@ -199,6 +209,7 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 // checkMeeting is check for an admitted session.
 func (s *session) checkMeeting(ctx context.Context, now time.Time) *exitResult {
 	audio := s.recording.audio(now)
+	audio.faulty = s.faults.soundFaulty()
 	s.client.SetRecordedDuration(s.recording.length())
 	s.client.SetRoster(s.report.Present())
 	if now.Sub(s.reportedAt) >= reportInterval {
