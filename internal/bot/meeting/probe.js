@@ -414,16 +414,24 @@
 	const media = receivers.length; // tracks on which media from others arrive
 
 	// The audio that arrives: its level, and the participants whose audio it contains.
-	// Statistics come later than they are asked for: at the next snapshot.
+	// Statistics come later than they are asked for: at the next snapshot. The level of a
+	// track that carries speech and is not played is 0 and says nothing: see inbound.go of
+	// package recorder.
 	const levelsKey = Symbol.for("standin.audioLevels");
 	const audio = () => {
 		if (!inMeeting) return [];
-		const state = window[levelsKey] ||= {askedAt: -1e9, levels: new Map()}, now = performance.now();
+		const state = window[levelsKey] ||= {askedAt: -1e9, levels: new Map(), received: new Map()}, now = performance.now();
 		if (now - state.askedAt > 400) {
 			state.askedAt = now;
 			for (const connection of connections) connection.getStats().then(report => {
 				for (const entry of report.values()) {
-					if (entry.type === "inbound-rtp" && entry.kind === "audio" && entry.audioLevel !== undefined) state.levels.set(entry.trackIdentifier, {level: entry.audioLevel, at: performance.now()});
+					if (entry.type !== "inbound-rtp" || entry.kind !== "audio" || entry.audioLevel === undefined) continue;
+					const id = entry.trackIdentifier, before = state.received.get(id);
+					state.received.set(id, entry);
+					const packets = before ? entry.packetsReceived - before.packetsReceived : 0;
+					const unplayed = packets > 0 && entry.bytesReceived - before.bytesReceived >= 30 * packets && entry.totalAudioEnergy === before.totalAudioEnergy;
+					if (unplayed) state.levels.delete(id);
+					else state.levels.set(id, {level: entry.audioLevel, at: performance.now()});
 				}
 			}, () => {});
 		}

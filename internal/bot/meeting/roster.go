@@ -194,12 +194,14 @@ const (
 // speaker.
 func decideSpeech(snapshot Snapshot, participants []Participant, others int, owners []TrackOwner) (sources []SpeechSource) {
 	levels := make(map[string]float64) // participant -> level
-	loudest, known := 0.0, false
+	loudest, known, silent := 0.0, false, true
 	for _, audio := range snapshot.Audio {
 		level, ok := audio.loudness()
 		if !ok {
+			silent = false // nothing is known of it
 			continue
 		}
+		silent = silent && level <= silenceLevel
 		loudest, known = max(loudest, level), true
 		for _, owner := range owners {
 			if owner.Track == audio.Track {
@@ -217,7 +219,7 @@ func decideSpeech(snapshot Snapshot, participants []Participant, others int, own
 		if level, direct := levels[p.ID]; direct {
 			p.Speaking, byAudio = level >= speechLevel, true
 		}
-		if known && loudest <= silenceLevel {
+		if known && silent {
 			p.Speaking = false
 		}
 	}
