@@ -134,6 +134,7 @@ type TranscriptSegment struct {
 	Text          string           `json:"text"`          // plain text, not markup
 	Confidence    *float64         `json:"confidence"`    // 0 to 1; nil if unknown
 	Source        string           `json:"source"`        // participant_audio, mixed or captions
+	Unconfirmed   bool             `json:"unconfirmed"`   // nobody is known to have spoken then
 	Words         []TranscriptWord `json:"words"`
 }
 

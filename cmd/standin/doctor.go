@@ -11,6 +11,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/pagecheck"
 	"standin/internal/service"
+	"standin/internal/transcript"
 )
 
 type doctorCommand struct {
@@ -32,6 +33,8 @@ type doctorCheckCommand struct {
 	JSON        bool   `help:"Print JSON."`
 
 	service.LauncherSettings
+
+	Transcriber transcript.Config `embed:"" prefix:"transcriber-"`
 
 	Mail      bool `env:"STANDIN_MAIL" help:"The service receives mail."`
 	mailFlags `embed:"" prefix:"mail-"`
@@ -61,6 +64,7 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		DataDir: c.DataDir, DatabaseURL: service.DatabaseAddress(c.DatabaseURL, c.DataDir), StorageURL: c.StorageURL,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
 		Launcher: c.Launcher, LauncherError: c.Check(), Docker: c.Docker, Kubernetes: c.Kubernetes.Resolve,
+		TranscriberURL: c.Transcriber.URL, Transcriber: func() (*transcript.Client, error) { return service.NewRecognizer(c.Transcriber) },
 		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != nil, MailError: c.checkMail(),
 	})
 	write, out := report.WriteText, unescaped(to.Out)

@@ -274,6 +274,8 @@ func kindText(kind job.Trigger) string {
 		return "Job failed"
 	case lifecycle.TranscriptAttached:
 		return "Transcript ready"
+	case lifecycle.TranscriptRetrying:
+		return "Transcription is retried"
 	case lifecycle.TranscriptFailed:
 		return "No transcript"
 	}

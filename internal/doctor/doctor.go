@@ -18,6 +18,7 @@ import (
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
 	"standin/internal/text"
+	"standin/internal/transcript"
 )
 
 // Run runs all checks, one after the other.
@@ -32,7 +33,7 @@ func Run(ctx context.Context, settings Settings) Report {
 	database, databaseClock := checkDatabase(ctx, settings)
 	storage, storageClock := checkStorage(ctx, settings)
 	clocks := append(databaseClock, storageClock...)
-	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings))}
+	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings))}
 }
 
 // State is the outcome of a check.
@@ -85,6 +86,9 @@ type Settings struct {
 	Docker        docker.Settings
 	Kubernetes    func() (kubernetes.Settings, error) // finds the cluster
 
+	TranscriberURL string                             // empty: recordings are not transcribed
+	Transcriber    func() (*transcript.Client, error) // of that URL
+
 	Mail      bool  // a mail worker is configured
 	MailError error // of the worker's own check of its settings
 }
@@ -94,6 +98,8 @@ const (
 	browserTimeout = 60 * time.Second
 	serverTimeout  = 20 * time.Second // of a database, an object store or an engine
 	toolTimeout    = 60 * time.Second
+	// transcriberTimeout is long because a server may load its model first.
+	transcriberTimeout = 60 * time.Second
 )
 
 // checkName creates the results of one check.

@@ -53,7 +53,7 @@ func wantNoFailure(t *testing.T, settings Settings) {
 	for _, check := range report.Checks {
 		names[check.Name] = true
 	}
-	for _, name := range []string{"browser", "ffmpeg", "data folder", "disk", "memory", "database", "storage", "launcher", "clock", "base URL", "profiles", "mail"} {
+	for _, name := range []string{"browser", "ffmpeg", "data folder", "disk", "memory", "database", "storage", "launcher", "clock", "base URL", "profiles", "mail", "transcriber"} {
 		if !names[name] {
 			t.Errorf("there is no check of the %s", name)
 		}

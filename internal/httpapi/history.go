@@ -22,6 +22,9 @@ import (
 type History interface {
 	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
 	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	// TranscriptProblem returns why a job has no transcript, as a sentence; empty when
+	// nothing has failed.
+	TranscriptProblem(ctx context.Context, id uuid.UUID) (string, error)
 	Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error)
 }
 

@@ -226,10 +226,14 @@ func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) 
 		return transcript.Document{}, err
 	}
 	document := transcript.FromCaptions(m.JobID, texts, m.Timeline.RecordingStartedAt.Time, m.Participants)
-	if len(document.Segments) == 0 {
-		return document, &job.Error{Code: job.NotFound, Message: "The recording has no transcript and no captions."}
+	if len(document.Segments) > 0 {
+		return document, nil
 	}
-	return document, nil
+	problem, err := a.settings.History.TranscriptProblem(ctx, id)
+	if err != nil {
+		return transcript.Document{}, err
+	}
+	return document, &job.Error{Code: job.NotFound, Message: strings.TrimSpace("The recording has no transcript and no captions. " + problem)}
 }
 
 // acceptedFormat returns the format with the highest quality in an Accept header

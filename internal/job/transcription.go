@@ -32,6 +32,13 @@ type SearchMatch struct {
 	CreatedAt  time.Time // of the job
 }
 
+// TranscriptRetry is why and when a transcription is tried again, as its timeline
+// entry has it.
+type TranscriptRetry struct {
+	Detail  string    `json:"detail"`
+	RetryAt Timestamp `json:"retryAt"`
+}
+
 // TranscriptResult is the result of a transcription, as its timeline entry has it.
 type TranscriptResult struct {
 	Failure  string `json:"detail,omitempty"` // why there is no transcript; empty when there is one

@@ -179,6 +179,7 @@ const (
 	BotLaunched      job.Trigger = "bot_launched"       // data: node, lateMs (after joinAt; of a first attempt)
 	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 
+	TranscriptRetrying job.Trigger = "transcript_retrying" // data: detail, retryAt; after the first failure in a row
 	TranscriptAttached job.Trigger = "transcript_attached" // data: segments, audioMs, partial
 	TranscriptFailed   job.Trigger = "transcript_failed"   // data: detail
 )

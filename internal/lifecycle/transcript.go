@@ -2,6 +2,9 @@ package lifecycle
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -43,6 +46,34 @@ func (s *Service) changeTranscription(ctx context.Context, id uuid.UUID, lease s
 // StoreSearchTexts implements transcript.Jobs.
 func (s *Service) StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error) {
 	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.tx.ReplaceSearchTexts(ctx, c.Job, kind, texts) })
+}
+
+// TranscriptProblem returns why a job has no transcript, as a sentence; empty when
+// nothing has failed.
+func (s *Service) TranscriptProblem(ctx context.Context, id uuid.UUID) (string, error) {
+	entries, err := s.Store.Timeline(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	for _, entry := range slices.Backward(entries) {
+		if entry.Kind != TranscriptRetrying && entry.Kind != TranscriptFailed {
+			continue
+		}
+		var data struct{ Detail string }
+		if err := json.Unmarshal(entry.Data, &data); err != nil {
+			return "", fmt.Errorf("read a timeline entry: %w", err)
+		}
+		if entry.Kind == TranscriptFailed {
+			return "The transcription has failed: " + data.Detail + ".", nil
+		}
+		return "The transcription is retried: " + data.Detail + ".", nil
+	}
+	return "", nil
+}
+
+// ReportTranscriptRetry implements transcript.Jobs.
+func (s *Service) ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string, retry job.TranscriptRetry) (valid bool, err error) {
+	return s.changeTranscription(ctx, id, lease, func(ctx context.Context, c *Change) error { return c.addEntry(ctx, TranscriptRetrying, retry) })
 }
 
 // EndTranscription implements transcript.Jobs.

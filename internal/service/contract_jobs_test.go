@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 	"standin/internal/store"
 )
 
@@ -250,6 +251,19 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: h.bob})
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "getTranscript", in: in, query: "format=doc", bearer: key})
 	err := h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.InsertEntry(ctx, job.TimelineEntry{
+			ID: uuid.Must(uuid.NewV7()), JobID: uuid.MustParse(id), Source: job.SourceService, Kind: lifecycle.TranscriptFailed, Applied: true,
+			From: job.Completed, To: job.Completed, Data: []byte(`{"detail":"the transcriber answered with status 401"}`),
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: key})
+	if message := missing.field(t, "message"); !strings.HasSuffix(message.(string), "The transcription has failed: the transcriber answered with status 401.") {
+		t.Errorf("the message is %q, want the reason", message)
+	}
+	err = h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		at := time.Now().Add(time.Hour) // after the start of the recording
 		_, err := tx.AppendTexts(ctx, uuid.MustParse(id), []job.MeetingText{
 			{Kind: job.CaptionText, ID: "1", Author: "Eve <b>", Text: "hello & goodbye", Language: "en", StartedAt: at, EndedAt: at.Add(time.Second)},

@@ -120,19 +120,14 @@ func Shared(databaseURL string) bool {
 
 // readSecrets reads the secrets that are in files.
 func (s *Settings) readSecrets() error {
-	for _, secret := range []struct {
-		value *string
-		file  string
-	}{{&s.OIDC.ClientSecret, s.OIDC.ClientSecretFile}, {&s.Transcriber.APIKey, s.Transcriber.APIKeyFile}} {
-		if secret.file == "" {
-			continue
-		}
-		content, err := os.ReadFile(secret.file)
-		if err != nil {
-			return fmt.Errorf("read a secret: %w", err)
-		}
-		*secret.value = strings.TrimSpace(string(content))
+	if s.OIDC.ClientSecretFile == "" {
+		return nil
 	}
+	content, err := os.ReadFile(s.OIDC.ClientSecretFile)
+	if err != nil {
+		return fmt.Errorf("read a secret: %w", err)
+	}
+	s.OIDC.ClientSecret = strings.TrimSpace(string(content))
 	return nil
 }
 

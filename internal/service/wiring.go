@@ -98,6 +98,7 @@ func (s *Service) build(ctx context.Context) error {
 	if s.transcripts, err = s.newTranscriber(jobs); err != nil {
 		return err
 	}
+	s.metrics.Register(s.transcripts.Collectors()...)
 	return s.buildServer(jobs, machine)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	_ "embed" // for the speech of Check
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -119,6 +120,36 @@ func NewClient(config Config, allow []netip.Prefix) (*Client, error) {
 
 // Model returns the model that the client asks for.
 func (c *Client) Model() string { return c.config.Model }
+
+// hello is half a second of speech, made with espeak-ng.
+//
+//go:embed hello.wav
+var hello []byte
+
+const helloLength = 500 * time.Millisecond
+
+// Check sends half a second of speech, and returns the text that the recognizer
+// answers.
+func (c *Client) Check(ctx context.Context) (heard string, err error) {
+	file, err := os.CreateTemp("", "standin-*.wav")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(file.Name())
+	_, err = file.Write(hello)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return "", err
+	}
+	result, err := c.Transcribe(ctx, file.Name(), helloLength)
+	if err != nil {
+		return "", err
+	}
+	texts := make([]string, len(result.Segments))
+	for i, segment := range result.Segments {
+		texts[i] = segment.Text
+	}
+	return strings.Join(texts, " "), nil
+}
 
 // Error is a failed request.
 type Error struct {

@@ -61,7 +61,7 @@ type Segment struct {
 	Confidence    *float64 `json:"confidence,omitempty"` // 0 to 1
 	Source        Source   `json:"source"`
 	Unconfirmed   bool     `json:"unconfirmed,omitempty"` // nobody is known to have spoken: the recognizer may have invented it
-	Words         []Word   `json:"words,omitempty"` // empty when the recognizer reports none
+	Words         []Word   `json:"words,omitempty"`       // empty when the recognizer reports none
 }
 
 // speaker returns how people read who speaks: unknown without a name.

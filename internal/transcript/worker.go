@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -51,6 +52,8 @@ type Queue interface {
 type Jobs interface {
 	// StoreSearchTexts stores searchable texts.
 	StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error)
+	// ReportTranscriptRetry adds to the timeline why the transcription is tried again.
+	ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string, retry job.TranscriptRetry) (valid bool, err error)
 	// EndTranscription ends the transcription. A result is added to the timeline.
 	EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error)
 }
@@ -86,8 +89,16 @@ type Settings struct {
 // Worker transcribes the recordings that are due.
 type Worker struct {
 	Settings
-	wake chan struct{}
+	wake     chan struct{}
+	outcomes *prometheus.CounterVec
 }
+
+// The outcomes of an attempt to transcribe a recording, as they are counted.
+const (
+	outcomeAttached = "attached"
+	outcomeRetrying = "retrying"
+	outcomeFailed   = "failed"
+)
 
 // NewWorker returns a Worker. It does nothing before Run.
 func NewWorker(settings Settings) *Worker {
@@ -95,8 +106,17 @@ func NewWorker(settings Settings) *Worker {
 	settings.MaxPiece = cmp.Or(settings.MaxPiece, DefaultMaxPiece)
 	settings.MaxAudio = cmp.Or(settings.MaxAudio, DefaultMaxAudio)
 	settings.GiveUpAfter = cmp.Or(settings.GiveUpAfter, DefaultGiveUpAfter)
-	return &Worker{Settings: settings, wake: make(chan struct{}, 1)}
+	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "standin_transcriptions_total", Help: "Attempts to transcribe a recording on this node, by outcome (attached, retrying, failed).",
+	}, []string{"outcome"})
+	for _, outcome := range []string{outcomeAttached, outcomeRetrying, outcomeFailed} {
+		outcomes.WithLabelValues(outcome) // there from the start, so that rates have a beginning
+	}
+	return &Worker{Settings: settings, wake: make(chan struct{}, 1), outcomes: outcomes}
 }
+
+// Collectors returns the metrics of the worker, for registration.
+func (w *Worker) Collectors() []prometheus.Collector { return []prometheus.Collector{w.outcomes} }
 
 // Wake reports that a transcription may be due. It does not block.
 func (w *Worker) Wake() {
@@ -164,16 +184,17 @@ func (h *task) failed(ctx context.Context, err error) {
 	refused := new(Error)
 	isRefused, permanent := errors.As(err, &refused), errors.As(err, new(permanentError))
 	w, log := h.Worker, h.Log.With("job", t.JobID, "error", err)
+	detail := "the recording could not be read; the service's log has the reason"
+	if isRefused {
+		detail = refused.public()
+	}
 	switch age := w.Now().Sub(t.CreatedAt); {
 	case errors.Is(err, errLeaseLost):
 		log.Info("a transcription was stopped")
 		return
 	case permanent, refused.Permanent, age >= w.GiveUpAfter:
 		log.Warn("a transcription has failed", "detail", refused.Detail, "age", age)
-		detail := "the recording could not be read; the service's log has the reason"
-		if isRefused {
-			detail = refused.public()
-		}
+		w.outcomes.WithLabelValues(outcomeFailed).Inc()
 		if _, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail}); err != nil {
 			log.Error("cannot record the failure of a transcription; it is repeated", "failure", err)
 		}
@@ -181,8 +202,16 @@ func (h *task) failed(ctx context.Context, err error) {
 	}
 	backoff := retry.Backoff{Min: minRetry, Max: maxRetry, Failures: t.Failures}
 	pause := max(backoff.Next(), refused.RetryAfter)
+	first := t.Failures == 0
 	t.Failures = backoff.Failures
 	log.Warn("a transcription is retried", "detail", refused.Detail, "failures", t.Failures, "retry_in", pause)
+	w.outcomes.WithLabelValues(outcomeRetrying).Inc()
+	if first {
+		retry := job.TranscriptRetry{Detail: detail, RetryAt: job.Timestamp(w.Now().Add(pause))}
+		if _, err := w.Jobs.ReportTranscriptRetry(ctx, t.JobID, t.Lease, retry); err != nil {
+			log.Error("cannot record why a transcription is retried", "failure", err)
+		}
+	}
 	if _, err := w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause)); err != nil {
 		log.Error("cannot save a transcription; it is repeated when its lease ends", "failure", err)
 	}
@@ -343,6 +372,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	if !stored {
 		return h.removeDeleted(ctx)
 	}
+	h.outcomes.WithLabelValues(outcomeAttached).Inc()
 	h.Log.Info("a recording was transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
 	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Revision: revision})
 }

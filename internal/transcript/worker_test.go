@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -36,6 +38,7 @@ func TestMisbehavingTranscriber(t *testing.T) {
 		failure string        // on the timeline; empty when a transcript is expected
 		after   time.Duration // at least since the end of the recording
 		before  time.Duration
+		retried string // on the timeline, once; empty without a retry
 	}{
 		"answers": {
 			respond: func(w http.ResponseWriter, _ int, _ time.Duration) { fmt.Fprint(w, goodResponse) }, before: time.Second,
@@ -47,27 +50,27 @@ func TestMisbehavingTranscriber(t *testing.T) {
 			}
 			w.Header().Set("Retry-After", "300")
 			http.Error(w, "slow down", http.StatusTooManyRequests)
-		}, after: 10 * time.Minute, before: 15 * time.Minute},
+		}, after: 10 * time.Minute, before: 15 * time.Minute, retried: "status 429"},
 		"cut off in the middle": {respond: func(w http.ResponseWriter, request int, _ time.Duration) {
 			if request > 3 {
 				fmt.Fprint(w, goodResponse)
 				return
 			}
 			cutOff(w)
-		}, before: 15 * time.Minute},
+		}, before: 15 * time.Minute, retried: "not usable"},
 		"away for an hour": {respond: func(w http.ResponseWriter, _ int, since time.Duration) {
 			if since > time.Hour {
 				fmt.Fprint(w, goodResponse)
 				return
 			}
 			http.Error(w, "away", http.StatusServiceUnavailable)
-		}, after: time.Hour, before: 80 * time.Minute},
+		}, after: time.Hour, before: 80 * time.Minute, retried: "status 503"},
 		"away for ever": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
 			http.Error(w, "away", http.StatusBadGateway)
-		}, failure: "the transcriber answered with status 502", after: 30 * time.Minute, before: time.Hour},
+		}, failure: "the transcriber answered with status 502", after: 30 * time.Minute, before: time.Hour, retried: "status 502"},
 		"wrong for ever": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
 			fmt.Fprint(w, "<html>not JSON</html>")
-		}, failure: "the response of the transcriber was not usable", after: 30 * time.Minute, before: time.Hour},
+		}, failure: "the response of the transcriber was not usable", after: 30 * time.Minute, before: time.Hour, retried: "not usable"},
 		"refuses the audio": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
 			http.Error(w, "your key secret-key is fine, the audio is not", http.StatusBadRequest)
 		}, failure: "the transcriber answered with status 400", before: time.Second},
@@ -105,6 +108,9 @@ func TestMisbehavingTranscriber(t *testing.T) {
 			}
 			d, ok := h.document(t, r.ID)
 			failures := h.entries(t, r.ID, lifecycleFailed)
+			if retrying := h.entries(t, r.ID, lifecycle.TranscriptRetrying); (len(retrying) == 1) != (test.retried != "") || len(retrying) > 1 || !strings.Contains(strings.Join(retrying, ""), test.retried) {
+				t.Errorf("the timeline has the retries %v, want %q", retrying, test.retried)
+			}
 			switch {
 			case test.failure != "":
 				if ok || len(failures) != 1 || !strings.Contains(failures[0], test.failure) || strings.Contains(failures[0], "secret") {
@@ -114,6 +120,40 @@ func TestMisbehavingTranscriber(t *testing.T) {
 				t.Errorf("got %+v (%v), failures %v", d, ok, failures)
 			}
 		})
+	}
+}
+
+// TestFirstFailure checks that the first failure is visible at once: on the timeline,
+// as the reason that the API returns, and as a metric.
+func TestFirstFailure(t *testing.T) {
+	t.Parallel()
+	media, path := tone(t, "recording.m4a", 4*time.Second)
+	h := newHarness(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) })
+	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
+	if problem, err := h.jobs.TranscriptProblem(t.Context(), r.ID); err != nil || problem != "" {
+		t.Errorf("before the first attempt: %q (%v)", problem, err)
+	}
+	h.RunNext(t.Context())
+	retrying := h.entries(t, r.ID, lifecycle.TranscriptRetrying)
+	want := `{"detail":"the transcriber answered with status 401","retryAt":"` + h.clock().UTC().Format("2006-01-02T15:04:")
+	if len(retrying) != 1 || !strings.HasPrefix(retrying[0], want[:len(want)-3]) || !strings.HasSuffix(retrying[0], `Z"}`) {
+		t.Errorf("the timeline has %v", retrying)
+	}
+	problem, err := h.jobs.TranscriptProblem(t.Context(), r.ID)
+	if err != nil || problem != "The transcription is retried: the transcriber answered with status 401." {
+		t.Errorf("problem %q (%v)", problem, err)
+	}
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(h.Collectors()...)
+	families, err := registry.Gather()
+	if err != nil || len(families) != 1 || families[0].GetName() != "standin_transcriptions_total" {
+		t.Fatalf("metrics %v (%v)", families, err)
+	}
+	for _, counted := range families[0].GetMetric() {
+		outcome := counted.GetLabel()[0].GetValue()
+		if got := counted.GetCounter().GetValue(); (got == 1) != (outcome == "retrying") || got > 1 {
+			t.Errorf("%v attempts are counted as %s", got, outcome)
+		}
 	}
 }
 
