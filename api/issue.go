@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +20,6 @@ const (
 	CodeChecksum    = "checksum"     // the body does not match its checksum
 	CodeUnknown     = "unknown"      // the id does not exist
 )
-
-// maxItems is the number of list items that are checked. Schemas allow fewer, so
-// that a longer list always has an issue, and refusing a body full of issues is
-// cheap.
-const maxItems = 1001
 
 // Issue is an issue of a request, the Issue schema of openapi.yaml.
 type Issue struct {
@@ -56,7 +50,7 @@ const enumMessage = "must be one of "
 
 // check returns all issues of a value in a stable order.
 func check(schema *jsonschema.Schema, value any) []Issue {
-	err := schema.Validate(shortened(value))
+	err := schema.Validate(value)
 	if err == nil {
 		return nil
 	}
@@ -81,27 +75,6 @@ func mergeIssues(issues, texts []Issue) []Issue {
 	}
 	slices.SortStableFunc(merged, compareIssues)
 	return merged
-}
-
-// shortened returns a copy of a value whose lists are cut to maxItems.
-func shortened(value any) any {
-	fields, ok := value.(map[string]any)
-	if !ok {
-		return value
-	}
-	var short map[string]any
-	for name, field := range fields {
-		if items, ok := field.([]any); ok && len(items) > maxItems {
-			if short == nil {
-				short = maps.Clone(fields)
-			}
-			short[name] = items[:maxItems]
-		}
-	}
-	if short == nil {
-		return value
-	}
-	return short
 }
 
 // collect appends the issues of a failure and its causes.

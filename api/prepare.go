@@ -42,13 +42,24 @@ type preparation struct {
 // prepare returns a copy of a value. The schema is nil within an object of any form.
 func (p *preparation) prepare(schema *jsonschema.Schema, value any) any {
 	schema = resolve(schema)
-	switch value := value.(type) {
+	switch value := value.(type) { // one of the wrong type has an issue whatever is in it
 	case map[string]any:
+		if !accepts(schema, "object") {
+			return map[string]any{}
+		}
 		if closed(schema) {
 			return p.fields(schema, value)
 		}
 		return p.freeFields(schema, value)
 	case []any:
+		if !accepts(schema, "array") {
+			return []any{}
+		}
+		// A list that is too long has an issue whatever its other items are. They are left
+		// out, so that refusing a list full of issues is cheap.
+		if schema != nil && schema.MaxItems != nil {
+			value = value[:min(len(value), *schema.MaxItems+1)]
+		}
 		items := make([]any, len(value))
 		for i, item := range value {
 			p.path = append(p.path, i)
@@ -131,13 +142,18 @@ func (p *preparation) text(schema *jsonschema.Schema, value string) string {
 // number returns the number of an integer field without a fraction and an exponent:
 // 60 for 60.0 and for 6e1.
 func number(schema *jsonschema.Schema, value json.Number) json.Number {
-	if schema == nil || schema.Types == nil || !slices.Contains(schema.Types.ToStrings(), "integer") {
+	if schema == nil || schema.Types == nil || !accepts(schema, "integer") {
 		return value
 	}
 	if exact, ok := new(big.Rat).SetString(string(value)); ok && exact.IsInt() && exact.Num().IsInt64() {
 		return json.Number(exact.Num().String())
 	}
 	return value
+}
+
+// accepts reports whether a schema, which may be nil, allows values of a type.
+func accepts(schema *jsonschema.Schema, name string) bool {
+	return schema == nil || schema.Types == nil || slices.Contains(schema.Types.ToStrings(), name)
 }
 
 // resolve follows the references of a schema. The schema may be nil.

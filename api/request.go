@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"standin/internal/text"
 )
@@ -78,10 +77,6 @@ func (d *Description) CheckValue(operationID string, value any) Checked {
 	return body.check(value)
 }
 
-// CheckIdentity checks jobId and attempt of a bot's message, to which its token is
-// bound.
-func (d *Description) CheckIdentity(value any) Checked { return d.identity.check(value) }
-
 // check checks a value of Parse.
 func (b body) check(value any) Checked {
 	p := preparation{fromBot: b.fromBot}
@@ -101,26 +96,20 @@ const (
 // which no text may contain. An invalid body has one issue with the code
 // invalid_json.
 func Parse(body []byte) (any, []Issue) {
-	unreadable := func(message string) (any, []Issue) {
-		return nil, []Issue{{Path: []any{}, Message: message, Code: CodeInvalidJSON}}
-	}
-	if len(bytes.TrimSpace(body)) == 0 {
-		return unreadable("the body is empty")
-	}
-	if !utf8.Valid(body) {
-		return unreadable("the body is not valid UTF-8")
+	if problem := textProblem(body); problem != "" {
+		return nil, unreadable(problem).Issues
 	}
 	decoder := json.NewDecoder(bytes.NewReader(text.MarkLoneSurrogates(body)))
 	decoder.UseNumber()
 	var value any
 	if err := decoder.Decode(&value); err != nil {
-		return unreadable(syntaxMessage(err))
+		return nil, unreadable(syntaxMessage(err)).Issues
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return unreadable("the body has text after the JSON value")
+		return nil, unreadable(trailingText).Issues
 	}
 	if message := checkValue(value, 0); message != "" {
-		return unreadable(message)
+		return nil, unreadable(message).Issues
 	}
 	return value, nil
 }

@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,18 +183,61 @@ func TestInvalidJSON(t *testing.T) {
 	}
 }
 
-// TestManyIssues checks that only the first items of a long list are checked.
+// TestManyIssues checks that only the first items of a list that is too long are checked.
 func TestManyIssues(t *testing.T) {
 	t.Parallel()
-	body := `{"attempt":0,"acked":[` + strings.Repeat("1,", 400_000) + `1]}`
-	issues := description(t).CheckRequest("heartbeat", []byte(body)).Issues
-	codes := map[string]int{}
-	for _, issue := range issues {
-		codes[issue.Code]++
+	const sender = `{"jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80","attempt":0,`
+	long := strings.Repeat("1,", 100_000) + `1]`
+	for _, test := range []struct {
+		operation, body string
+		want            map[string]int
+	}{
+		{"heartbeat", sender + `"acked":[` + long + `}`, map[string]int{"maxItems": 1, "type": 1001}},
+		{"heartbeat", sender + `"stats":{"roster":{"participants":[` + long + `}}}`, map[string]int{"maxItems": 1, "type": 101}},
+		{"ingestTexts", sender + `"texts":[` + long + `}`, map[string]int{"maxItems": 1, "type": 101}},
+	} {
+		codes := map[string]int{}
+		for _, issue := range description(t).CheckRequest(test.operation, []byte(test.body)).Issues {
+			codes[issue.Code]++
+		}
+		delete(codes, "required")
+		if !reflect.DeepEqual(codes, test.want) {
+			t.Errorf("%s: got %v, want %v", test.body[:100], codes, test.want)
+		}
 	}
-	want := map[string]int{"maxItems": 1, "required": 1, "type": 1001}
-	if !reflect.DeepEqual(codes, want) {
-		t.Errorf("got %v, want %v", codes, want)
+}
+
+// TestFindIdentity checks that the identity of a message is that of the whole message's
+// check, whatever the message contains.
+func TestFindIdentity(t *testing.T) {
+	t.Parallel()
+	const id = `"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"`
+	for message, want := range map[string][]string{
+		`{"jobId":` + id + `,"attempt":0}`:                                      nil,
+		` {"a":[{"jobId":1}],"job\u0049d":` + id + `,"attempt":1e0,"JOBID":7} `: nil,
+		`{"attempt":"x","jobId":7,"attempt":2,"jobId":` + id + `}`:              nil,
+		`{"jobId":` + id + `,"attempt":0,"data":"\ud800"}`:                      nil,
+		`{}`:                          {"[attempt] required", "[jobId] required"},
+		`{"jobId":null,"attempt":-1}`: {"[attempt] minimum", "[jobId] type"},
+		`{"jobId":[` + strings.Repeat("{},", 200) + `{}],"attempt":{"a":1}}`: {"[attempt] type", "[jobId] type"},
+		`{"jobId":"\ud800","attempt":0}`:                                     {"[jobId] format"},
+		`[{"jobId":` + id + `,"attempt":0}]`:                                 {"[] type"},
+		`null`:                                                               {"[] type"},
+		``:                                                                   {"[] invalid_json"},
+		"\xff":                                                               {"[] invalid_json"},
+		`{"jobId":` + id + `,"attempt":0`:                                    {"[] invalid_json"},
+		`{"jobId":` + id + `,"attempt":0}}`:                                  {"[] invalid_json"},
+		`{"jobId":` + id + `,"attempt":0,"data":[1,]}`: {"[] invalid_json"},
+		`{"jobId" ` + id + `}`:                         {"[] invalid_json"},
+		strings.Repeat("[", 20_000):                    {"[] invalid_json"},
+	} {
+		var got []string
+		for _, issue := range description(t).FindIdentity([]byte(message)).Issues {
+			got = append(got, fmt.Sprint(issue.Path, " ", issue.Code))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%.80s: got %v, want %v", message, got, want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,7 +20,8 @@ import (
 const (
 	bodyTimeout     = 30 * time.Second
 	responseTimeout = time.Minute
-	maxBody         = 1 << 20
+	maxForm         = 1 << 20  // of a signed-in user
+	maxPublicForm   = 64 << 10 // of anyone
 )
 
 // policy lets pages load only the dashboard's own files and run no inline
@@ -34,6 +36,8 @@ type pageRequest struct {
 	r       *http.Request
 	session account.Session // of a signed-in user
 	secret  string          // of the session; empty when nobody is signed in
+
+	releaseForm func() // of parseForm
 }
 
 // handler serves a page. A returned error becomes an error page. A handler that
@@ -49,7 +53,7 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		record, r := httpmw.StartRecord(w, r)
-		req := &pageRequest{Record: record, d: d, r: r}
+		req := &pageRequest{Record: record, d: d, r: r, releaseForm: func() {}}
 		header := w.Header()
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-store")
@@ -63,9 +67,9 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 		control := http.NewResponseController(w)
 		_ = control.SetReadDeadline(started.Add(bodyTimeout))
 		_ = control.SetWriteDeadline(started.Add(responseTimeout))
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 
 		defer func() { record.Log(d.settings.Log, "page", r) }()
+		defer func() { req.releaseForm() }()
 		defer record.Recover(req.fail)
 		if err := d.origins.Check(r); err != nil {
 			req.fail(&pageError{http.StatusForbidden, "This request came from another site, so nothing was done."})
@@ -81,10 +85,22 @@ func (d *Dashboard) adapt(handle handler) http.Handler {
 	})
 }
 
-// parseForm parses the form of the body. Every form of a page has far fewer fields
-// than it accepts.
-func (req *pageRequest) parseForm() error {
+// parseForm parses the form of the body, which may have up to limit bytes. Every form of
+// a page has far fewer fields than it accepts.
+func (req *pageRequest) parseForm(limit int64) error {
 	const maxFields = 100
+	size := req.r.ContentLength
+	if size < 0 || size > limit {
+		size = limit
+	}
+	ctx, cancel := context.WithTimeout(req.r.Context(), bodyTimeout)
+	defer cancel()
+	release, err := req.d.settings.Bodies.Read(ctx, httpmw.AddressKey(req.d.settings.TrustedProxies.ClientAddress(req.r)), size)
+	if err != nil {
+		return &pageError{http.StatusServiceUnavailable, "The service is busy. Try again."}
+	}
+	req.releaseForm = release
+	req.r.Body = http.MaxBytesReader(req.ResponseWriter, req.r.Body, limit)
 	if err := req.r.ParseForm(); err != nil {
 		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 			return err
@@ -105,7 +121,7 @@ func (req *pageRequest) parseForm() error {
 func checkTexts(fields url.Values) error {
 	for name, values := range fields {
 		for _, value := range append([]string{name}, values...) {
-			if err := text.Check(value, maxBody); err != nil {
+			if err := text.Check(value, maxForm); err != nil {
 				return &pageError{http.StatusBadRequest, fmt.Sprintf("The field %.100q %s.", name, err)}
 			}
 		}

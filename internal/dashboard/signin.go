@@ -54,7 +54,7 @@ func (d *Dashboard) forUser(handle userHandler) handler {
 		req.session, req.secret = session, secret
 		req.UserID, req.ConsumerID = session.User.ID, session.User.ConsumerID
 		if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
-			if err := req.parseForm(); err != nil {
+			if err := req.parseForm(maxForm); err != nil {
 				return err
 			}
 			if !account.FormTokenMatches(req.r.PostForm.Get("token"), secret) {
@@ -145,7 +145,7 @@ func (d *Dashboard) countFailure(err error) error {
 // signIn starts a session for an e-mail address and its password. Attempts are
 // limited before the password is checked.
 func (d *Dashboard) signIn(req *pageRequest) error {
-	if err := req.parseForm(); err != nil {
+	if err := req.parseForm(maxPublicForm); err != nil {
 		return err
 	}
 	form := signInForm{Next: nextPage(req.r.PostForm.Get("next")), Email: req.r.PostForm.Get("email"), OIDC: d.oidc != nil}
@@ -232,7 +232,7 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
 		return err
 	}
-	if err := req.parseForm(); err != nil {
+	if err := req.parseForm(maxPublicForm); err != nil {
 		return err
 	}
 	values := req.r.PostForm

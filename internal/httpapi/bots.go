@@ -39,14 +39,12 @@ type Bots interface {
 const maxWait = 60 * time.Second
 
 func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
-	checked, err := a.readBotMessage(w, r, "ingestEvent")
+	event := ingest.Event{Data: json.RawMessage("{}")}
+	sender, err := a.readBotMessage(w, r, "ingestEvent", &event)
 	if err != nil {
 		return err
 	}
-	event := ingest.Event{Data: json.RawMessage("{}")}
-	if err := decode(w, checked, &event); err != nil {
-		return err
-	}
+	event.JobID = sender.String()
 	response, err := a.settings.Bots.Ingest(r.Context(), event)
 	if err != nil {
 		return fmt.Errorf("ingest an event: %w", err)
@@ -57,14 +55,12 @@ func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
-	checked, err := a.readBotMessage(w, r, "ingestTexts")
+	var texts ingest.Texts
+	sender, err := a.readBotMessage(w, r, "ingestTexts", &texts)
 	if err != nil {
 		return err
 	}
-	var texts ingest.Texts
-	if err := decode(w, checked, &texts); err != nil {
-		return err
-	}
+	texts.JobID = sender.String()
 	response, err := a.settings.Bots.IngestTexts(r.Context(), texts)
 	if err != nil {
 		return fmt.Errorf("ingest texts: %w", err)
@@ -74,19 +70,17 @@ func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
-	message, err := a.readBotMessage(w, r, "heartbeat")
-	if err != nil {
-		return err
-	}
-	parameters := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
-	if issues := append(message.Issues, parameters.Issues...); len(issues) > 0 {
-		return invalid(issues)
-	}
 	var query struct {
 		Wait float64 `json:"wait"` // seconds
 	}
 	var beat ingest.Heartbeat
-	if err := errors.Join(parameters.Decode(&query), message.Decode(&beat)); err != nil {
+	parameters := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
+	sender, err := a.readBotMessage(w, r, "heartbeat", &beat, parameters.Issues...)
+	if err != nil {
+		return err
+	}
+	beat.JobID = sender.String()
+	if err := parameters.Decode(&query); err != nil {
 		return err
 	}
 	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
@@ -99,40 +93,69 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readBotMessage reads and checks the message of a bot. The token is bound to
-// the job and the attempt in the message, so the order of the checks is: no
-// bearer 401; unreadable JSON, or jobId or attempt missing or malformed 400;
-// wrong token 401. The caller refuses a message with other issues.
-func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID string) (api.Checked, error) {
+// maxUnidentified is the size of the largest message that is decoded to list all of its
+// issues although it does not name its sender.
+const maxUnidentified = 64 << 10
+
+// readBotMessage reads and checks the message of a bot, and decodes it into the struct
+// that into points to. It returns the bot's job. more are issues of the rest of the
+// request.
+//
+// The token is bound to the job and the attempt in the message, so the order of the
+// checks is: no bearer 401; unreadable JSON, or jobId or attempt missing or malformed
+// 400; wrong token 401; other issues 400. The message is decoded after its token was
+// checked, because a decoded message takes much more memory.
+func (a *API) readBotMessage(w http.ResponseWriter, r *http.Request, operationID string, into any, more ...api.Issue) (jobID uuid.UUID, err error) {
 	token, ok := bearer(r)
 	if !ok {
-		return api.Checked{}, invalidToken()
+		return uuid.Nil, invalidToken()
 	}
-	body, err := readBody(w, r)
+	body, release, err := a.readBody(w, r)
 	if err != nil {
-		return api.Checked{}, err
+		return uuid.Nil, err
 	}
-	value, issues := api.Parse(body)
-	if len(issues) > 0 {
-		return api.Checked{}, invalid(issues)
+	defer release()
+	identity := a.settings.Description.FindIdentity(body)
+	identified := len(identity.Issues) == 0
+	if !identified && len(body) > maxUnidentified {
+		return uuid.Nil, invalid(identity.Issues)
 	}
-	identity := a.settings.Description.CheckIdentity(value)
-	if len(identity.Issues) > 0 {
-		return api.Checked{}, invalid(a.settings.Description.CheckValue(operationID, value).Issues)
+	if identified {
+		if jobID, err = a.checkToken(r, identity, token); err != nil {
+			return uuid.Nil, err
+		}
 	}
+	done, err := a.decodeTurn(r, body)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	defer done()
+	checked := a.settings.Description.CheckRequest(operationID, body)
+	if !identified {
+		if len(checked.Issues) == 0 {
+			checked = identity
+		}
+		return uuid.Nil, invalid(checked.Issues)
+	}
+	checked.Issues = append(checked.Issues, more...)
+	return jobID, decode(w, checked, into)
+}
+
+// checkToken checks the token of a bot's message against the job and the attempt that the
+// message names, and returns the job.
+func (a *API) checkToken(r *http.Request, identity api.Checked, token string) (uuid.UUID, error) {
 	var sender struct {
 		JobID   uuid.UUID `json:"jobId"`
 		Attempt int       `json:"attempt"`
 	}
 	if err := identity.Decode(&sender); err != nil {
-		return api.Checked{}, err
+		return uuid.Nil, err
 	}
 	httpmw.RecordOf(r).JobID = sender.JobID
-	value.(map[string]any)["jobId"] = sender.JobID.String() // tokens are computed over the lower-case form
-	if !ingest.ValidToken(a.settings.SigningKey, sender.JobID.String(), sender.Attempt, token) {
-		return api.Checked{}, invalidToken()
+	if !ingest.ValidToken(a.settings.SigningKey, sender.JobID.String(), sender.Attempt, token) { // computed over the lower-case form
+		return uuid.Nil, invalidToken()
 	}
-	return a.settings.Description.CheckValue(operationID, value), nil
+	return sender.JobID, nil
 }
 
 // holdHeartbeat waits for the response to a heartbeat. When the service shuts

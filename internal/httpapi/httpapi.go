@@ -65,7 +65,8 @@ type Settings struct {
 
 	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
 
-	MaxUploadBytes int64 // DefaultMaxUploadBytes when 0
+	Bodies         *httpmw.Bodies // of this process; new when nil
+	MaxUploadBytes int64          // DefaultMaxUploadBytes when 0
 	Log            *slog.Logger
 }
 
@@ -93,6 +94,9 @@ func New(settings Settings) (*API, error) {
 	}
 	if settings.MaxUploadBytes == 0 {
 		settings.MaxUploadBytes = DefaultMaxUploadBytes
+	}
+	if settings.Bodies == nil {
+		settings.Bodies = httpmw.NewBodies()
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	a := &API{

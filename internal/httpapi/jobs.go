@@ -52,13 +52,8 @@ type jobWebhooks struct {
 }
 
 func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	body, err := readBody(w, r)
-	if err != nil {
-		return err
-	}
-	checked := a.settings.Description.CheckRequest("createJob", body)
 	request := createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
-	err = decode(w, checked, &request)
+	checked, err := a.readChecked(w, r, "createJob", &request)
 	if err == nil {
 		err = checkMetadata(request.Metadata)
 	}

@@ -115,10 +115,11 @@ func (a *API) receivePayment(w http.ResponseWriter, r *http.Request) error {
 	if signature == "" {
 		return failWithoutBody(w, r, http.StatusBadRequest, billing.ErrSignature)
 	}
-	body, err := readBody(w, r)
+	body, release, err := a.readBody(w, r)
 	if err != nil {
 		return err
 	}
+	defer release()
 	result, err := a.settings.Payments.Receive(r.Context(), signature, body)
 	if errors.Is(err, billing.ErrSignature) || job.ErrorIs(err, job.InvalidInput) {
 		return failWithoutBody(w, r, http.StatusBadRequest, err)

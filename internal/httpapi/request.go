@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,11 +21,41 @@ import (
 // maxBodyBytes bounds a JSON body.
 const maxBodyBytes = 1 << 20
 
-// readBody reads a body within its deadline, and then removes the deadline: if
-// it passed while the response is held, the request would be canceled.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody waits until the process may read another body, and reads it within its
+// deadline. Then it removes the deadline: if it passed while the response is held,
+// the request would be canceled. The body counts as being read until release is
+// called.
+func (a *API) readBody(w http.ResponseWriter, r *http.Request) (body []byte, release func(), err error) {
 	if r.ContentLength > maxBodyBytes {
-		return nil, tooLarge(maxBodyBytes)
+		return nil, nil, tooLarge(maxBodyBytes)
+	}
+	size := r.ContentLength
+	if size < 0 {
+		size = maxBodyBytes // unknown
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.ReadJSON)
+	defer cancel()
+	if release, err = a.settings.Bodies.Read(ctx, a.addressKey(r), size); err != nil {
+		return nil, nil, busy()
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(a.settings.Timeouts.ReadJSON)) // see ServeHTTP
+	if body, err = readAll(r); err != nil {
+		release()
+		return nil, nil, err
+	}
+	_ = control.SetReadDeadline(time.Time{}) // see ServeHTTP
+	return body, release, nil
+}
+
+// readAll reads a body of at most maxBodyBytes.
+func readAll(r *http.Request) ([]byte, error) {
+	if r.ContentLength >= 0 {
+		body := make([]byte, r.ContentLength)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			return nil, bodyError(err)
+		}
+		return body, nil
 	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBodyBytes+1))
 	if err != nil {
@@ -33,18 +64,41 @@ func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if len(body) > maxBodyBytes {
 		return nil, tooLarge(maxBodyBytes)
 	}
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // see ServeHTTP
 	return body, nil
+}
+
+// decodeTurn waits until the process may decode another body.
+func (a *API) decodeTurn(r *http.Request, body []byte) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.ReadJSON)
+	defer cancel()
+	if release, err = a.settings.Bodies.Decode(ctx, a.addressKey(r), int64(len(body))); err != nil {
+		return nil, busy()
+	}
+	return release, nil
 }
 
 // readRequest reads a body, checks it against the schema of an operation, and
 // decodes it into the struct that into points to.
 func (a *API) readRequest(w http.ResponseWriter, r *http.Request, operationID string, into any) error {
-	body, err := readBody(w, r)
+	_, err := a.readChecked(w, r, operationID, into)
+	return err
+}
+
+// readChecked does the same as readRequest, and returns the checked body too, also if it
+// has issues.
+func (a *API) readChecked(w http.ResponseWriter, r *http.Request, operationID string, into any) (api.Checked, error) {
+	body, release, err := a.readBody(w, r)
 	if err != nil {
-		return err
+		return api.Checked{}, err
 	}
-	return decode(w, a.settings.Description.CheckRequest(operationID, body), into)
+	defer release()
+	done, err := a.decodeTurn(r, body)
+	if err != nil {
+		return api.Checked{}, err
+	}
+	defer done()
+	checked := a.settings.Description.CheckRequest(operationID, body)
+	return checked, decode(w, checked, into)
 }
 
 // readQuery checks the query against the parameters of an operation and decodes

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"unicode/utf8"
+)
+
+// maxIdentity is more bytes than a valid jobId or attempt can have.
+const maxIdentity = 1024
+
+// FindIdentity reads and checks jobId and attempt of a bot's message, to which its
+// token is bound. It only scans the rest of the message, so that a message without a
+// valid token costs little memory. It does not apply the bounds of Parse to the rest.
+func (d *Description) FindIdentity(message []byte) Checked {
+	fields, problem := scanIdentity(message)
+	if problem != "" {
+		return unreadable(problem)
+	}
+	if fields == nil {
+		return d.identity.check([]any{}) // the message is not an object
+	}
+	return d.identity.check(fields)
+}
+
+// scanIdentity returns the top-level fields jobId and attempt; nil if the message is not
+// an object. A field that cannot be valid is an empty list.
+func scanIdentity(message []byte) (fields map[string]any, problem string) {
+	if problem := textProblem(message); problem != "" {
+		return nil, problem
+	}
+	decoder := json.NewDecoder(bytes.NewReader(message))
+	if bytes.TrimLeft(message, " \t\r\n")[0] == '{' {
+		fields = make(map[string]any)
+		_, _ = decoder.Token() // the brace
+		for decoder.More() {
+			name, err := decoder.Token()
+			if err != nil {
+				return nil, syntaxMessage(err)
+			}
+			value := identityValue{wanted: name == "jobId" || name == "attempt"}
+			if err := decoder.Decode(&value); err != nil {
+				return nil, syntaxMessage(err)
+			}
+			if value.wanted {
+				fields[name.(string)] = value.parsed
+			}
+		}
+		if _, err := decoder.Token(); err != nil {
+			return nil, syntaxMessage(err)
+		}
+	} else if err := decoder.Decode(new(identityValue)); err != nil {
+		return nil, syntaxMessage(err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, trailingText
+	}
+	return fields, ""
+}
+
+// identityValue is the value of a field, which is parsed only if it is wanted.
+type identityValue struct {
+	wanted bool
+	parsed any
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *identityValue) UnmarshalJSON(value []byte) error {
+	if !v.wanted {
+		return nil
+	}
+	if v.parsed = []any{}; len(value) <= maxIdentity {
+		if parsed, issues := Parse(value); len(issues) == 0 {
+			v.parsed = parsed
+		}
+	}
+	return nil
+}
+
+// textProblem returns why a text cannot be JSON; "" if it may be.
+func textProblem(body []byte) string {
+	switch {
+	case len(bytes.TrimSpace(body)) == 0:
+		return "the body is empty"
+	case !utf8.Valid(body):
+		return "the body is not valid UTF-8"
+	}
+	return ""
+}
+
+const trailingText = "the body has text after the JSON value"
+
+// unreadable returns the result of the check of a body that is not JSON.
+func unreadable(message string) Checked {
+	return Checked{Issues: []Issue{{Path: []any{}, Message: message, Code: CodeInvalidJSON}}}
+}
