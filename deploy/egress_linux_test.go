@@ -23,9 +23,10 @@ import (
 func TestBotThatConnectsToPrivateNetworks(t *testing.T) {
 	t.Parallel()
 	n := newTestNetwork(t)
-	public := []string{"203.0.113.10", "[2001:db8:1::10]"}
+	public := []string{"93.184.215.10", "[2606:2800:1::10]"}
 	private := []string{
-		"10.1.2.3", "100.64.0.5", "169.254.169.254", "172.20.0.9", "192.168.7.7", "198.18.0.1", "[fd00:2::1]", "[64:ff9b::a9fe:a9fe]",
+		"10.1.2.3", "100.64.0.5", "169.254.169.254", "172.20.0.9", "192.168.7.7", "198.18.0.1", "168.63.129.16", "192.0.0.192", "203.0.113.7",
+		"[fd00:2::1]", "[64:ff9b::a9fe:a9fe]", "[2002:a00:1::1]", "[2001:db8::1]",
 		"172.30.0.1", // the router
 	}
 	n.listen(n.internet, n.router)
@@ -81,11 +82,11 @@ func newTestNetwork(t *testing.T) *testNetwork {
 	n.link(n.internet, "eth0", n.router, "uplink")
 	n.address(n.bot, "eth0", "172.30.0.2/24", "fd00:1::2/64")
 	n.address(n.router, "standin-bots", "172.30.0.1/24", "fd00:1::1/64")
-	n.address(n.router, "uplink", "203.0.113.1/24", "2001:db8:1::1/64")
-	n.address(n.internet, "eth0", "203.0.113.10/24", "10.1.2.3/32", "100.64.0.5/32", "169.254.169.254/32", "172.20.0.9/32", "192.168.7.7/32", "198.18.0.1/32",
-		"2001:db8:1::10/64", "fd00:2::1/128", "64:ff9b::a9fe:a9fe/128")
+	n.address(n.router, "uplink", "93.184.215.1/24", "2606:2800:1::1/64")
+	n.address(n.internet, "eth0", "93.184.215.10/24", "10.1.2.3/32", "100.64.0.5/32", "169.254.169.254/32", "172.20.0.9/32", "192.168.7.7/32", "198.18.0.1/32", "168.63.129.16/32", "192.0.0.192/32", "203.0.113.7/32",
+		"2606:2800:1::10/64", "fd00:2::1/128", "64:ff9b::a9fe:a9fe/128", "2002:a00:1::1/128", "2001:db8::1/128")
 	for namespace, gateways := range map[string][2]string{
-		n.bot: {"172.30.0.1", "fd00:1::1"}, n.router: {"203.0.113.10", "2001:db8:1::10"}, n.internet: {"203.0.113.1", "2001:db8:1::1"},
+		n.bot: {"172.30.0.1", "fd00:1::1"}, n.router: {"93.184.215.10", "2606:2800:1::10"}, n.internet: {"93.184.215.1", "2606:2800:1::1"},
 	} {
 		n.run(namespace, "ip", "route", "add", "default", "via", gateways[0])
 		n.run(namespace, "ip", "-6", "route", "add", "default", "via", gateways[1])

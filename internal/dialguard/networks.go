@@ -6,12 +6,14 @@ import "net/netip"
 // IPv6 global unicast registry).
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// specialNetworks are the IANA special-purpose registries (RFC 6890 and its
-// updates), and cloud metadata addresses.
-var specialNetworks = []struct {
+type specialNetwork struct {
 	prefix netip.Prefix
 	kind   string
-}{
+}
+
+// specialNetworks are the IANA special-purpose registries (RFC 6890 and its
+// updates), and cloud metadata addresses.
+var specialNetworks = []specialNetwork{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
 	{netip.MustParsePrefix("100.64.0.0/10"), "carrier NAT"}, // RFC 6598; includes a metadata service
