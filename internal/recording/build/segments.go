@@ -44,7 +44,7 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	if err != nil {
 		return piece{}, "", err
 	}
-	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-i", source,
+	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-format_whitelist", allowedFormats, "-i", source,
 		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
 	if errors.Is(err, errToolLimit) {
 		return piece{}, LossUnusable, nil
@@ -153,7 +153,7 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 		return "", err
 	}
 	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y",
-		"-f", "concat", "-auto_convert", "0", "-i", listPath,
+		"-f", "concat", "-auto_convert", "0", "-format_whitelist", "concat,"+allowedFormats, "-i", listPath,
 		"-map", "0", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", "-f", "mp4", target)
 	return target, err
 }
