@@ -228,6 +228,8 @@ func (s situation) decideCancelled() decision {
 	switch {
 	case !s.job.HasBot() && s.job.StartedAt.IsZero():
 		return decision{action: cleanUp} // it never had a bot, or only one that was stopped before joinAt
+	case s.bot == launch.Unknown && s.job.HeartbeatAt.IsZero() && s.job.StartedAt.IsZero():
+		return decision{action: cleanUp} // a bot that starts later is told to leave
 	case !lost && s.now.Before(end):
 		return decision{action: wait, until: earlier(end, s.heartbeatDue())}
 	case s.hasMedia:

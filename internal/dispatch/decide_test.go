@@ -162,6 +162,8 @@ func TestDecide(t *testing.T) {
 		"cancelled, gone":                 {r: running(job.Cancelled, 0), bot: launch.Gone, want: cleanUp},
 		"cancelled, gone, saved":          {r: running(job.Cancelled, 0), bot: launch.Gone, media: true, want: salvage},
 		"cancelled before the launch":     {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: cleanUp},
+		"cancelled, nobody ran its bot":   {r: running(job.Cancelled, 0, silent(second), func(r *job.Record) { r.StartedAt = time.Time{} }), bot: launch.Unknown, want: cleanUp},
+		"cancelled, the operator's bot":   {r: running(job.Cancelled, 0), bot: launch.Unknown, want: wait, until: at.Add(minute)},
 		"cancelled, with a manifest":      {r: running(job.Cancelled, minute, manifest), bot: launch.Gone, media: true, want: cleanUp},
 		"completed, bot runs":             {r: running(job.Completed, 0, manifest), bot: launch.Running, want: wait, until: at.Add(6 * minute)},
 		"completed, bot gone":             {r: running(job.Completed, 0, manifest), bot: launch.Gone, want: cleanUp},
