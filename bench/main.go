@@ -72,7 +72,7 @@ func parse(args []string) (o options, err error) {
 	flags.StringVar(&o.base, "base", "", "second binary, measured in the same rounds")
 	flags.StringVar(&o.dir, "dir", "", "directory on the disk to measure; default: a temporary directory")
 	flags.IntVar(&o.stored, "stored", 100_000, "stored jobs of the row stored")
-	flags.IntVar(&o.bots, "bots", 9_900, "waiting bots of the row heartbeat; the service accepts 10,000 connections")
+	flags.IntVar(&o.bots, "bots", 7_900, "waiting bots of the row heartbeat; the service closes idle connections when 8,000 are open")
 	flags.IntVar(&o.due, "due", 5_000, "due jobs of the row dispatch")
 	flags.IntVar(&o.logFiles, "log-files", 64, "files of PostgreSQL's log, of 16 MB, that exist before the first load; at most 64 are kept")
 	flags.IntVar(&o.fleetNodes, "fleet-nodes", 500, "simulated nodes of the row fleet")

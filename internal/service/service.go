@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/net/netutil"
 
 	"standin/internal/account"
 	"standin/internal/account/device"
@@ -39,9 +38,6 @@ import (
 
 // drainTime is how long requests may take to finish when the service stops.
 const drainTime = 20 * time.Second
-
-// maxConnections bounds the open connections of clients.
-const maxConnections = 10_000
 
 // Service is a running service.
 type Service struct {
@@ -165,7 +161,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.live.Run(ctx) })
 	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {
-		if err := s.server.Serve(netutil.LimitListener(s.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			fail("HTTP server", err)
 		}
 	})

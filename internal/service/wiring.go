@@ -40,6 +40,8 @@ import (
 const (
 	// maxUpload bounds one uploaded file: a day's recording is far smaller.
 	maxUpload = 32 << 30
+	// maxConnections bounds the open connections of clients.
+	maxConnections = 10_000
 	// uploadTime is how long such a file may take; a stalled upload ends earlier.
 	uploadTime = 6 * time.Hour
 )
@@ -276,6 +278,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		return fmt.Errorf("build the HTTP API: %w", err)
 	}
 	s.server = httpapi.NewServer(handler)
+	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Search: s.store, Operator: s.store,
