@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"standin/internal/account"
-	"standin/internal/recording"
+	"standin/internal/jobfiles"
 	"standin/internal/retention"
 	"standin/internal/service"
 	"standin/internal/store"
@@ -198,12 +198,12 @@ func (consumersDeleteCommand) Help() string {
 
 // Run deletes the consumer.
 func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
-	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, storage *recording.Storage) error {
+	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
 		consumer, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
 			return fmt.Errorf("consumer %q: %w", c.Name, err)
 		}
-		cleaner := retention.New(retention.Settings{Store: s, Storage: storage, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+		cleaner := retention.New(retention.Settings{Store: s, Files: files, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		jobs, err := cleaner.DeleteConsumer(ctx, consumer.ID)
 		if err != nil {
 			return fmt.Errorf("delete consumer %q: %w", c.Name, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/recording"
 	recordingbuild "standin/internal/recording/build"
 	"standin/internal/retention"
@@ -30,7 +31,7 @@ type recordingsCommand struct {
 
 // withRecordings runs fn with the database and the storage open. The service
 // may be running.
-func withRecordings(ctx context.Context, data dataFlags, where service.StorageSettings, fn func(*store.Store, *recording.Storage) error) error {
+func withRecordings(ctx context.Context, data dataFlags, where service.StorageSettings, fn func(*store.Store, jobfiles.Files) error) error {
 	dir, err := filepath.Abs(data.DataDir)
 	if err != nil {
 		return fmt.Errorf("resolve the data directory: %w", err)
@@ -40,7 +41,7 @@ func withRecordings(ctx context.Context, data dataFlags, where service.StorageSe
 		if err != nil {
 			return err
 		}
-		return errors.Join(fn(s, storage), storage.Close())
+		return errors.Join(fn(s, jobfiles.Files{Storage: storage, DataDir: dir}), storage.Close())
 	})
 }
 
@@ -64,8 +65,8 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, storage *recording.Storage) error {
-		verifier := &recordingbuild.Verifier{Storage: storage, Tools: tools}
+	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
+		verifier := &recordingbuild.Verifier{Storage: files.Storage, Tools: tools}
 		var valid, invalid int
 		err := eachRecorded(ctx, s, c.Job, func(j job.Job) error {
 			verdict, err := verifier.Verify(ctx, j.ID)
@@ -189,8 +190,8 @@ func (c *recordingsSweepCommand) printLeftover(w io.Writer, leftover retention.L
 
 // Run lists the unused objects and deletes them with --delete.
 func (c *recordingsSweepCommand) Run(ctx context.Context, to terminal) error {
-	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, storage *recording.Storage) error {
-		keeper := retention.New(retention.Settings{Store: s, Storage: storage, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
+		keeper := retention.New(retention.Settings{Store: s, Files: files, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		jobs, result := 0, "listed; --delete removes them"
 		err := keeper.Leftovers(ctx, func(leftover retention.Leftover) error {
 			jobs++

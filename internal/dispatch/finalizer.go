@@ -12,6 +12,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/store"
@@ -23,9 +24,7 @@ import (
 type Finalizer struct {
 	Store    *store.Store
 	Finisher *build.Finisher
-	// Leftovers returns the folders on this machine of a job's bots that have
-	// ended. It is nil when bots run elsewhere.
-	Leftovers func(jobID uuid.UUID) []recording.LeftoverSpool
+	Files    jobfiles.Files
 
 	locks keyedMutex
 }
@@ -73,18 +72,22 @@ func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, pr
 	return errors.Join(err, reporter.err)
 }
 
-// DeleteUploads implements Recordings.
-func (f *Finalizer) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
-	return f.Finisher.Storage.DeleteUploads(ctx, jobID)
+// CleanUp implements Recordings.
+func (f *Finalizer) CleanUp(ctx context.Context, r job.Record) error {
+	if !r.RecordingDeletedAt.IsZero() {
+		return f.Files.DeleteRecording(ctx, r.ID) // the deletion left the folder of a bot that was still running
+	}
+	return f.Files.DeleteUploads(ctx, r.ID)
 }
 
 // storeLeftovers stores what bots that have ended had not uploaded.
 func (f *Finalizer) storeLeftovers(ctx context.Context, jobID uuid.UUID) error {
-	if f.Leftovers == nil {
-		return nil
+	spools, err := f.Files.Spools(jobID)
+	if err != nil {
+		return err
 	}
-	for _, leftover := range f.Leftovers(jobID) {
-		if err := f.Finisher.Storage.ImportLeftover(ctx, jobID, leftover); err != nil {
+	for _, spool := range spools {
+		if err := f.Finisher.Storage.ImportLeftover(ctx, jobID, spool); err != nil {
 			return err
 		}
 	}

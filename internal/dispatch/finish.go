@@ -19,8 +19,9 @@ type Recordings interface {
 	// Salvage finalizes what the job's bots uploaded and stores the manifest.
 	// It reports its progress. It returns ErrNoMedia when nothing is usable.
 	Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error
-	// DeleteUploads removes what is no longer needed once the manifest is stored.
-	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
+	// CleanUp deletes what is no longer needed of a job that has ended, of whose
+	// bots none runs.
+	CleanUp(ctx context.Context, r job.Record) error
 }
 
 // ErrNoMedia is the error of a salvage that found nothing usable.
@@ -131,8 +132,8 @@ func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) 
 	})
 }
 
-// cleanUp finishes the work on a job that has ended. Its uploads are deleted
-// once the manifest is stored or when nothing usable is among them.
+// cleanUp finishes the work on a job that has ended. Its uploads, and what its bots
+// left on this machine, are deleted once the manifest is stored or when nothing usable is among them.
 func (t *task) cleanUp(ctx context.Context) error {
 	if t.job.Attempts > 0 {
 		if err := t.d.Launcher.Stop(ctx, t.job.ID, t.job.Attempt); err != nil {
@@ -148,8 +149,8 @@ func (t *task) cleanUp(ctx context.Context) error {
 		}
 	}
 	if !keep {
-		if err := t.d.Recordings.DeleteUploads(ctx, t.job.ID); err != nil {
-			return fmt.Errorf("delete uploads: %w", err)
+		if err := t.d.Recordings.CleanUp(ctx, t.job); err != nil {
+			return fmt.Errorf("clean up: %w", err)
 		}
 	}
 	return t.release(ctx, time.Time{})

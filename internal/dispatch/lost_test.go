@@ -294,4 +294,3 @@ func (h *harness) reasonOf(t *testing.T, id uuid.UUID, kind job.Trigger) string 
 	}
 	return data.Reason
 }
-

@@ -26,6 +26,7 @@ import (
 	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
@@ -199,7 +200,9 @@ type harness struct {
 	address    string // of the database
 	clock      *clock
 	store      *store.Store
+	folder     string // of the storage
 	storage    *recording.Storage
+	files      jobfiles.Files
 	bots       *bots
 	recordings *dispatch.Finalizer
 	jobs       *lifecycle.Service
@@ -236,7 +239,8 @@ func newHarnessOn(t *testing.T, address string) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
+	folder := filepath.Join(t.TempDir(), "kept")
+	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: folder}).String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,9 +249,10 @@ func newHarnessOn(t *testing.T, address string) *harness {
 			t.Error(err)
 		}
 	})
-	h := &harness{address: address, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
-	h.recordings = &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{
-		Storage: storage, BaseURL: "https://standin.test", TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+	h := &harness{address: address, folder: folder, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
+	h.files = jobfiles.Files{Storage: storage, DataDir: t.TempDir()}
+	h.recordings = &dispatch.Finalizer{Store: s, Files: h.files, Finisher: &build.Finisher{
+		Storage: storage, BaseURL: "https://standin.test", TempDir: h.files.DataDir, Log: slog.New(slog.DiscardHandler),
 	}}
 	events := new(event.Publisher)
 	events.Subscribe(func(e event.Event) {
@@ -256,7 +261,7 @@ func newHarnessOn(t *testing.T, address string) *harness {
 		}
 	})
 	h.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s, Finalizer: h.recordings, BaseURL: "https://standin.test", Now: h.clock.Now,
+		Store: s, Finalizer: h.recordings, Recordings: h.files, BaseURL: "https://standin.test", Now: h.clock.Now,
 		Events: events,
 	})
 	t.Cleanup(h.jobs.Close)

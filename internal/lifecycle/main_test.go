@@ -23,6 +23,7 @@ import (
 	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
@@ -95,7 +96,7 @@ func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 	t.Helper()
 	return newService(t, lifecycle.Settings{
 		Store: s,
-		Finalizer: &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{
+		Finalizer: &dispatch.Finalizer{Store: s, Files: jobfiles.Files{Storage: h.storage, DataDir: t.TempDir()}, Finisher: &build.Finisher{
 			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		}},
 		BaseURL: baseURL, Options: lifecycle.Options{ManifestPrefixes: []string{"https://files.test/manifests"}},

@@ -48,7 +48,7 @@ func (c *Cleaner) eraseJobsOf(ctx context.Context, consumer uuid.UUID, until tim
 		for _, job := range jobs {
 			after = job
 			// Attempts without a manifest may have left uploads.
-			if err := c.Storage.DeleteRecording(ctx, job.JobID); err != nil {
+			if err := c.Files.DeleteRecording(ctx, job.JobID); err != nil {
 				return err
 			}
 			if err := c.Store.EraseJob(ctx, job.JobID, c.Now()); err != nil {
@@ -80,7 +80,7 @@ func (c *Cleaner) DeleteConsumer(ctx context.Context, consumer uuid.UUID) (jobs 
 			return jobs, err
 		}
 		for _, id := range ids {
-			if err := c.Storage.DeleteRecording(ctx, id); err != nil {
+			if err := c.Files.DeleteRecording(ctx, id); err != nil {
 				return jobs, err
 			}
 			if err := c.Store.DeleteJob(ctx, id); err != nil {

@@ -1,5 +1,5 @@
 // Package retention deletes expired recordings, completes interrupted deletions,
-// and removes unused objects from storage. It decides when a recording expires;
+// and removes unused objects from storage and unused files from this machine. It decides when a recording expires;
 // package lifecycle deletes it and records that.
 //
 // Several nodes may do this at once: every step may be repeated.
@@ -27,8 +27,10 @@ const (
 	// retryDelay is the delay after a failure.
 	retryDelay = 5 * time.Minute
 
-	// sweepInterval is how often unused objects are removed from storage.
+	// sweepInterval is how often unused objects are removed from storage, and
+	// localInterval how often unused files are removed from this machine.
 	sweepInterval = 24 * time.Hour
+	localInterval = time.Hour
 )
 
 // Recordings deletes recordings, as lifecycle.Service does.
@@ -36,12 +38,15 @@ type Recordings interface {
 	ExpireRecording(ctx context.Context, id uuid.UUID) error
 }
 
-// Storage stores recordings, as recording.Storage does.
-type Storage interface {
+// Files holds the files of jobs in storage and on this machine, as jobfiles.Files does.
+type Files interface {
 	ListJobs(ctx context.Context, each func(recording.JobUsage) error) error
 	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
 	DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
+	LocalJobs() (map[uuid.UUID]time.Time, error)
+	DeleteLocal(jobID uuid.UUID) error
+	DeleteLocalUploads(jobID uuid.UUID) error
 }
 
 // Options are the periods of consumers that have none of their own.
@@ -55,13 +60,13 @@ type Settings struct {
 	Options
 	Store      *store.Store
 	Recordings Recordings
-	Storage    Storage
+	Files      Files
 	Now        func() time.Time
 	Log        *slog.Logger
 }
 
 // Cleaner deletes recordings and jobs whose retention period has ended, and unused
-// objects.
+// objects and files.
 type Cleaner struct{ Settings }
 
 // New returns a Cleaner. It does nothing before Run.
@@ -69,12 +74,16 @@ func New(settings Settings) *Cleaner { return &Cleaner{settings} }
 
 // Run deletes until ctx ends.
 func (c *Cleaner) Run(ctx context.Context) {
-	var swept time.Time
+	var swept, sweptLocal time.Time
 	for ctx.Err() == nil {
 		wait := min(c.expire(ctx), c.eraseJobs(ctx))
 		if now := c.Now(); now.Sub(swept) >= sweepInterval {
 			swept = now
 			c.sweep(ctx)
+		}
+		if now := c.Now(); now.Sub(sweptLocal) >= localInterval {
+			sweptLocal = now
+			c.sweepLocal(ctx)
 		}
 		_ = retry.Sleep(ctx, wait) // the loop checks ctx
 	}

@@ -17,6 +17,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/store"
@@ -35,6 +36,8 @@ type harness struct {
 	store   *store.Store
 	storage *recording.Storage
 	folder  string
+	jobs    *lifecycle.Service
+	local   jobfiles.Files
 }
 
 func newHarness(t *testing.T, period Period) *harness {
@@ -54,9 +57,10 @@ func newHarness(t *testing.T, period Period) *harness {
 		}
 	})
 	clock := func() time.Time { return now }
-	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: clock})
-	return &harness{store: s, storage: storage, folder: folder, Cleaner: New(Settings{
-		Store: s, Recordings: jobs, Storage: storage, Options: Options{Retention: period}, Now: clock, Log: slog.New(slog.DiscardHandler),
+	local := jobfiles.Files{Storage: storage, DataDir: t.TempDir()}
+	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: local, Now: clock})
+	return &harness{store: s, storage: storage, folder: folder, jobs: jobs, local: local, Cleaner: New(Settings{
+		Store: s, Recordings: jobs, Files: local, Options: Options{Retention: period}, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})}
 }
 

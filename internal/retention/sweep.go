@@ -37,7 +37,7 @@ type Leftover struct {
 // leaves out jobs of which anything was written within a day, that have not
 // ended, or that are still being processed.
 func (c *Cleaner) Leftovers(ctx context.Context, each func(Leftover) error) error {
-	return c.Storage.ListJobs(ctx, func(usage recording.JobUsage) error {
+	return c.Files.ListJobs(ctx, func(usage recording.JobUsage) error {
 		if usage.Newest.After(c.Now().Add(-minAge)) {
 			return nil
 		}
@@ -77,11 +77,11 @@ func (c *Cleaner) reason(ctx context.Context, usage recording.JobUsage) (Reason,
 func (c *Cleaner) Remove(ctx context.Context, leftover Leftover) error {
 	switch leftover.Reason {
 	case NoSuchJob, Deleted:
-		return c.Storage.DeleteRecording(ctx, leftover.JobID)
+		return c.Files.DeleteRecording(ctx, leftover.JobID)
 	case Finished, Ended:
-		return c.Storage.DeleteUploads(ctx, leftover.JobID)
+		return c.Files.DeleteUploads(ctx, leftover.JobID)
 	case Unfinished:
-		return c.Storage.DeleteUnfinished(ctx, leftover.JobID, c.Now().Add(-minAge))
+		return c.Files.DeleteUnfinished(ctx, leftover.JobID, c.Now().Add(-minAge))
 	}
 	return fmt.Errorf("unknown reason %q", leftover.Reason)
 }
@@ -115,4 +115,47 @@ func (c *Cleaner) sweep(ctx context.Context) {
 			"jobs", unknown, "bytes", bytes)
 	}
 	c.Log.Debug("storage swept", "removed", removed)
+}
+
+// keepLogs is how long the log of a bot is kept on the bot's machine.
+const keepLogs = 7 * 24 * time.Hour
+
+// sweepLocal removes the files on this machine that no job needs: each node of a
+// service does this for its own disk.
+func (c *Cleaner) sweepLocal(ctx context.Context) {
+	jobs, err := c.Files.LocalJobs()
+	if err != nil {
+		c.logError(ctx, uuid.Nil, "cannot list the files of jobs on this machine", err)
+		return
+	}
+	for id, changed := range jobs {
+		if err := c.sweepJob(ctx, id, c.Now().Sub(changed)); err != nil {
+			c.logError(ctx, id, "cannot remove a job's files from this machine; trying again in an hour", err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
+}
+
+// sweepJob removes the files of a job on this machine that nobody needs. They were
+// last changed age ago.
+func (c *Cleaner) sweepJob(ctx context.Context, id uuid.UUID, age time.Duration) error {
+	r, err := c.Store.Job(ctx, id)
+	switch {
+	case job.ErrorIs(err, job.NotFound):
+		if age < minAge {
+			return nil
+		}
+		return c.Files.DeleteLocal(id)
+	case err != nil:
+		return err
+	case !r.Status.Terminal() || !r.WakeAt.IsZero():
+		return nil
+	case !r.RecordingDeletedAt.IsZero() || age >= keepLogs:
+		return c.Files.DeleteLocal(id)
+	case r.ManifestURI != "" || age >= minAge:
+		return c.Files.DeleteLocalUploads(id)
+	}
+	return nil
 }

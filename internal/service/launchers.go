@@ -7,7 +7,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +15,7 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/event"
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/launch"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
@@ -131,7 +131,7 @@ func (s *Service) newProcess(events *event.Publisher) (*process.Launcher, error)
 		s.settings.Log.Error("no bot can be launched until this is fixed", "error", err)
 	}
 	return process.New(process.Settings{
-		Dir: filepath.Join(s.settings.DataDir, "bots"), Executable: s.settings.Executable, Bot: s.settings.Bots,
+		Dir: jobfiles.BotsDir(s.settings.DataDir), Executable: s.settings.Executable, Bot: s.settings.Bots,
 		Check: check, OnExit: botChanged(events), Log: s.settings.Log,
 	})
 }

@@ -24,12 +24,12 @@ import (
 	"standin/internal/httpapi"
 	"standin/internal/httpmw"
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/live"
 	"standin/internal/mail"
 	"standin/internal/metrics"
-	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/retention"
 	"standin/internal/store/postgres"
@@ -69,13 +69,14 @@ func (s *Service) build(ctx context.Context) error {
 	if settings.Launcher == "manual" {
 		settings.Dispatch.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
 	}
+	files := jobfiles.Files{Storage: s.storage, DataDir: settings.DataDir}
 	finalizer := &dispatch.Finalizer{
-		Store:     s.store,
-		Finisher:  &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},
-		Leftovers: s.leftovers,
+		Store:    s.store,
+		Finisher: &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},
+		Files:    files,
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s.store, Finalizer: finalizer, Recordings: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
+		Store: s.store, Finalizer: finalizer, Recordings: files, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
@@ -96,7 +97,7 @@ func (s *Service) build(ctx context.Context) error {
 	s.subscribe(ctx, events, jobs, node)
 	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
 	s.cleaner = retention.New(retention.Settings{
-		Store: s.store, Recordings: jobs, Storage: s.storage, Options: settings.Retention, Now: time.Now, Log: log,
+		Store: s.store, Recordings: jobs, Files: files, Options: settings.Retention, Now: time.Now, Log: log,
 	})
 	if s.transcripts, err = s.newTranscriber(jobs); err != nil {
 		return err
@@ -144,18 +145,6 @@ func (s *Service) noZoomSDK() string {
 		return err.Error()
 	}
 	return ""
-}
-
-// leftovers returns the folders of a job's bots that have ended on this
-// machine.
-func (s *Service) leftovers(jobID uuid.UUID) (leftovers []recording.LeftoverSpool) {
-	if s.process == nil {
-		return nil // bots run elsewhere
-	}
-	for attempt, folder := range s.process.LeftoverDirs(jobID) {
-		leftovers = append(leftovers, recording.LeftoverSpool{Attempt: attempt, Folder: folder})
-	}
-	return leftovers
 }
 
 // subscribe connects the events of this process to the parts that handle them,

@@ -26,7 +26,7 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest) (d Document
 	if err != nil {
 		return Document{}, 0, permanentError{err}
 	}
-	dir := filepath.Join(h.TempDir, "transcript-"+m.JobID)
+	dir := filepath.Join(h.TempDir, recording.WorkPrefix(h.state.JobID)+"transcript")
 	if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil { // an interrupted run may have left it
 		return Document{}, 0, fmt.Errorf("create a temporary folder: %w", err)
 	}

@@ -139,21 +139,21 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 	}
 	if options.SeedProfile != "" {
 		if err := copySeedProfile(options.SeedProfile, options.ProfileDir); err != nil {
-			return nil, errors.Join(err, removeProfile(options.ProfileDir))
+			return nil, errors.Join(err, RemoveProfile(options.ProfileDir))
 		}
 	}
 	warnUnsandboxed(options)
 	if options.Mode == Headed {
 		width, height := screenSize(options)
 		if options.display, err = startDisplay(ctx, options.ProfileDir, width, height); err != nil {
-			return nil, errors.Join(err, removeProfile(options.ProfileDir))
+			return nil, errors.Join(err, RemoveProfile(options.ProfileDir))
 		}
 	}
 	browser, err := start(ctx, options)
 	if err != nil {
 		err = asSandboxError(err)
 		options.display.close()
-		return nil, errors.Join(fmt.Errorf("start %s: %w", options.Executable, err), removeProfile(options.ProfileDir))
+		return nil, errors.Join(fmt.Errorf("start %s: %w", options.Executable, err), RemoveProfile(options.ProfileDir))
 	}
 	return browser, nil
 }
@@ -357,7 +357,7 @@ func (b *Browser) Close() error {
 	b.closeOnce.Do(func() {
 		b.shutDown(ErrClosed)
 		<-b.done
-		b.closeErr = errors.Join(b.killErr, removeProfile(b.options.ProfileDir))
+		b.closeErr = errors.Join(b.killErr, RemoveProfile(b.options.ProfileDir))
 	})
 	return b.closeErr
 }

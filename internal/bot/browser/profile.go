@@ -42,10 +42,10 @@ func makeProfile(dir string) (profile, temporary string, err error) {
 		return "", "", errors.Join(fmt.Errorf("link the browser's temporary directory: %w", err), os.Remove(temporary))
 	}
 	if err := os.WriteFile(filepath.Join(profile, silenceFile), silentWAV(), 0o600); err != nil {
-		return "", "", errors.Join(fmt.Errorf("write the microphone's audio file: %w", err), removeProfile(profile))
+		return "", "", errors.Join(fmt.Errorf("write the microphone's audio file: %w", err), RemoveProfile(profile))
 	}
 	if err := writePreferences(profile); err != nil {
-		return "", "", errors.Join(err, removeProfile(profile))
+		return "", "", errors.Join(err, RemoveProfile(profile))
 	}
 	return profile, temporary, nil
 }
@@ -73,8 +73,8 @@ func emptyDirectory(dir string) (string, error) {
 	return dir, nil
 }
 
-// removeProfile removes a profile and its temporary files.
-func removeProfile(profile string) error {
+// RemoveProfile removes a profile, which no browser may use, and its temporary files.
+func RemoveProfile(profile string) error {
 	temporary, err := os.Readlink(filepath.Join(profile, temporaryLink))
 	if err == nil && strings.HasPrefix(filepath.Base(temporary), temporaryPrefix) {
 		if err := os.RemoveAll(temporary); err != nil {

@@ -105,9 +105,9 @@ func TestDeliverWithoutRecording(t *testing.T) {
 		end  End
 		want job.FailureCode
 	}{
-		"not admitted":    {End{Code: job.LobbyTimeout, Detail: "Nobody admitted the bot."}, job.LobbyTimeout},
-		"leave command":   {End{Reason: ReasonCommand, Detail: "Left the call on request."}, job.MeetingEnded},
-		"no reason":       {End{}, job.MeetingEnded},
+		"not admitted":  {End{Code: job.LobbyTimeout, Detail: "Nobody admitted the bot."}, job.LobbyTimeout},
+		"leave command": {End{Reason: ReasonCommand, Detail: "Left the call on request."}, job.MeetingEnded},
+		"no reason":     {End{}, job.MeetingEnded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -34,6 +34,15 @@ func LockDir(dir string) (*os.File, error) {
 	return file, nil
 }
 
+// InUse reports whether a bot runs in a folder.
+func InUse(dir string) (bool, error) {
+	pid, _, err := lockOwner(dir)
+	return pid != 0, err
+}
+
+// IsLog reports whether a file in a bot's folder is kept with the bot's log.
+func IsLog(name string) bool { return name == LogFile || name == lockFile }
+
 // lockOwner returns the process that has locked a folder, or 0. existed reports
 // whether a bot has ever locked it.
 func lockOwner(dir string) (pid int, existed bool, err error) {

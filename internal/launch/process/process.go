@@ -25,10 +25,8 @@ import (
 // LogFile is the name of a bot's log in its folder.
 const LogFile = "bot.log"
 
-const (
-	pollInterval = 100 * time.Millisecond // between checks whether a bot has ended
-	keepFolders  = 7 * 24 * time.Hour     // the folder of an ended bot, for its log
-)
+// pollInterval is the time between checks whether a bot has ended.
+const pollInterval = 100 * time.Millisecond
 
 // Settings configure a Launcher.
 type Settings struct {
@@ -51,7 +49,7 @@ type Launcher struct {
 }
 
 // New returns a launcher that also watches the bots that an earlier launcher left
-// running. It removes folders of bots that ended long ago.
+// running.
 func New(settings Settings) (*Launcher, error) {
 	if settings.LeaveTime == 0 {
 		settings.LeaveTime = launch.DefaultLeaveTime
@@ -76,22 +74,9 @@ func New(settings Settings) (*Launcher, error) {
 		case pid != 0:
 			log.Info("found a running bot")
 			l.watch(key, pid, l.isUnlocked(key))
-		default:
-			if err := removeOld(l.folder(key)); err != nil {
-				log.Warn("cannot remove the folder of an old bot", "error", err)
-			}
 		}
 	}
 	return l, nil
-}
-
-// removeOld removes the folder of a bot that ended long ago.
-func removeOld(folder string) error {
-	info, err := os.Stat(folder)
-	if err != nil || time.Since(info.ModTime()) <= keepFolders {
-		return err
-	}
-	return os.RemoveAll(folder)
 }
 
 // Close stops watching. The bots keep running.
@@ -232,24 +217,6 @@ func waitUnlocked(ctx context.Context, dir string, timeout time.Duration) bool {
 			return false
 		}
 	}
-}
-
-// LeftoverDirs returns the folders of a job's bots that no longer run, by
-// attempt. They may hold media that the bot did not upload.
-func (l *Launcher) LeftoverDirs(jobID uuid.UUID) map[int]string {
-	folders, err := os.ReadDir(l.settings.Dir)
-	if err != nil {
-		l.settings.Log.Warn("cannot list the folders of a job's bots", "job", jobID, "error", err)
-		return nil
-	}
-	leftover := make(map[int]string)
-	for _, folder := range folders {
-		key, ok := launch.ParseKey(folder.Name())
-		if ok && folder.IsDir() && key.JobID == jobID && l.State(jobID, key.Attempt) != launch.Running {
-			leftover[key.Attempt] = l.folder(key)
-		}
-	}
-	return leftover
 }
 
 // exitCheck reports without blocking whether a bot has ended, and its exit status

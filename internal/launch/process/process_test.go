@@ -417,43 +417,6 @@ func TestFailedLaunch(t *testing.T) {
 	}
 }
 
-// TestOldFoldersAreRemoved: a new launcher removes the folders of old bots and
-// nothing else.
-func TestOldFoldersAreRemoved(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	old, recent, unknown, foreign := uuid.NewString()+"-0", uuid.NewString()+"-12", uuid.NewString()+"-1", "notes-3"
-	for folder, age := range map[string]time.Duration{
-		old: 8 * 24 * time.Hour, recent: 6 * 24 * time.Hour, unknown: 8 * 24 * time.Hour, foreign: 80 * 24 * time.Hour,
-	} {
-		path := filepath.Join(dir, folder)
-		if err := os.Mkdir(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if folder == unknown { // whether a bot runs there cannot be found out
-			if err := os.Symlink("bot.lock", filepath.Join(path, "bot.lock")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		then := time.Now().Add(-age)
-		if err := os.Chtimes(path, then, then); err != nil {
-			t.Fatal(err)
-		}
-	}
-	newFixture(t, dir).Close()
-	left, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, entry := range left {
-		names = append(names, entry.Name())
-	}
-	if slices.Contains(names, old) || !slices.Contains(names, recent) || !slices.Contains(names, unknown) || !slices.Contains(names, foreign) {
-		t.Errorf("left: %v", names)
-	}
-}
-
 // TestReasonIsTheEndOfTheLog: the reason of an ended bot is the end of its log.
 func TestReasonIsTheEndOfTheLog(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 	if len(plan.adopted)+len(plan.packed) == 0 {
 		return Packed{}, cmp.Or(plan.mismatch, error(&NothingSavedError{}))
 	}
-	prefix := "finish-" + jobID.String() + "-"
+	prefix := recording.WorkPrefix(jobID) + "finish-"
 	if err := removeAllWithPrefix(f.TempDir, prefix); err != nil {
 		return Packed{}, fmt.Errorf("remove the files of an earlier run: %w", err)
 	}
