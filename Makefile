@@ -48,7 +48,12 @@ demo: setup ## Send a bot into a local meeting (ARGS="--once --seconds 20")
 	bin/standin-demo demo $(ARGS)
 
 .PHONY: test
-test: ## Run all tests; installs what they need
+test: ## Run the tests but the long ones; installs what they need
+	@scripts/setup.sh test
+	scripts/test.sh -short
+
+.PHONY: test-long
+test-long: ## Run all tests, with the long ones
 	@scripts/setup.sh test
 	scripts/test.sh
 
@@ -161,7 +166,8 @@ check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
 	$(MAKE) fuzz FUZZTIME=1000x
 
 .PHONY: check-long
-check-long: check ## The long form of CI: make check, schemathesis, every bot scenario, 10 kills, and 60 faults
+check-long: check ## The long form of CI: make check, all tests, schemathesis, every bot scenario, 10 kills, and 60 faults
+	$(MAKE) test-long
 	$(MAKE) schemathesis
 	$(MAKE) matrix
 	$(MAKE) kills KILLS=10

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 // TestRows runs rows with short loads: every metric is measured on every
 // database. The values do not matter.
 func TestRows(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "standin")

@@ -28,6 +28,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/replica"
 	"standin/internal/testing/mediacheck"
+	"standin/internal/testing/testbrowser"
 )
 
 // successStatuses returns the statuses of a successful job, in order.
@@ -46,6 +47,7 @@ func successStatuses() []job.Status {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	needTools(t)
+	testbrowser.Reserve(t)
 	checkSpan(t, recordDemo(t, 6), 0, math.Inf(1))
 }
 
@@ -197,6 +199,9 @@ func TestServiceAndBrowserKilled(t *testing.T) {
 // TestBotKilled kills the bot. A second attempt continues, and the media, captions
 // and chat messages of both attempts make one recording.
 func TestBotKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	h := newHarness(t)
 	id := h.sendWith(map[string]any{"captions": true, "chat": true, "captionsLanguage": "en-US"})

@@ -27,6 +27,7 @@ import (
 	"standin/internal/replica"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
+	"standin/internal/testing/testbrowser"
 	"standin/internal/webhook"
 )
 
@@ -87,6 +88,7 @@ func newHarness(t *testing.T) *harness { t.Helper(); return newHarnessOf(t, smal
 func newHarnessOf(t *testing.T, size picture) *harness {
 	t.Helper()
 	needTools(t)
+	testbrowser.Reserve(t)
 	h := &harness{T: t, dir: newDataDir(t), picture: size}
 	media, err := size.prepare(t.Context(), replica.MediaFolder())
 	if err != nil {

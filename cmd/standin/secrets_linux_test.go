@@ -35,6 +35,7 @@ import (
 	"standin/internal/replica"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
+	"standin/internal/testing/testbrowser"
 )
 
 // secretSettings are the settings of serve that are secrets, by the end of their
@@ -56,6 +57,7 @@ var notSecret = []string{
 func TestSecretsStayPrivate(t *testing.T) {
 	t.Parallel()
 	needTools(t)
+	testbrowser.Reserve(t)
 	outside := newOutside(t)
 	meeting, meetingHost := openMeeting(t)
 	secrets := newSecrets(t)

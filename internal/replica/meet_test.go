@@ -114,6 +114,9 @@ func leaveCall(p *tab) {
 
 // The page shows the result of each control method.
 func TestMeetEndings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	s := startServer(t, nil)
 	p := openTab(t, false)
@@ -194,6 +197,9 @@ func TestMeetHostAndOpenDoor(t *testing.T) {
 
 // The special cases of the Meet page.
 func TestMeetTraps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	s := startServer(t, nil)
 	m := openMeeting(t, s, Settings{Language: "de"})
@@ -249,6 +255,9 @@ func TestMeetTraps(t *testing.T) {
 
 // The guest uses the roster and the chat.
 func TestMeetRosterAndChat(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	media, _ := mediaForTest(t)
 	s := startServer(t, media)

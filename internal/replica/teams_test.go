@@ -76,6 +76,9 @@ func TestTeamsFromLauncherToLeave(t *testing.T) {
 
 // The page shows the result of each control method.
 func TestTeamsEndings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	s := startServer(t, nil)
 	p := openTab(t, false)
@@ -201,6 +204,9 @@ func TestTeamsAddresses(t *testing.T) {
 // Special cases before the meeting: late device dialog, another language, length limit
 // of the name, absent host.
 func TestTeamsTrapsBeforeJoining(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	s := startServer(t, nil)
 	p := openTab(t, true)

@@ -27,6 +27,9 @@ func TestZoomWithDevices(t *testing.T) {
 }
 
 func TestZoomWithoutDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	p := openTab(t, false)
 	t.Run("endings", func(t *testing.T) { testZoomEndings(p.in(t), startServer(t, nil)) })

@@ -30,6 +30,9 @@ const (
 // their pages is ever wrong. STANDIN_TEST_MEETINGS sets the number of meetings and
 // STANDIN_TEST_SEED the seed.
 func TestRandomMeetings(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	meetings := number(t, "STANDIN_TEST_MEETINGS", 3)
 	seed := number(t, "STANDIN_TEST_SEED", rand.Uint64N(1_000_000)+1)

@@ -224,6 +224,7 @@ func preparePages(t *testing.T, query string) (context.Context, fixture) {
 // prepareWith is like prepareIn with a browser.
 func prepareWith(t *testing.T, executable string, mode browser.Mode, query string, timeout time.Duration, settings recorder.Settings) (context.Context, fixture) {
 	t.Helper()
+	testbrowser.Reserve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -460,6 +461,9 @@ func TestRecordingContinuesAfterReload(t *testing.T) {
 
 // The page stays visible and focused while its window is minimized for recording.
 func TestRecordedPageStaysVisible(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	ctx, f := prepare(t, "?titles")
 	const observedTime = `window.changes = []; document.addEventListener("visibilitychange", () => changes.push(document.visibilityState)); true`
@@ -549,6 +553,9 @@ func TestPausesAreNotRecorded(t *testing.T) {
 }
 
 func TestStillAndSilentPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	ctx, f := prepare(t, "?still&silent")
 	r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 10 * time.Second})
@@ -578,6 +585,9 @@ func TestStillAndSilentPage(t *testing.T) {
 // refuses are sent again, the recording ends if it keeps failing, and Stop does not
 // wait for it without end.
 func TestFailingSink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	ctx, f := prepare(t, "")
 	full := errors.New("the disk is full")

@@ -152,6 +152,9 @@ func audioOnly(s *Settings) { s.Recorder.AudioOnly = !fullMatrix() }
 // run runs the bot and the scenario, and checks the result.
 func (h *harness) run() {
 	h.Helper()
+	if !h.scenario.outside {
+		testbrowser.Reserve(h)
+	}
 	ctx, cancel := context.WithTimeout(h.Context(), harnessTimeout)
 	defer cancel()
 	running, stopped := context.WithCancel(ctx)

@@ -125,7 +125,7 @@ func mediaFaultScenarios() []scenario {
 			},
 		},
 		{
-			name: "video that was paused", only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
+			name: "video that was paused", long: true, only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
 			meeting: replica.Settings{Video: replica.VideoPaused, NoTips: true, Participants: still},
 			during: func(h *harness) {
 				h.admitAndRecord(1)

@@ -23,6 +23,9 @@ import (
 // who rejoins, with an audio-only recording, and in the full matrix with another video
 // size.
 func TestParticipantAudio(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	requireTools(t)
 	server := startReplica(t)

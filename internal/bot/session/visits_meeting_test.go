@@ -72,7 +72,7 @@ func leaveScenarios() []scenario {
 			},
 		},
 		{
-			name: "maximum duration", configure: func(s *Settings) { audioOnly(s); s.AutoLeave.AfterMaxSeconds = 4 }, reason: report.ReasonMaximum,
+			name: "maximum duration", long: true, configure: func(s *Settings) { audioOnly(s); s.AutoLeave.AfterMaxSeconds = 4 }, reason: report.ReasonMaximum,
 			during: func(h *harness) { h.admit(1) }, early: true,
 		},
 		{
@@ -229,7 +229,7 @@ func commandScenarios() []scenario {
 		},
 		{
 			// Zoom's page keeps showing the last answer.
-			name: "permission refused, then granted, then by the platform's notice, then removed", only: []job.Platform{job.Meet, job.Teams}, reason: report.ReasonRemoved, configure: audioOnly,
+			name: "permission refused, then granted, then by the platform's notice, then removed", long: true, only: []job.Platform{job.Meet, job.Teams}, reason: report.ReasonRemoved, configure: audioOnly,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				first := h.command(ingest.RequestRecordingPermission, nil)

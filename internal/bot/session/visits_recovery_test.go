@@ -74,7 +74,7 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
-			name: "unknown screen during the meeting", only: onMeet(), reason: report.ReasonHostEnded,
+			name: "unknown screen during the meeting", long: true, only: onMeet(), reason: report.ReasonHostEnded,
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.Timeouts.Connection, s.Timeouts.Unknown = 12*time.Second, 12*time.Second
@@ -134,7 +134,7 @@ func recoveryScenarios() []scenario {
 		{
 			// Each failure replaces the browser, except for the reload, after which the
 			// bot joins again in the same page.
-			name: "renderer killed, then the page hangs, loses its connection, and reloads", only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(5),
+			name: "renderer killed, then the page hangs, loses its connection, and reloads", long: true, only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(5),
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.Timeouts.Unresponsive, s.Timeouts.Connection, s.Timeouts.MaxRejoins = 4*time.Second, time.Second, 4
@@ -156,7 +156,7 @@ func recoveryScenarios() []scenario {
 		{
 			// The service accepts no segments: the recording stops, the bot stays,
 			// and recording continues when there is space.
-			name: "spool full", reason: report.ReasonHostEnded, only: onMeet(), packedByService: true,
+			name: "spool full", long: true, reason: report.ReasonHostEnded, only: onMeet(), packedByService: true,
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.SpoolLimit, s.Recorder.ChunkTimeout = 150_000, 6*time.Second

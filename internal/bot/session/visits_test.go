@@ -225,7 +225,7 @@ func failureScenarios() []scenario {
 			check: answeredWith("timeout", "left"),
 		},
 		{
-			name: "unknown page instead of the lobby", outside: true,
+			name: "unknown page instead of the lobby", long: true, outside: true,
 			configure: func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds, s.Timeouts.Leave = 12, time.Second }, // the page loads in this time
 			during: func(h *harness) {
 				h.awaitLobby(1)

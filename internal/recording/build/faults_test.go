@@ -87,6 +87,9 @@ func written(r *http.Request) int64 {
 // TestFinishingWithFaults checks that one run finishes a job despite temporary
 // faults.
 func TestFinishingWithFaults(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
 	for name, faults := range map[string]func(r *http.Request, nth int64) s3test.Fault{

@@ -21,6 +21,9 @@ import (
 
 // TestChaosOnPostgreSQL injects faults into three nodes and their database.
 func TestChaosOnPostgreSQL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	address := cluster.Fresh(t)
 	dir := t.TempDir()
@@ -36,6 +39,9 @@ func TestChaosOnPostgreSQL(t *testing.T) {
 
 // TestChaosOnSQLite injects faults into a single node.
 func TestChaosOnSQLite(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	n := newNode(t, t.TempDir(), "only", "")
 	if err := os.MkdirAll(n.settings.DataDir, 0o700); err != nil {

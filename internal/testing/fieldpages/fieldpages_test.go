@@ -44,9 +44,7 @@ func TestSample(t *testing.T) {
 	requireTools(t)
 	sample := []Plan{
 		Describe(job.Meet, "lobby", "en", 1),
-		Describe(job.Meet, "left", "en", 1),
 		Describe(job.Teams, "removed", "en", 1),
-		Describe(job.Teams, "notFound", "en", 1),
 		Describe(job.ZoomWeb, "straight", "en", 1),
 	}
 	for _, result := range runAll(t, sample) {
