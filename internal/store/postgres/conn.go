@@ -12,7 +12,7 @@ import (
 	"standin/internal/store/sqldb"
 )
 
-// handle is the common part of *pgxpool.Pool and pgx.Tx.
+// handle is the common part of *pgxpool.Pool and *tx.
 type handle interface {
 	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
