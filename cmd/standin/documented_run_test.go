@@ -362,7 +362,7 @@ func (r *documentRun) start(text string) {
 		r.Fatal(err)
 	}
 	defer response.Body.Close()
-	if want := strings.Contains(text, "--answer 500"); (response.StatusCode == http.StatusInternalServerError) != want {
+	if want := strings.Contains(text, "--status 500"); (response.StatusCode == http.StatusInternalServerError) != want {
 		r.Errorf("%s: it responded with %s", text, response.Status)
 	}
 	if strings.Contains(text, "--count 1") {

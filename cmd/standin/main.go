@@ -51,20 +51,20 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 
 	to := terminal{Out: escapingWriter{stdout}, Err: escapingWriter{stderr}}
-	answered := false // by a help text or by completions
-	parser, err := newParser(new(commands), append(extra, kong.Writers(stdout, stderr), kong.Exit(func(int) { answered = true }))...)
+	shown := false // by a help text or by completions
+	parser, err := newParser(new(commands), append(extra, kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))...)
 	if err != nil {
 		fmt.Fprintln(to.Err, "standin:", err)
 		return exitUsage
 	}
-	if kongcompletion.Register(parser); answered {
+	if kongcompletion.Register(parser); shown {
 		return 0
 	}
 	if len(args) > 0 && args[0] == "help" {
 		args = append(slices.Clone(args[1:]), "--help")
 	}
 	command, err := parser.Parse(args)
-	if answered {
+	if shown {
 		return 0
 	}
 	if err != nil {

@@ -95,7 +95,7 @@ func lastFailure(one client.WebhookEndpoint) string {
 	case one.LastError != nil:
 		return *one.LastError
 	case one.LastStatus != nil:
-		return fmt.Sprintf("answered %d", *one.LastStatus)
+		return fmt.Sprintf("status %d", *one.LastStatus)
 	}
 	return "-"
 }

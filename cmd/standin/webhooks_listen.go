@@ -104,7 +104,7 @@ func (c *webhooksVerifyCommand) headers() (http.Header, error) {
 type webhooksListenCommand struct {
 	secretFlags
 	Listen string        `default:"127.0.0.1:9090" help:"Address and port to listen on; port 0 picks a free one."`
-	Answer int           `default:"204" help:"Status code of the response to a verified webhook. Use 500, 410 or 429 to test failures."`
+	Status int           `default:"204" help:"Status code of the response to a verified webhook. Use 500, 410 or 429 to test failures."`
 	Delay  time.Duration `default:"0s" help:"Delay before the response."`
 	Count  int           `default:"0" help:"Exit after this many webhooks; 0 means never."`
 	JSON   bool          `name:"json" help:"Print one JSON object per line."`
@@ -116,7 +116,7 @@ type receivedWebhook struct {
 	Path       string          `json:"path"`
 	Verified   bool            `json:"verified"`
 	Error      string          `json:"error,omitempty"`
-	Answered   int             `json:"answered"`
+	Status     int             `json:"status"`
 	Repeated   bool            `json:"repeated"` // the deliveryId was received before
 	Body       json.RawMessage `json:"body,omitempty"`
 
@@ -137,8 +137,8 @@ type webhookListener struct {
 
 // Run receives webhooks until a signal or until --count is reached.
 func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
-	if c.Answer < 200 || c.Answer > 599 {
-		return fmt.Errorf("--answer is %d, must be between 200 and 599", c.Answer)
+	if c.Status < 200 || c.Status > 599 {
+		return fmt.Errorf("--status is %d, must be between 200 and 599", c.Status)
 	}
 	secret, err := c.secret()
 	if err != nil {
@@ -170,7 +170,7 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 
 // ServeHTTP verifies and prints a request.
 func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	got := receivedWebhook{ReceivedAt: time.Now().UTC(), Path: r.URL.Path, Answered: l.Answer}
+	got := receivedWebhook{ReceivedAt: time.Now().UTC(), Path: r.URL.Path, Status: l.Status}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, client.MaxWebhookBytes))
 	if err == nil {
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -179,10 +179,10 @@ func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if got.Verified = err == nil; got.Verified {
 		got.Body = body
 	} else {
-		got.Error, got.Answered = err.Error(), http.StatusBadRequest
+		got.Error, got.Status = err.Error(), http.StatusBadRequest
 	}
 	_ = retry.Sleep(r.Context(), l.Delay) // without a client the response goes nowhere
-	w.WriteHeader(got.Answered)
+	w.WriteHeader(got.Status)
 	l.print(got)
 }
 
@@ -210,12 +210,12 @@ func (l *webhookListener) print(got receivedWebhook) {
 func (h receivedWebhook) text() string {
 	at := h.ReceivedAt.Local().Format("15:04:05.000")
 	if !h.Verified {
-		return fmt.Sprintf("%s  REJECTED  %s, answered %d", at, oneLine(h.Error), h.Answered)
+		return fmt.Sprintf("%s  REJECTED  %s, responded %d", at, oneLine(h.Error), h.Status)
 	}
 	repeated := ""
 	if h.Repeated {
 		repeated = ", duplicate"
 	}
-	return oneLine(fmt.Sprintf("%s  verified  %s  job %s  #%d  attempt %d  %s%s, answered %d", at, h.webhook.Event, h.webhook.Data.JobID,
-		h.webhook.Data.Sequence, h.webhook.Attempt, h.webhook.DeliveryID, repeated, h.Answered))
+	return oneLine(fmt.Sprintf("%s  verified  %s  job %s  #%d  attempt %d  %s%s, responded %d", at, h.webhook.Event, h.webhook.Data.JobID,
+		h.webhook.Data.Sequence, h.webhook.Attempt, h.webhook.DeliveryID, repeated, h.Status))
 }

@@ -107,7 +107,7 @@ func TestWebhooksListen(t *testing.T) {
 	var out, errs lockedBuffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run([]string{"webhooks", "listen", "--listen", "127.0.0.1:0", "--answer", "503", "--count", "3", "--json", "--secret-file", secretFile}, &out, &errs)
+		ended <- run([]string{"webhooks", "listen", "--listen", "127.0.0.1:0", "--status", "503", "--count", "3", "--json", "--secret-file", secretFile}, &out, &errs)
 	}()
 	address := regexp.MustCompile(`http://[0-9.:]+`)
 	ticker := time.NewTicker(10 * time.Millisecond)
@@ -136,7 +136,7 @@ func TestWebhooksListen(t *testing.T) {
 		return answer.StatusCode
 	}
 	if first, second, forged := send(secret), send(secret), send(webhook.NewSecret()); first != 503 || second != 503 || forged != 400 {
-		t.Errorf("answered %d, %d and %d, want 503, 503 and 400", first, second, forged)
+		t.Errorf("responded %d, %d and %d, want 503, 503 and 400", first, second, forged)
 	}
 	select {
 	case code := <-ended:
