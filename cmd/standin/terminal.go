@@ -70,8 +70,10 @@ func escapeHostile(text, keep string) string {
 	return escaped.String()
 }
 
+var breaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")
+
 // oneLine escapes hostile characters and replaces line ends and tabs with spaces,
 // so that text from other people stays in its column.
 func oneLine(value string) string {
-	return escapeHostile(strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ").Replace(value), "")
+	return escapeHostile(breaks.Replace(value), "")
 }

@@ -43,11 +43,13 @@ func check(s string, limit int, refused func(rune) bool) error {
 	return nil
 }
 
+var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // Clean returns s as valid UTF-8 of at most limit characters without control
 // characters. Tabs and line breaks stay; a carriage return becomes a newline.
 func Clean(s string, limit int) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
-	s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
+	s = newlines.Replace(s)
 	return Cut(strings.Map(func(r rune) rune {
 		if isControl(r) {
 			return -1

@@ -418,7 +418,7 @@ func (d *delays) check(t *testing.T, limits map[string]time.Duration) {
 	for what, limit := range limits {
 		sorted := slices.Sorted(slices.Values(d.all[what]))
 		if len(sorted) == 0 {
-			if run := flag.Lookup("test.run").Value.String(); !strings.Contains(run, "/") { // all scenarios ran
+			if run := flag.Lookup("test.run").Value.String(); fullMatrix() && !strings.Contains(run, "/") { // all scenarios ran
 				t.Errorf("no delay of %s was measured", what)
 			}
 			continue

@@ -127,6 +127,8 @@ func vttTime(at time.Duration) string {
 	return fmt.Sprintf("%02d:%02d:%02d.%03d", int(at.Hours()), int(at.Minutes())%60, int(at.Seconds())%60, at.Milliseconds()%1000)
 }
 
+var vttEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
 // escapeVTT returns a text for one line of a cue. Control characters are spaces.
 func escapeVTT(text string) string {
 	text = strings.Map(func(r rune) rune {
@@ -135,7 +137,7 @@ func escapeVTT(text string) string {
 		}
 		return r
 	}, text)
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(strings.Join(strings.Fields(text), " "))
+	return vttEscapes.Replace(strings.Join(strings.Fields(text), " "))
 }
 
 // storeTexts stores the files with texts and adds them to the manifest.
