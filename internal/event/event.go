@@ -13,8 +13,8 @@ import (
 	"standin/internal/job"
 )
 
-// Event is a JobDue, DeliveryDue, CommandQueued, StateApplied, BotChanged or
-// TextsStored.
+// Event is a JobDue, DeliveryDue, CommandQueued, CommandSettled, StateApplied,
+// BotChanged or TextsStored.
 type Event interface{ isEvent() }
 
 // JobDue reports that a job may have become due.
@@ -33,6 +33,11 @@ type DeliveryDue struct {
 type CommandQueued struct {
 	JobID  uuid.UUID
 	Remote bool // on another node
+}
+
+// CommandSettled reports that a command of a job was executed, or failed.
+type CommandSettled struct {
+	JobID uuid.UUID
 }
 
 // StateApplied reports that a change of a job was committed in which the state
@@ -57,12 +62,13 @@ type TextsStored struct {
 	Texts []job.MeetingText // in the order of their sequences
 }
 
-func (JobDue) isEvent()        {}
-func (DeliveryDue) isEvent()   {}
-func (CommandQueued) isEvent() {}
-func (StateApplied) isEvent()  {}
-func (BotChanged) isEvent()    {}
-func (TextsStored) isEvent()   {}
+func (JobDue) isEvent()         {}
+func (DeliveryDue) isEvent()    {}
+func (CommandQueued) isEvent()  {}
+func (CommandSettled) isEvent() {}
+func (StateApplied) isEvent()   {}
+func (BotChanged) isEvent()     {}
+func (TextsStored) isEvent()    {}
 
 // Publisher passes events to its subscribers. The zero Publisher is ready to
 // use, and a nil one drops all events. Its methods may be called from any

@@ -85,7 +85,9 @@ type Heartbeat struct {
 	JobID   string   `json:"jobId"`
 	Attempt int      `json:"attempt"`
 	Acked   []string `json:"acked,omitempty"`
-	Stats   *Stats   `json:"stats,omitempty"`
+	// Failed says why commands in Acked could not be executed, by their ID.
+	Failed map[string]string `json:"failed,omitempty"`
+	Stats  *Stats            `json:"stats,omitempty"`
 }
 
 // Stats is the statistics of a bot in a heartbeat.
@@ -121,6 +123,10 @@ const (
 	MaxLiveParticipants = 100
 	MaxLiveText         = 200 // characters of an ID or a name
 )
+
+// MaxCommandFailure is the maximum length of a reason in Heartbeat.Failed, in
+// characters. api/openapi.yaml repeats it.
+const MaxCommandFailure = 500
 
 // HeartbeatResponse is the response to a heartbeat.
 type HeartbeatResponse struct {

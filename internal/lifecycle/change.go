@@ -113,6 +113,11 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	if !result.Changed() {
 		return result, nil
 	}
+	if result.To.Terminal() {
+		if err := c.settleCommands(ctx); err != nil {
+			return result, err
+		}
+	}
 	if err := c.Emit(ctx, webhook.StatusChanged(c.Job, result.From, result.To)); err != nil {
 		return result, err
 	}
@@ -173,6 +178,8 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 // The kinds of timeline entries beside the triggers of the state machine.
 const (
 	CommandQueued    job.Trigger = "command_queued"     // data: commandId, command
+	CommandDone      job.Trigger = "command_done"       // data: commandId, command
+	CommandFailed    job.Trigger = "command_failed"     // data: commandId, command, reason
 	JobChanged       job.Trigger = "job_changed"        // data: by, changed (names of fields), joinAt if it changed
 	InviteTimePassed job.Trigger = "invite_time_passed" // data: joinAt, lateMs (when the invite arrived)
 	RecordingDeleted job.Trigger = "recording_deleted"  // data: by

@@ -11,6 +11,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // Maximum lengths in commands, in characters. Meeting pages accept far less;
@@ -116,6 +117,40 @@ func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args
 	c.commands = true
 	id := uuid.Must(uuid.NewV7())
 	return id, c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
+}
+
+// settleCommand records that a command was executed, or failed if there is a reason.
+// It returns false for a command that does not wait for its outcome.
+func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, error) {
+	kind, acked, err := c.tx.AckCommand(ctx, c.ID, id, c.Now)
+	if err != nil || !acked {
+		return false, err
+	}
+	data := map[string]string{"commandId": id, "command": string(kind)}
+	if failure == "" {
+		return true, c.addEntry(ctx, CommandDone, data)
+	}
+	data["reason"] = text.Clean(failure, ingest.MaxCommandFailure)
+	return true, c.addEntry(ctx, CommandFailed, data)
+}
+
+// settleCommands gives the commands an outcome that wait when the job ends. The bot
+// has left the meeting by then, or will.
+func (c *Change) settleCommands(ctx context.Context) error {
+	waiting, err := c.tx.PendingCommands(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	for _, command := range waiting {
+		failure := "the job has ended: it is " + string(c.Status)
+		if command.Kind == ingest.LeaveCall {
+			failure = ""
+		}
+		if _, err := c.settleCommand(ctx, command.ID, failure); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkControllable returns an error if the caller cannot give the job's bot

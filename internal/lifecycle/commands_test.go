@@ -3,6 +3,8 @@ package lifecycle_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -241,4 +243,80 @@ func TestPermissionIsStored(t *testing.T) {
 		encoded, _ := json.Marshal(reported)
 		t.Errorf("delivered %s", encoded)
 	}
+}
+
+// TestCommandOutcomes checks that every command has one outcome on the timeline, which
+// its bot reports, or the end of the job.
+func TestCommandOutcomes(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		queue := func(id uuid.UUID, kinds ...ingest.CommandKind) (commands []string) {
+			for _, kind := range kinds {
+				_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
+					command, err := c.QueueCommand(ctx, kind, nil)
+					commands = append(commands, command.String())
+					return err
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return commands
+		}
+		check := func(id uuid.UUID, want ...string) {
+			t.Helper()
+			entries, err := h.store.Timeline(t.Context(), id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, e := range entries {
+				if e.Kind == lifecycle.CommandDone || e.Kind == lifecycle.CommandFailed {
+					got = append(got, string(e.Kind)+" "+string(e.Data))
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("outcomes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+			h.checkHistory(t, id)
+		}
+		done := func(kind ingest.CommandKind, command string) string {
+			return fmt.Sprintf(`command_done {"command":"%s","commandId":"%s"}`, kind, command)
+		}
+		failed := func(kind ingest.CommandKind, command, reason string) string {
+			return fmt.Sprintf(`command_failed {"command":"%s","commandId":"%s","reason":"%s"}`, kind, command, reason)
+		}
+
+		reported := h.newJob(t)
+		h.begin(t, reported)
+		commands := queue(reported, ingest.SendChatMessage, ingest.PinParticipant)
+		for range 2 { // the second heartbeat repeats the first one
+			_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{
+				JobID: reported.String(), Acked: append(commands, uuid.NewString()), Failed: map[string]string{commands[1]: "no such\x00 participant"},
+			}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		check(reported, done(ingest.SendChatMessage, commands[0]), failed(ingest.PinParticipant, commands[1], "no such participant"))
+
+		ended := h.newJob(t)
+		h.begin(t, ended)
+		commands = queue(ended, ingest.SendChatMessage, ingest.LeaveCall)
+		h.ingest(t, botEvent(ended, 0, 0, job.BotExited, `{"failureCode":"meeting_ended"}`))
+		check(ended, failed(ingest.SendChatMessage, commands[0], "the job has ended: it is failed"), done(ingest.LeaveCall, commands[1]))
+
+		cancelled := h.newJob(t)
+		h.begin(t, cancelled)
+		commands = queue(cancelled, ingest.PauseRecording)
+		if err := h.cancel(cancelled); err != nil {
+			t.Fatal(err)
+		}
+		waiting, err := h.store.PendingCommands(t.Context(), cancelled)
+		if err != nil || len(waiting) != 1 || waiting[0].Kind != ingest.LeaveCall {
+			t.Fatalf("after the cancellation the bot is sent %v (%v)", waiting, err)
+		}
+		beat(t, h.Service, cancelled, 0, waiting[0].ID)
+		check(cancelled, failed(ingest.PauseRecording, commands[0], "the job has ended: it is cancelled"), done(ingest.LeaveCall, waiting[0].ID))
+	})
 }

@@ -91,7 +91,7 @@ func (s *Service) Job(ctx context.Context, caller account.Caller, id uuid.UUID) 
 }
 
 // Cancel cancels a job. A running bot gets the command to leave, and the commands
-// that it has not acknowledged are withdrawn. A bot that was launched before
+// that it has not acknowledged have failed. A bot that was launched before
 // joinAt is stopped. A job that has ended does not change.
 func (s *Service) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
@@ -121,9 +121,6 @@ func (c *Change) cancel(ctx context.Context, data any) error {
 		return nil
 	}
 	c.WakeAt = c.Now.Add(cancelGrace)
-	if err := c.tx.WithdrawCommands(ctx, c.ID, c.Now); err != nil {
-		return err
-	}
 	_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
 	return err
 }

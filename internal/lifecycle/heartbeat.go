@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
@@ -77,15 +78,19 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 			return h.status, h.commands, h.err
 		}
 	}
+	var anySettled bool
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
+		anySettled = false
 		for _, acked := range beat.Acked {
-			if err := tx.AckCommand(ctx, id, acked, h.at); err != nil {
+			settled, err := s.newChange(tx, r).settleCommand(ctx, acked, beat.Failed[acked])
+			if err != nil {
 				return err
 			}
+			anySettled = anySettled || settled
 		}
 		if beat.Attempt >= r.Attempt {
 			if err := s.recordUpload(ctx, tx, r, beat.Stats); err != nil {
@@ -94,6 +99,9 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 		}
 		return s.record(ctx, tx, store.BotJobOf(r, true), h)
 	})
+	if anySettled && err == nil {
+		s.Events.Publish(event.CommandSettled{JobID: id})
+	}
 	if err == nil {
 		err = h.err
 	}

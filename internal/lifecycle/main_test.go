@@ -342,7 +342,8 @@ func replayed(entry job.TimelineEntry, state job.State) job.Event {
 		e.Attempt = state.Attempt
 	}
 	if entry.Kind == job.BotExited {
-		e.FailureCode = job.FailureCode(ingest.ParseEventData(entry.Data).FailureCode)
+		data := ingest.ParseEventData(entry.Data)
+		e.FailureCode, e.Lost = job.FailureCode(data.FailureCode), data.EndReason == ingest.EndStopped
 	}
 	if entry.Kind == job.ManifestFinalized {
 		e.ManifestURI = "https://standin.test/manifest"

@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 )
 
 // Cursor is a position in the events of a job: the last entry of the timeline and
@@ -42,7 +43,7 @@ func ParseCursor(text string) (c Cursor, err error) {
 
 // Event is an event of a job, encoded once for all listeners.
 type Event struct {
-	Name   string // state, caption or chat; empty for an entry that is no event
+	Name   string // state, command, caption or chat; empty for an entry that is no event
 	Data   []byte // JSON without line breaks
 	Cursor Cursor // position after the event
 }
@@ -53,6 +54,18 @@ type stateData struct {
 	Previous job.Status    `json:"previous"`
 	At       job.Timestamp `json:"at"`
 }
+
+// commandData is the data of an event command.
+type commandData struct {
+	CommandID string        `json:"commandId"`
+	Command   string        `json:"command"`
+	Outcome   string        `json:"outcome"`          // done or failed
+	Reason    string        `json:"reason,omitempty"` // of a failure
+	At        job.Timestamp `json:"at"`
+}
+
+// outcomes are the outcomes of commands, by the kind of their timeline entry.
+var outcomes = map[job.Trigger]string{lifecycle.CommandDone: "done", lifecycle.CommandFailed: "failed"}
 
 // textData is the data of an event caption or chat.
 type textData struct {
@@ -81,8 +94,13 @@ type End struct {
 }
 
 // entryEvent returns the event of a timeline entry. It has no name if the entry
-// did not change the state.
+// neither changed the state nor is the outcome of a command.
 func entryEvent(e job.TimelineEntry, at Cursor) Event {
+	if outcome, ok := outcomes[e.Kind]; ok {
+		data := commandData{Outcome: outcome, At: job.Timestamp(e.ReceivedAt)}
+		_ = json.Unmarshal(e.Data, &data) // lifecycle has encoded it
+		return Event{Name: "command", Data: encode(data), Cursor: at}
+	}
 	if !e.Applied || e.From == e.To {
 		return Event{Cursor: at}
 	}

@@ -178,6 +178,8 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 			}
 		case event.TextsStored:
 			s.live.Wake(e.JobID)
+		case event.CommandSettled:
+			s.live.Wake(e.JobID)
 		case event.StateApplied:
 			s.live.Wake(e.Job.ID)
 			if e.Result.Changed() && e.Result.To.Terminal() {

@@ -220,7 +220,8 @@ func TestCommandsOfKind(t *testing.T) {
 		}
 		waits(all[0].ID)
 		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			return tx.AckCommand(ctx, r.ID, all[0].ID.String(), now)
+			_, _, err := tx.AckCommand(ctx, r.ID, all[0].ID.String(), now)
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)

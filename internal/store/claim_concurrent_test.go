@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"standin/internal/job"
-	"standin/internal/store"
 	"sync"
 	"testing"
 	"time"
+
+	"standin/internal/job"
+	"standin/internal/store"
 
 	"github.com/google/uuid"
 )

@@ -24,24 +24,17 @@ func (tx *Tx) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
 	return nil
 }
 
-// AckCommand marks a command of the job as acknowledged. It ignores unknown
-// commands.
-func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE commands SET acked_at = $3 WHERE id = $1 AND job_id = $2 AND acked_at IS NULL`, id, jobID, millis(now))
-	if err != nil {
-		return fmt.Errorf("acknowledge a command of job %s: %w", jobID, err)
+// AckCommand marks a command of the job as acknowledged, and returns its kind; false
+// for an unknown command and for one that was acknowledged before.
+func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (kind ingest.CommandKind, acked bool, err error) {
+	err = tx.queryRow(ctx, `UPDATE commands SET acked_at = $3 WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, millis(now)).Scan(&kind)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
 	}
-	return nil
-}
-
-// WithdrawCommands withdraws the commands of a job that are not acknowledged. It
-// uses the index commands_waiting.
-func (tx *Tx) WithdrawCommands(ctx context.Context, jobID uuid.UUID, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE commands SET acked_at = $2 WHERE job_id = $1 AND acked_at IS NULL`, jobID, millis(now))
 	if err != nil {
-		return fmt.Errorf("withdraw the commands of job %s: %w", jobID, err)
+		return "", false, fmt.Errorf("acknowledge a command of job %s: %w", jobID, err)
 	}
-	return nil
+	return kind, true, nil
 }
 
 const pendingCommands = `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`

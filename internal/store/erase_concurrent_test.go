@@ -3,11 +3,12 @@ package store_test
 import (
 	"context"
 	"errors"
-	"standin/internal/job"
-	"standin/internal/store"
 	"sync"
 	"testing"
 	"time"
+
+	"standin/internal/job"
+	"standin/internal/store"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"

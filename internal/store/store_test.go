@@ -296,7 +296,8 @@ func TestTimelineAndCommands(t *testing.T) {
 			}
 		}
 		err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			return tx.AckCommand(ctx, r.ID, leave.ID.String(), now)
+			_, _, err := tx.AckCommand(ctx, r.ID, leave.ID.String(), now)
+			return err
 		})
 		if err != nil {
 			t.Fatal(err)

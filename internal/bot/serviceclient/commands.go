@@ -58,15 +58,22 @@ func (q *commandQueue) add(command ingest.Command) {
 // acks holds the acknowledgments that heartbeats have still to carry.
 type acks struct {
 	mutex     sync.Mutex
-	fresh     []string // never sent
-	repeated  []string // sent, but the service repeated the command
+	fresh     []string          // never sent
+	repeated  []string          // sent, but the service repeated the command
+	failures  map[string]string // why commands of this process failed, by ID
 	interrupt context.CancelFunc
 }
 
 // add adds an acknowledgment and interrupts the current heartbeat.
-func (a *acks) add(id string) {
+func (a *acks) add(id, failure string) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
+	if failure != "" {
+		if a.failures == nil {
+			a.failures = make(map[string]string)
+		}
+		a.failures[id] = failure
+	}
 	if !slices.Contains(a.fresh, id) {
 		a.fresh = append(a.fresh, id)
 	}
@@ -102,6 +109,22 @@ func (a *acks) next() (ids []string, urgent bool) {
 	defer a.mutex.Unlock()
 	ids = slices.Concat(a.fresh, a.repeated)
 	return ids[:min(len(ids), maxAcks)], len(a.fresh) > 0
+}
+
+// failed returns why some of the commands failed, by ID; nil if all were executed.
+func (a *acks) failed(ids []string) map[string]string {
+	a.mutex.Lock()
+	defer a.mutex.Unlock()
+	var failed map[string]string
+	for _, id := range ids {
+		if reason := a.failures[id]; reason != "" {
+			if failed == nil {
+				failed = make(map[string]string)
+			}
+			failed[id] = reason
+		}
+	}
+	return failed
 }
 
 // remove removes IDs that a heartbeat carried.

@@ -96,6 +96,7 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Du
 		JobID:   c.settings.JobID,
 		Attempt: c.settings.Attempt,
 		Acked:   acked,
+		Failed:  c.acks.failed(acked),
 		Stats:   &stats,
 	}, &response)
 	switch {

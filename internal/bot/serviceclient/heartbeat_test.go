@@ -27,14 +27,14 @@ func TestCommandIsReceivedOnceAndAcknowledgedAtOnce(t *testing.T) {
 	}
 	b.emit(job.BotRecordingStopped) // its response repeats the command
 	b.flush()
-	b.client.Ack("c1")
+	b.client.Ack("c1", "")
 	s.Await("the acknowledgment arrives", func() bool { return slices.Equal(s.Acked, []string{"c1"}) })
 
 	s.command("c2", ingest.SendChatMessage)
 	if got := b.command(); got.ID != "c2" {
 		t.Fatalf("after c1 the bot received %+v, want c2", got)
 	}
-	b.client.Ack("c2")
+	b.client.Ack("c2", "")
 	s.Await("the second acknowledgment arrives", func() bool { return slices.Contains(s.Acked, "c2") })
 	s.Await("the next heartbeat is held again", func() bool {
 		return s.HeartbeatsInFlight == 1 && strings.Contains(s.Requests[len(s.Requests)-1], "wait=25")
@@ -67,7 +67,7 @@ func TestAcknowledgmentIsRepeatedUntilConfirmed(t *testing.T) {
 			return true
 		}
 	})
-	b.client.Ack("c1")
+	b.client.Ack("c1", "")
 	s.Await("the acknowledgment arrives", func() bool { return slices.Contains(s.Acked, "c1") })
 
 	// The service loses the acknowledgment. Neither the same bot nor a restarted
@@ -110,7 +110,7 @@ func TestHeartbeatIntervalWithoutHolding(t *testing.T) {
 	s.Unlock()
 	b.record(0, "12345")
 	b.flush()
-	b.client.Ack("c1") // ends the pause
+	b.client.Ack("c1", "") // ends the pause
 	s.Await("stats with the acknowledgment", func() bool {
 		return s.Stats == ingest.Stats{BytesRecorded: 5, BytesUploaded: 5, RecordedMillis: 90_000, CoresUsed: 1.6, MemoryBytes: 700 << 20}
 	})
@@ -196,7 +196,7 @@ func TestCancelledJobDoesNotTerminate(t *testing.T) {
 	if got := b.command(); got.Kind != ingest.LeaveCall {
 		t.Fatalf("got %+v, want leave_call", got)
 	}
-	b.client.Ack("leave")
+	b.client.Ack("leave", "")
 	b.emit(job.BotExited)
 	b.record(0, "kept")
 	b.flush()

@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
+	"standin/internal/text"
 )
 
 // commands executes the service's commands, and acknowledges each of them when it
@@ -20,7 +21,7 @@ import (
 // admitted wait until then.
 type commands struct {
 	log      *slog.Logger
-	ack      func(id string)
+	ack      func(id, failure string)
 	consent  *consent
 	report   *report.Report
 	deferred []ingest.Command
@@ -57,7 +58,16 @@ func (c *commands) settle(command ingest.Command, err error) {
 		return
 	}
 	c.log.Info("command", "command", command.ID, "kind", command.Kind, "error", err)
-	c.ack(command.ID)
+	failure := ""
+	switch {
+	case interrupted:
+		failure = "the page was left meanwhile; the message may have been sent"
+	case errors.Is(err, context.DeadlineExceeded):
+		failure = "the meeting page did not allow it in time"
+	case err != nil:
+		failure = text.Clean(err.Error(), ingest.MaxCommandFailure)
+	}
+	c.ack(command.ID, failure)
 }
 
 // executeDeferred executes the deferred commands on admission.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"testing"
 
 	"standin/internal/bot/browser"
@@ -39,24 +40,24 @@ func TestAcceptEarly(t *testing.T) {
 func TestSettle(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		kind     ingest.CommandKind
-		err      error
-		deferred bool
+		kind ingest.CommandKind
+		err  error
+		want string // the acknowledgment; empty: the command is deferred
 	}{
-		"executed":               {ingest.PinParticipant, nil, false},
-		"failed":                 {ingest.PinParticipant, errors.New("no such participant"), false},
-		"timed out":              {ingest.PinParticipant, context.DeadlineExceeded, false},
-		"interrupted":            {ingest.PauseRecording, fmt.Errorf("pause: %w", context.Canceled), true},
-		"page crashed":           {ingest.PauseRecording, browser.ErrPageCrashed, true},
-		"message executed":       {ingest.SendChatMessage, nil, false},
-		"message interrupted":    {ingest.SendChatMessage, context.Canceled, false},
-		"message of a lost page": {ingest.SendChatMessage, browser.ErrPageCrashed, false},
-		"message not started":    {ingest.SendChatMessage, errNotStarted, true},
+		"executed":               {ingest.PinParticipant, nil, "1"},
+		"failed":                 {ingest.PinParticipant, errors.New("no such participant"), "1 no such participant"},
+		"timed out":              {ingest.PinParticipant, context.DeadlineExceeded, "1 the meeting page did not allow it in time"},
+		"interrupted":            {ingest.PauseRecording, fmt.Errorf("pause: %w", context.Canceled), ""},
+		"page crashed":           {ingest.PauseRecording, browser.ErrPageCrashed, ""},
+		"message executed":       {ingest.SendChatMessage, nil, "1"},
+		"message interrupted":    {ingest.SendChatMessage, context.Canceled, "1 the page was left meanwhile; the message may have been sent"},
+		"message of a lost page": {ingest.SendChatMessage, browser.ErrPageCrashed, "1 the page was left meanwhile; the message may have been sent"},
+		"message not started":    {ingest.SendChatMessage, errNotStarted, ""},
 	} {
 		c, acked := newTestCommands()
 		c.settle(ingest.Command{ID: "1", Kind: test.kind}, test.err)
-		if len(c.deferredIDs()) == len(*acked) || len(*acked) == 1 == test.deferred {
-			t.Errorf("%s: acknowledged %v, deferred %v", name, *acked, c.deferredIDs())
+		if got := strings.Join(*acked, ", "); got != test.want || (len(c.deferredIDs()) == 1) != (test.want == "") {
+			t.Errorf("%s: acknowledged %q, want %q; deferred %v", name, got, test.want, c.deferredIDs())
 		}
 	}
 }
@@ -64,7 +65,7 @@ func TestSettle(t *testing.T) {
 // newTestCommands also returns the acknowledged IDs.
 func newTestCommands() (*commands, *[]string) {
 	acked := new([]string)
-	return &commands{log: slog.New(slog.DiscardHandler), ack: func(id string) { *acked = append(*acked, id) }}, acked
+	return &commands{log: slog.New(slog.DiscardHandler), ack: func(id, failure string) { *acked = append(*acked, strings.TrimSpace(id+" "+failure)) }}, acked
 }
 
 // deferredIDs returns the IDs of the deferred commands.

@@ -2,7 +2,9 @@ package simulator
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -257,36 +259,59 @@ func (b *bot) report() ingest.Report {
 	return report
 }
 
-// execute acknowledges a command and executes it, if it can be executed now.
-// Chat messages and pins have no other effect.
+// execute executes a command, and acknowledges it with its outcome. A command to leave
+// makes it return an *exitResult.
 func (b *bot) execute(ctx context.Context, command ingest.Command) error {
-	if err := b.acknowledge(ctx, command); err != nil {
+	failure, err := b.perform(ctx, command)
+	if left := new(exitResult); err != nil && !errors.As(err, &left) {
 		return err
 	}
+	if err := b.acknowledge(ctx, command, failure); err != nil {
+		return err
+	}
+	return err
+}
+
+// perform performs a command, or returns why that is not possible now. A chat message
+// has no effect.
+func (b *bot) perform(ctx context.Context, command ingest.Command) (failure string, err error) {
 	inside := !b.admittedAt.IsZero()
 	switch command.Kind {
 	case ingest.LeaveCall:
 		if !inside {
-			return &exitResult{reason: reasonCommand, detail: "left on command before it was admitted"}
+			return "", &exitResult{reason: reasonCommand, detail: "left on command before it was admitted"}
 		}
-		return &exitResult{reason: reasonCommand, detail: "left on command"}
-	case ingest.RequestRecordingPermission:
-		if inside {
-			return b.requestPermission(ctx, command.ID)
-		}
+		return "", &exitResult{reason: reasonCommand, detail: "left on command"}
 	case ingest.PauseRecording:
-		if b.timeline.running {
-			b.timeline.pause(b.clock.now())
-			return b.emit(ctx, job.BotRecordingPaused, nil)
+		if !b.timeline.running {
+			return "nothing is being recorded", nil
 		}
+		b.timeline.pause(b.clock.now())
+		return "", b.emit(ctx, job.BotRecordingPaused, nil)
 	case ingest.ResumeRecording:
-		if !b.timeline.pausedAt.IsZero() {
-			return b.startRecording(ctx)
+		if b.timeline.pausedAt.IsZero() {
+			return "no recording is paused", nil
 		}
+		return "", b.startRecording(ctx)
 	case ingest.StopRecording:
-		return b.stopRecording(ctx)
+		if b.stopped || !b.timeline.started() {
+			return "nothing is being recorded", nil
+		}
+		return "", b.stopRecording(ctx)
 	}
-	return nil
+	if !inside {
+		return "the bot is not in the meeting", nil
+	}
+	switch command.Kind {
+	case ingest.RequestRecordingPermission:
+		return "", b.requestPermission(ctx, command.ID)
+	case ingest.PinParticipant:
+		var args struct{ ParticipantID string }
+		if err := json.Unmarshal(command.Args, &args); err != nil || !slices.ContainsFunc(people(b.admittedAt, b.leftAt), func(p ingest.Person) bool { return p.ID == args.ParticipantID }) {
+			return "no such participant is in the meeting", nil
+		}
+	}
+	return "", nil
 }
 
 // startRecording starts or resumes the recording.

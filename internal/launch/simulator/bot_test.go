@@ -47,7 +47,7 @@ func recordedTime(manifest recording.Manifest) time.Duration {
 	return manifest.Timeline.RecordingStoppedAt.Sub(manifest.Timeline.RecordingStartedAt.Time)
 }
 
-// A simulated bot executes and acknowledges every command in the meeting.
+// A simulated bot executes every command in the meeting, and reports its outcome.
 func TestCommandsAreExecuted(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
@@ -56,7 +56,7 @@ func TestCommandsAreExecuted(t *testing.T) {
 	e.waitForStatus(t, j.ID, job.RecordingStarted)
 	e.command(t, j.ID, ingest.PauseRecording)
 	e.waitForStatus(t, j.ID, job.RecordingPaused)
-	e.command(t, j.ID, ingest.PauseRecording) // is paused already: ignored
+	e.command(t, j.ID, ingest.PauseRecording) // is paused already
 	e.command(t, j.ID, ingest.ResumeRecording)
 	e.waitForStatus(t, j.ID, job.RecordingStarted)
 	e.command(t, j.ID, ingest.SendChatMessage)
@@ -71,6 +71,21 @@ func TestCommandsAreExecuted(t *testing.T) {
 	e.waitForStatus(t, j.ID, job.RecordingStopped)
 	e.command(t, j.ID, ingest.LeaveCall)
 	e.waitForStatus(t, j.ID, job.Completed)
+
+	var outcomes []job.Trigger
+	entries, err := e.store.Timeline(t.Context(), j.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Kind == lifecycle.CommandDone || entry.Kind == lifecycle.CommandFailed {
+			outcomes = append(outcomes, entry.Kind)
+		}
+	}
+	done, failed := lifecycle.CommandDone, lifecycle.CommandFailed // the second pause and the pin of nobody fail
+	if want := []job.Trigger{done, failed, done, done, failed, done, done, done}; !slices.Equal(outcomes, want) {
+		t.Errorf("outcomes of the commands: %v, want %v", outcomes, want)
+	}
 
 	var states []job.Status
 	for _, got := range e.receiver.waitForEvent(t, j.ID, webhook.JobFinalized) {

@@ -89,12 +89,14 @@ func (b *bot) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-// acknowledge confirms a command.
-func (b *bot) acknowledge(ctx context.Context, command ingest.Command) error {
+// acknowledge reports the outcome of a command; failure is empty for an executed one.
+func (b *bot) acknowledge(ctx context.Context, command ingest.Command, failure string) error {
+	beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Acked: []string{command.ID}}
+	if failure != "" {
+		beat.Failed = map[string]string{command.ID: failure}
+	}
 	err := retryRequest(ctx, func() error {
-		response, err := b.settings.Service.Heartbeat(ctx, ingest.Heartbeat{
-			JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Acked: []string{command.ID},
-		}, 0)
+		response, err := b.settings.Service.Heartbeat(ctx, beat, 0)
 		b.commandQueue.add(response.Commands)
 		return err
 	})

@@ -70,7 +70,7 @@ func runBot(path string) error {
 			}
 			joined = true
 		case command := <-client.Commands():
-			client.Ack(command.ID)
+			client.Ack(command.ID, "")
 			joined = command.Kind == ingest.LeaveCall
 		case <-client.Done():
 			return nil
