@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -190,6 +189,7 @@ func (t *task) heartbeatDue(r job.Record) time.Time {
 // assignment is what the current attempt's bot is started with.
 func (t *task) assignment() launch.Assignment {
 	settings, r := t.d.Settings, t.job
+	options, _ := job.ParseOptions(r.Metadata) // the API names what is unusable
 	return launch.Assignment{
 		JobID:             r.ID,
 		Attempt:           r.Attempt,
@@ -205,19 +205,8 @@ func (t *task) assignment() launch.Assignment {
 		AllowedHosts:      settings.AllowedMeetingHosts,
 		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
-		RequirePermission: settings.RequireRecordingConsent || requiresPermission(r.Metadata),
+		RequirePermission: settings.RequireRecordingConsent || options.RequirePermission,
 	}
-}
-
-// requiresPermission reports whether a job's metadata says
-// "recordingPermission": "required": nothing is recorded without the host's
-// permission.
-func requiresPermission(metadata json.RawMessage) bool {
-	var options struct {
-		RecordingPermission any `json:"recordingPermission"`
-	}
-	_ = json.Unmarshal(metadata, &options) // metadata of another shape has no such option
-	return options.RecordingPermission == "required"
 }
 
 // onLoopback reports whether a meeting is on this machine: a replica.

@@ -100,14 +100,14 @@ func (a *API) describeLink(text string) meetingLink {
 // writeCreated responds with a job, which a replayed request did not create. link is
 // the link of the request.
 func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool, link meetingLink) error {
+	_, warnings := job.ParseOptions(j.Metadata)
 	if j.Mode == job.Live { // the simulator opens no link
 		if link.text != j.MeetingURL {
 			link = a.describeLink(j.MeetingURL)
 		}
-		if link.warning != "" {
-			w.Header().Set("X-Standin-Warning", link.warning)
-		}
+		warnings = append(warnings, link.warning)
 	}
+	warn(w, warnings...)
 	httpmw.RecordOf(r).JobID = j.ID
 	status := http.StatusCreated
 	if replayed {
@@ -118,6 +118,17 @@ func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, re
 	}
 	a.writeJob(w, status, j)
 	return nil
+}
+
+// warningHeader has a sentence for each part of a request that will not work.
+const warningHeader = "X-Standin-Warning"
+
+// warn adds sentences to the warnings of a response.
+func warn(w http.ResponseWriter, sentences ...string) {
+	all := append([]string{w.Header().Get(warningHeader)}, sentences...)
+	if text := strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " "); text != "" {
+		w.Header().Set(warningHeader, text)
+	}
 }
 
 func checkMetadata(metadata json.RawMessage) error {
@@ -319,6 +330,8 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)
 	}
+	_, unusable := job.ParseOptions(request.Metadata)
+	warn(w, unusable...)
 	a.writeJob(w, http.StatusOK, j)
 	return nil
 }

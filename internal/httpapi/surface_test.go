@@ -110,6 +110,12 @@ func TestConsumerSurface(t *testing.T) {
 			[]string{adasJob.String()}, nil, map[string]string{"Idempotent-Replayed": "true"}},
 		{"create with unknown fields", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo","meetingUrl":"https://zoom.us/j/1","join_at":"x","ä,":1}`}, jobsPath, 201,
 			nil, nil, map[string]string{"X-Ignored-Fields": "join_at, %C3%A4%2C"}},
+		{"create with unknown fields of objects", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo 2","meetingUrl":"https://zoom.us/j/1","webhooks":{"on_status_change":"https://a.test","onFinalise":"https://a.test"},"autoLeave":{"after_solo_seconds":3}}`}, jobsPath, 201,
+			nil, nil, map[string]string{"X-Ignored-Fields": "autoLeave.after_solo_seconds, webhooks.onFinalise, webhooks.on_status_change", "X-Standin-Warning": ""}},
+		{"create with metadata that is nearly right", request{"POST", jobsPath, adasKey, nil, `{"externalId":"nearly","meetingUrl":"https://zoom.us/u/abc","metadata":{"recordingPermission":"Required","captions":"true"}}`}, jobsPath, 201,
+			[]string{`"recordingPermission":"Required"`}, nil, map[string]string{"X-Standin-Warning": "metadata.captions is ignored: it is not true or false. " +
+				`metadata.recordingPermission is not "required" or false, so the bot asks for permission. ` +
+				"This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
 		{"create with an unset date", request{"POST", jobsPath, adasKey, nil, `{"externalId":"unset","meetingUrl":"https://zoom.us/j/1","joinAt":"0001-01-01T00:00:00Z"}`}, jobsPath, 201,
 			nil, []string{"0001-01-01"}, nil},
 		{"create with a long externalId", request{"POST", jobsPath, adasKey, nil, `{"externalId":"` + strings.Repeat("x", 2049) + `","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 400,

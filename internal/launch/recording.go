@@ -1,13 +1,15 @@
 package launch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"standin/internal/job"
 )
 
 // Recording configures how bots record. Zero values are the bot's defaults.
@@ -55,9 +57,6 @@ const (
 	TextsOff Texts = "off"
 )
 
-// language matches a BCP 47 tag, roughly.
-var language = regexp.MustCompile(`^[A-Za-z0-9]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$`)
-
 // Check returns an error that names every setting out of range. The ranges are
 // those in which software encoding keeps up and the result is usable.
 func (r Recording) Check() error {
@@ -76,45 +75,36 @@ func (r Recording) Check() error {
 	checkRange("the video bit rate", int(r.VideoBitRate), 100_000, 10_000_000, " bits per second")
 	checkRange("the audio bit rate", int(r.AudioBitRate), 16_000, 256_000, " bits per second")
 	checkRange("the participant audio limit", r.ParticipantAudioLimit, 1, 64, "")
-	if r.CaptionsLanguage != "" && !language.MatchString(r.CaptionsLanguage) {
+	if r.CaptionsLanguage != "" && !job.IsLanguageTag(r.CaptionsLanguage) {
 		errs = append(errs, fmt.Errorf("the language of captions is %q; it can be a tag such as en-US", r.CaptionsLanguage))
 	}
 	return errors.Join(errs...)
 }
 
-// WithMetadata applies a job's metadata: recordingMode "audio" drops the video;
-// participantAudio, chat and captions (booleans) override on and off; and
-// captionsLanguage is the language of the captions. Other values are ignored, because metadata
-// belongs to the consumer.
+// WithMetadata applies the options in a job's metadata: recordingMode "audio" drops the
+// video; participantAudio, chat and captions override on and off; and captionsLanguage is
+// the language of the captions.
 func (r Recording) WithMetadata(metadata json.RawMessage) Recording {
-	var keys struct {
-		RecordingMode    any `json:"recordingMode"`
-		ParticipantAudio any `json:"participantAudio"`
-		Chat             any `json:"chat"`
-		Captions         any `json:"captions"`
-		CaptionsLanguage any `json:"captionsLanguage"`
-	}
-	_ = json.Unmarshal(metadata, &keys) // invalid metadata changes nothing
-	if keys.RecordingMode == string(RecordAudio) {
+	options, _ := job.ParseOptions(metadata) // the API names what is unusable
+	if options.AudioOnly {
 		r.Mode = RecordAudio
 	}
-	if enabled, ok := keys.ParticipantAudio.(bool); ok && r.ParticipantAudio != ParticipantAudioNever {
+	if enabled := options.ParticipantAudio; enabled != nil && r.ParticipantAudio != ParticipantAudioNever {
 		r.ParticipantAudio = ParticipantAudioOff
-		if enabled {
+		if *enabled {
 			r.ParticipantAudio = ParticipantAudioOn
 		}
 	}
-	for setting, value := range map[*Texts]any{&r.Chat: keys.Chat, &r.Captions: keys.Captions} {
-		if enabled, ok := value.(bool); ok {
-			*setting = TextsOff
-			if enabled {
-				*setting = TextsOn
-			}
+	for setting, enabled := range map[*Texts]*bool{&r.Chat: options.Chat, &r.Captions: options.Captions} {
+		if enabled == nil {
+			continue
+		}
+		*setting = TextsOff
+		if *enabled {
+			*setting = TextsOn
 		}
 	}
-	if tag, ok := keys.CaptionsLanguage.(string); ok && language.MatchString(tag) {
-		r.CaptionsLanguage = tag
-	}
+	r.CaptionsLanguage = cmp.Or(options.CaptionsLanguage, r.CaptionsLanguage)
 	return r
 }
 

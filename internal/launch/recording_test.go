@@ -8,7 +8,7 @@ import (
 )
 
 // TestRecordingWithMetadata: a job's metadata can drop the video and, unless the
-// operator rules it out, choose participant audio. Other values are ignored.
+// operator rules it out, choose participant audio.
 func TestRecordingWithMetadata(t *testing.T) {
 	t.Parallel()
 	type recording = launch.Recording

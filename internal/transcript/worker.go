@@ -288,7 +288,9 @@ func (h *task) work(ctx context.Context) error {
 	if err := h.storeTexts(ctx, manifest); err != nil {
 		return err
 	}
-	if h.Recognizer == nil || r.Mode == job.Test || !wanted(r.Metadata) {
+	options, _ := job.ParseOptions(r.Metadata) // the API names what is unusable
+	unwanted := options.Transcript != nil && !*options.Transcript
+	if h.Recognizer == nil || r.Mode == job.Test || unwanted {
 		return h.end(ctx, nil)
 	}
 	document, audio, err := h.transcribe(ctx, manifest)
@@ -299,15 +301,6 @@ func (h *task) work(ctx context.Context) error {
 		return err
 	}
 	return h.attach(ctx, manifest, document, audio)
-}
-
-// wanted reports whether a job's metadata permits a transcription.
-func wanted(metadata json.RawMessage) bool {
-	var options struct {
-		Transcript *bool `json:"transcript"`
-	}
-	// Other values are ignored: metadata belongs to the consumer.
-	return json.Unmarshal(metadata, &options) != nil || options.Transcript == nil || *options.Transcript
 }
 
 func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
