@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // NoSubject is the subject of an invite that has none.
@@ -106,12 +107,12 @@ func parseMeetingURL(text string) (*url.URL, bool) {
 }
 
 // Key identifies a canonical invite by its iCalendar UID and time, or without
-// a UID by its meeting URL and time. Invites of a consumer with the same key
+// a UID by its meeting, however its URL is written, and time. Invites of a consumer with the same key
 // request the same job.
 func (i Invite) Key() string {
 	kind, name := "uid", i.ICalUID
 	if name == "" {
-		kind, name = "url", i.MeetingURL
+		kind, name = "url", meetinglink.Key(i.MeetingURL)
 	}
 	// The time is last and has no line break, so different invites have different texts.
 	sum := sha256.Sum256([]byte(kind + "\n" + name + "\n" + strconv.FormatInt(i.JoinAt.UnixMilli(), 10)))

@@ -13,6 +13,7 @@ import (
 	"standin/internal/account/billing"
 	"standin/internal/calendar"
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
@@ -52,6 +53,10 @@ const pastInvite = 15 * time.Minute
 // dispatched. Everything else about the job stays, including its metadata, which
 // the consumer may have changed.
 //
+// A bot that was started for the old time or address, and is not in the meeting yet,
+// leaves: its job is cancelled, and a new one is created. A new one is also created if
+// the job has failed and the invite comes with another address.
+//
 // An invite whose job was cancelled is scheduled anew. An invite whose time has
 // passed is scheduled too, and the timeline of its job records that.
 //
@@ -90,6 +95,9 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 	})
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("schedule an invite: %w", err)
+	}
+	if s.left != nil {
+		i.Jobs.publish(s.left)
 	}
 	i.Jobs.publish(s.change)
 	return s.result, nil
@@ -149,6 +157,7 @@ type inviteTx struct {
 	limit    int // of jobs in a month; 0 is no limit
 
 	change *Change // of the job that is found or created
+	left   *Change // of the job that the created one replaces; nil without one
 	result calendar.Result
 }
 
@@ -183,9 +192,14 @@ func (s *inviteTx) run(ctx context.Context) error {
 		}
 		found = false
 	}
-	if !found && s.invite.ICalUID != "" { // the job of the same icalUid at another time
-		found, err = s.use(s.change.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
-		if err != nil {
+	if found && s.replaces() {
+		if err := s.leave(ctx); err != nil {
+			return err
+		}
+		return s.create(ctx, allowed)
+	}
+	if !found && s.invite.ICalUID != "" {
+		if found, err = s.findMoved(ctx); err != nil {
 			return err
 		}
 	}
@@ -193,6 +207,49 @@ func (s *inviteTx) run(ctx context.Context) error {
 		return s.update(ctx)
 	}
 	return s.create(ctx, allowed)
+}
+
+// replaces reports whether the invite corrects the address of the job that was found,
+// which has failed, or whose bot is not in the meeting yet.
+func (s *inviteTx) replaces() bool {
+	c, address := s.change, s.invite.MeetingURL
+	another := meetinglink.Key(c.MeetingURL) != meetinglink.Key(address) || meetinglink.Passcode(c.MeetingURL) != meetinglink.Passcode(address)
+	return another && c.CalendarKey == s.invite.Key() && (c.Status == job.Failed || outside(c.Status))
+}
+
+// outside reports whether a bot was started that is not in the meeting yet.
+func outside(status job.Status) bool {
+	return status == job.Dispatching || status == job.Joining || status == job.EnteringLobby
+}
+
+// findMoved finds the job of the invite's icalUid at another time that is not yet
+// dispatched. If a bot for another time is not in the meeting yet, it leaves.
+func (s *inviteTx) findMoved(ctx context.Context) (found bool, err error) {
+	tx := s.change.tx
+	found, err = s.use(tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
+	if found || err != nil {
+		return found, err
+	}
+	if found, err = s.use(tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.ICalUID)); !found || err != nil {
+		return false, err
+	}
+	return false, s.leave(ctx)
+}
+
+// leave cancels the job that was found, unless it has ended, and takes the invite from
+// it, so that a new job can have it. The job keeps a key and so continues to count for
+// the free tier.
+func (s *inviteTx) leave(ctx context.Context) error {
+	c := s.change
+	s.left, s.change = c, c.service.newChange(c.tx, job.Record{})
+	c.CalendarKey = "replaced " + c.ID.String()
+	if err := c.tx.SaveJobRequest(ctx, c.Record); err != nil {
+		return err
+	}
+	if err := c.cancel(ctx, map[string]string{"by": byInvite}); err != nil {
+		return err
+	}
+	return c.tx.SaveJob(ctx, c.Record)
 }
 
 // cancel finds and cancels the job.
@@ -207,6 +264,9 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 	}
 	if (!found || c.CalendarKey == "") && s.invite.ICalUID != "" {
 		found, err = s.use(c.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
+		if !found && err == nil {
+			found, err = s.use(c.tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.ICalUID))
+		}
 	}
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/calendar"
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/store"
@@ -156,6 +157,7 @@ func TestDedupe(t *testing.T) {
 		"another time, no icalUid":          {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Hour) }), calendar.Scheduled},
 		"the same moment in another zone":   {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.In(time.FixedZone("", 3600)) }), calendar.Deduped},
 		"a fraction of a millisecond later": {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Microsecond) }), calendar.Deduped},
+		"another spelling, no icalUid":      {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "HTTPS://meet.google.com/abcdefghij?authuser=1" }), calendar.Deduped},
 		"another organizer":                 {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" }), calendar.Scheduled},
 		"the organizer in upper case":       {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), calendar.Deduped},
 		"the icalUid in upper case":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
@@ -232,8 +234,9 @@ func TestDedupeInEveryStatus(t *testing.T) {
 	changed := invitation()
 	changed.MeetingURL = "https://meet.google.com/new-link-new"
 	for _, status := range job.Statuses() {
-		if status == job.Cancelled {
-			continue
+		switch status {
+		case job.Cancelled, job.Failed, job.Dispatching, job.Joining, job.EnteringLobby:
+			continue // see TestScheduleAfterCancellation and TestCorrectedInvite
 		}
 		h.setStatus(t, result.JobID, status)
 		before := h.record(t, result.JobID)
@@ -301,8 +304,9 @@ func TestInviteMovesJob(t *testing.T) {
 			t.Errorf("the moved job with a prelaunched bot: %+v", r)
 		}
 
-		// A dispatched job is not moved.
+		// A job whose bot is in the meeting is not moved.
 		h.begin(t, first.JobID)
+		h.setStatus(t, first.JobID, job.InMeeting)
 		later := moved
 		later.JoinAt = moved.JoinAt.Add(24 * time.Hour)
 		second := d.schedule(t, later, calendar.Scheduled)
@@ -319,6 +323,75 @@ func TestInviteMovesJob(t *testing.T) {
 			t.Errorf("moved %+v, want the second job", third)
 		}
 	})
+}
+
+// TestCorrectedInvite checks that no bot waits at the door of the old time or address,
+// and that a failed job with another address is scheduled anew.
+func TestCorrectedInvite(t *testing.T) {
+	t.Parallel()
+	later := func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(2 * time.Hour) }
+	otherLink := func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }
+	sameLink := func(i *calendar.Invite) { i.MeetingURL += "?authuser=1" }
+	tests := map[string]struct {
+		status    job.Status
+		change    func(*calendar.Invite)
+		scheduled bool       // a new job
+		old       job.Status // of the first job
+	}{
+		"moved while dispatching":             {job.Dispatching, later, true, job.Cancelled},
+		"moved while joining":                 {job.Joining, later, true, job.Cancelled},
+		"moved in the lobby":                  {job.EnteringLobby, later, true, job.Cancelled},
+		"moved while recording":               {job.RecordingStarted, later, true, job.RecordingStarted},
+		"moved after a failure":               {job.Failed, later, true, job.Failed},
+		"another link in the lobby":           {job.EnteringLobby, otherLink, true, job.Cancelled},
+		"another link while recording":        {job.RecordingStarted, otherLink, false, job.RecordingStarted},
+		"another link after a failure":        {job.Failed, otherLink, true, job.Failed},
+		"another link after the meeting":      {job.Completed, otherLink, false, job.Completed},
+		"another spelling after a failure":    {job.Failed, sameLink, false, job.Failed},
+		"another spelling while in the lobby": {job.EnteringLobby, sameLink, false, job.EnteringLobby},
+	}
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newInviteHarness(t, h)
+		for name, test := range tests {
+			invite := invitation()
+			invite.OrganizerEmail = fmt.Sprintf("ada@%x.test", name)
+			first := d.schedule(t, invite, calendar.Scheduled)
+			h.begin(t, first.JobID)
+			h.setStatus(t, first.JobID, test.status)
+			corrected := invite
+			test.change(&corrected)
+			second, err := d.Schedule(t.Context(), corrected)
+			if err != nil || (second.Kind == calendar.Scheduled) != test.scheduled || (second.JobID != first.JobID) != test.scheduled {
+				t.Errorf("%s: %+v (%v), want a new job: %v", name, second, err, test.scheduled)
+			}
+			old := h.record(t, first.JobID)
+			if old.Status != test.old {
+				t.Errorf("%s: the first job is %s, want %s", name, old.Status, test.old)
+			}
+			commands, err := h.store.PendingCommands(t.Context(), first.JobID)
+			if leaves := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; err != nil || leaves != (test.old == job.Cancelled) {
+				t.Errorf("%s: the first bot has the commands %+v (%v)", name, commands, err)
+			}
+			if again := d.schedule(t, corrected, calendar.Deduped); again.JobID != second.JobID {
+				t.Errorf("%s: the invite again: %+v, want job %s", name, again, second.JobID)
+			}
+			if r := h.record(t, second.JobID); test.scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
+				t.Errorf("%s: the new job %+v", name, r)
+			}
+			// A cancellation of the event leaves no bot at any of its doors.
+			corrected.Cancelled = true
+			d.schedule(t, corrected, calendar.Deduped)
+			for _, id := range []uuid.UUID{first.JobID, second.JobID} {
+				if r := h.record(t, id); r.Status == job.Scheduled || outsideMeeting(r.Status) {
+					t.Errorf("%s: a job is %s after the cancellation", name, r.Status)
+				}
+			}
+		}
+	})
+}
+
+func outsideMeeting(status job.Status) bool {
+	return status == job.Dispatching || status == job.Joining || status == job.EnteringLobby
 }
 
 // TestInviteCancelsJob checks that a cancelled invite cancels the job that an invite

@@ -81,11 +81,11 @@ func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 	}
 	_, err = tx.exec(ctx, `
 		UPDATE jobs SET
-			meeting_url = $2, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
+			meeting_url = $2, meeting_key = $12, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
 			metadata = $7, auto_leave = $8, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), string(autoLeave), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey))
+		string(r.Metadata), string(autoLeave), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL))
 	if err != nil {
 		return fmt.Errorf("save the request of job %s: %w", r.ID, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // maxNameTries bounds the search for a free consumer name.
@@ -65,8 +66,11 @@ func (tx *Tx) LockJobByCalendarKey(ctx context.Context, consumer uuid.UUID, key 
 	return tx.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND calendar_key = $2`+tx.dialect.ForUpdate, consumer, key)
 }
 
-// LockJobByMeeting returns and locks the consumer's newest live job with this
-// meeting URL and joinAt. With anonymous, it skips jobs that have an iCalUID.
+// hashMeeting returns the column meeting_key of a meeting URL.
+func hashMeeting(meetingURL string) string { return hashText(meetinglink.Key(meetingURL)) }
+
+// LockJobByMeeting returns and locks the consumer's newest live job for the meeting
+// of this URL at joinAt. With anonymous, it skips jobs that have an iCalUID.
 // It uses the index jobs_join.
 func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time, anonymous bool) (job.Record, error) {
 	only := ""
@@ -75,8 +79,8 @@ func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingU
 	}
 	return tx.oneJob(ctx, `
 		SELECT `+jobColumns+` FROM jobs
-		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_url = $3`+only+`
-		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), meetingURL)
+		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_key = $3`+only+`
+		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
 }
 
 // LockUndispatchedByICalUID returns and locks the consumer's newest job with
@@ -86,6 +90,27 @@ func (tx *Tx) LockUndispatchedByICalUID(ctx context.Context, consumer uuid.UUID,
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('scheduled', 'pending')
 		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+}
+
+// LockOutsideByICalUID returns and locks the consumer's newest job with that iCalUID
+// whose bot was started and is not in the meeting yet. It uses the index jobs_ical.
+func (tx *Tx) LockOutsideByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
+	return tx.oneJob(ctx, `
+		SELECT `+jobColumns+` FROM jobs
+		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('dispatching', 'joining', 'entering_lobby')
+		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+}
+
+// JobForMeeting returns the consumer's job for the meeting of this URL that waits for
+// its time, or has a bot, and whose joinAt is in a range; a *job.Error with NotFound
+// if there is none. It skips the job with the ID except, and uses the index
+// jobs_meeting.
+func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time, except uuid.UUID) (job.Job, error) {
+	return one(db.queryRow(ctx, `
+		SELECT `+viewColumns+` FROM jobs
+		WHERE consumer_id = $1 AND meeting_key = $2 AND wake_at IS NOT NULL AND join_at BETWEEN $3 AND $4 AND mode = $5 AND id <> $6
+			AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
+		ORDER BY join_at, id LIMIT 1`, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except), scanView, "job")
 }
 
 // CountCalendarJobs counts the jobs that invites created for the consumer in

@@ -150,6 +150,7 @@ CREATE TABLE jobs (
     external_id          TEXT NOT NULL,
     external_hash        TEXT NOT NULL, -- its SHA-256: an externalId may be longer than an index entry
     meeting_url          TEXT NOT NULL,
+    meeting_key          TEXT NOT NULL DEFAULT '', -- SHA-256 of what identifies the meeting, however its link is written
     platform             TEXT NOT NULL,
     display_name         TEXT NOT NULL,
     join_at              BIGINT NOT NULL,
@@ -201,6 +202,8 @@ CREATE UNIQUE INDEX jobs_external ON jobs (consumer_id, mode, external_hash);
 CREATE UNIQUE INDEX jobs_calendar_key ON jobs (consumer_id, calendar_key) WHERE calendar_key IS NOT NULL;
 CREATE INDEX jobs_ical ON jobs (consumer_id, ical_uid_hash) WHERE ical_uid_hash IS NOT NULL;
 CREATE INDEX jobs_invited ON jobs (consumer_id, created_at) WHERE calendar_key IS NOT NULL;
+-- other jobs for the same meeting
+CREATE INDEX jobs_meeting ON jobs (consumer_id, meeting_key, join_at) WHERE wake_at IS NOT NULL;
 -- lists
 CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id);
 CREATE INDEX jobs_state ON jobs (consumer_id, mode, status, platform, created_at, id);
