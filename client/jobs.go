@@ -21,6 +21,7 @@ type NewJob struct {
 	Webhooks    *Webhooks       `json:"webhooks,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // a JSON object
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
+	Dedupe      bool            `json:"dedupe,omitempty"` // return a job for the same meeting at that time instead
 }
 
 // Webhooks are the URLs that receive the events of a job.
@@ -84,7 +85,8 @@ func (j Job) Ended() bool {
 	return j.Status == Completed || j.Status == Failed || j.Status == Cancelled
 }
 
-// CreateJob creates a job, or returns the existing job with the same externalId.
+// CreateJob creates a job, or returns the existing job with the same externalId, or with
+// Dedupe for the same meeting.
 func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replayed bool, err error) {
 	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: newJob}, &job)
 	if err != nil {

@@ -2,6 +2,8 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -31,6 +33,7 @@ type newJobForm struct {
 	EntryDelay, Silence, Solo, Maximum             string
 	LeaveOnBot                                     bool
 	Simulate                                       string
+	FormID                                         string // of the page that was filled in
 	Problem                                        string
 	Detected                                       string // platform of the meeting URL
 	Warning                                        string // why the meeting URL cannot lead to a meeting
@@ -41,7 +44,7 @@ type newJobForm struct {
 }
 
 func (f newJobForm) filled() newJobForm {
-	f.Platforms = job.Platforms()
+	f.Platforms, f.FormID = job.Platforms(), cmp.Or(f.FormID, uuid.NewString())
 	f.Outcomes, f.Defaults, f.DefaultName = simulator.Outcomes(), job.DefaultAutoLeave(), job.DefaultDisplayName
 	if platform, _, ok := findMeeting(f.MeetingURL); ok {
 		f.Detected = platformName(platform)
@@ -98,11 +101,14 @@ func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
 		JoinAt: values.Get("joinAt"), ExternalID: strings.TrimSpace(values.Get("externalId")), Platform: values.Get("platform"),
 		Metadata: values.Get("metadata"), OnStatusChange: values.Get("onStatusChange"), OnFinalize: values.Get("onFinalize"),
 		EntryDelay: values.Get("entryDelay"), Silence: values.Get("silence"), Solo: values.Get("solo"), Maximum: values.Get("maximum"),
-		LeaveOnBot: values.Get("leaveOnBot") == "on", Simulate: values.Get("simulate"),
+		LeaveOnBot: values.Get("leaveOnBot") == "on", Simulate: values.Get("simulate"), FormID: values.Get("formId"),
+	}
+	if form.ExternalID == "" && form.FormID != "" { // the same content of one page sent twice is one job
+		form.ExternalID = fmt.Sprintf("dashboard-%x", sha256.Sum256([]byte(values.Encode())))
 	}
 	request, problem := form.request(values.Get("joinAtMoment"))
 	if problem != "" {
-		form.Problem = problem
+		form.Problem, form.ExternalID = problem, strings.TrimSpace(values.Get("externalId"))
 		return req.showStatus(http.StatusBadRequest, "newjob", "Send a bot", form.filled())
 	}
 	made, replayed, err := d.settings.Jobs.Create(req.r.Context(), caller(session.User, form.Mode), request)

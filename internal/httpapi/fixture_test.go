@@ -126,6 +126,14 @@ func (s *fakeJobs) Cancel(ctx context.Context, caller account.Caller, id uuid.UU
 	return err
 }
 
+// OtherJob finds a job for one meeting.
+func (s *fakeJobs) OtherJob(_ context.Context, j job.Job) (job.Job, error) {
+	if j.MeetingURL == "https://zoom.us/j/777" {
+		return job.Job{ID: adasJob}, nil
+	}
+	return job.Job{}, &job.Error{Code: job.NotFound, Message: "no such job"}
+}
+
 // JobByExternalID returns the caller's job with that externalId.
 func (s *fakeJobs) JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error) {
 	found, _, err := s.Jobs(ctx, caller, job.Filter{ExternalID: externalID}, lifecycle.Page{})

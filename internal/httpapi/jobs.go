@@ -27,6 +27,9 @@ import (
 type Jobs interface {
 	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
 	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
+	// OtherJob returns another job that sends a bot into the same meeting at about the
+	// same time.
+	OtherJob(ctx context.Context, j job.Job) (job.Job, error)
 	JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error)
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
@@ -44,6 +47,7 @@ type createRequest struct {
 	Webhooks    jobWebhooks     `json:"webhooks"`
 	Metadata    json.RawMessage `json:"metadata"`
 	AutoLeave   job.AutoLeave   `json:"autoLeave"`
+	Dedupe      bool            `json:"dedupe"`
 }
 
 type jobWebhooks struct {
@@ -107,6 +111,15 @@ func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, re
 		}
 		warnings = append(warnings, link.warning)
 	}
+	if !j.Status.Terminal() {
+		other, err := a.settings.Jobs.OtherJob(r.Context(), j)
+		if err != nil && !job.ErrorIs(err, job.NotFound) {
+			return fmt.Errorf("find other jobs for the meeting: %w", err)
+		}
+		if err == nil {
+			warnings = append(warnings, "Job "+other.ID.String()+" is for the same meeting at this time: both send a bot.")
+		}
+	}
 	warn(w, warnings...)
 	httpmw.RecordOf(r).JobID = j.ID
 	status := http.StatusCreated
@@ -143,7 +156,7 @@ func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
 	return lifecycle.NewJob{
 		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt,
 		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
-		Metadata: c.Metadata, AutoLeave: c.AutoLeave,
+		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Dedupe: c.Dedupe,
 	}
 }
 

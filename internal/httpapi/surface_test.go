@@ -116,6 +116,8 @@ func TestConsumerSurface(t *testing.T) {
 			[]string{`"recordingPermission":"Required"`}, nil, map[string]string{"X-Standin-Warning": "metadata.captions is ignored: it is not true or false. " +
 				`metadata.recordingPermission is not "required" or false, so the bot asks for permission. ` +
 				"This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
+		{"create with another job for the meeting", request{"POST", jobsPath, adasKey, nil, `{"externalId":"second","meetingUrl":"https://zoom.us/j/777"}`}, jobsPath, 201,
+			nil, nil, map[string]string{"X-Standin-Warning": "Job " + adasJob.String() + " is for the same meeting at this time: both send a bot."}},
 		{"create with an unset date", request{"POST", jobsPath, adasKey, nil, `{"externalId":"unset","meetingUrl":"https://zoom.us/j/1","joinAt":"0001-01-01T00:00:00Z"}`}, jobsPath, 201,
 			nil, []string{"0001-01-01"}, nil},
 		{"create with a long externalId", request{"POST", jobsPath, adasKey, nil, `{"externalId":"` + strings.Repeat("x", 2049) + `","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 400,

@@ -28,10 +28,16 @@ type NewJob struct {
 	Webhooks    job.Webhooks
 	Metadata    json.RawMessage
 	AutoLeave   job.AutoLeave
+	Dedupe      bool // return another job for the meeting at that time instead
 }
 
+// sameTime is how far apart the times of two jobs for the same meeting are that would
+// send two bots into it.
+const sameTime = 15 * time.Minute
+
 // Create creates a job. If the caller has a job with that externalId, Create
-// returns it unchanged and reports replayed.
+// returns it unchanged and reports replayed. So it does with the job that OtherJob
+// finds, if the request is to be deduplicated.
 func (s *Service) Create(ctx context.Context, caller account.Caller, request NewJob) (j job.Job, replayed bool, err error) {
 	now := s.Now()
 	joinAt := request.JoinAt
@@ -57,13 +63,21 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 		StatusSince: now,
 		WakeAt:      laterOf(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
-	var inserted bool
+	var inserted, found bool
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		if inserted, found = false, false; request.Dedupe {
+			if j, found, err = existing(ctx, tx, r.Job, now); err != nil || found {
+				return err
+			}
+		}
 		inserted, err = tx.InsertJob(ctx, r)
 		return err
 	})
 	if err != nil {
 		return job.Job{}, false, err
+	}
+	if found {
+		return j, true, nil
 	}
 	if !inserted {
 		j, err = s.JobByExternalID(ctx, caller, request.ExternalID)
@@ -71,6 +85,37 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 	}
 	s.Events.Publish(jobDue(r))
 	return r.Job, false, nil
+}
+
+// existing returns the job that a deduplicated request is for. No other deduplicated
+// request of the consumer creates one until the transaction ends.
+func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (found job.Job, ok bool, err error) {
+	if err := tx.LockConsumer(ctx, j.ConsumerID); err != nil {
+		return job.Job{}, false, err
+	}
+	found, err = tx.JobByExternalID(ctx, j.ConsumerID, j.Mode, j.ExternalID)
+	if job.ErrorIs(err, job.NotFound) {
+		found, err = otherJob(ctx, &tx.Reader, j, now)
+	}
+	if job.ErrorIs(err, job.NotFound) {
+		return job.Job{}, false, nil
+	}
+	return found, err == nil, err
+}
+
+// OtherJob returns another job of the same consumer and mode that sends a bot into the
+// same meeting at about the same time; a *job.Error with NotFound if there is none.
+func (s *Service) OtherJob(ctx context.Context, j job.Job) (job.Job, error) {
+	return otherJob(ctx, &s.Store.Reader, j, s.Now())
+}
+
+func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (job.Job, error) {
+	at := laterOf(j.JoinAt, now)
+	from := at.Add(-sameTime)
+	if from.Before(now) {
+		from = time.UnixMilli(0) // its bot may have been in the meeting for long
+	}
+	return db.JobForMeeting(ctx, j.ConsumerID, j.Mode, j.MeetingURL, from, at.Add(sameTime), j.ID)
 }
 
 // JobByExternalID returns the caller's job with that externalId, or what is left

@@ -10,6 +10,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 	"standin/internal/webhook"
 )
 
@@ -250,4 +251,89 @@ func TestManifestOfCancelledRecording(t *testing.T) {
 		t.Errorf("job.finalized: %+v", finalized)
 	}
 	h.checkHistory(t, id)
+}
+
+// TestOtherJob checks which jobs are for the same meeting at the same time, and that a
+// deduplicated request returns such a job.
+func TestOtherJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		const link = "https://meet.google.com/abc-defg-hij"
+		soon := h.Now().Add(2 * time.Hour)
+		ask := func(externalID, link string, at time.Time, dedupe bool) lifecycle.NewJob {
+			r := request(externalID)
+			r.MeetingURL, r.JoinAt, r.Dedupe = link, at, dedupe
+			return r
+		}
+		made, _, err := h.Create(t.Context(), h.caller, ask("first", link, soon, true))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, test := range map[string]struct {
+			link string
+			at   time.Time
+			same bool
+		}{
+			"the same":        {link, soon, true},
+			"another way":     {"HTTPS://meet.google.com/abcdefghij?authuser=1", soon, true},
+			"a minute later":  {link, soon.Add(time.Minute), true},
+			"an hour earlier": {link, soon.Add(-time.Hour), false},
+			"now":             {link, time.Time{}, false},
+			"another meeting": {"https://meet.google.com/new-link-new", soon, false},
+		} {
+			j, replayed, err := h.Create(t.Context(), h.caller, ask(name, test.link, test.at, true))
+			if err != nil || replayed != test.same || (j.ID == made.ID) != test.same {
+				t.Errorf("%s: job %s, replayed %v, %v", name, j.ID, replayed, err)
+			}
+			if !test.same {
+				if err := h.Cancel(t.Context(), h.caller, j.ID); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		second, replayed, err := h.Create(t.Context(), h.caller, ask("second", link, soon, false))
+		if other, otherErr := h.OtherJob(t.Context(), second); err != nil || replayed || otherErr != nil || other.ID != made.ID {
+			t.Errorf("without dedupe: replayed %v, %v; the other job is %s, %v", replayed, err, other.ID, otherErr)
+		}
+		if again, replayed, err := h.Create(t.Context(), h.caller, ask("second", link, soon, true)); err != nil || !replayed || again.ID != second.ID {
+			t.Errorf("the externalId again: %s, %v, %v", again.ID, replayed, err)
+		}
+		testMode := h.caller
+		testMode.Mode = job.Test
+		if _, replayed, err := h.Create(t.Context(), testMode, ask("test", link, soon, true)); err != nil || replayed {
+			t.Errorf("in test mode: replayed %v, %v", replayed, err)
+		}
+
+		// A bot in the meeting counts whenever it came, and one that has left does not.
+		running, _, err := h.Create(t.Context(), h.caller, ask("running", "https://zoom.us/j/2", h.Now().Add(-3*time.Hour), false))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.begin(t, running.ID)
+		for status, same := range map[job.Status]bool{job.RecordingStarted: true, job.Finalizing: false} {
+			h.setStatus(t, running.ID, status)
+			other, err := h.OtherJob(t.Context(), job.Job{ConsumerID: h.caller.ConsumerID, Mode: job.Live, MeetingURL: "https://us02web.zoom.us/j/2?pwd=x", JoinAt: h.Now()})
+			if (err == nil && other.ID == running.ID) != same || err != nil && !job.ErrorIs(err, job.NotFound) {
+				t.Errorf("beside a job that is %s: %s, %v", status, other.ID, err)
+			}
+		}
+
+		// Concurrent requests create one job.
+		var mu sync.Mutex
+		var group sync.WaitGroup
+		ids := make(map[uuid.UUID]bool)
+		for range 12 {
+			group.Go(func() {
+				j, _, err := h.Create(t.Context(), h.caller, ask(uuid.NewString(), "https://zoom.us/j/1", soon, true))
+				mu.Lock()
+				defer mu.Unlock()
+				if ids[j.ID] = true; err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if group.Wait(); len(ids) != 1 {
+			t.Errorf("concurrent requests created %d jobs", len(ids))
+		}
+	})
 }
