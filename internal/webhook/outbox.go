@@ -40,6 +40,7 @@ type Try struct {
 	Latency      time.Duration
 	StatusCode   int    // 0 if there was no response
 	Error        string // why it failed, unless the status says so
+	LoggedError  string // Error with addresses, for the log of the operator
 	ResponseBody []byte // the first MaxResponseBody bytes of the response body: any bytes, not always text
 }
 

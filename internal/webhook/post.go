@@ -109,7 +109,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 		GotConn: func(info httptrace.GotConnInfo) { public = p.direct && p.isPublic(ctx, info.Conn.RemoteAddr()) },
 	})))
 	if err != nil {
-		try.Latency, try.Error = time.Since(started), errorText(err)
+		try.Latency, try.Error, try.LoggedError = time.Since(started), errorText(err), logText(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) || try.Latency >= p.headers {
 			try.Error = fmt.Sprintf("no response within %s", p.timeout)
 		}
@@ -167,24 +167,40 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 	return request, nil
 }
 
-// errorText describes why a try failed, without the URL, whose query may
-// contain secrets of the receiver.
+// errorText describes to a consumer why a try failed. It leaves out the URL, whose query
+// may contain secrets of the receiver, and addresses, which would show what names resolve
+// to in the network of the service.
 func errorText(err error) string {
-	var refused *dialguard.RefusedError
-	if errors.As(err, &refused) {
-		text := "webhook " + refused.Error()
-		if refused.Address != "" {
-			text += "; " + allowSetting + " lists the networks that are allowed"
+	if refused := (*dialguard.RefusedError)(nil); errors.As(err, &refused) {
+		if refused.Address == "" {
+			return "webhook " + refused.Error()
 		}
-		return text
+		return fmt.Sprintf("webhook host %q is refused: it has a %s address; %s lists the networks that are allowed", refused.Host, refused.Kind, allowSetting)
 	}
-	var inURL *url.Error // its text begins with the URL
-	if errors.As(err, &inURL) {
-		err = inURL.Err
+	if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
+		return shortened(fmt.Sprintf("lookup %s: %s", unknown.Name, unknown.Err))
 	}
-	text := err.Error()
+	if failed := (*net.OpError)(nil); errors.As(err, &failed) {
+		return shortened(failed.Op + ": " + failed.Err.Error())
+	}
+	return shortened(withoutURL(err).Error())
+}
+
+// logText describes to the operator why a try failed, with addresses and without the URL.
+func logText(err error) string { return shortened(withoutURL(err).Error()) }
+
+// withoutURL removes the URL from an error of net/http.
+func withoutURL(err error) error {
+	if inURL := (*url.Error)(nil); errors.As(err, &inURL) {
+		return inURL.Err
+	}
+	return err
+}
+
+// shortened cuts a text to maxError.
+func shortened(text string) string {
 	if len(text) > maxError {
-		text = text[:maxError] + "…"
+		return text[:maxError] + "…"
 	}
 	return text
 }

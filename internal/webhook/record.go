@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -99,8 +100,8 @@ func (s *Sender) logTry(result Result, err error, lost bool) {
 	if verdict.Outcome == GaveUp {
 		attributes = append(attributes, slog.String("reason", verdict.Reason))
 	}
-	if try.Error != "" {
-		attributes = append(attributes, slog.String("try_error", try.Error))
+	if text := cmp.Or(try.LoggedError, try.Error); text != "" {
+		attributes = append(attributes, slog.String("try_error", text))
 	}
 	if verdict.Outcome != Delivered {
 		level = slog.LevelWarn

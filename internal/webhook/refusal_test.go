@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -31,42 +32,43 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		"both.test":     {"10.0.0.1", "192.168.0.1"},
 	})
 	tests := []struct {
-		host string // as an address has it
-		says string
+		host     string // as an address has it
+		says     string
+		resolved string // only the operator learns it
 	}{
-		{"127.0.0.1", "a loopback address"},
-		{"localhost", "a loopback address"},
-		{"loopback.test", "a loopback address"},
-		{"10.0.0.1", "a private address"},
-		{"172.31.255.255", "a private address"},
-		{"192.168.1.1", "a private address"},
-		{"both.test", "a private address"},
-		{"169.254.1.1", "a link-local address"},
-		{"169.254.169.254", "a metadata address"},
-		{"metadata.test", "a metadata address"},
-		{"100.64.0.1", "a carrier NAT address"},
-		{"198.18.0.1", "a benchmarking address"},
-		{"224.0.0.1", "a multicast address"},
-		{"0.0.0.0", "unspecified address"},
-		{"[::]", "unspecified address"},
-		{"[::1]", "a loopback address"},
-		{"[fe80::1]", "a link-local address"},
-		{"[fd00:ec2::254]", "a unique local address"},
-		{"[ff02::1]", "a multicast address"},
-		{"[::ffff:127.0.0.1]", "v4-mapped"},
-		{"[::127.0.0.1]", "a v4-compatible address"},
-		{"[64:ff9b::7f00:1]", "a NAT64 address"},
-		{"[2002:7f00:1::]", "a 6to4 address"},
-		{"[2001::1]", "a Teredo address"},
-		{"[fe80::1%25lo]", "an address with a zone"},
-		{"[::1%25lo]", "an address with a zone"},
-		{"2130706433", "a number is not a host name"},
-		{"0x7f000001", "a number is not a host name"},
-		{"0x7f.0.0.1", "a number is not a host name"},
-		{"0177.0.0.1", "a number is not a host name"},
-		{"017700000001", "a number is not a host name"},
-		{"127.1", "a number is not a host name"},
-		{"127.0.0.1.", "a number is not a host name"},
+		{"127.0.0.1", "a loopback address", ""},
+		{"localhost", "a loopback address", ""},
+		{"loopback.test", "a loopback address", "127.0.0.1"},
+		{"10.0.0.1", "a private address", ""},
+		{"172.31.255.255", "a private address", ""},
+		{"192.168.1.1", "a private address", ""},
+		{"both.test", "a private address", "10.0.0.1"},
+		{"169.254.1.1", "a link-local address", ""},
+		{"169.254.169.254", "a metadata address", ""},
+		{"metadata.test", "a metadata address", "169.254.169.254"},
+		{"100.64.0.1", "a carrier NAT address", ""},
+		{"198.18.0.1", "a benchmarking address", ""},
+		{"224.0.0.1", "a multicast address", ""},
+		{"0.0.0.0", "unspecified address", ""},
+		{"[::]", "unspecified address", ""},
+		{"[::1]", "a loopback address", ""},
+		{"[fe80::1]", "a link-local address", ""},
+		{"[fd00:ec2::254]", "a unique local address", ""},
+		{"[ff02::1]", "a multicast address", ""},
+		{"[::ffff:127.0.0.1]", "v4-mapped", ""},
+		{"[::127.0.0.1]", "a v4-compatible address", ""},
+		{"[64:ff9b::7f00:1]", "a NAT64 address", ""},
+		{"[2002:7f00:1::]", "a 6to4 address", ""},
+		{"[2001::1]", "a Teredo address", ""},
+		{"[fe80::1%25lo]", "an address with a zone", ""},
+		{"[::1%25lo]", "an address with a zone", ""},
+		{"2130706433", "a number is not a host name", ""},
+		{"0x7f000001", "a number is not a host name", ""},
+		{"0x7f.0.0.1", "a number is not a host name", ""},
+		{"0177.0.0.1", "a number is not a host name", ""},
+		{"017700000001", "a number is not a host name", ""},
+		{"127.1", "a number is not a host name", ""},
+		{"127.0.0.1.", "a number is not a host name", ""},
 	}
 	outbox := &memoryOutbox{}
 	sent := make([]webhook.Delivery, len(tests))
@@ -74,7 +76,8 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		sent[i] = delivery("http://" + test.host + ":" + port + "/hooks?token=t0ken")
 		put(t, outbox, sent[i])
 	}
-	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Resolver: names.resolver()})
+	var log syncBuffer
+	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Resolver: names.resolver(), Log: slog.New(slog.NewJSONHandler(&log, nil))})
 	for i, test := range tests {
 		eventually(t, "a try of "+test.host, func() bool { return len(outbox.row(sent[i].ID).tries) > 0 })
 		row := outbox.row(sent[i].ID)
@@ -87,6 +90,12 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		}
 		if strings.Contains(try.Error, "t0ken") {
 			t.Errorf("%s: the log contains the token: %q", test.host, try.Error)
+		}
+		if address := test.resolved; address != "" {
+			if strings.Contains(try.Error, address) {
+				t.Errorf("%s: the consumer learns the address: %q", test.host, try.Error)
+			}
+			eventually(t, address+" in the operator's log", func() bool { return strings.Contains(log.String(), address+" is a") })
 		}
 	}
 	if n := len(inside.messages()); n > 0 {
@@ -118,7 +127,7 @@ func TestRebinding(t *testing.T) {
 	if first := row.tries[0]; first.StatusCode != http.StatusInternalServerError {
 		t.Errorf("the first try, to the allowed address: %+v", first)
 	}
-	if last := row.tries[len(row.tries)-1]; !strings.Contains(last.Error, "is refused: 127.0.0.2") {
+	if last := row.tries[len(row.tries)-1]; !strings.Contains(last.Error, "is refused: it has a loopback address") {
 		t.Errorf("the last try, to the other address: %+v", last)
 	}
 }
