@@ -9,8 +9,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// recountInterval is the minimum time between two counts of a job's uploads.
+// recountInterval is the minimum time between a count of a job's uploads and another one
+// that might admit what the first refused.
 const recountInterval = time.Second
+
+// nodeShare is the part of what a job may still upload that one node admits without
+// another count: one eighth. Together, up to eight nodes admit no more than the quota.
+const nodeShare = 8
 
 // maxTracked is the number of jobs above which old counts are dropped.
 const maxTracked = 1000
@@ -31,7 +36,7 @@ func (e *QuotaError) Error() string {
 // uploadCounts caches the number and size of each job's uploads, so that an
 // upload does not list all earlier ones. Uploads through another node and
 // replaced files make a count inaccurate, so the uploads are counted again before
-// one is rejected.
+// one is rejected, and after each use of the node's share.
 type uploadCounts struct {
 	counting sync.Mutex // held while uploads are counted
 	mu       sync.Mutex
@@ -40,7 +45,8 @@ type uploadCounts struct {
 
 // uploadCount is the number and size of one job's uploads.
 type uploadCount struct {
-	stored, reserved UploadQuota // reserved is for uploads in progress
+	counted          UploadQuota // in the storage, by the last count
+	stored, reserved UploadQuota // stored as far as this node knows; reserved is for uploads in progress
 	countedAt        time.Time
 }
 
@@ -48,16 +54,23 @@ func (c *uploadCount) fits(size int64, quota UploadQuota) bool {
 	return c.stored.Files+c.reserved.Files < quota.Files && c.stored.Bytes+c.reserved.Bytes+size <= quota.Bytes
 }
 
+// inShare reports whether one more file is within the share of this node.
+func (c *uploadCount) inShare(size int64, quota UploadQuota) bool {
+	files := c.stored.Files + c.reserved.Files + 1 - c.counted.Files
+	bytes := c.stored.Bytes + c.reserved.Bytes + size - c.counted.Bytes
+	return files <= (quota.Files-c.counted.Files)/nodeShare && bytes <= (quota.Bytes-c.counted.Bytes)/nodeShare
+}
+
 // ReserveUpload reserves space for one file in a job's quota, or returns a
 // QuotaError. Call done when the upload has ended; stored reports whether the
 // file was stored.
 func (s *Storage) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota UploadQuota) (done func(stored bool), err error) {
-	if done, _ = s.counts.reserve(jobID, size, quota); done != nil {
+	if done, _ = s.counts.reserve(jobID, size, quota, false); done != nil {
 		return done, nil
 	}
 	s.counts.counting.Lock()
 	defer s.counts.counting.Unlock()
-	done, recount := s.counts.reserve(jobID, size, quota) // another upload may have counted
+	done, recount := s.counts.reserve(jobID, size, quota, false) // another upload may have counted
 	if done == nil && recount {
 		before := s.counts.stored(jobID)
 		counted, err := s.countUploads(ctx, jobID)
@@ -65,7 +78,7 @@ func (s *Storage) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64
 			return nil, fmt.Errorf("count the uploads of job %s: %w", jobID, err)
 		}
 		s.counts.set(jobID, before, counted)
-		done, _ = s.counts.reserve(jobID, size, quota)
+		done, _ = s.counts.reserve(jobID, size, quota, true)
 	}
 	if done == nil {
 		return nil, &QuotaError{Quota: quota}
@@ -88,14 +101,18 @@ func (s *Storage) countUploads(ctx context.Context, jobID uuid.UUID) (UploadQuot
 	return stored, nil
 }
 
-// reserve reserves space for one file. If the file does not fit, done is nil and
-// recount reports whether the uploads should be counted again.
-func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota UploadQuota) (done func(stored bool), recount bool) {
+// reserve reserves space for one file, in the share of this node unless the uploads were
+// counted just now. If the file does not fit, done is nil and recount reports whether the
+// uploads should be counted again.
+func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota UploadQuota, justCounted bool) (done func(stored bool), recount bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	job := c.jobs[jobID]
 	if job == nil || !job.fits(size, quota) {
 		return nil, job == nil || time.Since(job.countedAt) > recountInterval
+	}
+	if !justCounted && !job.inShare(size, quota) {
+		return nil, true
 	}
 	job.reserved.Files++
 	job.reserved.Bytes += size
@@ -143,5 +160,5 @@ func (c *uploadCounts) set(jobID uuid.UUID, before, counted UploadQuota) {
 	}
 	counted.Files += job.stored.Files - before.Files
 	counted.Bytes += job.stored.Bytes - before.Bytes
-	job.stored, job.countedAt = counted, time.Now()
+	job.counted, job.stored, job.countedAt = counted, counted, time.Now()
 }

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -66,36 +67,50 @@ func TestImportLeftover(t *testing.T) {
 }
 
 // TestUploadQuota checks that uploads beyond a job's quota of files or bytes are
-// rejected, including concurrent ones, and that other jobs are not affected.
+// rejected, including concurrent ones and those through another node, and that other jobs
+// are not affected.
 func TestUploadQuota(t *testing.T) {
 	t.Parallel()
-	storage := openStorage(t, "file://"+t.TempDir())
-	for name, quota := range map[string]UploadQuota{"files": {Files: 5, Bytes: 1 << 30}, "bytes": {Files: 1000, Bytes: 5 * 100}} {
+	dir := "file://" + t.TempDir()
+	nodes := []*Storage{openStorage(t, dir), openStorage(t, dir)}
+	for name, quota := range map[string]UploadQuota{"files": {Files: 21, Bytes: 1 << 30}, "bytes": {Files: 1000, Bytes: 21 * 100}} {
 		jobID := uuid.New()
-		put(t, storage, jobID, 0, "before.mp4", strings.Repeat("x", 100)) // before the uploads are counted
-		var admitted atomic.Int32
-		var uploads sync.WaitGroup
-		for range 50 {
-			uploads.Go(func() {
-				done, err := storage.ReserveUpload(t.Context(), jobID, 100, quota)
-				if exceeded := new(QuotaError); err != nil && !errors.As(err, &exceeded) {
-					t.Error(err)
-				}
-				if err == nil {
-					admitted.Add(1)
-					done(true)
-				}
-			})
+		content := strings.Repeat("x", 100)
+		put(t, nodes[0], jobID, 0, "before.mp4", content) // before the uploads are counted
+		admitted := 0
+		for i := range 50 {
+			done, err := nodes[i%2].ReserveUpload(t.Context(), jobID, 100, quota)
+			if exceeded := new(QuotaError); err != nil && !errors.As(err, &exceeded) {
+				t.Fatal(err)
+			}
+			if err == nil {
+				put(t, nodes[i%2], jobID, 0, fmt.Sprintf("%d.mp4", i), content)
+				admitted++
+				done(true)
+			}
 		}
-		uploads.Wait()
-		if got := admitted.Load(); got != 4 {
-			t.Errorf("%s: %d more uploads were admitted, want 4", name, got)
+		if admitted != 20 {
+			t.Errorf("%s: %d more uploads through two nodes were admitted, want 20", name, admitted)
 		}
-		if _, err := storage.ReserveUpload(t.Context(), uuid.New(), 100, quota); err != nil {
+		if _, err := nodes[0].ReserveUpload(t.Context(), uuid.New(), 100, quota); err != nil {
 			t.Errorf("%s: another job: %v", name, err)
 		}
 	}
-	done, err := storage.ReserveUpload(t.Context(), uuid.New(), 100, UploadQuota{Files: 1, Bytes: 100})
+	jobID, quota := uuid.New(), UploadQuota{Files: 4, Bytes: 1000}
+	var admitted atomic.Int32
+	var uploads sync.WaitGroup
+	for range 50 {
+		uploads.Go(func() {
+			if _, err := nodes[0].ReserveUpload(t.Context(), jobID, 100, quota); err == nil {
+				admitted.Add(1) // and not yet stored
+			}
+		})
+	}
+	uploads.Wait()
+	if got := admitted.Load(); got != 4 {
+		t.Errorf("%d concurrent uploads were admitted, want 4", got)
+	}
+	done, err := nodes[0].ReserveUpload(t.Context(), uuid.New(), 100, UploadQuota{Files: 1, Bytes: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
