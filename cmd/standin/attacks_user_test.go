@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -47,7 +49,7 @@ func TestAttackFullDisk(t *testing.T) {
 }
 
 // TestAttackDamagedDatabase starts the service on a database of a newer version, and
-// on one that is damaged after the service was killed.
+// on one that is damaged after the service was stopped, and after it was killed.
 func TestAttackDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	s := startTarget(t, newDataDir(t))
@@ -78,24 +80,51 @@ func TestAttackDamagedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	intact := damage(t, path)
+	if err := s.start(); err != nil && !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("damaged after a clean stop: %v", err)
+	} else if err == nil {
+		s.await("the service to end", func() bool { return s.process.Process.Signal(syscall.Signal(0)) != nil })
+		if text, err := os.ReadFile(s.log); err != nil || !strings.Contains(string(text), "restore a backup") {
+			t.Errorf("damaged after a clean stop: %s, %v", text, err)
+		}
+	}
+	if err := os.WriteFile(path, intact, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
 	s.key("ada")
 	s.stop(syscall.SIGKILL)
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for page := len(content) / 4096 / 2; page < len(content)/4096; page++ {
-		copy(content[page*4096:], strings.Repeat("\xa5", 64))
-	}
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	damage(t, path)
 	if err := s.start(); err == nil {
 		t.Error("the service uses a damaged database")
 	} else if !strings.Contains(err.Error(), "restore a backup") {
 		t.Errorf("damaged: %v", err)
 	}
+}
+
+// damage overwrites a part of each page in the second half of a database, and returns what
+// the file was before.
+func damage(t *testing.T, path string) (intact []byte) {
+	t.Helper()
+	intact, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(intact)
+	for page := len(damaged) / 4096 / 2; page < len(damaged)/4096; page++ {
+		copy(damaged[page*4096:], strings.Repeat("\xa5", 64))
+	}
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return intact
 }

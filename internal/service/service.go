@@ -47,11 +47,12 @@ type Service struct {
 	key      []byte // of ingest tokens
 
 	// Opened by open.
-	lock     *os.File
-	listener net.Listener
-	store    *store.Store
-	jobs     *lifecycle.Service
-	storage  *recording.Storage
+	lock      *os.File
+	listener  net.Listener
+	store     *store.Store
+	unchecked bool // the database is checked while the service runs
+	jobs      *lifecycle.Service
+	storage   *recording.Storage
 
 	// Built by build.
 	process     *process.Launcher   // nil with another launcher
@@ -125,7 +126,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if s.store, err = store.Open(ctx, database); err != nil {
 		return err
 	}
-	if !closedCleanly {
+	if s.unchecked = closedCleanly; !closedCleanly {
 		s.settings.Log.Warn("the database was not closed cleanly; checking it", "path", database)
 		if err := s.store.Check(ctx); err != nil {
 			return err
@@ -153,6 +154,13 @@ func (s *Service) run(ctx context.Context) {
 			fail("dispatcher", err)
 		}
 	})
+	if s.unchecked {
+		s.parts.Go(func() {
+			if err := s.store.Check(ctx); err != nil && ctx.Err() == nil {
+				fail("database", err)
+			}
+		})
+	}
 	s.parts.Go(func() { s.notifier.Run(ctx) })
 	s.parts.Go(func() { s.sender.Run(ctx) })
 	s.parts.Go(func() { s.flows.Run(ctx) })
