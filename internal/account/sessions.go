@@ -72,6 +72,7 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 
 // End ends a session.
 func (u *Users) End(ctx context.Context, session Session) error {
+	defer u.revocations.Announce()
 	return u.store.EndSession(ctx, session.Hash)
 }
 

@@ -91,20 +91,22 @@ type Users struct {
 	now           func() time.Time
 	webhookSecret string
 	hashing       chan struct{} // semaphore for computing hashes
+	revocations   *Revocations
 }
 
 // UserSettings configure Users.
 type UserSettings struct {
 	Store         UserStore
 	Now           func() time.Time
-	WebhookSecret string // secret of new consumers; generated if empty
+	WebhookSecret string       // secret of new consumers; generated if empty
+	Revocations   *Revocations // of this process; nil if nobody waits for them
 }
 
 // NewUsers returns Users.
 func NewUsers(settings UserSettings) *Users {
 	return &Users{
 		store: settings.Store, now: settings.Now, webhookSecret: settings.WebhookSecret,
-		hashing: make(chan struct{}, maxConcurrentHashes),
+		hashing: make(chan struct{}, maxConcurrentHashes), revocations: settings.Revocations,
 	}
 }
 
@@ -213,6 +215,7 @@ func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, revokeKeys bo
 	if revokeKeys {
 		at = u.now()
 	}
+	defer u.revocations.Announce()
 	return u.store.RemoveUser(ctx, by.ConsumerID, id, at)
 }
 
@@ -232,6 +235,7 @@ func (u *Users) ChangePassword(ctx context.Context, session Session, old, passwo
 	if err != nil {
 		return err
 	}
+	defer u.revocations.Announce()
 	return u.store.SetPassword(ctx, session.User.ID, hash, session.Hash)
 }
 

@@ -53,6 +53,7 @@ func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
 	if !known {
 		return notFound("There is no such key.")
 	}
+	d.settings.Revocations.Announce()
 	return req.redirect("/keys?note=key-revoked")
 }
 

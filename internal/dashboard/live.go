@@ -13,7 +13,7 @@ import (
 // Intervals of event streams. After streamLifetime the browser reconnects.
 const (
 	pollInterval      = time.Second
-	keepAliveInterval = 15 * time.Second // the session is checked as often
+	keepAliveInterval = 15 * time.Second
 	streamLifetime    = 10 * time.Minute
 )
 
@@ -35,7 +35,8 @@ func (req *pageRequest) parts(page string, data any, names ...string) (parts, er
 }
 
 // stream sends server-sent events: first all parts, then the parts that changed,
-// as a JSON object. It polls the database, because other nodes change jobs too.
+// as a JSON object. It polls the database, because other nodes change jobs too. It ends
+// with the session.
 // Streams of the same topic share what read returns; each renders it for its user.
 func (req *pageRequest) stream(name string, read func(*topic) (any, error), render func(any) (parts, error)) error {
 	shared, leave, ok := req.d.streams.join(req.session.Hash, name)
@@ -63,13 +64,23 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 	if !req.event(control, sent) {
 		return nil
 	}
-	poll, end := time.NewTicker(pollInterval), time.NewTimer(streamLifetime)
+	poll, recheck, end := time.NewTicker(pollInterval), time.NewTicker(account.RecheckInterval), time.NewTimer(streamLifetime)
 	defer poll.Stop()
+	defer recheck.Stop()
 	defer end.Stop()
-	lastWrite := time.Now()
+	lastWrite, revoked := time.Now(), req.d.settings.Revocations.Next()
 	for {
 		select {
 		case <-poll.C:
+		case <-revoked:
+			revoked = req.d.settings.Revocations.Next()
+			if !req.stillSignedIn() {
+				return nil
+			}
+		case <-recheck.C:
+			if !req.stillSignedIn() {
+				return nil
+			}
 		case <-end.C:
 			return nil
 		case <-req.d.draining:
@@ -78,9 +89,6 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 			return nil
 		}
 		if time.Since(lastWrite) > keepAliveInterval {
-			if !req.stillSignedIn() {
-				return nil
-			}
 			lastWrite = time.Now()
 			if !req.writeEvent(control, ":\n\n") {
 				return nil
@@ -106,10 +114,14 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 	}
 }
 
-// stillSignedIn reports whether the session is still valid.
+// stillSignedIn reports whether the session is still valid, and its user still has the
+// same rights.
 func (req *pageRequest) stillSignedIn() bool {
-	_, err := req.d.settings.Users.Session(req.r.Context(), req.secret)
-	return !job.ErrorIs(err, job.Unauthorized)
+	current, err := req.d.settings.Users.Session(req.r.Context(), req.secret)
+	if err != nil {
+		return !job.ErrorIs(err, job.Unauthorized)
+	}
+	return current.User.ConsumerID == req.session.User.ConsumerID && current.User.Operator == req.session.User.Operator
 }
 
 // event sends parts. It reports false when the client is gone.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"standin/api"
+	"standin/internal/account"
 	"standin/internal/httpmw"
 )
 
@@ -61,7 +62,8 @@ type Settings struct {
 	Metrics     http.Handler // nil when there are no metrics
 	Tracer      Tracer       // nil when there are no traces
 
-	SigningKey []byte // signs the bots' tokens
+	Revocations *account.Revocations // nil when there are none
+	SigningKey  []byte               // signs the bots' tokens
 
 	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
 

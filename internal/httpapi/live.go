@@ -22,13 +22,13 @@ type Live interface {
 
 // LiveLimits bound the streams of liveJob. Zero fields have their defaults.
 type LiveLimits struct {
-	PerKey int // streams of an API key on this node; 100
-	Total  int // streams on this node; 1000
+	PerConsumer int // streams of a consumer on this node; 100
+	Total       int // streams on this node; 1000
 }
 
 func (l LiveLimits) orDefaults() LiveLimits {
-	if l.PerKey == 0 {
-		l.PerKey = 100
+	if l.PerConsumer == 0 {
+		l.PerConsumer = 100
 	}
 	if l.Total == 0 {
 		l.Total = 1000
@@ -37,8 +37,7 @@ func (l LiveLimits) orDefaults() LiveLimits {
 }
 
 const (
-	// liveKeepAlive is the interval of comments on an idle stream. The API key is
-	// checked as often.
+	// liveKeepAlive is the interval of comments on an idle stream.
 	liveKeepAlive = 15 * time.Second
 	// liveLifetime is how long a stream lasts. The client reconnects.
 	liveLifetime = time.Hour
@@ -48,33 +47,33 @@ const (
 	liveRefusedWait = 10 * time.Second
 )
 
-// liveStreams counts the streams of each API key.
+// liveStreams counts the streams of each consumer.
 type liveStreams struct {
-	limits LiveLimits
-	mu     sync.Mutex
-	total  int
-	keys   map[uuid.UUID]int
+	limits    LiveLimits
+	mu        sync.Mutex
+	total     int
+	consumers map[uuid.UUID]int
 }
 
 func newLiveStreams(limits LiveLimits) *liveStreams {
-	return &liveStreams{limits: limits.orDefaults(), keys: make(map[uuid.UUID]int)}
+	return &liveStreams{limits: limits.orDefaults(), consumers: make(map[uuid.UUID]int)}
 }
 
 // open counts a stream until done is called; false when there are too many.
-func (s *liveStreams) open(key uuid.UUID) (done func(), ok bool) {
+func (s *liveStreams) open(consumer uuid.UUID) (done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.total >= s.limits.Total || s.keys[key] >= s.limits.PerKey {
+	if s.total >= s.limits.Total || s.consumers[consumer] >= s.limits.PerConsumer {
 		return nil, false
 	}
 	s.total++
-	s.keys[key]++
+	s.consumers[consumer]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.total--
-		if s.keys[key]--; s.keys[key] == 0 {
-			delete(s.keys, key)
+		if s.consumers[consumer]--; s.consumers[consumer] == 0 {
+			delete(s.consumers, consumer)
 		}
 	}, true
 }
@@ -88,7 +87,7 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	if err != nil {
 		return &job.Error{Code: job.InvalidInput, Message: "Last-Event-ID is not the id of an event.", Path: []any{"Last-Event-ID"}}
 	}
-	done, ok := a.streams.open(caller.KeyID)
+	done, ok := a.streams.open(caller.ConsumerID)
 	if !ok {
 		return rateLimited(liveRefusedWait)
 	}
@@ -111,14 +110,24 @@ type liveStream struct {
 	participants, speaking []byte // as sent
 }
 
-// run writes events until the job has ended, or the client is gone or does not
-// read.
+// run writes events until the job has ended, the API key was revoked, or the client is
+// gone or does not read.
 func (s *liveStream) run(r *http.Request) error {
 	_ = s.control.SetReadDeadline(time.Time{}) // see ServeHTTP
-	keepAlive, end := time.NewTicker(liveKeepAlive), time.NewTimer(liveLifetime)
+	keepAlive, recheck, end := time.NewTicker(liveKeepAlive), time.NewTicker(account.RecheckInterval), time.NewTimer(liveLifetime)
 	defer keepAlive.Stop()
+	defer recheck.Stop()
 	defer end.Stop()
+	revoked := s.api.settings.Revocations.Next()
 	for {
+		select {
+		case <-revoked:
+			revoked = s.api.settings.Revocations.Next()
+			if !s.stillAllowed(r) {
+				return nil
+			}
+		default:
+		}
 		status, changed := s.feed.Status()
 		if status.Ready {
 			if finished, err := s.advance(r.Context(), status); finished || err != nil {
@@ -127,8 +136,13 @@ func (s *liveStream) run(r *http.Request) error {
 		}
 		select {
 		case <-changed:
+		case <-revoked: // checked above
+		case <-recheck.C:
+			if !s.stillAllowed(r) {
+				return nil
+			}
 		case <-keepAlive.C:
-			if !s.stillAllowed(r) || s.started && !s.write([]byte(":\n\n")) {
+			if s.started && !s.write([]byte(":\n\n")) {
 				return nil
 			}
 		case <-end.C:

@@ -25,16 +25,20 @@ import (
 	"standin/internal/store"
 )
 
+// adasOtherKey is another key of ada's consumer.
+const adasOtherKey = "standin_live_ada_2"
+
 // liveSurface is a surface with a hub and a job of ada.
 type liveSurface struct {
 	*surface
 	hub *live.Hub
 	id  uuid.UUID
+	key string // of the listeners
 }
 
 func newLiveSurface(t *testing.T, change func(*httpapi.Settings)) *liveSurface {
 	t.Helper()
-	l := &liveSurface{}
+	l := &liveSurface{key: adasKey}
 	l.surface = newSurface(t, func(settings *httpapi.Settings) {
 		realJobs(settings)
 		l.hub = live.NewHub(settings.JobCounts.(*store.Store), slog.New(slog.DiscardHandler))
@@ -84,7 +88,7 @@ func (l *liveSurface) follow(t *testing.T, client *http.Client, after string) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+adasKey)
+	request.Header.Set("Authorization", "Bearer "+l.key)
 	if after != "" {
 		request.Header.Set("Last-Event-ID", after)
 	}
@@ -176,7 +180,11 @@ func TestLive(t *testing.T) {
 func TestLiveListeners(t *testing.T) {
 	const fast, slow, captions = 475, 25, 60
 	l := newLiveSurface(t, func(settings *httpapi.Settings) {
-		settings.LiveLimits = httpapi.LiveLimits{PerKey: fast + slow, Total: fast + slow + 1}
+		keys := settings.Keys.(keyring)
+		other := keys[adasKey]
+		other.KeyID = uuid.New()
+		keys[adasOtherKey] = other
+		settings.LiveLimits = httpapi.LiveLimits{PerConsumer: fast + slow, Total: fast + slow + 1}
 		settings.Timeouts.Stall = 10 * time.Second
 	})
 	server := httptest.NewUnstartedServer(l.api)
@@ -232,9 +240,10 @@ func TestLiveListeners(t *testing.T) {
 		defer response.Body.Close()
 	}
 	untilTrue(t, "the first caption", func() bool { return got.Load() == fast })
+	l.key = adasOtherKey
 	response, err := l.follow(t, readers, "")
 	if err != nil || response.StatusCode != http.StatusTooManyRequests {
-		t.Errorf("one more listener: %v (%v), want 429", response, err)
+		t.Errorf("one more listener, with another key: %v (%v), want 429", response, err)
 	}
 	before := heap()
 	text := strings.Repeat("x", 4<<10)

@@ -2,9 +2,11 @@ package httpmw
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 )
 
 // TrustedProxies is the number of reverse proxies in front of the service. Each
@@ -38,6 +40,24 @@ func (n TrustedProxies) ClientAddress(r *http.Request) netip.Addr {
 		return client
 	}
 	return peer
+}
+
+// WarnUnknownProxy serves requests by next. If no proxy is trusted, it logs once that a
+// peer on a loopback or private address sends X-Forwarded-For, as proxies do.
+func (n TrustedProxies) WarnUnknownProxy(log *slog.Logger, next http.Handler) http.Handler {
+	if n > 0 {
+		return next
+	}
+	var once sync.Once
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if peer := connectionAddress(r.RemoteAddr); r.Header.Get("X-Forwarded-For") != "" && (peer.IsLoopback() || peer.IsPrivate()) {
+			once.Do(func() {
+				log.Warn("requests come through a reverse proxy, but STANDIN_TRUSTED_PROXIES is 0: all clients of the proxy share the limits of one address",
+					"proxy", peer)
+			})
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // AddressKey returns the key of a client address: an IPv4 address, or an IPv6 /64,

@@ -1,8 +1,12 @@
 package httpmw_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"standin/internal/httpmw"
@@ -82,5 +86,40 @@ func TestAddressKey(t *testing.T) {
 	}
 	if got := httpmw.AddressKey(netip.Addr{}); got == "" {
 		t.Error("the key of an invalid address is empty")
+	}
+}
+
+// TestWarnUnknownProxy sends requests of peers that may be proxies. The warning is logged
+// once, and only if no proxy is trusted.
+func TestWarnUnknownProxy(t *testing.T) {
+	t.Parallel()
+	const forwarded = "203.0.113.66"
+	for _, test := range []struct {
+		name      string
+		proxies   httpmw.TrustedProxies
+		peer      string
+		forwarded string
+		warnings  int
+	}{
+		{"proxy on this machine", 0, "127.0.0.1:1234", forwarded, 1},
+		{"proxy in a private network", 0, "10.0.0.1:1234", forwarded, 1},
+		{"client on this machine", 0, "127.0.0.1:1234", "", 0},
+		{"client that forges the header", 0, "192.0.2.1:1234", forwarded, 0},
+		{"trusted proxy", 1, "127.0.0.1:1234", forwarded, 0},
+	} {
+		var log bytes.Buffer
+		served := 0
+		handler := test.proxies.WarnUnknownProxy(slog.New(slog.NewTextHandler(&log, nil)), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served++ }))
+		for range 3 {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+			r.RemoteAddr = test.peer
+			if test.forwarded != "" {
+				r.Header.Set("X-Forwarded-For", test.forwarded)
+			}
+			handler.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		if got := strings.Count(log.String(), "STANDIN_TRUSTED_PROXIES"); got != test.warnings || served != 3 {
+			t.Errorf("%s: %d warnings for %d requests, want %d for 3: %s", test.name, got, served, test.warnings, log.String())
+		}
 	}
 }

@@ -244,14 +244,14 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if err != nil {
 		return fmt.Errorf("load the API description: %w", err)
 	}
-	bodies := httpmw.NewBodies()
+	bodies, revocations := httpmw.NewBodies(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
 		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
 		Invites: &lifecycle.InviteScheduler{
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},
-		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies,
+		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		MaxUploadBytes:      maxUpload, Log: settings.Log,
 	}
@@ -270,19 +270,20 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	}
 	s.server = httpapi.NewServer(handler)
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
-	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret})
+	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)),
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
-		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
+		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)
 	}
 	s.server.Handler = guide.Handler(docs.Files, s.dashboard.Handler(s.server.Handler))
+	s.server.Handler = settings.HTTP.TrustedProxies.WarnUnknownProxy(settings.Log, s.server.Handler)
 	s.server.RegisterOnShutdown(s.dashboard.Drain)
 	return nil
 }
