@@ -20,6 +20,7 @@ func contractLinks(t *testing.T, h *contractHarness) {
 	wrapped := func(link string) string {
 		return "https://eur01.safelinks.protection.outlook.com/?url=" + url.QueryEscape(link) + "&data=05%7C02"
 	}
+	day := 0
 	for link, want := range map[string]struct {
 		platform string
 		warns    bool
@@ -34,8 +35,9 @@ func contractLinks(t *testing.T, h *contractHarness) {
 		"https://zoom.us/meeting/register/tJ0":                                           {"zoom-web", true},
 		"https://www.zoominfo.com/c/acme/1":                                              {"meet", true},
 	} {
+		day++ // two jobs for one meeting at one time are another warning
 		made := h.expect(t, 201, contractRequest{op: "createJob", bearer: h.ada, body: fmt.Sprintf(
-			`{"externalId":%q,"meetingUrl":%q%s}`, uuid.NewString(), link, contractFuture)})
+			`{"externalId":%q,"meetingUrl":%q,"joinAt":"2998-01-%02dT00:00:00Z"}`, uuid.NewString(), link, day)})
 		if made.text(t, "platform") != want.platform || made.text(t, "meetingUrl") != link || (made.header.Get("X-Standin-Warning") != "") != want.warns {
 			t.Errorf("%s: %s with the warning %q", link, made.body, made.header.Get("X-Standin-Warning"))
 		}
