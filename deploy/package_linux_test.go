@@ -150,7 +150,7 @@ func TestDebianPackage(t *testing.T) {
 		}
 	}()
 	d.install("0.0.1")
-	for path, want := range map[string]string{"/etc/standin/standin.env": "640 root standin\n", "/var/lib/standin": "700 standin standin\n"} {
+	for path, want := range map[string]string{"/etc/standin/standin.env": "600 root root\n", "/var/lib/standin": "700 standin standin\n"} {
 		if got := d.do("stat", "-c", "%a %U %G", path); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}

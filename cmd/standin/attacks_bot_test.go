@@ -25,7 +25,12 @@ func TestAttackSparseBundle(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	dir, tools := newDataDir(t), t.TempDir()
-	seen := filepath.Join(tools, "seen")
+	notes, err := os.MkdirTemp("/dev/shm", "standin-test-") // tools may write there
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(notes) })
+	seen := filepath.Join(notes, "seen")
 	for _, name := range []string{"ffmpeg", "ffprobe"} {
 		real, err := exec.LookPath(name)
 		if err != nil {

@@ -15,6 +15,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
+
+	"standin/internal/confine"
 )
 
 // commands declares the command line. Kong reads flags, environment variables
@@ -51,6 +53,10 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 	context.AfterFunc(ctx, stop) // a second signal ends the process
 
 	to := terminal{Out: escapingWriter{stdout}, Err: escapingWriter{stderr}}
+	// Settings, keys and tokens are secrets, also before bots of the same user.
+	if err := confine.ProtectMemory(); err != nil {
+		fmt.Fprintln(to.Err, "standin:", err)
+	}
 	shown := false // by a help text or by completions
 	parser, err := newParser(new(commands), append(extra, kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))...)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"standin/internal/mail"
 	"standin/internal/service"
@@ -78,8 +79,17 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 	return errors.Join(err, failure, w.Close())
 }
 
-// waitAndClose waits for a signal or a failure, and closes the service.
+// waitAndClose waits for a signal or a failure, and closes the service. It first
+// removes the settings from the environment, because programs that libraries start,
+// such as credential plugins of a cluster, inherit that.
 func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) error {
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "STANDIN_") {
+			if err := os.Unsetenv(name); err != nil {
+				return errors.Join(err, s.Close())
+			}
+		}
+	}
 	select {
 	case <-ctx.Done():
 		log.Info("shutting down: open requests are finished, running bots keep running; a second signal stops at once")

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/browser"
+	"standin/internal/confine"
 )
 
 // sandboxRoleVariable makes the test binary run sandboxProcess with this profile.
@@ -118,9 +119,14 @@ func runAsNobody(t *testing.T) string {
 		}
 		command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	}
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	output, err := command.Output()
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	// The launcher confines bots too.
+	err = confine.Start(command, confine.Access{Write: []string{folder, os.TempDir(), "/tmp"}})
+	if err == nil {
+		err = command.Wait()
+	}
+	output := stdout.Bytes()
 	if err != nil {
 		t.Fatalf("%v: %s%s", err, output, stderr.Bytes())
 	}
@@ -149,8 +155,8 @@ func copyExecutable(to string) error {
 	return errors.Join(err, target.Close())
 }
 
-// A renderer has its own process namespace and a system call filter, unless the
-// browser runs as root.
+// A renderer has its own process namespace and a system call filter, also in a
+// confined bot, unless the browser runs as root.
 func TestRendererSandbox(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {

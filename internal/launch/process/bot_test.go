@@ -23,6 +23,7 @@ const (
 	stubborn   = "stubborn"   // ignores SIGTERM
 	exitsEarly = "exitsEarly" // locks its folder and ends
 	failsEarly = "failsEarly" // ends before it locks its folder
+	curious    = "curious"    // reads the service's files, and ends
 )
 
 // lifetime bounds the life of processes that a killed test leaves behind.
@@ -32,6 +33,7 @@ const lifetime = time.Minute
 const (
 	configCopy      = "config-copy.json"
 	environmentFile = "environment"
+	filesRead       = "files-read"
 	processFile     = "processes" // the process ids of the bot and its child; written last
 )
 
@@ -75,8 +77,11 @@ func runBot(path string) error {
 	}
 	defer lock.Close()
 	fmt.Println("the bot runs")
-	if behavior == exitsEarly {
+	switch behavior {
+	case exitsEarly:
 		return nil
+	case curious:
+		return readServiceFiles(dir)
 	}
 	child := exec.Command(os.Args[0], "browser")
 	if err := child.Start(); err != nil {
@@ -103,6 +108,18 @@ func runBot(path string) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// readServiceFiles reads files of the service beside the folder of the bots, and
+// writes the names of those that it could read.
+func readServiceFiles(dir string) error {
+	var read []string
+	for _, name := range []string{"../../ingest.key", "../other/config.json"} {
+		if _, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			read = append(read, name)
+		}
+	}
+	return writeAtomically(filepath.Join(dir, filesRead), strings.Join(read, " "))
 }
 
 // writeAtomically writes a file that appears complete.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/confine"
 	"standin/internal/launch"
 )
 
@@ -44,6 +45,7 @@ type Settings struct {
 // recognizes a bot by the lock on the bot's folder.
 type Launcher struct {
 	settings Settings
+	confined bool // bots have no access to files of others
 	closing  chan struct{}
 	watchers sync.WaitGroup
 }
@@ -54,7 +56,7 @@ func New(settings Settings) (*Launcher, error) {
 	if settings.LeaveTime == 0 {
 		settings.LeaveTime = launch.DefaultLeaveTime
 	}
-	l := &Launcher{settings: settings, closing: make(chan struct{})}
+	l := &Launcher{settings: settings, confined: canConfine(settings), closing: make(chan struct{})}
 	if err := os.MkdirAll(settings.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the folder of the bots: %w", err)
 	}
@@ -77,6 +79,37 @@ func New(settings Settings) (*Launcher, error) {
 		}
 	}
 	return l, nil
+}
+
+// canConfine reports whether bots are confined. Confined programs cannot use
+// setuid programs, so Chromium's sandbox needs user namespaces then.
+func canConfine(settings Settings) bool {
+	switch {
+	case confine.Version() == 0:
+		settings.Log.Warn("bots can read the service's files, because this system has no Landlock; see docs/launchers.md")
+		return false
+	case os.Geteuid() != 0 && !settings.Bot.NoSandbox && !confine.UserNamespaces():
+		settings.Log.Warn("bots can read the service's files, because Chromium's sandbox needs a setuid program on this system; see docs/launchers.md")
+		return false
+	}
+	return true
+}
+
+// access returns the files that a bot may use besides the system's. Temporary
+// files of Chromium and of its virtual display are in the folder for those; as root,
+// the display keeps keyboards in /var/lib/xkb.
+func (l *Launcher) access(key launch.Key) confine.Access {
+	access := confine.Access{
+		Read:  []string{l.settings.Executable, l.settings.Bot.Profiles, l.settings.Bot.SignIn, l.settings.Bot.ZoomSDK.Dir},
+		Write: []string{l.folder(key), os.TempDir(), "/tmp", "/var/lib/xkb"},
+	}
+	if browser, err := exec.LookPath(l.settings.Bot.Browser); err == nil {
+		access.Read = append(access.Read, filepath.Dir(browser))
+		if target, err := filepath.EvalSymlinks(browser); err == nil {
+			access.Read = append(access.Read, filepath.Dir(target))
+		}
+	}
+	return access
 }
 
 // Close stops watching. The bots keep running.
@@ -123,7 +156,12 @@ func (l *Launcher) start(key launch.Key, path string) error {
 	cmd.Env = botEnvironment(os.Environ())
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if l.confined {
+		err = confine.Start(cmd, l.access(key))
+	} else {
+		err = cmd.Start()
+	}
+	if err != nil {
 		return err
 	}
 	pid := cmd.Process.Pid

@@ -19,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/confine"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
@@ -434,5 +435,38 @@ func TestReasonIsTheEndOfTheLog(t *testing.T) {
 	}
 	if cause := f.Reason(a.JobID, a.Attempt); !strings.HasPrefix(cause, "its log ends: ") || !strings.HasSuffix(cause, "| standin: no browser") {
 		t.Errorf("it is told %q", cause)
+	}
+}
+
+// TestBotThatReadsTheServicesFiles starts a bot that reads the service's signing key
+// and the configuration of another bot.
+func TestBotThatReadsTheServicesFiles(t *testing.T) {
+	t.Parallel()
+	if confine.Version() == 0 {
+		t.Skip("this kernel has no Landlock")
+	}
+	data, err := os.MkdirTemp("/var/tmp", "standin-test-") // bots may use /tmp
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(data) })
+	bots := filepath.Join(data, "bots")
+	for _, file := range []string{filepath.Join(data, "ingest.key"), filepath.Join(bots, "other", launch.ConfigFile)} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(secretToken), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := newFixture(t, bots)
+	t.Cleanup(f.Close)
+	a := assignment(curious)
+	if err := f.Launch(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	<-f.exits
+	folder := filepath.Join(bots, launch.Key{JobID: a.JobID, Attempt: a.Attempt}.String())
+	read, err := os.ReadFile(filepath.Join(folder, filesRead))
+	if err != nil || len(read) > 0 {
+		log, _ := os.ReadFile(filepath.Join(folder, process.LogFile))
+		t.Errorf("the bot read %q, %v; its log: %s", read, err, log)
 	}
 }

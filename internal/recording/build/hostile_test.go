@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/confine"
 	"standin/internal/ingest"
 	"standin/internal/recording"
 	"standin/internal/testing/hostile"
@@ -122,7 +123,7 @@ func TestMediaThatNeverEndsDecoding(t *testing.T) {
 func TestMediaThatFillsTheDisk(t *testing.T) {
 	t.Parallel()
 	target := filepath.Join(t.TempDir(), "output")
-	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 1 << 30, FileSize: 1 << 20}, script(t, "exec head -c 1000000000 /dev/zero > "+target))
+	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 1 << 30, FileSize: 1 << 20}, script(t, `exec head -c 1000000000 /dev/zero >"$1"`), target)
 	info, statErr := os.Stat(target)
 	if err == nil || statErr != nil || info.Size() > 1<<20 {
 		t.Errorf("error is %v; file is %v (%v)", err, info, statErr)
@@ -147,6 +148,29 @@ func TestToolsDoNotInheritSecrets(t *testing.T) {
 	output, err := runTool(t.Context(), limitsFor(0), script(t, "exec env"))
 	if err != nil || bytes.Contains(output, []byte("secret")) || !bytes.Contains(output, []byte("PATH=")) {
 		t.Errorf("environment is %q (%v)", output, err)
+	}
+}
+
+// TestMediaThatReadsTheServicesFiles checks that a tool which media has taken over
+// reaches no other files of the service than those that it was called with.
+func TestMediaThatReadsTheServicesFiles(t *testing.T) {
+	t.Parallel()
+	if confine.Version() == 0 {
+		t.Skip("this kernel has no Landlock")
+	}
+	data := t.TempDir()
+	media, key := filepath.Join(data, "work", "media.mp4"), filepath.Join(data, "ingest.key")
+	if err := os.Mkdir(filepath.Dir(media), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{media, key} {
+		if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	output, err := runTool(t.Context(), limitsFor(0), script(t, `cat "$1"; cat `+key+` || echo denied`), media)
+	if err != nil || strings.TrimSpace(string(output)) != "contentdenied" {
+		t.Errorf("the tool reads %q, %v", output, err)
 	}
 }
 

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"standin/internal/confine"
 )
 
 // Tools are the paths of the programs that read and write media.
@@ -105,7 +108,8 @@ const (
 	pipeCloseDelay = 5 * time.Second // wait for the pipes of a killed tool
 )
 
-// runTool runs a tool in its own process group and returns its standard output.
+// runTool runs a tool in its own process group and returns its standard output. The
+// tool can use the folders of the files in its arguments, and no other data.
 // When ctx ends or the tool exceeds its limits, the whole group is killed.
 func runTool(ctx context.Context, limits toolLimits, program string, arguments ...string) ([]byte, error) {
 	toolCtx, cancel := context.WithTimeoutCause(ctx, 2*limits.Time, errToolLimit)
@@ -120,7 +124,9 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 	command.Env = toolEnvironment(os.Environ())
 	command.WaitDelay = pipeCloseDelay
 	setProcessGroup(command)
-	err = command.Run()
+	if err = confine.Start(command, confine.Access{Read: folders([]string{program}), Write: folders(arguments)}); err == nil {
+		err = command.Wait()
+	}
 	if ctxErr := ctx.Err(); ctxErr != nil {
 		return nil, ctxErr
 	}
@@ -134,6 +140,17 @@ func runTool(ctx context.Context, limits toolLimits, program string, arguments .
 		return nil, &toolError{Tool: program, Err: err, Stderr: strings.TrimSpace(stderr.content.String())}
 	}
 	return stdout.content.Bytes(), nil
+}
+
+// folders returns the folders of the files in a tool's arguments.
+func folders(arguments []string) []string {
+	var found []string
+	for _, argument := range arguments {
+		if folder := filepath.Dir(argument); folder != "." {
+			found = append(found, folder) // one that does not exist has no effect
+		}
+	}
+	return found
 }
 
 // toolEnvironment returns the environment variables that are passed to a tool:

@@ -39,6 +39,7 @@ func Inside(t *testing.T, address string) bool {
 		}
 		t.Skip("this test needs root")
 	}
+	//nolint:gosec // the test runs itself
 	command := exec.CommandContext(t.Context(), "unshare", "--net", "sh", "-c", setup, "sh", address,
 		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=5m")
 	command.Env = append(os.Environ(), insideVariable+"=1")

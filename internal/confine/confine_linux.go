@@ -1,0 +1,142 @@
+package confine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"slices"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	readAccess = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
+
+	// fileAccess are the rights that a rule for a file may have.
+	fileAccess = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
+		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+
+	allAccess = 2*unix.LANDLOCK_ACCESS_FS_IOCTL_DEV - 1 // it and all rights before it
+
+	// minVersion is the first version of Landlock that allows files to be moved
+	// between folders.
+	minVersion = 2
+)
+
+// Version returns the version of the kernel's Landlock interface, or 0 if Start
+// cannot confine programs.
+func Version() int {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 || int(version) < minVersion {
+		return 0
+	}
+	return int(version)
+}
+
+// Start starts a command that has only this access, which it cannot extend. It
+// cannot gain privileges by setuid programs, and cannot trace or signal processes
+// that it did not start. Without a kernel that supports it, the command starts
+// without these limits. The command must not have a parent-death signal.
+func Start(command *exec.Cmd, access Access) error {
+	version := Version()
+	if version == 0 {
+		return command.Start()
+	}
+	started := make(chan error, 1)
+	go func() {
+		// The limits apply to this thread, from which the command inherits them.
+		// The thread ends with the goroutine, because it stays locked.
+		runtime.LockOSThread()
+		err := restrictThread(version, access)
+		if err == nil {
+			err = command.Start()
+		}
+		started <- err
+	}()
+	return <-started
+}
+
+// restrictThread restricts the current thread (landlock(7)).
+func restrictThread(version int, access Access) error {
+	attributes := unix.LandlockRulesetAttr{Handled_access_fs: allAccess}
+	if version < 3 {
+		attributes.Handled_access_fs &^= unix.LANDLOCK_ACCESS_FS_TRUNCATE
+	}
+	if version < 5 {
+		attributes.Handled_access_fs &^= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+	}
+	size := unsafe.Offsetof(attributes.Handled_access_net)
+	if version >= 6 {
+		attributes.Scoped, size = unix.LANDLOCK_SCOPE_SIGNAL, unsafe.Offsetof(attributes.Quiet_access_fs)
+	}
+	ruleset, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attributes)), size, 0) //nolint:gosec // a system call takes addresses
+	if errno != 0 {
+		return fmt.Errorf("create a Landlock ruleset: %w", errno)
+	}
+	defer func() { _ = unix.Close(int(ruleset)) }()
+	for rights, paths := range map[uint64][]string{
+		readAccess: slices.Concat(systemRead(), access.Read), allAccess: slices.Concat(systemWrite(), access.Write),
+	} {
+		for _, path := range paths {
+			if path == "" {
+				continue // such as a variable that is not set
+			}
+			if err := addRule(int(ruleset), path, rights&attributes.Handled_access_fs); err != nil {
+				return fmt.Errorf("allow access to %s: %w", path, err)
+			}
+		}
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("give up new privileges: %w", err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); errno != 0 {
+		return fmt.Errorf("restrict access to files: %w", errno)
+	}
+	return nil
+}
+
+// addRule allows access to a file, or to a folder and everything in it.
+func addRule(ruleset int, path string, rights uint64) error {
+	file, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOTDIR) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(file) }()
+	var status unix.Stat_t
+	if err := unix.Fstat(file, &status); err != nil {
+		return err
+	}
+	if status.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= fileAccess
+	}
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(file)} //nolint:gosec // file descriptors are small
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // a system call takes addresses
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// UserNamespaces reports whether programs of this user may create user namespaces,
+// so that Chromium needs no setuid program for its sandbox.
+func UserNamespaces() bool {
+	command := exec.CommandContext(context.Background(), "/bin/true") // it ends at once
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+	return command.Run() == nil
+}
+
+// ProtectMemory keeps other processes of the same user from reading the memory,
+// the environment and the open files of this process (proc(5), PR_SET_DUMPABLE).
+func ProtectMemory() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("protect the memory of the process: %w", err)
+	}
+	return nil
+}
