@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/store"
 )
@@ -304,6 +306,47 @@ func TestClaimExpiredLease(t *testing.T) {
 		second := claim(now.Add(time.Minute))
 		if len(second) != 1 || second[0].ID != r.ID || !second[0].Admitted || second[0].Lease == first[0].Lease {
 			t.Errorf("after the lease: claimed %+v, want the job, admitted, with another lease", second)
+		}
+	})
+}
+
+// TestAttackConsumersMadeByMail checks that consumers without keys and users, which
+// calendar invites create, share one turn, and are served in turn within it.
+func TestAttackConsumersMadeByMail(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		customer := newConsumer(t, s).ID
+		if err := s.InsertKey(t.Context(), account.Key{ID: uuid.New(), ConsumerID: customer, Mode: job.Live, Prefix: "standin_live_", Hash: uuid.NewString(), CreatedAt: now}); err != nil {
+			t.Fatal(err)
+		}
+		consumers := []uuid.UUID{customer}
+		for range 10 {
+			consumers = append(consumers, newConsumer(t, s).ID)
+		}
+		for _, consumer := range slices.Backward(consumers) {
+			for range 3 {
+				insert(t, s, newJob(consumer))
+			}
+		}
+		var turns, strangers []uuid.UUID
+		for range 12 {
+			for _, c := range claimJobs(t, s, job.Claim{Now: now, Lease: time.Hour, Limit: 50, Capacity: 1}).Jobs {
+				if !c.Admitted { // as the dispatcher queues it
+					changeJob(t, s, c.ID, func(r *job.Record) { r.Status, r.Lease, r.WakeAt = job.Pending, "", now })
+					continue
+				}
+				turns = append(turns, c.ConsumerID)
+				if c.ConsumerID != customer {
+					strangers = append(strangers, c.ConsumerID)
+				}
+			}
+		}
+		if len(turns) != 12 || !slices.Contains(turns[:2], customer) || !slices.Contains(turns[2:4], customer) || !slices.Contains(turns[4:6], customer) {
+			t.Errorf("the customer %s has not every other turn: %s", customer, turns)
+		}
+		slices.SortFunc(strangers, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		if len(strangers) != 9 || len(slices.Compact(strangers)) != 9 {
+			t.Errorf("the turns of the others: %s", strangers)
 		}
 	})
 }

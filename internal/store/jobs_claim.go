@@ -27,7 +27,9 @@ const admissionLock = 7_461_927_301
 // nothing of a job that could make the claim fail.
 //
 // The admitted jobs may use capacity. Each consumer in turn gets one, in the order
-// of max(joinAt, createdAt); jobs to prelaunch come after due ones. Only one claim at
+// of max(joinAt, createdAt); jobs to prelaunch come after due ones. Consumers that only
+// calendar invites have created, with neither keys nor users, share one turn, because
+// strangers can create as many as they have mail addresses. Only one claim at
 // a time admits jobs, and the others skip them: concurrent ones would choose the same
 // jobs, and could together exceed the limit of a consumer.
 func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claimed, err error) {
@@ -98,9 +100,13 @@ func (tx *Tx) admitJobs(ctx context.Context, claim job.Claim) (jobs []job.Claime
 		if more, err = tx.admissionBusy(ctx); more || err != nil {
 			return nil, more, err
 		}
-		ids, err := tx.nextAdmitted(ctx, claim, limit)
+		next, err := tx.nextAdmitted(ctx, claim, limit)
 		if err != nil {
 			return nil, false, err
+		}
+		ids, groups := make([]uuid.UUID, len(next)), make(map[uuid.UUID]uuid.UUID)
+		for i, a := range next {
+			ids[i], groups[a.id] = a.id, a.group
 		}
 		where, args := waitingCondition(claim)
 		jobs, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(1), append([]any{jsonArray(ids)}, args...)...)
@@ -109,7 +115,7 @@ func (tx *Tx) admitJobs(ctx context.Context, claim job.Claim) (jobs []job.Claime
 		}
 		more = len(jobs) < len(ids) // another transaction has locked some of them
 		slices.SortFunc(jobs, func(a, b job.ClaimedJob) int { return slices.Index(ids, a.ID) - slices.Index(ids, b.ID) })
-		if err := tx.rotateConsumers(ctx, jobs); err != nil {
+		if err := tx.rotateConsumers(ctx, jobs, groups); err != nil {
 			return nil, false, err
 		}
 	}
@@ -145,11 +151,18 @@ func (db *Reader) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bo
 	return len(ids) > 0, nil
 }
 
-// nextAdmitted returns the IDs of the next jobs to admit, in their order.
-func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]uuid.UUID, error) {
+// admission is a job to admit, and the consumer whose turn it takes: uuid.Nil for the
+// consumers that only calendar invites have created.
+type admission struct{ id, group uuid.UUID }
+
+// nextAdmitted returns the next jobs to admit, in their order.
+func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]admission, error) {
 	where, args := waitingCondition(claim)
 	busy, withinLimit := consumerLimit(claim)
-	ids, err := list(ctx, &tx.Reader, scanColumn[uuid.UUID], `
+	return list(ctx, &tx.Reader, func(row sqldb.Row) (a admission, err error) {
+		err = row.Scan(&a.id, &a.group)
+		return a, err
+	}, fmt.Sprintf(`
 		WITH waiting AS (
 			SELECT id, consumer_id, CASE WHEN join_at > $2 THEN 1 ELSE 0 END AS early,
 				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
@@ -157,14 +170,19 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]u
 		), ranked AS (
 			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
 			FROM waiting
+		), grouped AS (
+			SELECT consumer_id, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = waiters.consumer_id)
+				OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = waiters.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
+			FROM (SELECT DISTINCT consumer_id FROM waiting) AS waiters
+		), turns AS (
+			SELECT ranked.id, group_id, early, due_at,
+				ROW_NUMBER() OVER (PARTITION BY group_id ORDER BY early, rank, COALESCE(position, 0), due_at, ranked.id) AS turn
+			FROM ranked JOIN grouped ON grouped.consumer_id = ranked.consumer_id
+			LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = ranked.consumer_id`+busy+`
+			WHERE rank <= $1 AND `+withinLimit+`
 		)
-		SELECT ranked.id FROM ranked LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = ranked.consumer_id`+busy+`
-		WHERE rank <= $1 AND `+withinLimit+`
-		ORDER BY early, rank, COALESCE(position, 0), due_at, ranked.id LIMIT $1`, append([]any{limit}, args...)...)
-	if ids == nil {
-		ids = []uuid.UUID{} // an empty JSON array, not null
-	}
-	return ids, err
+		SELECT turns.id, group_id FROM turns LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = group_id
+		ORDER BY early, turn, COALESCE(position, 0), due_at, turns.id LIMIT $1`, uuid.Nil), append([]any{limit}, args...)...)
 }
 
 // waitingCondition selects live jobs that wait for their first bot: due ones, and
@@ -207,8 +225,9 @@ func consumerLimit(claim job.Claim) (join, condition string) {
 		) AS busy ON busy.consumer_id = ranked.consumer_id`, fmt.Sprintf(`rank + COALESCE(bots, 0) <= %d`, claim.PerConsumer)
 }
 
-// rotateConsumers moves the consumers of admitted jobs behind all others.
-func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob) error {
+// rotateConsumers moves the consumers of admitted jobs, and those whose turns the jobs
+// took, behind all others.
+func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups map[uuid.UUID]uuid.UUID) error {
 	if len(jobs) == 0 {
 		return nil
 	}
@@ -219,6 +238,7 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob) error 
 	positions := make(map[uuid.UUID]int64)
 	for i, j := range jobs {
 		positions[j.ConsumerID] = last + int64(i) + 1
+		positions[groups[j.ID]] = last + int64(i) + 1
 	}
 	// In the same order on every node, so that concurrent claims cannot deadlock.
 	consumers := slices.SortedFunc(maps.Keys(positions), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
