@@ -65,7 +65,7 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
 		Launcher: c.Launcher, LauncherError: c.Check(), Docker: c.Docker, Kubernetes: c.Kubernetes.Resolve,
 		TranscriberURL: c.Transcriber.URL, Transcriber: func() (*transcript.Client, error) { return service.NewRecognizer(c.Transcriber) },
-		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != nil, MailError: c.checkMail(),
+		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})
 	write, out := report.WriteText, unescaped(to.Out)
 	if c.JSON {
@@ -78,15 +78,6 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		return errors.New("at least one check failed")
 	}
 	return nil
-}
-
-// checkMail checks the settings of the mail worker.
-func (c *doctorCheckCommand) checkMail() error {
-	settings, err := c.settings(c.DataDir, "", c.BaseURL, "", nil)
-	if err != nil {
-		return err
-	}
-	return settings.Check()
 }
 
 // inspectPage inspects a meeting page.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
@@ -43,15 +42,20 @@ type mailCommand struct {
 
 // policyFlags decide who may schedule meetings by mail.
 type policyFlags struct {
-	Senders     []mail.Sender  `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * is everyone. example.com=google.com also accepts DKIM signatures of google.com for example.com. Default: everyone, only for the meetings they organize."`
-	Networks    []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
-	Relays      []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
-	AuthservIDs []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays. Default: none."`
-	Window      time.Duration  `env:"STANDIN_MAIL_WINDOW" default:"336h" help:"How far ahead occurrences of series are scheduled."`
+	Senders        []mail.Sender  `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * admits everyone for the meetings they organize. example.com=google.com also accepts DKIM signatures of google.com for example.com. Required to receive mail."`
+	DomainMeetings int            `env:"STANDIN_MAIL_DOMAIN_MEETINGS" name:"domain-meetings" default:"20" help:"Meetings a day that the senders of one domain may schedule if only * admits them; 0 is no limit."`
+	Recipients     []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses that people invite to their meetings, or @ and a domain. The SMTP server accepts mail for them. Default: the user of the mailbox, if that is an address."`
+	Networks       []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
+	Relays         []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
+	AuthservIDs    []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays. Default: none."`
+	Window         time.Duration  `env:"STANDIN_MAIL_WINDOW" default:"336h" help:"How far ahead occurrences of series are scheduled."`
 }
 
 func (f policyFlags) policy() mail.Policy {
-	return mail.Policy{Senders: f.Senders, Networks: f.Networks, Relays: f.Relays, AuthservIDs: f.AuthservIDs}
+	return mail.Policy{
+		Senders: f.Senders, DomainMeetings: f.DomainMeetings, Recipients: f.Recipients,
+		Networks: f.Networks, Relays: f.Relays, AuthservIDs: f.AuthservIDs,
+	}
 }
 
 // mailFlags configure the mail worker.
@@ -59,19 +63,20 @@ type mailFlags struct {
 	policyFlags
 	SMTPListen string      `env:"STANDIN_MAIL_SMTP_LISTEN" name:"smtp-listen" placeholder:":25" help:"Address and port of the SMTP server. Default: no SMTP server."`
 	Hostname   string      `env:"STANDIN_MAIL_HOSTNAME" help:"Name of this host in SMTP. Default: the host name."`
-	Recipients []string    `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses for which the SMTP server accepts mail, or @ and a domain."`
 	TLSCert    string      `env:"STANDIN_MAIL_TLS_CERT" name:"tls-cert" type:"existingfile" help:"Certificate chain for STARTTLS, in PEM format; read again for each connection. Default: no encryption."`
 	TLSKey     string      `env:"STANDIN_MAIL_TLS_KEY" name:"tls-key" type:"existingfile" help:"Private key of the certificate."`
 	Rate       httpmw.Rate `env:"STANDIN_MAIL_RATE" default:"60/1m" help:"Messages that one SMTP client may send, such as 60/1m, or off."`
 	MaxMessage int64       `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
 	MaxSpool   int64       `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
 
-	IMAPURL          *url.URL `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
-	IMAPPasswordFile string   `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`
+	// The URLs are texts, because Kong shows values that cannot be parsed, and these may
+	// contain a password by mistake.
+	IMAPURL          string `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
+	IMAPPasswordFile string `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`
 
-	ReplyURL          *url.URL `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
-	ReplyPasswordFile string   `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
-	ReplyFrom         string   `env:"STANDIN_MAIL_REPLY_FROM" name:"reply-from" placeholder:"notes@example.com" help:"Mail address of the replies."`
+	ReplyURL          string `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
+	ReplyPasswordFile string `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
+	ReplyFrom         string `env:"STANDIN_MAIL_REPLY_FROM" name:"reply-from" placeholder:"notes@example.com" help:"Mail address of the replies."`
 }
 
 // settings returns the settings of a worker that passes invites to a service.
@@ -84,7 +89,15 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *sl
 	if err != nil {
 		return mail.Settings{}, err
 	}
-	if f.SMTPListen == "" && f.IMAPURL == nil {
+	imapURL, err := mailURL("STANDIN_MAIL_IMAP_URL", f.IMAPURL)
+	if err != nil {
+		return mail.Settings{}, err
+	}
+	replyURL, err := mailURL("STANDIN_MAIL_REPLY_URL", f.ReplyURL)
+	if err != nil {
+		return mail.Settings{}, err
+	}
+	if f.SMTPListen == "" && imapURL == nil {
 		return mail.Settings{}, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
 	}
 	if f.MaxMessage < 1 || f.MaxMessage > 64 || f.MaxSpool < f.MaxMessage {
@@ -93,20 +106,46 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *sl
 	if f.Window < time.Hour || f.Window > maxWindow {
 		return mail.Settings{}, fmt.Errorf("STANDIN_MAIL_WINDOW must be from 1h to %s", maxWindow)
 	}
+	policy := f.policy()
+	if imapURL != nil && len(policy.Recipients) == 0 && strings.Contains(imapURL.User.Username(), "@") {
+		policy.Recipients = []string{imapURL.User.Username()}
+	}
 	hostname, err := os.Hostname()
 	if err != nil {
 		return mail.Settings{}, fmt.Errorf("find the host name: %w", err)
 	}
 	return mail.Settings{
-		Dir: service.MailDir(dataDir), MaxBytes: f.MaxSpool << 20, Window: f.Window, Policy: f.policy(), Log: log,
-		Service: &mail.Client{URL: serviceURL, Secret: secret, HTTP: http.DefaultClient},
+		Dir: service.MailDir(dataDir), MaxBytes: f.MaxSpool << 20, Window: f.Window, Policy: policy, Log: log,
+		Service: mail.NewClient(serviceURL, secret),
 		SMTP: mail.SMTPSettings{
-			Listen: f.SMTPListen, Hostname: cmp.Or(f.Hostname, hostname), Recipients: f.Recipients,
+			Listen: f.SMTPListen, Hostname: cmp.Or(f.Hostname, hostname),
 			MaxMessage: f.MaxMessage << 20, Rate: f.Rate, CertFile: f.TLSCert, KeyFile: f.TLSKey,
 		},
-		IMAP:  mail.IMAPSettings{URL: f.IMAPURL, Password: imapPassword, MaxMessage: f.MaxMessage << 20},
-		Reply: mail.ReplySettings{URL: f.ReplyURL, Password: replyPassword, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")},
+		IMAP:  mail.IMAPSettings{URL: imapURL, Password: imapPassword, MaxMessage: f.MaxMessage << 20},
+		Reply: mail.ReplySettings{URL: replyURL, Password: replyPassword, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")},
 	}, nil
+}
+
+// checkMail returns an error for settings with which the worker cannot start.
+func (f mailFlags) checkMail() error {
+	settings, err := f.settings("", "", "", "", nil)
+	if err != nil {
+		return err
+	}
+	return settings.Check()
+}
+
+// mailURL parses the URL in a setting; nil if it is empty. Its error does not show the
+// URL, which may contain a password.
+func mailURL(setting, text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a URL such as imaps://user@host or smtps://user@host; write special characters of the user as percent-encodings", setting)
+	}
+	return parsed, nil
 }
 
 // secretOf returns a secret from the environment or from a file.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,11 +36,11 @@ func TestMailTest(t *testing.T) {
 	t.Parallel()
 	file := invitationFile(t)
 	var out, stderr bytes.Buffer
-	if got := run([]string{"mail", "test", file}, &out, &stderr); got != 0 || !strings.Contains(out.String(), "it has no DKIM signature") || !strings.Contains(out.String(), "If it were accepted:") {
+	if got := run([]string{"mail", "test", "--senders=*", file}, &out, &stderr); got != 0 || !strings.Contains(out.String(), "it has no DKIM signature") || !strings.Contains(out.String(), "If it were accepted:") {
 		t.Errorf("%d: %s%s", got, out.String(), stderr.String())
 	}
 	out.Reset()
-	if got := run([]string{"mail", "test", "--remote=192.0.2.1", "--networks=192.0.2.0/24", file}, &out, &stderr); got != 0 ||
+	if got := run([]string{"mail", "test", "--senders=*", "--remote=192.0.2.1", "--networks=192.0.2.0/24", file}, &out, &stderr); got != 0 ||
 		!strings.Contains(out.String(), "Accepted: network 192.0.2.1") || !strings.Contains(out.String(), "Schedule “Review” for ada@example.test\n  meeting:   https://meet.google.com/abc-defg-hij (meet)") {
 		t.Errorf("%d: %s%s", got, out.String(), stderr.String())
 	}
@@ -49,22 +50,36 @@ func TestMailTest(t *testing.T) {
 func TestMailSettings(t *testing.T) {
 	t.Setenv(envIntakeSecret, "secret")
 	dir := t.TempDir()
+	smtp := []string{"--smtp-listen=127.0.0.1:0", "--senders=*", "--recipients=notes@example.test"}
 	for want, args := range map[string][]string{
 		"there is nothing to receive mail from":       nil,
-		"STANDIN_MAIL_RECIPIENTS must be set":         {"--smtp-listen=127.0.0.1:0"},
-		"must be set together":                        {"--smtp-listen=127.0.0.1:0", "--recipients=notes@example.test", "--tls-cert=/dev/null"},
-		"STANDIN_MAIL_IMAP_PASSWORD must be set":      {"--imap-url=imaps://notes@example.test"},
-		"must not contain the password":               {"--imap-url=imaps://notes:secret@example.test"},
-		"STANDIN_MAIL_REPLY_FROM must be":             {"--smtp-listen=127.0.0.1:0", "--recipients=notes@example.test", "--reply-url=smtps://example.test"},
-		"STANDIN_MAIL_WINDOW must be from":            {"--smtp-listen=127.0.0.1:0", "--window=1s"},
-		"STANDIN_MAIL_MAX_MESSAGE must be from 1":     {"--smtp-listen=127.0.0.1:0", "--max-message=0"},
+		"STANDIN_MAIL_SENDERS must be set":            {"--smtp-listen=127.0.0.1:0", "--recipients=notes@example.test"},
+		"STANDIN_MAIL_RECIPIENTS must be set":         {"--smtp-listen=127.0.0.1:0", "--senders=*"},
+		"the addresses that people invite":            {"--imap-url=imaps://notes@example.test", "--senders=*"},
+		"must be set together":                        append(slices.Clone(smtp), "--tls-cert=/dev/null"),
+		"STANDIN_MAIL_IMAP_PASSWORD must be set":      {"--imap-url=imaps://notes%40example.test@example.test", "--senders=*"},
+		"must not contain the password":               append(slices.Clone(smtp), "--imap-url=imaps://notes:hunter2@example.test"),
+		"STANDIN_MAIL_IMAP_URL is not a URL":          append(slices.Clone(smtp), "--imap-url=imaps://notes:hunter2%@example.test"),
+		"STANDIN_MAIL_REPLY_URL is not a URL":         append(slices.Clone(smtp), "--reply-url=smtps://notes:hunter2@example.test:port"),
+		"STANDIN_MAIL_REPLY_FROM must be":             append(slices.Clone(smtp), "--reply-url=smtps://example.test"),
+		"STANDIN_MAIL_WINDOW must be from":            append(slices.Clone(smtp), "--window=1s"),
+		"STANDIN_MAIL_MAX_MESSAGE must be from 1":     append(slices.Clone(smtp), "--max-message=0"),
 		"a sender must be an address, a domain or *":  {"--smtp-listen=127.0.0.1:0", "--senders=a b"},
-		"a recipient must be an address, or @ and a ": {"--smtp-listen=127.0.0.1:0", "--recipients=notes"},
+		"a recipient must be an address, or @ and a ": {"--smtp-listen=127.0.0.1:0", "--senders=*", "--recipients=notes"},
 	} {
 		var out, stderr bytes.Buffer
-		if got := run(append([]string{"mail", "--data-dir=" + dir}, args...), &out, &stderr); got == 0 || !strings.Contains(stderr.String(), want) {
+		got := run(append([]string{"mail", "--data-dir=" + dir}, args...), &out, &stderr)
+		if got == 0 || !strings.Contains(stderr.String(), want) || strings.Contains(stderr.String(), "hunter2") {
 			t.Errorf("%q: exit code %d, %s, want %q", args, got, stderr.String(), want)
 		}
+	}
+	for _, name := range []string{"STANDIN_MAIL_IMAP_URL", "STANDIN_MAIL_REPLY_URL"} {
+		t.Setenv(name, "imaps://notes:hunter2%@example.test")
+		var out, stderr bytes.Buffer
+		if got := run(append([]string{"mail", "--data-dir=" + dir}, smtp...), &out, &stderr); got == 0 || !strings.Contains(stderr.String(), name) || strings.Contains(stderr.String(), "hunter2") {
+			t.Errorf("%s with a password that is not encoded: %d, %s", name, got, stderr.String())
+		}
+		t.Setenv(name, "")
 	}
 	t.Setenv(envIntakeSecret, "")
 	var out, stderr bytes.Buffer
@@ -81,7 +96,7 @@ func TestServeMail(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
 	defer stop()
 	serve := exec.CommandContext(ctx, os.Args[0], "serve", "--listen=127.0.0.1:0", "--launcher=manual", "--data-dir="+dir, "--mail",
-		"--mail-smtp-listen=127.0.0.1:0", "--mail-recipients=notes@bots.example.test", "--mail-networks=127.0.0.0/8")
+		"--mail-smtp-listen=127.0.0.1:0", "--mail-recipients=notes@bots.example.test", "--mail-senders=*", "--mail-networks=127.0.0.0/8")
 	output, err := serve.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,13 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("find the standin binary: %w", err)
 	}
-	if c.Mail && c.HTTP.IntakeSecret == "" {
-		c.HTTP.IntakeSecret = rand.Text() // only this process uses it
+	if c.Mail {
+		if err := c.checkMail(); err != nil {
+			return err
+		}
+		if c.HTTP.IntakeSecret == "" {
+			c.HTTP.IntakeSecret = rand.Text() // only this process uses it
+		}
 	}
 	c.Executable, c.Tracing.Version, c.Log = self, version(), c.Bots.Logger(to.Err)
 	s, err := service.Start(ctx, c.Settings)

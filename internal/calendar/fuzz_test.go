@@ -26,7 +26,7 @@ func FuzzParseICS(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		parsed, err := calendar.ParseICS(text)
+		parsed, err := calendar.ParseICS(text, nil)
 		if err != nil {
 			if wrong := (*calendar.ICSError)(nil); !errors.As(err, &wrong) {
 				t.Errorf("an error of another type: %v", err)

@@ -31,6 +31,7 @@ type Event struct {
 
 	Summary   string
 	Organizer string    // mail address; empty when there is none
+	Attendees []string  // mail addresses
 	Start     time.Time // UTC; zero only in a cancellation without one
 	End       time.Time // UTC; Start when unknown
 	Zone      string    // IANA name of the zone in which people see Start; empty if unknown
@@ -43,9 +44,10 @@ type Event struct {
 
 // ParseICS parses a calendar file (RFC 5545) of at most MaxICS bytes. It
 // returns an *ICSError if the file is malformed or the start of an event is
-// uncertain: a bot at the wrong time is worse than none.
-func ParseICS(text []byte) (Calendar, error) {
-	components, err := parseComponents(string(text))
+// uncertain: a bot at the wrong time is worse than none. Other errors are those of
+// the budget.
+func ParseICS(text []byte, budget *Budget) (Calendar, error) {
+	components, err := parseComponents(string(text), budget)
 	if err != nil {
 		return Calendar{}, err
 	}
@@ -59,7 +61,7 @@ func ParseICS(text []byte) (Calendar, error) {
 		if found.Method == "" {
 			found.Method = strings.ToUpper(strings.TrimSpace(c.text("METHOD")))
 		}
-		events, err := readEvents(c)
+		events, err := readEvents(c, budget)
 		if err != nil {
 			return Calendar{}, err
 		}
@@ -74,15 +76,18 @@ func ParseICS(text []byte) (Calendar, error) {
 	return found, nil
 }
 
-func readEvents(calendar *component) ([]Event, error) {
-	zones := newZones(calendar)
+func readEvents(calendar *component, budget *Budget) ([]Event, error) {
+	zones, err := newZones(calendar, budget)
+	if err != nil {
+		return nil, err
+	}
 	cancelled := strings.EqualFold(strings.TrimSpace(calendar.text("METHOD")), "CANCEL")
 	var events []Event
 	for _, child := range calendar.children {
 		if child.name != "VEVENT" {
 			continue
 		}
-		event, err := readEvent(child, zones, cancelled)
+		event, err := readEvent(child, zones, cancelled, budget)
 		if err != nil {
 			return nil, err
 		}
@@ -91,12 +96,21 @@ func readEvents(calendar *component) ([]Event, error) {
 	return events, nil
 }
 
-func readEvent(c *component, zones *zones, cancelled bool) (event Event, err error) {
+func readEvent(c *component, zones *zones, cancelled bool, budget *Budget) (event Event, err error) {
 	event = Event{
 		UID:       strings.TrimSpace(c.text("UID")),
 		Cancelled: cancelled || strings.EqualFold(strings.TrimSpace(c.text("STATUS")), "CANCELLED"),
 		Summary:   strings.TrimSpace(c.text("SUMMARY")),
-		Organizer: organizer(c.first("ORGANIZER")),
+	}
+	if p := c.first("ORGANIZER"); p != nil {
+		event.Organizer = mailAddress(p)
+	}
+	for i := range c.properties {
+		if p := &c.properties[i]; p.name == "ATTENDEE" {
+			if address := mailAddress(p); address != "" {
+				event.Attendees = append(event.Attendees, address)
+			}
+		}
 	}
 	if n, ok := number(strings.TrimSpace(c.text("SEQUENCE")), 0, 1<<31-1); ok {
 		event.Sequence = n
@@ -110,7 +124,9 @@ func readEvent(c *component, zones *zones, cancelled bool) (event Event, err err
 		}
 		event.ThisAndFuture = strings.EqualFold(p.parameters["RANGE"], "THISANDFUTURE")
 	}
-	event.MeetingURL, event.Platform = meetingOf(c)
+	if event.MeetingURL, event.Platform, err = meetingOf(c, budget); err != nil {
+		return event, err
+	}
 	start := c.first("DTSTART")
 	if start == nil {
 		if !event.Cancelled {
@@ -127,7 +143,7 @@ func readEvent(c *component, zones *zones, cancelled bool) (event Event, err err
 	event.Zone = zones.shown(start)
 	event.End = endOf(c, zones, event.Start)
 	if !event.Cancelled && !event.AllDay {
-		event.Series, err = readSeries(c, zones, start)
+		event.Series, err = readSeries(c, zones, start, budget)
 	}
 	return event, err
 }
@@ -181,12 +197,9 @@ func (e Event) Invite() Invite {
 	}
 }
 
-// organizer returns the mail address of ORGANIZER: its mailto value, or the
-// EMAIL parameter (RFC 7986, section 6.2).
-func organizer(p *property) string {
-	if p == nil {
-		return ""
-	}
+// mailAddress returns the mail address of an ORGANIZER or ATTENDEE: its mailto value,
+// or the EMAIL parameter (RFC 7986, section 6.2); empty if it has none.
+func mailAddress(p *property) string {
 	value := strings.TrimSpace(p.value)
 	if scheme, address, found := strings.Cut(value, ":"); found && strings.EqualFold(scheme, "mailto") {
 		address, _, _ = strings.Cut(address, "?")
@@ -211,21 +224,24 @@ var meetingSources = [...]string{
 }
 
 // meetingOf finds the meeting URL of an event.
-func meetingOf(c *component) (string, job.Platform) {
+func meetingOf(c *component, budget *Budget) (string, job.Platform, error) {
 	for _, source := range meetingSources {
 		for i := range c.properties {
 			p := &c.properties[i]
 			if p.name != source {
 				continue
 			}
+			if err := budget.Spend(1 + len(p.value)/16); err != nil {
+				return "", "", err
+			}
 			for _, text := range readings(p) {
 				if address, platform, found := FindMeeting(text); found {
-					return address, platform
+					return address, platform, nil
 				}
 			}
 		}
 	}
-	return "", ""
+	return "", "", nil
 }
 
 // readings returns the possible interpretations of a value: HTML, escaped

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -30,11 +31,11 @@ func TestParseICS(t *testing.T) {
 	t.Parallel()
 	tests := map[string]calendar.Calendar{
 		"google": {Method: "REQUEST", Events: []calendar.Event{{
-			UID: "4k3j2h1g0f9d8s7a6@google.com", Sequence: 2, Summary: "Weekly; plans & numbers", Organizer: "ada@example.test",
+			UID: "4k3j2h1g0f9d8s7a6@google.com", Sequence: 2, Summary: "Weekly; plans & numbers", Organizer: "ada@example.test", Attendees: []string{"notes@example.test"},
 			Start: utc(2026, 11, 20, 15, 0), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
 		}}},
 		"outlook": {Method: "REQUEST", Events: []calendar.Event{{
-			UID: "040000008200E00074C5B7101A82E0080000000010F5", Summary: "Jour fixe", Organizer: "juergen@example.test",
+			UID: "040000008200E00074C5B7101A82E0080000000010F5", Summary: "Jour fixe", Organizer: "juergen@example.test", Attendees: []string{"notes@example.test"},
 			Start: utc(2026, 7, 15, 7, 0), Platform: job.Teams,
 			MeetingURL: "https://teams.microsoft.com/l/meetup-join/19%3ameeting_ZWQ0%40thread.v2/0?context=%7b%22Tid%22%3a%2211111111-2222-3333-4444-555555555555%22%2c%22Oid%22%3a%2266666666-7777-8888-9999-000000000000%22%7d",
 		}}},
@@ -78,7 +79,7 @@ func TestParseICS(t *testing.T) {
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := calendar.ParseICS(sample(t, name))
+			got, err := calendar.ParseICS(sample(t, name), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +92,7 @@ func TestParseICS(t *testing.T) {
 					t.Errorf("event %d: the series is %v", i, e.Series)
 				}
 				e.Series, e.Stamp, e.End, e.Zone = want.Events[i].Series, time.Time{}, time.Time{}, ""
-				if e != want.Events[i] {
+				if !reflect.DeepEqual(e, want.Events[i]) {
 					t.Errorf("event %d:\n     %+v\nwant %+v", i, got.Events[i], want.Events[i])
 				}
 			}
@@ -102,7 +103,7 @@ func TestParseICS(t *testing.T) {
 // A changed occurrence has its own ICalUID.
 func TestEventInvite(t *testing.T) {
 	t.Parallel()
-	parsed, err := calendar.ParseICS(sample(t, "series"))
+	parsed, err := calendar.ParseICS(sample(t, "series"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestParseICSRefuses(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			parsed, err := calendar.ParseICS([]byte(test.text))
+			parsed, err := calendar.ParseICS([]byte(test.text), nil)
 			wrong := (*calendar.ICSError)(nil)
 			if !errors.As(err, &wrong) || wrong.LineNumber != test.lineNumber {
 				t.Errorf("%+v, %v, want an error in line %d", parsed, err, test.lineNumber)
@@ -185,7 +186,7 @@ func TestLenient(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			parsed, err := calendar.ParseICS([]byte(inEvent(append(test.lines, "DTSTART:20261120T100000Z")...)))
+			parsed, err := calendar.ParseICS([]byte(inEvent(append(test.lines, "DTSTART:20261120T100000Z")...)), nil)
 			if err != nil || len(parsed.Events) != 1 || !test.check(parsed.Events[0]) {
 				t.Errorf("%+v, %v", parsed.Events, err)
 			}
@@ -196,7 +197,7 @@ func TestLenient(t *testing.T) {
 func TestLineEnds(t *testing.T) {
 	t.Parallel()
 	text := string(sample(t, "outlook"))
-	want, err := calendar.ParseICS([]byte(text))
+	want, err := calendar.ParseICS([]byte(text), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,8 +205,8 @@ func TestLineEnds(t *testing.T) {
 		if end == "\r\n\r\n" {
 			text = strings.ReplaceAll(text, "\r\n ", "") // an empty line ends a folded one
 		}
-		got, err := calendar.ParseICS([]byte("\uFEFF" + strings.ReplaceAll(text, "\r\n", end)))
-		if err != nil || len(got.Events) != 1 || got.Events[0] != want.Events[0] {
+		got, err := calendar.ParseICS([]byte("\uFEFF"+strings.ReplaceAll(text, "\r\n", end)), nil)
+		if err != nil || len(got.Events) != 1 || !reflect.DeepEqual(got.Events[0], want.Events[0]) {
 			t.Errorf("lines that end in %q: %+v, %v", end, got, err)
 		}
 	}
@@ -242,7 +243,7 @@ func TestHostileTextIsParsedQuickly(t *testing.T) {
 	for name, text := range tests {
 		t.Run(name, func(t *testing.T) {
 			began := time.Now()
-			_, err := calendar.ParseICS(text)
+			_, err := calendar.ParseICS(text, nil)
 			if wrong := (*calendar.ICSError)(nil); err != nil && !errors.As(err, &wrong) {
 				t.Error(err)
 			}
@@ -277,13 +278,17 @@ func TestOccurrences(t *testing.T) {
 		"all day":                      {[]string{"DTSTART;VALUE=DATE:20261026", "RRULE:FREQ=DAILY"}, ""},
 	}
 	for name, test := range tests {
-		parsed, err := calendar.ParseICS([]byte(inEvent(append(test.lines, "UID:1", "DURATION:PT1H")...)))
+		parsed, err := calendar.ParseICS([]byte(inEvent(append(test.lines, "UID:1", "DURATION:PT1H")...)), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		var got []string
-		for _, o := range calendar.Occurrences(parsed.Events, utc(2026, 10, 20, 0, 0), utc(2026, 11, 30, 0, 0)) {
+		found, err := calendar.Occurrences(parsed.Events, utc(2026, 10, 20, 0, 0), utc(2026, 11, 30, 0, 0), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, o := range found {
 			if o.Series != nil || o.End.Sub(o.Start) != time.Hour {
 				t.Errorf("%s: %+v", name, o)
 			}
@@ -293,9 +298,9 @@ func TestOccurrences(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), test.want)
 		}
 	}
-	for _, rule := range []string{"FREQ=HOURLY", "FREQ=DAILY;INTERVAL=7;BYDAY=MO", "FREQ=DAILY;BYHOUR=1", "COUNT=2", "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;INTERVAL=-1", "FREQ=WEEKLY;BYDAY=XX"} {
+	for _, rule := range []string{"FREQ=HOURLY", "FREQ=DAILY;INTERVAL=7;BYDAY=MO", "FREQ=DAILY;BYHOUR=1", "COUNT=2", "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;INTERVAL=-1", "FREQ=WEEKLY;BYDAY=XX", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;INTERVAL=1001"} {
 		wrong := (*calendar.ICSError)(nil)
-		if _, err := calendar.ParseICS([]byte(inEvent("DTSTART:20261026T093000Z", "RRULE:"+rule))); !errors.As(err, &wrong) || wrong.LineNumber != 4 {
+		if _, err := calendar.ParseICS([]byte(inEvent("DTSTART:20261026T093000Z", "RRULE:"+rule)), nil); !errors.As(err, &wrong) || wrong.LineNumber != 4 {
 			t.Errorf("%s: %v", rule, err)
 		}
 	}

@@ -20,7 +20,7 @@ type Invitation struct {
 // the first http or https URL.
 func ParseInvitation(text string) (Invitation, bool) {
 	if at := strings.Index(text, "BEGIN:VCALENDAR"); at >= 0 {
-		if parsed, err := ParseICS([]byte(strings.TrimSpace(text[at:]) + "\n")); err == nil {
+		if parsed, err := ParseICS([]byte(strings.TrimSpace(text[at:])+"\n"), NewBudget(time.Time{})); err == nil {
 			for _, event := range parsed.Events {
 				if event.MeetingURL != "" && !event.Cancelled {
 					return Invitation{event.MeetingURL, event.Platform, event.Start}, true

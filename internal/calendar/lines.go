@@ -83,7 +83,7 @@ func (p *property) text() string {
 // parseComponents parses the outermost components. Malformed lines are
 // ignored. Unbalanced components are an error, because the missing part may be
 // important.
-func parseComponents(text string) ([]*component, error) {
+func parseComponents(text string, budget *Budget) ([]*component, error) {
 	if len(text) > MaxICS {
 		return nil, &ICSError{Reason: fmt.Sprintf("longer than %d bytes", MaxICS)}
 	}
@@ -91,6 +91,9 @@ func parseComponents(text string) ([]*component, error) {
 	open := []*component{root}
 	count := 0
 	for row, content := range unfolded(strings.TrimPrefix(text, "\uFEFF")) {
+		if err := budget.Spend(1 + len(content)/256); err != nil {
+			return nil, err
+		}
 		p, ok := parseProperty(strings.ToValidUTF8(content, "\uFFFD"), row) // unfolding joins characters that a line break split
 		if !ok {
 			continue

@@ -7,13 +7,32 @@ import (
 	"time"
 )
 
-// maxOnsets limits the RDATE values of an observance.
-const maxOnsets = 500
+// Limits of a time zone. Those of programs have two to ten observances.
+const (
+	maxObservances = 20
+	maxOnsets      = 500 // RDATE values of an observance
+)
+
+// The years for which the onsets of a zone are computed. Times before and after them
+// have the offset of the nearest onset.
+const (
+	firstOnsetYear = 1900
+	lastOnsetYear  = 2199
+)
 
 // definedZone is a VTIMEZONE (RFC 5545, section 3.6.5). It is needed for zones
-// that a program invented, such as Outlook's "Customized Time Zone".
+// that a program invented, such as Outlook's "Customized Time Zone". Its methods may
+// be called from any goroutine.
 type definedZone struct {
-	observances []observance
+	onsets []onset       // by time
+	before time.Duration // offset before the first onset
+}
+
+// onset is a local time, stored as if it were UTC, from which local time is offset
+// ahead of UTC.
+type onset struct {
+	local  time.Time
+	offset time.Duration
 }
 
 // observance is a STANDARD or DAYLIGHT component: from each onset, local time
@@ -35,21 +54,31 @@ type yearly struct {
 	until   time.Time // UTC; zero if unlimited
 }
 
-// readZone parses a VTIMEZONE. It returns false if it does not understand all
-// of it: a wrong time is worse than none.
-func readZone(c *component) (*definedZone, bool) {
-	zone := &definedZone{}
+// readZone parses a VTIMEZONE. It returns nil if it does not understand all of it: a
+// wrong time is worse than none.
+func readZone(c *component, budget *Budget) (*definedZone, error) {
+	var observances []observance
 	for _, child := range c.children {
 		if child.name != "STANDARD" && child.name != "DAYLIGHT" {
 			continue
 		}
 		o, ok := readObservance(child)
-		if !ok {
-			return nil, false
+		if !ok || len(observances) == maxObservances {
+			return nil, nil
 		}
-		zone.observances = append(zone.observances, o)
+		observances = append(observances, o)
 	}
-	return zone, len(zone.observances) > 0
+	if len(observances) == 0 {
+		return nil, nil
+	}
+	first := slices.MinFunc(observances, func(a, b observance) int { return a.start.Compare(b.start) })
+	zone := &definedZone{before: first.from}
+	for _, o := range observances {
+		zone.onsets = append(zone.onsets, o.onsets()...)
+	}
+	slices.SortStableFunc(zone.onsets, func(a, b onset) int { return a.local.Compare(b.local) })
+	zone.onsets = slices.CompactFunc(zone.onsets, func(a, b onset) bool { return a.local.Equal(b.local) })
+	return zone, budget.Spend(1 + len(zone.onsets)/4)
 }
 
 func readObservance(c *component) (o observance, ok bool) {
@@ -71,6 +100,9 @@ func readObservance(c *component) (o observance, ok bool) {
 				o.more = append(o.more, at)
 			}
 		case "RRULE":
+			if o.rule != nil {
+				return o, false
+			}
 			if o.rule, ok = readYearly(p.value, o.start); !ok {
 				return o, false
 			}
@@ -79,48 +111,39 @@ func readObservance(c *component) (o observance, ok bool) {
 	return o, true
 }
 
-// moment converts a local time of the zone.
-func (z *definedZone) moment(local time.Time) time.Time {
-	var latest time.Time
-	offset, found := time.Duration(0), false
-	for _, o := range z.observances {
-		if onset, ok := o.onsetBefore(local); ok && (!found || onset.After(latest)) {
-			latest, offset, found = onset, o.to, true
-		}
-	}
-	if !found { // the time is before the first onset
-		first := slices.MinFunc(z.observances, func(a, b observance) int { return a.start.Compare(b.start) })
-		offset = first.from
-	}
-	return local.Add(-offset)
-}
-
-// onsetBefore returns the last onset at or before the local time.
-func (o observance) onsetBefore(local time.Time) (latest time.Time, found bool) {
-	consider := func(onset time.Time) {
-		if !onset.After(local) && (!found || onset.After(latest)) {
-			latest, found = onset, true
-		}
-	}
-	consider(o.start)
-	for _, onset := range o.more {
-		consider(onset)
+// onsets returns the onsets of an observance, unsorted.
+func (o observance) onsets() []onset {
+	found := []onset{{o.start, o.to}}
+	for _, at := range o.more {
+		found = append(found, onset{at, o.to})
 	}
 	if o.rule == nil {
-		return latest, found
+		return found
 	}
-	year := local.Year()
-	if until := o.rule.until; !until.IsZero() {
-		year = min(year, until.Year()+1) // the year of an onset is local, that of until is UTC
-	}
-	for y := year; y > year-3 && y >= o.start.Year(); y-- {
-		onset := o.rule.onset(y, o.start)
-		if onset.Before(o.start) || !o.rule.until.IsZero() && onset.Add(-o.from).After(o.rule.until) {
-			continue
+	for year := max(o.start.Year(), firstOnsetYear); year <= lastOnsetYear; year++ {
+		at := o.rule.onset(year, o.start)
+		if !o.rule.until.IsZero() && at.Add(-o.from).After(o.rule.until) {
+			break
 		}
-		consider(onset)
+		if !at.Before(o.start) {
+			found = append(found, onset{at, o.to})
+		}
 	}
-	return latest, found
+	return found
+}
+
+// moment converts a local time of the zone to UTC.
+func (z *definedZone) moment(local time.Time) time.Time {
+	next, _ := slices.BinarySearchFunc(z.onsets, local, func(o onset, at time.Time) int {
+		if o.local.After(at) {
+			return 1
+		}
+		return -1
+	})
+	if next == 0 {
+		return local.Add(-z.before)
+	}
+	return local.Add(-z.onsets[next-1].offset)
 }
 
 // readYearly parses the RRULE of an observance.

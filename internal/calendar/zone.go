@@ -15,34 +15,50 @@ type zones struct {
 	defined map[string]*definedZone // VTIMEZONE components, by TZID
 	unnamed *time.Location          // zone of times without one
 	display string                  // IANA name of the zone for times in UTC; may be empty
+	located map[string]*time.Location
 }
 
 // newZones reads the VTIMEZONE components of a calendar. Malformed ones are
 // ignored until they are needed.
-func newZones(calendar *component) *zones {
-	z := &zones{defined: make(map[string]*definedZone), unnamed: time.UTC}
+func newZones(calendar *component, budget *Budget) (*zones, error) {
+	z := &zones{defined: make(map[string]*definedZone), unnamed: time.UTC, located: make(map[string]*time.Location)}
 	for _, child := range calendar.children {
 		if child.name != "VTIMEZONE" {
 			continue
 		}
 		name := strings.TrimSpace(child.text("TZID"))
-		if zone, ok := readZone(child); ok {
+		zone, err := readZone(child, budget)
+		if err != nil {
+			return nil, err
+		}
+		if zone != nil {
 			z.defined[name] = zone
 		}
-		if location, ok := located(name); ok && z.display == "" {
+		if location := z.locate(name); location != nil && z.display == "" {
 			z.display = location.String()
 		}
 	}
-	if location, ok := located(strings.TrimSpace(calendar.text("X-WR-TIMEZONE"))); ok {
+	if location := z.locate(strings.TrimSpace(calendar.text("X-WR-TIMEZONE"))); location != nil {
 		z.unnamed, z.display = location, location.String()
 	}
-	return z
+	return z, nil
+}
+
+// locate returns the location of a zone name as located does, or nil. It remembers
+// them, because the IANA database is slow.
+func (z *zones) locate(name string) *time.Location {
+	location, known := z.located[name]
+	if !known {
+		location, _ = located(name)
+		z.located[name] = location
+	}
+	return location
 }
 
 // shown returns the IANA name of the zone in which people see a time; empty if
 // it is unknown.
 func (z *zones) shown(p *property) string {
-	if location, ok := located(strings.TrimSpace(p.parameters["TZID"])); ok {
+	if location := z.locate(strings.TrimSpace(p.parameters["TZID"])); location != nil {
 		return location.String()
 	}
 	if p.parameters["TZID"] == "" && !strings.HasSuffix(strings.TrimSpace(p.value), "Z") && z.unnamed == time.UTC {
@@ -82,32 +98,25 @@ func localOf(value string) (local time.Time, inUTC bool, err error) {
 }
 
 // converter returns the function that converts local times of a property to
-// UTC. It reports false in an unknown zone.
+// UTC. It reports false in an unknown zone. IANA names with a slash and Windows names
+// take precedence over the calendar's own definition, which programs shorten.
+// Abbreviations, which are ambiguous, come last.
 func (z *zones) converter(p *property) func(local time.Time) (time.Time, bool) {
 	name := strings.TrimSpace(p.parameters["TZID"])
-	return func(local time.Time) (time.Time, bool) {
-		switch {
-		case strings.HasSuffix(strings.TrimSpace(p.value), "Z"):
-			return local, true
-		case name == "":
-			return in(local, z.unnamed), true
-		}
-		return z.resolve(local, name)
+	if strings.HasSuffix(strings.TrimSpace(p.value), "Z") {
+		return func(local time.Time) (time.Time, bool) { return local, true }
 	}
-}
-
-// resolve converts a local time of a named zone. IANA names with a slash and
-// Windows names take precedence over the calendar's own definition, which
-// programs shorten. Abbreviations, which are ambiguous, come last.
-func (z *zones) resolve(local time.Time, name string) (time.Time, bool) {
-	location, ok := located(name)
-	if zone := z.defined[name]; zone != nil && (!ok || !strings.Contains(location.String(), "/")) {
-		return zone.moment(local), true
+	location, defined := z.unnamed, (*definedZone)(nil)
+	if name != "" {
+		location, defined = z.locate(name), z.defined[name]
 	}
-	if !ok {
-		return time.Time{}, false
+	switch {
+	case defined != nil && (location == nil || !strings.Contains(location.String(), "/")):
+		return func(local time.Time) (time.Time, bool) { return defined.moment(local), true }
+	case location == nil:
+		return func(time.Time) (time.Time, bool) { return time.Time{}, false }
 	}
-	return in(local, location), true
+	return func(local time.Time) (time.Time, bool) { return in(local, location), true }
 }
 
 // in returns the UTC time of a local time. Of two times, when clocks are set

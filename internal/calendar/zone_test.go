@@ -14,7 +14,7 @@ import (
 func startOf(t *testing.T, before, dtstart string) (time.Time, error) {
 	t.Helper()
 	text := strings.Replace(inEvent(dtstart), "BEGIN:VEVENT", before+"BEGIN:VEVENT", 1)
-	parsed, err := calendar.ParseICS([]byte(text))
+	parsed, err := calendar.ParseICS([]byte(text), nil)
 	if err != nil {
 		return time.Time{}, err
 	}

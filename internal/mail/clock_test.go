@@ -131,10 +131,10 @@ func TestResponses(t *testing.T) {
 	}{
 		"scheduled":          {status: 201, body: `{"kind":"scheduled","jobId":"0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"}`, ok: true},
 		"not JSON":           {status: 200, body: `<html>`},
-		"invalid":            {status: 400, body: `{"error":{"code":"invalid_input","message":"no"}}`, final: true},
+		"invalid":            {status: 400, body: `{"error":"invalid_input","message":"no"}`, final: true},
 		"a proxy's 400":      {status: 400, body: `Bad Request`},
 		"wrong secret":       {status: 401},
-		"nothing to cancel":  {status: 404, body: `{"error":{"code":"not_found","message":"none"}}`, cancelled: true, ok: true},
+		"nothing to cancel":  {status: 404, body: `{"error":"not_found","message":"none"}`, cancelled: true, ok: true},
 		"not found":          {status: 404},
 		"too many":           {status: 429},
 		"an internal error":  {status: 500},

@@ -42,19 +42,34 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, wind
 	if remote != "" {
 		source = "smtp"
 	}
-	var refusal *refusalError
-	e.Auth, err = policy.authenticate(ctx, pending{source: source, remote: remote, raw: raw}, c)
+	auth, err := policy.authenticate(ctx, newResolver(policy.LookupTXT, time.Now), received{source: source, remote: remote, raw: raw, at: now}, c)
+	e.Auth = auth.method
+	refusal, isRefused := errors.AsType[*refusalError](err)
 	switch {
-	case errors.As(err, &refusal):
+	case isRefused:
 		e.Refusal = refusal.reason
 	case err != nil:
 		e.Refusal = "The sender cannot be authenticated now: " + err.Error()
+	case !auth.sealed:
+		c.calendars, c.unsealed = nil, true
 	}
-	p := policy.filter(c, makePlan(c, now))
+	if e.Refusal != "" {
+		auth.addressed = true // the reader wants to know about the meetings
+	}
+	budget := calendar.NewBudget(time.Time{})
+	found, err := makePlan(c, now, budget)
+	if err != nil {
+		return Explanation{}, err
+	}
+	p := policy.filter(c, auth, found)
 	e.Problems = p.problems
 	for _, event := range p.events {
 		meeting := ExplainedMeeting{Event: event}
-		for _, o := range calendar.Occurrences([]calendar.Event{event}, now, now.Add(horizon)) {
+		occurrences, err := calendar.Occurrences([]calendar.Event{event}, now, now.Add(horizon), budget)
+		if err != nil {
+			return Explanation{}, err
+		}
+		for _, o := range occurrences {
 			if o.Start.Before(now.Add(window)) || o.Original.IsZero() {
 				meeting.Occurrences = append(meeting.Occurrences, Change{Kind: "scheduled", Summary: o.Summary, Start: o.Start, Zone: o.Zone})
 			}

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"context"
 	"crypto/tls"
 	"net/url"
 	"testing"
@@ -9,6 +10,23 @@ import (
 
 // SetStep sets a function that is called between the steps of receiving.
 func (w *Worker) SetStep(step func(name string)) { w.step = step }
+
+// Keys has the DKIM keys of domains.
+type Keys struct{ dnsKeys }
+
+// NewKeys creates the keys of domains.
+func NewKeys(domains ...string) Keys { return Keys{newKeys(domains...)} }
+
+// Lookup implements Policy.LookupTXT. Name servers of domains that begin with dead do
+// not answer.
+func (k Keys) Lookup(ctx context.Context, name string) ([]string, error) {
+	return (&deadDNS{keys: k.dnsKeys}).lookup(ctx, name)
+}
+
+// Sign signs a message for a domain.
+func (k Keys) Sign(t testing.TB, raw []byte, domain string) []byte {
+	return k.signFields(t, raw, domain, "From", "To", "Subject", "Content-Type")
+}
 
 // IMAPHost is an IMAP server with one mailbox.
 type IMAPHost struct{ *imapHost }

@@ -49,7 +49,7 @@ func (s *fakeService) Schedule(_ context.Context, invite calendar.Invite) (calen
 	}
 	invite, err := invite.Normal()
 	if err != nil {
-		return calendar.Result{}, &RejectedError{Status: 400, Reason: err.Error()}
+		return calendar.Result{}, &RejectedError{Reason: err.Error()}
 	}
 	for _, j := range s.jobs {
 		if j.Cancelled || j.OrganizerEmail != invite.OrganizerEmail || j.ICalUID != invite.ICalUID {
@@ -94,8 +94,8 @@ func shortLink(address string) string {
 	return address
 }
 
-// harness is a worker with a clock that the test sets. All SMTP clients are
-// trusted, and everyone may schedule everything.
+// harness is a worker with a clock that the test sets. The test network is trusted, and
+// senders of example.test may schedule everything.
 type harness struct {
 	*Worker
 	service *fakeService
@@ -116,7 +116,7 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 	settings := Settings{
 		Dir: t.TempDir(), Service: h.service, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler),
 		Policy: Policy{
-			Senders: []Sender{{From: "*"}}, Networks: prefixes("192.0.2.0/24"),
+			Senders: []Sender{{From: "example.test"}, {From: "example.org"}, {From: "calendly.com"}, {From: "zoom.us"}, {From: "*"}}, Networks: prefixes("192.0.2.0/24"), Recipients: []string{"notes@bots.example.test", "@record.example.test"},
 			LookupTXT: func(context.Context, string) ([]string, error) { return nil, errors.New("no DNS in tests") },
 		},
 	}
@@ -162,8 +162,10 @@ func (h *harness) process(t testing.TB, raw []byte) Record {
 // run does all work that is due and returns the newest message.
 func (h *harness) run(t testing.TB) Record {
 	t.Helper()
-	if err := h.work(t.Context()); err != nil {
-		t.Fatal(err)
+	for _, work := range []func(context.Context) error{h.authenticateDue, h.work, h.sendReplies} {
+		if err := work(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 	records, err := h.store.Records(t.Context(), 0, 1)
 	if err != nil || len(records) != 1 {

@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -11,19 +12,32 @@ import (
 	"standin/internal/job"
 )
 
-// apply saves the events of a message that are newer than those that are known,
-// and returns all meetings of the message.
-func (s *Store) apply(ctx context.Context, message int64, events []calendar.Event, now time.Time) (meetings []meeting, err error) {
+// quota limits the meetings of a sender domain. The zero value has no limit.
+type quota struct {
+	domain   string
+	meetings int // in 24 hours
+}
+
+func (q quota) exceeded() *RejectedError {
+	return &RejectedError{Reason: fmt.Sprintf("the senders of %s may schedule %d meetings a day", q.domain, q.meetings)}
+}
+
+// apply saves the events of a message that are newer than those that are known. It
+// returns all meetings of the message, and sentences about those beyond the quota.
+func (s *Store) apply(ctx context.Context, message int64, events []calendar.Event, q quota, now time.Time) (meetings []meeting, problems []string, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		for _, e := range events {
 			m := meeting{e.Organizer, e.UID}
 			if !slices.Contains(meetings, m) {
+				known, err := s.saveMeeting(ctx, tx, m, q, now)
+				if err != nil {
+					return err
+				}
+				if !known {
+					problems = append(problems, sentence(title(e), q.exceeded()))
+					continue
+				}
 				meetings = append(meetings, m)
-			}
-			err := exec(ctx, tx, `INSERT INTO meetings (organizer, uid, updated_at) VALUES ($1, $2, $3)
-				ON CONFLICT (organizer, uid) DO UPDATE SET updated_at = $3`, m.organizer, m.uid, now.UnixMilli())
-			if err != nil {
-				return err
 			}
 			err = exec(ctx, tx, `INSERT INTO events (organizer, uid, original, sequence, stamp, message) VALUES ($1, $2, $3, $4, $5, $6)
 				ON CONFLICT (organizer, uid, original) DO UPDATE SET sequence = $4, stamp = $5, message = $6
@@ -34,7 +48,45 @@ func (s *Store) apply(ctx context.Context, message int64, events []calendar.Even
 		}
 		return nil
 	})
-	return meetings, err
+	return meetings, problems, err
+}
+
+// saveMeeting saves that a meeting is known. It returns false if the quota does not
+// allow a new one.
+func (s *Store) saveMeeting(ctx context.Context, tx *sql.Tx, m meeting, q quota, now time.Time) (bool, error) {
+	var known, recent int
+	err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM meetings WHERE organizer = $1 AND uid = $2), (SELECT COUNT(*) FROM meetings WHERE domain <> '' AND domain = $3 AND created_at > $4)`,
+		m.organizer, m.uid, q.domain, now.Add(-quotaTime).UnixMilli()).Scan(&known, &recent)
+	if err != nil {
+		return false, fmt.Errorf("mail database: %w", err)
+	}
+	if known == 0 && q.meetings > 0 && recent >= q.meetings {
+		return false, nil
+	}
+	return true, exec(ctx, tx, `INSERT INTO meetings (organizer, uid, domain, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+		ON CONFLICT (organizer, uid) DO UPDATE SET domain = $3, updated_at = $4`, m.organizer, m.uid, q.domain, now.UnixMilli())
+}
+
+// checkQuota returns a *RejectedError if the sender domain of a meeting has as many
+// other occurrences within 12 hours of a time as it may have in a day.
+func (s *Store) checkQuota(ctx context.Context, m meeting, original, start time.Time, limit int) error {
+	if limit == 0 {
+		return nil
+	}
+	var domain string
+	var count int
+	err := s.db.QueryRowContext(ctx, `SELECT domain, (SELECT COUNT(*) FROM occurrences JOIN meetings AS others ON others.organizer = occurrences.organizer AND others.uid = occurrences.uid
+			WHERE others.domain = meetings.domain AND others.domain <> '' AND starts_at > $3 AND starts_at < $4
+			AND NOT (occurrences.organizer = $1 AND occurrences.uid = $2 AND original = $5))
+		FROM meetings WHERE organizer = $1 AND uid = $2`,
+		m.organizer, m.uid, start.Add(-quotaTime/2).UnixMilli(), start.Add(quotaTime/2).UnixMilli(), millis(original)).Scan(&domain, &count)
+	if err != nil {
+		return fmt.Errorf("mail database: %w", err)
+	}
+	if domain != "" && count >= limit {
+		return quota{domain, limit}.exceeded()
+	}
+	return nil
 }
 
 func millis(at time.Time) int64 {
@@ -49,9 +101,57 @@ type eventSource struct {
 	original, sequence, stamp, message int64
 }
 
+// quotaTime is the time for which quotas count.
+const quotaTime = 24 * time.Hour
+
+// reading is what is read of the stored messages for one message, or to continue one
+// meeting.
+type reading struct {
+	budget *calendar.Budget
+	plans  map[int64]plan // of messages that events came with
+}
+
+// newReading returns a reading that ends after readTime.
+func newReading() *reading {
+	return &reading{budget: calendar.NewBudget(time.Now().Add(readTime)), plans: make(map[int64]plan)}
+}
+
+// plan returns the plan of a message whose events were accepted before.
+func (r *reading) plan(ctx context.Context, s *Store, message int64) (plan, error) {
+	if p, known := r.plans[message]; known {
+		return p, nil
+	}
+	var raw []byte
+	if err := s.db.QueryRowContext(ctx, `SELECT raw FROM messages WHERE id = $1`, message).Scan(&raw); err != nil {
+		return plan{}, fmt.Errorf("mail database: %w", err)
+	}
+	if err := r.budget.Spend(len(raw) / bytesPerStep); err != nil {
+		return plan{}, readError(err)
+	}
+	c, err := parseMessage(raw)
+	if err != nil {
+		return plan{}, err
+	}
+	p, err := makePlan(c, time.Time{}, r.budget) // nothing is over
+	if err != nil {
+		return plan{}, readError(err)
+	}
+	r.plans[message] = p
+	return p, nil
+}
+
+// readError returns the error for a budget that is spent: the message or meeting can
+// never be read, or can be on a machine that is less busy.
+func readError(err error) error {
+	if expensive, ok := errors.AsType[*calendar.ICSError](err); ok {
+		return &RejectedError{Reason: expensive.Reason}
+	}
+	return &temporaryError{err: err, attempts: maxReadAttempts}
+}
+
 // events returns the latest versions of a meeting's events, read from the
 // messages that they came with, and the newest of these messages.
-func (s *Store) events(ctx context.Context, m meeting) (events []calendar.Event, message int64, err error) {
+func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []calendar.Event, message int64, err error) {
 	sources, err := list(ctx, s, func(scan func(...any) error) (e eventSource, err error) {
 		err = scan(&e.original, &e.sequence, &e.stamp, &e.message)
 		return e, err
@@ -59,20 +159,10 @@ func (s *Store) events(ctx context.Context, m meeting) (events []calendar.Event,
 	if err != nil {
 		return nil, 0, err
 	}
-	plans := make(map[int64]plan)
 	for _, source := range sources {
-		p, known := plans[source.message]
-		if !known {
-			var raw []byte
-			if err := s.db.QueryRowContext(ctx, `SELECT raw FROM messages WHERE id = $1`, source.message).Scan(&raw); err != nil {
-				return nil, 0, fmt.Errorf("mail database: %w", err)
-			}
-			c, err := parseMessage(raw)
-			if err != nil {
-				return nil, 0, err
-			}
-			p = makePlan(c, time.Time{}) // nothing is over: the event was accepted before
-			plans[source.message] = p
+		p, err := r.plan(ctx, s, source.message)
+		if err != nil {
+			return nil, 0, err
 		}
 		message = max(message, source.message)
 		for _, e := range p.events {

@@ -21,9 +21,9 @@ const (
 	maxHeader    = 256 << 10 // bytes
 	maxNesting   = 8
 	maxParts     = 100
-	maxTextBytes = 256 << 10 // limit of a text part; the rest is ignored
-	maxCalendars = 20
-	maxSubject   = 300 // characters that are kept
+	maxTextBytes = 256 << 10 // of all text parts; the rest is ignored
+	maxCalendars = 20        // parts
+	maxSubject   = 300       // characters that are kept
 	maxRefers    = 50
 )
 
@@ -37,9 +37,12 @@ type content struct {
 	refers  []string // message IDs in In-Reply-To and References
 
 	calendars [][]byte // parts with calendars, without copies
-	texts     []string // text and HTML parts
+	links     []string // meeting links in text and HTML parts, without copies
 	winmail   bool     // a part is in Microsoft's TNEF format, which hides the calendar
+	framed    bool     // a multipart whose body begins with its boundary
+	unsealed  bool     // calendars are left out, because others may have written the structure of the body
 	parts     int
+	textBytes int // that were read of text and HTML parts
 }
 
 // ErrMalformed is the error for a message that violates RFC 5322.
@@ -63,8 +66,21 @@ func parseMessage(raw []byte) (*content, error) {
 		ids, _ := c.header.MsgIDList(name)
 		c.refers = append(c.refers, ids[:min(len(ids), maxRefers)]...)
 	}
+	c.framed = isFramed(entity.Header, raw)
 	c.read(entity, 0)
 	return c, nil
+}
+
+// isFramed reports whether a message is a multipart whose body begins with its
+// boundary.
+func isFramed(header message.Header, raw []byte) bool {
+	kind, parameters, err := header.ContentType()
+	if err != nil || !strings.HasPrefix(kind, "multipart/") || parameters["boundary"] == "" {
+		return false
+	}
+	_, body, _ := bytes.Cut(bytes.ReplaceAll(raw, []byte("\r\n"), []byte("\n")), []byte("\n\n"))
+	first, _, _ := bytes.Cut(bytes.TrimLeft(body, "\n"), []byte("\n"))
+	return string(bytes.TrimRight(first, " \t")) == "--"+parameters["boundary"]
 }
 
 // readEntity parses the header of a message or of a forwarded one.
@@ -121,8 +137,18 @@ func (c *content) read(entity *message.Entity, depth int) {
 	case kind == "application/ms-tnef", kind == "application/vnd.ms-tnef", name == "winmail.dat":
 		c.winmail = true
 	case kind == "text/plain", kind == "text/html", kind == "":
-		text, _ := io.ReadAll(io.LimitReader(entity.Body, maxTextBytes)) // keeps what can be decoded
-		c.texts = append(c.texts, strings.ToValidUTF8(string(text), "\uFFFD"))
+		c.addText(entity.Body)
+	}
+}
+
+// addText reads the meeting links of a text or HTML part.
+func (c *content) addText(body io.Reader) {
+	text, _ := io.ReadAll(io.LimitReader(body, int64(maxTextBytes-c.textBytes))) // keeps what can be decoded
+	c.textBytes += len(text)
+	for _, address := range calendar.FindMeetings(strings.ToValidUTF8(string(text), "\uFFFD")) {
+		if !slices.Contains(c.links, address) {
+			c.links = append(c.links, address)
+		}
 	}
 }
 
@@ -130,11 +156,18 @@ func (c *content) read(entity *message.Entity, depth int) {
 // as a part, so copies are left out.
 func (c *content) addCalendar(body io.Reader) {
 	text, _ := io.ReadAll(io.LimitReader(body, calendar.MaxICS+1)) // the parser refuses what is incomplete
-	text = bytes.TrimSpace(text)
-	if len(text) == 0 || len(c.calendars) >= maxCalendars || slices.ContainsFunc(c.calendars, func(other []byte) bool { return bytes.Equal(other, text) }) {
+	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
+	if !isCalendar(text) || len(c.calendars) >= maxCalendars || slices.ContainsFunc(c.calendars, func(other []byte) bool { return bytes.Equal(other, text) }) {
 		return
 	}
 	c.calendars = append(c.calendars, text)
+}
+
+// isCalendar reports whether a text begins as a calendar. Others, such as replies that
+// quote one, are not read.
+func isCalendar(text []byte) bool {
+	const begin = "BEGIN:VCALENDAR"
+	return len(text) >= len(begin) && bytes.EqualFold(text[:len(begin)], []byte(begin))
 }
 
 // printable returns a text of at most limit characters on one line.

@@ -23,63 +23,55 @@ type plan struct {
 	problems []string         // sentences that say why other events, or the message, cannot be used
 	refused  bool             // the author may not schedule some of them
 
-	uids map[string]bool // UIDs of all events
+	uids   map[string]bool // UIDs of all events
+	budget *calendar.Budget
 }
 
 // makePlan decides what to do with the calendars of a message. If now is zero,
-// no meeting is over.
-func makePlan(c *content, now time.Time) plan {
-	p := plan{uids: make(map[string]bool)}
+// no meeting is over. It returns an error only after the deadline of the budget.
+func makePlan(c *content, now time.Time, budget *calendar.Budget) (plan, error) {
+	p := plan{uids: make(map[string]bool), budget: budget}
 	for _, text := range c.calendars {
-		p.addCalendar(c, text, now)
+		if err := p.addCalendar(c, text, now); err != nil {
+			return plan{}, err
+		}
 	}
 	if len(c.calendars) == 0 {
 		p.problems = append(p.problems, c.missing())
 	}
-	return p
+	return p, nil
 }
 
 // missing says what a message without a calendar lacks.
 func (c *content) missing() string {
-	links := c.meetingLinks()
 	switch {
+	case c.unsealed:
+		return "The message's type is not signed by the sender, so others may have written its calendar."
 	case c.winmail:
 		return "The message has a winmail.dat attachment, whose calendar only Outlook can read. Send the invitation as HTML or plain text, or attach it as an .ics file."
-	case len(links) == 1:
+	case len(c.links) == 1:
 		return "The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address to the meeting, or forward the invitation with its calendar."
-	case len(links) > 1:
+	case len(c.links) > 1:
 		return "The message has several meeting links and no calendar (.ics) that says which one to join and when. Invite this address to the meeting, or forward the invitation with its calendar."
 	}
 	return "The message is not an invitation: it has neither a calendar (.ics) nor a meeting link."
 }
 
-// meetingLinks returns the different meeting links in the texts of the message.
-func (c *content) meetingLinks() (links []string) {
-	for _, text := range c.texts {
-		for _, address := range calendar.FindMeetings(text) {
-			if !slices.Contains(links, address) {
-				links = append(links, address)
-			}
-		}
-	}
-	return links
-}
-
 // addCalendar adds the events of a calendar.
-func (p *plan) addCalendar(c *content, text []byte, now time.Time) {
-	parsed, err := calendar.ParseICS(text)
+func (p *plan) addCalendar(c *content, text []byte, now time.Time) error {
+	parsed, err := calendar.ParseICS(text, p.budget)
+	if malformed, ok := errors.AsType[*calendar.ICSError](err); ok {
+		p.problem("The calendar cannot be used: %s.", malformed.Reason)
+		return nil
+	}
 	if err != nil {
-		var malformed *calendar.ICSError
-		if errors.As(err, &malformed) {
-			p.problem("The calendar cannot be used: %s.", malformed.Reason)
-		}
-		return
+		return err
 	}
 	switch parsed.Method {
 	case "", "REQUEST", "PUBLISH", "CANCEL":
 	default:
 		p.problem("The calendar is not an invitation: its method is %s.", printable(parsed.Method, 20))
-		return
+		return nil
 	}
 	if len(parsed.Events) == 0 {
 		p.problem("The calendar has no event.")
@@ -90,12 +82,17 @@ func (p *plan) addCalendar(c *content, text []byte, now time.Time) {
 		}
 		event.Organizer = strings.ToLower(event.Organizer)
 		event.Summary = printable(event.Summary, maxSubject)
-		if reason := p.unusable(c, &event, now); reason != "" {
+		reason, err := p.unusable(c, &event, now)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
 			p.problem("%s %s.", title(event), reason)
 			continue
 		}
 		p.add(event)
 	}
+	return nil
 }
 
 // add adds an event unless the plan has a newer or equal version of it.
@@ -128,42 +125,49 @@ func (p *plan) problem(format string, args ...any) {
 
 // unusable returns why an event cannot be used, or "". It completes the link of
 // an event whose link is only in the text of the message.
-func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) string {
+func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) (string, error) {
 	p.uids[event.UID] = true
 	switch {
 	case len(p.uids) > maxMeetings:
-		return fmt.Sprintf("is one of more than %d meetings in this message", maxMeetings)
+		return fmt.Sprintf("is one of more than %d meetings in this message", maxMeetings), nil
 	case event.UID == "" || len(event.UID) > maxUID:
-		return "has no usable UID, so later changes could not be recognized"
+		return "has no usable UID, so later changes could not be recognized", nil
 	case event.Cancelled:
-		return ""
+		return "", nil
 	case event.AllDay:
-		return "lasts all day"
+		return "lasts all day", nil
 	case event.Floating && event.Zone == "":
-		return "has no time zone, so its start is uncertain"
+		return "has no time zone, so its start is uncertain", nil
 	}
 	if event.MeetingURL == "" {
-		switch links := c.meetingLinks(); len(links) {
+		switch len(c.links) {
 		case 0:
-			return "has no link to a meeting of a known platform"
+			return "has no link to a meeting of a known platform", nil
 		case 1:
-			_, event.Platform, _ = calendar.FindMeeting(links[0])
-			event.MeetingURL = links[0]
+			_, event.Platform, _ = calendar.FindMeeting(c.links[0])
+			event.MeetingURL = c.links[0]
 		default:
-			return "has no meeting link, and the text of the message has several"
+			return "has no meeting link, and the text of the message has several", nil
 		}
 	}
 	if _, err := event.Invite().Normal(); err != nil {
 		var refused *job.Error
 		if errors.As(err, &refused) {
-			return "cannot be scheduled: " + refused.Message
+			return "cannot be scheduled: " + refused.Message, nil
 		}
 	}
-	until := slices.MaxFunc([]time.Time{now, event.Start}, time.Time.Compare).Add(horizon)
-	if !now.IsZero() && len(calendar.Occurrences([]calendar.Event{*event}, now, until)) == 0 {
-		return "is over"
+	if now.IsZero() {
+		return "", nil
 	}
-	return ""
+	until := slices.MaxFunc([]time.Time{now, event.Start}, time.Time.Compare).Add(horizon)
+	occurrences, err := calendar.Occurrences([]calendar.Event{*event}, now, until, p.budget)
+	if expensive, ok := errors.AsType[*calendar.ICSError](err); ok {
+		return "cannot be used: " + expensive.Reason, nil
+	}
+	if err == nil && len(occurrences) == 0 {
+		return "is over", nil
+	}
+	return "", err
 }
 
 // title names an event in a sentence.

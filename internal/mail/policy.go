@@ -1,25 +1,14 @@
 package mail
 
 import (
-	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/emersion/go-msgauth/authres"
-	"github.com/emersion/go-msgauth/dkim"
-	"golang.org/x/net/publicsuffix"
 
 	"standin/internal/calendar"
-)
-
-const (
-	maxSignatures = 10               // DKIM signatures of a message that are verified
-	lookupTime    = 15 * time.Second // limit of all DNS lookups for a message
 )
 
 // Sender is an entry of STANDIN_MAIL_SENDERS.
@@ -55,182 +44,88 @@ func domainOf(address string) string { return address[strings.LastIndexByte(addr
 
 // Policy decides who may schedule meetings by mail.
 type Policy struct {
-	Senders     []Sender       // who may schedule; when empty, everyone for the meetings they organize
-	Networks    []netip.Prefix // SMTP clients whose From field is trusted
-	Relays      []netip.Prefix // SMTP clients whose Authentication-Results are trusted
-	AuthservIDs []string       // names of trusted hosts in Authentication-Results
+	Senders        []Sender       // who may schedule
+	DomainMeetings int            // meetings a day of a domain that only * admits; 0 is no limit
+	Recipients     []string       // addresses, or @ and a domain, that meetings must invite
+	Networks       []netip.Prefix // SMTP clients whose From field is trusted
+	Relays         []netip.Prefix // SMTP clients whose Authentication-Results are trusted
+	AuthservIDs    []string       // names of trusted hosts in Authentication-Results
 
 	LookupTXT func(ctx context.Context, name string) ([]string, error) // net.DefaultResolver's when nil
 }
 
-// refusalError says why a message is not accepted.
-type refusalError struct{ reason string }
-
-func (e *refusalError) Error() string { return e.reason }
-
-// authenticate returns how the author of a message is authenticated. It returns
-// a *refusalError if the author is not, and a *temporaryError if that cannot be
-// determined now.
-func (p *Policy) authenticate(ctx context.Context, m pending, c *content) (string, error) {
-	if c.from == "" {
-		return "", &refusalError{"The message does not have exactly one author in its From field."}
+func (p *Policy) check() error {
+	if len(p.Senders) == 0 {
+		return errors.New("STANDIN_MAIL_SENDERS must be set: the addresses and domains that may schedule meetings, such as example.com; * admits everyone who organizes a meeting")
 	}
-	remote, _ := netip.ParseAddr(m.remote)
-	if m.source == "smtp" && inNetworks(p.Networks, remote) {
-		return "network " + remote.String(), nil
+	if len(p.Recipients) == 0 {
+		return errors.New("STANDIN_MAIL_RECIPIENTS must be set: the addresses that people invite to their meetings")
 	}
-	if m.source == "imap" || inNetworks(p.Relays, remote) {
-		if method := p.trustedResult(c); method != "" {
-			return method, nil
+	for _, recipient := range p.Recipients {
+		if local, domain, found := strings.Cut(recipient, "@"); !found || !isDomain(domain) || strings.ContainsAny(local, " <>") {
+			return fmt.Errorf("a recipient must be an address, or @ and a domain; got %q", recipient)
 		}
 	}
-	signer, err := p.verifyDKIM(ctx, m.raw, c.from)
-	if err != nil {
-		return "", err
-	}
-	return "DKIM signature of " + signer, nil
+	return nil
 }
 
-func inNetworks(networks []netip.Prefix, address netip.Addr) bool {
-	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(address.Unmap()) })
-}
-
-// aligned reports whether a domain vouches for an author (RFC 7489, section
-// 3.1), or is one of the signers that the operator accepts for the author.
-func (p *Policy) aligned(domain, from string) bool {
-	domain = strings.ToLower(strings.TrimSuffix(domain, "."))
-	own := domainOf(from)
-	if domain == "" {
-		return false
-	}
-	if domain == own {
-		return true
-	}
-	a, err := publicsuffix.EffectiveTLDPlusOne(domain)
-	b, ownErr := publicsuffix.EffectiveTLDPlusOne(own)
-	if err == nil && ownErr == nil && a == b {
-		return true
-	}
-	return slices.ContainsFunc(p.Senders, func(s Sender) bool { return s.Signer == domain && s.matches(from) })
-}
-
-// trustedResult returns how a trusted host authenticated the author, according
-// to the Authentication-Results field that it added (RFC 8601), or "". Only the
-// topmost field counts: those below may be the sender's.
-func (p *Policy) trustedResult(c *content) string {
-	fields := c.header.FieldsByKey("Authentication-Results")
-	for fields.Next() {
-		host, results, err := authres.Parse(withoutComments(fields.Value()))
-		if !slices.ContainsFunc(p.AuthservIDs, func(trusted string) bool { return strings.EqualFold(trusted, host) }) {
-			continue
-		}
-		if err != nil {
-			return ""
-		}
-		for _, result := range results {
-			switch r := result.(type) {
-			case *authres.DKIMResult:
-				if r.Value == authres.ResultPass && p.aligned(signerOf(r), c.from) {
-					return "DKIM, checked by " + host
-				}
-			case *authres.SPFResult:
-				if r.Value == authres.ResultPass && p.aligned(domainOf(r.From), c.from) {
-					return "SPF, checked by " + host
-				}
-			case *authres.DMARCResult:
-				if r.Value == authres.ResultPass && strings.EqualFold(domainOf(r.From), domainOf(c.from)) {
-					return "DMARC, checked by " + host
-				}
-			}
-		}
-		return ""
-	}
-	return ""
-}
-
-// withoutComments removes comments and quoted strings from a field. They may
-// contain text of the sender, and the parser does not know them.
-func withoutComments(value string) string {
-	var b strings.Builder
-	depth, quoted := 0, false
-	for i := 0; i < len(value); i++ {
-		switch c := value[i]; {
-		case c == '\\' && (depth > 0 || quoted):
-			i++
-		case c == '"' && depth == 0:
-			quoted = !quoted
-		case quoted:
-		case c == '(':
-			depth++
-		case c == ')' && depth > 0:
-			depth--
-		case depth == 0:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
-// signerOf returns the domain of a DKIM result, which has d or i.
-func signerOf(r *authres.DKIMResult) string {
-	if r.Domain != "" {
-		return r.Domain
-	}
-	return domainOf(r.Identifier)
-}
-
-// verifyDKIM returns the aligned domain that signed the message.
-func (p *Policy) verifyDKIM(ctx context.Context, raw []byte, from string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, lookupTime)
-	defer cancel()
-	lookup := p.LookupTXT
-	if lookup == nil {
-		lookup = net.DefaultResolver.LookupTXT
-	}
-	results, err := dkim.VerifyWithOptions(bytes.NewReader(raw), &dkim.VerifyOptions{
-		MaxVerifications: maxSignatures,
-		LookupTXT:        func(name string) ([]string, error) { return lookup(ctx, name) },
+// receives reports whether an address is one of the recipients. An address also
+// has subaddresses, such as notes+weekly@example.com.
+func (p *Policy) receives(address string) bool {
+	local, domain, found := strings.Cut(strings.ToLower(address), "@")
+	local, _, _ = strings.Cut(local, "+")
+	return found && slices.ContainsFunc(p.Recipients, func(recipient string) bool {
+		recipient = strings.ToLower(recipient)
+		return recipient == local+"@"+domain || recipient == "@"+domain
 	})
-	var reasons []string
-	var temporary error
-	for _, result := range results {
-		switch {
-		case !p.aligned(result.Domain, from):
-			reasons = append(reasons, fmt.Sprintf("the signature of %s is not for the domain of %s", printable(result.Domain, 100), from))
-		case result.Err == nil:
-			return strings.ToLower(result.Domain), nil
-		case dkim.IsTempFail(result.Err):
-			temporary = &temporaryError{fmt.Errorf("verify the DKIM signature of %s: %w", printable(result.Domain, 100), result.Err)}
-		default:
-			reasons = append(reasons, fmt.Sprintf("the signature of %s is not valid (%v)", printable(result.Domain, 100), result.Err))
-		}
-	}
-	switch {
-	case temporary != nil:
-		return "", temporary
-	case len(reasons) == 0 && err == nil:
-		reasons = []string{"it has no DKIM signature"}
-	case len(reasons) == 0:
-		reasons = []string{"its DKIM signatures cannot be read"}
-	}
-	return "", &refusalError{fmt.Sprintf("The sender %s is not authenticated: %s.", from, strings.Join(reasons, ", "))}
 }
 
-// filter removes the events that the author of a message may not schedule.
-func (p *Policy) filter(c *content, found plan) plan {
-	if len(p.Senders) > 0 {
-		if !slices.ContainsFunc(p.Senders, func(s Sender) bool { return s.matches(c.from) }) {
-			return plan{problems: []string{fmt.Sprintf("%s may not schedule meetings by mail: it is not in STANDIN_MAIL_SENDERS.", c.from)}, refused: true}
+// trusts reports whether an SMTP client is the operator's.
+func (p *Policy) trusts(client netip.Addr) bool {
+	return inNetworks(p.Networks, client) || inNetworks(p.Relays, client)
+}
+
+// admits reports whether an author may schedule meetings, and whether an entry other
+// than * says so.
+func (p *Policy) admits(from string) (admitted, byName bool) {
+	for _, s := range p.Senders {
+		if s.matches(from) {
+			admitted, byName = true, byName || s.From != "*"
 		}
-		return found
+	}
+	return admitted, byName
+}
+
+// quota returns the limit of the author's domain.
+func (p *Policy) quota(c *content) quota {
+	if _, byName := p.admits(c.from); byName || p.DomainMeetings == 0 {
+		return quota{}
+	}
+	return quota{domain: organizational(domainOf(c.from)), meetings: p.DomainMeetings}
+}
+
+// filter removes the events that the author of a message may not schedule, and those
+// that do not invite a recipient.
+func (p *Policy) filter(c *content, auth authentication, found plan) plan {
+	admitted, byName := p.admits(c.from)
+	if !admitted {
+		return plan{problems: []string{fmt.Sprintf("%s may not schedule meetings by mail: it is not in STANDIN_MAIL_SENDERS.", c.from)}, refused: true}
 	}
 	found.events = slices.DeleteFunc(found.events, func(e calendar.Event) bool {
-		if e.Organizer == c.from {
+		switch {
+		case !byName && e.Organizer != c.from:
+			found.problem("%s is organized by %s. Only senders that STANDIN_MAIL_SENDERS names may forward invitations of others.", title(e), e.Organizer)
+		case !auth.addressed && !slices.ContainsFunc(e.Attendees, p.receives):
+			found.problem("%s does not invite this address: it is neither one of the attendees nor in a To or Cc field that the sender has signed.", title(e))
+		default:
 			return false
 		}
-		found.problem("%s is organized by %s. Only senders in STANDIN_MAIL_SENDERS may forward invitations of others.", title(e), e.Organizer)
 		found.refused = true
 		return true
 	})
 	return found
+}
+
+func inNetworks(networks []netip.Prefix, address netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(network netip.Prefix) bool { return network.Contains(address.Unmap()) })
 }

@@ -12,42 +12,57 @@ import (
 // maxScheduled limits the jobs of one meeting that are scheduled in advance.
 const maxScheduled = 60
 
+// maxRejections is how many occurrences of a meeting the service may reject before the
+// others are not tried.
+const maxRejections = 3
+
 // roll schedules the further occurrences of a meeting.
 func (w *Worker) roll(ctx context.Context, m meeting, attempts int) error {
-	err := w.reconcile(ctx, m, 0)
-	var temporary *temporaryError
-	var rejected *RejectedError
-	wait := backoff(attempts)
-	switch {
-	case err == nil || ctx.Err() != nil:
+	rejections, err := w.reconcile(ctx, m, 0, newReading())
+	if ctx.Err() != nil {
 		return nil
-	case errors.As(err, &rejected):
-		wait = rollInterval
-	case !errors.As(err, &temporary):
-		return err
 	}
-	w.settings.Log.Warn("a meeting's occurrences are retried", "uid", m.uid, "attempt", attempts+1, "error", err)
-	return w.store.scheduleNext(ctx, m, w.settings.Now().Add(wait), true)
+	if errors.Is(err, errTurnOver) {
+		return w.store.scheduleNext(ctx, m, w.settings.Now(), false)
+	}
+	if temporary, ok := errors.AsType[*temporaryError](err); ok {
+		w.settings.Log.Warn("a meeting's occurrences are retried", "uid", m.uid, "attempt", attempts+1, "error", temporary)
+		return w.store.scheduleNext(ctx, m, w.settings.Now().Add(backoff(attempts)), true)
+	}
+	if len(rejections) > 0 {
+		w.settings.Log.Warn("occurrences of a meeting are not scheduled", "uid", m.uid, "reasons", rejections)
+	}
+	return err
 }
 
 // reconcile makes the service have the occurrences of a meeting that its events
 // ask for. It is safe to repeat: the service recognizes an invite that it has.
-// message is the message that changed the meeting; 0 if it is only continued.
-func (w *Worker) reconcile(ctx context.Context, m meeting, message int64) error {
+// message is the message that changed the meeting; 0 if it is only continued. It
+// returns sentences about occurrences that cannot be scheduled, and errTurnOver if it
+// is to be continued.
+func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *reading) (rejections []string, err error) {
 	now := w.settings.Now()
-	events, source, err := w.store.events(ctx, m)
+	events, source, err := w.store.events(ctx, m, read)
+	var all []calendar.Event
+	if err == nil {
+		if all, err = calendar.Occurrences(events, now, now.Add(horizon), read.budget); err != nil {
+			err = readError(err)
+		}
+	}
+	if rejected, ok := errors.AsType[*RejectedError](err); ok {
+		return []string{sentence("A meeting", rejected)}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)
+	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	known, err := w.store.occurrences(ctx, m)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if message == 0 {
 		message = source
 	}
-	r := reconciliation{worker: w, meeting: m, message: message, known: known}
-	all := calendar.Occurrences(events, now, now.Add(horizon))
+	r := reconciliation{worker: w, meeting: m, message: message, known: known, until: time.Now().Add(turnTime)}
 	for _, o := range all {
 		inWindow := o.Start.Before(now.Add(w.settings.Window)) || o.Original.IsZero() || r.find(o.Original) >= 0
 		if inWindow && o.MeetingURL != "" && len(r.wanted) < maxScheduled {
@@ -55,13 +70,13 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message int64) error 
 		}
 	}
 	if err := r.run(ctx, now); err != nil {
-		return err
+		return nil, err
 	}
 	next := time.Time{}
 	if len(all) > 0 || slices.ContainsFunc(events, func(e calendar.Event) bool { return !e.Cancelled && e.Start.After(now) }) {
 		next = now.Add(rollInterval)
 	}
-	return w.store.scheduleNext(ctx, m, next, false)
+	return r.rejections, w.store.scheduleNext(ctx, m, next, false)
 }
 
 // reconciliation is one run of reconcile.
@@ -71,6 +86,10 @@ type reconciliation struct {
 	message int64
 	known   []occurrence     // what the service has
 	wanted  []calendar.Event // what it should have
+
+	until      time.Time // when others have their turn
+	rejected   int       // occurrences
+	rejections []string  // sentences about them
 }
 
 // find returns the index of the known occurrence with an original start, or -1.
@@ -85,6 +104,9 @@ func (r *reconciliation) run(ctx context.Context, now time.Time) error {
 		return isWanted || !o.end.After(now) && !o.start.After(now)
 	})
 	for _, e := range r.wanted {
+		if r.rejected >= maxRejections {
+			break
+		}
 		previous := occurrence{original: e.Original}
 		if at := r.find(e.Original); at >= 0 {
 			previous = r.known[at]
@@ -96,20 +118,45 @@ func (r *reconciliation) run(ctx context.Context, now time.Time) error {
 			previous = obsolete[at]
 			obsolete = slices.Delete(obsolete, at, at+1)
 		}
-		if err := r.schedule(ctx, e, previous); err != nil {
+		if err := r.note(title(e), r.schedule(ctx, e, previous)); err != nil {
 			return err
 		}
 	}
 	for _, o := range obsolete {
-		if err := r.cancel(ctx, o); err != nil {
+		if err := r.note(title(calendar.Event{Summary: o.summary}), r.cancel(ctx, o)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// note notes the result of a request. It returns the error, unless the occurrence was
+// rejected, and errTurnOver if the turn is over. Only progress ends a turn, so that
+// each turn makes some.
+func (r *reconciliation) note(subject string, err error) error {
+	if rejected, ok := errors.AsType[*RejectedError](err); ok {
+		if reason := sentence(subject, rejected); !slices.Contains(r.rejections, reason) {
+			r.rejections = append(r.rejections, reason)
+		}
+		r.rejected++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if time.Now().After(r.until) {
+		return errTurnOver
+	}
+	return nil
+}
+
 // schedule schedules an occurrence, or moves the previous one.
 func (r *reconciliation) schedule(ctx context.Context, e calendar.Event, previous occurrence) error {
+	if !previous.start.Equal(e.Start) {
+		if err := r.worker.store.checkQuota(ctx, r.meeting, previous.original, e.Start, r.worker.settings.Policy.DomainMeetings); err != nil {
+			return err
+		}
+	}
 	invite := e.Invite()
 	if previous.icalUID != "" {
 		invite.ICalUID = previous.icalUID
@@ -161,7 +208,7 @@ func (r *reconciliation) request(ctx context.Context, invite calendar.Invite) (c
 	result, err := r.worker.settings.Service.Schedule(ctx, invite)
 	var rejected *RejectedError
 	if err != nil && !errors.As(err, &rejected) {
-		err = &temporaryError{err}
+		err = &temporaryError{err: err}
 	}
 	r.worker.step("after request")
 	return result, err

@@ -51,7 +51,7 @@ func (s ReplySettings) check() error {
 // automatic messages, bounces and replies to the worker's own messages get none
 // (RFC 3834). Only one message with the same ID is replied to.
 func (w *Worker) shouldReply(ctx context.Context, p pending, c *content) bool {
-	if w.settings.Reply.URL == nil || p.auth == "" || !c.wantsReply() || strings.EqualFold(c.from, w.settings.Reply.From) {
+	if w.settings.Reply.URL == nil || p.auth.method == "" || !c.wantsReply() || strings.EqualFold(c.from, w.settings.Reply.From) {
 		return false
 	}
 	var same, recent int
@@ -108,6 +108,17 @@ type dueReply struct {
 	detail   string
 	attempts int
 	since    time.Time
+}
+
+// sendReplies sends the replies that are due.
+func (w *Worker) sendReplies(ctx context.Context) error {
+	for ctx.Err() == nil {
+		sent, err := w.sendNextReply(ctx)
+		if err != nil || !sent {
+			return err
+		}
+	}
+	return nil
 }
 
 // sendNextReply sends the reply that is due first, and reports whether there was

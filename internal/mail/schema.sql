@@ -11,7 +11,10 @@ CREATE TABLE IF NOT EXISTS messages (
 	message_id  TEXT NOT NULL DEFAULT '',
 	subject     TEXT NOT NULL DEFAULT '',
 	sender      TEXT NOT NULL DEFAULT '',
+	domain      TEXT NOT NULL DEFAULT '',      -- organizational domain of the authenticated sender
 	auth        TEXT NOT NULL DEFAULT '',      -- how the sender was authenticated
+	sealed      INTEGER NOT NULL DEFAULT 0,    -- 1: the sender has written the structure of the body
+	addressed   INTEGER NOT NULL DEFAULT 0,    -- 1: the sender has sent it to a recipient
 	verdict     TEXT NOT NULL,                 -- waiting, accepted, ignored, refused or failed
 	detail      TEXT NOT NULL DEFAULT '',
 	since       INTEGER NOT NULL,              -- from when the time for retries counts
@@ -25,16 +28,20 @@ CREATE INDEX IF NOT EXISTS messages_size ON messages (size);
 CREATE INDEX IF NOT EXISTS messages_next ON messages (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_reply ON messages (reply_at) WHERE reply_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_sender ON messages (sender, received_at);
+CREATE INDEX IF NOT EXISTS messages_domain ON messages (domain, next_at) WHERE next_at IS NOT NULL;
 
 -- A meeting is a calendar event with all its changed occurrences.
 CREATE TABLE IF NOT EXISTS meetings (
 	organizer  TEXT NOT NULL,
 	uid        TEXT NOT NULL,
+	domain     TEXT NOT NULL,                  -- of the sender, whose quota it uses; empty without a quota
+	created_at INTEGER NOT NULL,
 	updated_at INTEGER NOT NULL,
 	attempts   INTEGER NOT NULL DEFAULT 0,
 	next_at    INTEGER,                        -- when to schedule further occurrences; NULL if there are none
 	PRIMARY KEY (organizer, uid)
 );
+CREATE INDEX IF NOT EXISTS meetings_domain ON meetings (domain, created_at) WHERE domain <> '';
 CREATE INDEX IF NOT EXISTS meetings_next ON meetings (next_at) WHERE next_at IS NOT NULL;
 
 -- The latest versions of an event (original 0) and of its changed occurrences.

@@ -21,22 +21,27 @@ type Scheduler interface {
 	Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error)
 }
 
-// RejectedError is the error for an invite that the service will never accept.
-type RejectedError struct {
-	Status int
-	Reason string
-}
+// RejectedError is the error for a meeting, or an occurrence of one, that is never
+// accepted.
+type RejectedError struct{ Reason string }
 
-func (e *RejectedError) Error() string {
-	return fmt.Sprintf("The service refused the invite (%d): %s", e.Status, e.Reason)
-}
+func (e *RejectedError) Error() string { return e.Reason }
 
 // Client is the Scheduler of a running service: operation intakeInvite of
 // api/openapi.yaml.
 type Client struct {
-	URL    string // service URL
-	Secret string // STANDIN_INTAKE_SECRET of the service
-	HTTP   *http.Client
+	url    string
+	secret string
+	http   http.Client
+}
+
+// NewClient returns the client of the service with a URL and a STANDIN_INTAKE_SECRET.
+// It follows no redirect, because another host would get the secret.
+func NewClient(url, secret string) *Client {
+	return &Client{
+		url: strings.TrimRight(url, "/"), secret: secret,
+		http: http.Client{Timeout: requestTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+	}
 }
 
 // requestTime is how long one request to the service may last.
@@ -66,15 +71,13 @@ func (c *Client) Schedule(ctx context.Context, invite calendar.Invite) (calendar
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("encode an invite: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, requestTime)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimRight(c.URL, "/")+"/api/v1/intake/calendar-invite", bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url+"/api/v1/intake/calendar-invite", bytes.NewReader(body))
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("pass an invite to the service: %w", err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("x-service-intake-secret", c.Secret)
-	response, err := c.HTTP.Do(request)
+	request.Header.Set("x-service-intake-secret", c.secret)
+	response, err := c.http.Do(request)
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("pass an invite to the service: %w", err)
 	}
@@ -97,18 +100,16 @@ func readResult(status int, text []byte, cancelled bool) (result calendar.Result
 	case status == http.StatusNotFound && cancelled:
 		return result, nil
 	}
-	var body struct {
-		Error struct {
-			Code    job.ErrorCode `json:"code"`
-			Message string        `json:"message"`
-		} `json:"error"`
+	var body struct { // the Error schema
+		Error   job.ErrorCode `json:"error"`
+		Message string        `json:"message"`
 	}
 	_ = json.Unmarshal(text, &body) // another server may have responded
-	reason := printable(body.Error.Message, maxSubject)
-	if status == http.StatusBadRequest && body.Error.Code == job.InvalidInput {
-		return result, &RejectedError{Status: status, Reason: reason}
-	}
-	if status == http.StatusUnauthorized {
+	reason := printable(body.Message, maxSubject)
+	switch {
+	case status == http.StatusBadRequest && body.Error == job.InvalidInput:
+		return result, &RejectedError{Reason: reason}
+	case status == http.StatusUnauthorized:
 		return result, errors.New("the service refused the intake secret: STANDIN_INTAKE_SECRET must be the same for the service and the mail worker")
 	}
 	return result, fmt.Errorf("the service responded with %d %s", status, reason)

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -18,6 +19,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -25,6 +27,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"standin/client"
+	"standin/internal/calendar"
 	"standin/internal/httpapi"
 	"standin/internal/job"
 	"standin/internal/mail"
@@ -58,9 +61,9 @@ func TestMain(m *testing.M) {
 // IMAP server.
 func workerSettings(dir, url, imap string) (mail.Settings, error) {
 	settings := mail.Settings{
-		Dir: dir, Service: &mail.Client{URL: url, Secret: intakeSecret, HTTP: http.DefaultClient},
-		Policy: mail.Policy{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"}},
-		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost", Recipients: []string{"notes@bots.example.test"}},
+		Dir: dir, Service: mail.NewClient(url, intakeSecret),
+		Policy: mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"}},
+		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
 		Log:    slog.New(slog.DiscardHandler),
 	}
 	if address, certFile, ok := strings.Cut(imap, " "); ok {
@@ -224,6 +227,67 @@ func TestService(t *testing.T) {
 	}
 	if len(kinds) != 2 || !strings.HasPrefix(kinds[0], `job_changed {"by":"calendar invite","changed":["joinAt"]`) || kinds[1] != `cancel {"by":"calendar invite"}` {
 		t.Errorf("the timeline is %q", kinds)
+	}
+}
+
+// TestAttackRejectedEvent sends an invitation to two meetings and an event whose link
+// the service rejects, which costs the others nothing.
+func TestAttackRejectedEvent(t *testing.T) {
+	t.Parallel()
+	s := startService(t)
+	dir := t.TempDir()
+	w, stop, done := startWorker(t, dir, s.BaseURL(), "")
+	defer func() {
+		stop()
+		if err := errors.Join(<-done, w.Close()); err != nil {
+			t.Error(err)
+		}
+	}()
+	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
+	raw := "From: Ada <ada@example.test>\r\nContent-Type: text/calendar\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n"
+	for uid, link := range map[string]string{"a": "https://meet.google.com/abc-defg-hij", "b": "https://meet.google.com:99999/abc-defg-hij", "c": "https://meet.google.com/abc-defg-hij"} {
+		raw += fmt.Sprintf("BEGIN:VEVENT\r\nUID:%s\r\nSUMMARY:Event %s\r\nORGANIZER:mailto:ada@example.test\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:%s\r\nEND:VEVENT\r\n",
+			uid, uid, start.Format("20060102T150405Z"), link)
+	}
+	if err := send(w.SMTPAddr(), []byte(raw+"END:VCALENDAR\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	got := awaitVerdict(t, dir, 1)
+	if jobs := s.jobs(t); len(jobs) != 2 || got.Verdict != "accepted" || !strings.Contains(got.Detail, "“Event b” cannot be scheduled: ") || !strings.Contains(got.Detail, "meetingUrl") {
+		t.Errorf("%s: %q, %d jobs", got.Verdict, got.Detail, len(jobs))
+	}
+}
+
+// awaitVerdict waits until a message is processed.
+func awaitVerdict(t *testing.T, dir string, id int64) (found mail.Record) {
+	t.Helper()
+	await(t, time.Minute, func() bool {
+		records, err := mail.Directory(dir).Records(t.Context(), id+1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(records) == 0 || records[0].ID != id || records[0].Verdict == "waiting" {
+			return false
+		}
+		found = records[0]
+		return true
+	})
+	return found
+}
+
+// TestAttackRedirect redirects the worker's requests to another host, which must not
+// get the intake secret.
+func TestAttackRedirect(t *testing.T) {
+	t.Parallel()
+	var reached atomic.Bool
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Store(true) }))
+	defer other.Close()
+	service := httptest.NewServer(http.RedirectHandler(other.URL, http.StatusTemporaryRedirect))
+	defer service.Close()
+	invite := calendar.Invite{OrganizerEmail: "ada@example.test", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, JoinAt: time.Now()}
+	_, err := mail.NewClient(service.URL, intakeSecret).Schedule(t.Context(), invite)
+	if _, final := errors.AsType[*mail.RejectedError](err); err == nil || final || reached.Load() {
+		t.Errorf("%v; the other host is reached: %t", err, reached.Load())
 	}
 }
 

@@ -1,6 +1,8 @@
 package mail
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,12 +11,9 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/emersion/go-smtp"
-	"golang.org/x/net/netutil"
 
 	"standin/internal/httpmw"
 )
@@ -23,48 +22,33 @@ import (
 const DefaultMaxMessage = 10 << 20
 
 const (
-	maxConnections = 50
-	maxReceiving   = 8 // messages that are received at once, each in memory
+	maxConnections = 200
+	connectionsOf  = 5  // of one client
+	maxReceiving   = 12 // messages that are received at once, each in memory
+	receivingOf    = 2  // of one client
 	maxRecipients  = 50
 	commandTime    = time.Minute
+	dataTime       = 15 * time.Second
+	dataSize       = 512 << 10
 )
 
 // SMTPSettings configure the SMTP server.
 type SMTPSettings struct {
 	Listen     string      // address and port
 	Hostname   string      // name in the greeting
-	Recipients []string    // addresses, or @ and a domain, for which mail is accepted
 	MaxMessage int64       // bytes; DefaultMaxMessage when 0
 	Rate       httpmw.Rate // messages of each client address; off when zero
 	CertFile   string      // enables STARTTLS, together with KeyFile
 	KeyFile    string
+	DataTime   time.Duration // for a message, and for each dataSize of it; dataTime when 0
 }
 
 // check returns an error for settings that cannot work.
 func (s SMTPSettings) check() error {
-	if len(s.Recipients) == 0 {
-		return errors.New("STANDIN_MAIL_RECIPIENTS must be set: the addresses for which the SMTP server accepts mail")
-	}
-	for _, recipient := range s.Recipients {
-		if local, domain, found := strings.Cut(recipient, "@"); !found || !isDomain(domain) || strings.ContainsAny(local, " <>") {
-			return fmt.Errorf("a recipient must be an address, or @ and a domain; got %q", recipient)
-		}
-	}
 	if (s.CertFile == "") != (s.KeyFile == "") {
 		return errors.New("STANDIN_MAIL_TLS_CERT and STANDIN_MAIL_TLS_KEY must be set together")
 	}
 	return nil
-}
-
-// accepts reports whether mail for an address is accepted. An address also
-// accepts mail for its subaddresses, such as notes+weekly@example.com.
-func (s SMTPSettings) accepts(address string) bool {
-	local, domain, found := strings.Cut(strings.ToLower(address), "@")
-	local, _, _ = strings.Cut(local, "+")
-	return found && slices.ContainsFunc(s.Recipients, func(recipient string) bool {
-		recipient = strings.ToLower(recipient)
-		return recipient == local+"@"+domain || recipient == "@"+domain
-	})
 }
 
 // smtpServer receives messages by SMTP.
@@ -72,7 +56,7 @@ type smtpServer struct {
 	worker   *Worker
 	settings SMTPSettings
 	limiter  *httpmw.Limiter
-	slots    chan struct{} // one for each message that is being received
+	slots    *shares // for messages that are being received
 	listener net.Listener
 	server   *smtp.Server
 }
@@ -82,7 +66,7 @@ func newSMTPServer(ctx context.Context, w *Worker, settings SMTPSettings) (*smtp
 	if settings.MaxMessage == 0 {
 		settings.MaxMessage = DefaultMaxMessage
 	}
-	s := &smtpServer{worker: w, settings: settings, slots: make(chan struct{}, maxReceiving), limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now})}
+	s := &smtpServer{worker: w, settings: settings, slots: newShares(maxReceiving, receivingOf), limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now})}
 	s.server = smtp.NewServer(s)
 	s.server.Domain = settings.Hostname
 	s.server.MaxMessageBytes, s.server.MaxRecipients = settings.MaxMessage, maxRecipients
@@ -107,7 +91,7 @@ func newSMTPServer(ctx context.Context, w *Worker, settings SMTPSettings) (*smtp
 	if err != nil {
 		return nil, fmt.Errorf("listen for mail on %s: %w", settings.Listen, err)
 	}
-	s.listener = netutil.LimitListener(listener, maxConnections)
+	s.listener = &shareListener{Listener: listener, shares: newShares(maxConnections, connectionsOf), key: w.settings.Policy.shareKey}
 	return s, nil
 }
 
@@ -123,23 +107,18 @@ func (s *smtpServer) run(ctx context.Context) {
 	if err := s.server.Serve(s.listener); err != nil && ctx.Err() == nil {
 		s.worker.settings.Log.Error("the SMTP server has stopped", "error", err)
 	}
-	for range cap(s.slots) {
-		s.slots <- struct{}{} // waits for messages that are being received
-	}
+	s.slots.close()
 }
 
 // NewSession implements smtp.Backend.
 func (s *smtpServer) NewSession(c *smtp.Conn) (smtp.Session, error) {
-	remote := netip.Addr{}
-	if address, err := netip.ParseAddrPort(c.Conn().RemoteAddr().String()); err == nil {
-		remote = address.Addr().Unmap()
-	}
-	return &smtpSession{server: s, remote: remote}, nil
+	return &smtpSession{server: s, conn: c.Conn(), remote: remoteAddress(c.Conn())}, nil
 }
 
 // smtpSession is a connection.
 type smtpSession struct {
 	server *smtpServer
+	conn   net.Conn
 	remote netip.Addr
 	from   string
 }
@@ -149,6 +128,7 @@ var (
 	errRate      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "Too many messages, try again later"}
 	errRecipient = &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "No such mailbox here"}
 	errBusy      = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "Cannot store the message now, try again later"}
+	errLookup    = &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 4, 3}, Message: "Cannot authenticate the sender now: its name servers do not answer"}
 	errNoSpace   = &smtp.SMTPError{Code: 452, EnhancedCode: smtp.EnhancedCode{4, 3, 1}, Message: "Insufficient storage, try again later"}
 )
 
@@ -163,39 +143,68 @@ func (s *smtpSession) Mail(from string, _ *smtp.MailOptions) error {
 
 // Rcpt implements smtp.Session.
 func (s *smtpSession) Rcpt(to string, _ *smtp.RcptOptions) error {
-	if !s.server.settings.accepts(to) {
+	if !s.server.worker.settings.Policy.receives(to) {
 		return errRecipient
 	}
 	return nil
 }
 
-// Data implements smtp.Session. The message is on disk when it returns nil.
+// Data implements smtp.Session. The message is on disk when it returns nil. Its author
+// is authenticated first, so that messages whose senders have no working name servers
+// wait in the queues of those who sent them.
 func (s *smtpSession) Data(r io.Reader) error {
-	select {
-	case s.server.slots <- struct{}{}:
-		defer func() { <-s.server.slots }()
-	default:
+	worker := s.server.worker
+	key := worker.settings.Policy.shareKey(s.remote)
+	if !s.server.slots.take(key) {
 		return errBusy
 	}
-	raw, err := io.ReadAll(r)
+	defer s.server.slots.release(key)
+	raw, err := s.read(r)
 	if err != nil {
 		return err // the size limit, or a lost connection
 	}
-	// The return path is kept as a field, as mailboxes do (RFC 5321, section 4.4).
-	raw = append(fmt.Appendf(nil, "Return-Path: <%s>\r\n", printable(s.from, maxSubject)), raw...)
 	// The end of the worker does not interrupt this; smtpServer.run waits for it.
 	ctx, cancel := context.WithTimeout(context.Background(), commandTime)
 	defer cancel()
-	err = s.server.worker.receive(ctx, received{source: "smtp", remote: s.remote.String(), raw: raw})
+	m := received{source: "smtp", remote: s.remote.String(), raw: raw, at: worker.settings.Now()}
+	j, err := worker.judge(ctx, m)
+	if err != nil {
+		worker.settings.Log.Warn("mail is refused for now", "remote", m.remote, "from", j.content.from, "error", err)
+		return errLookup
+	}
+	m.judgment = &j
+	err = worker.receive(ctx, m)
 	if errors.Is(err, errFull) {
-		s.server.worker.settings.Log.Error("mail is refused", "error", err)
+		worker.settings.Log.Error("mail is refused", "error", err)
 		return errNoSpace
 	}
+	if errors.Is(err, errBacklog) {
+		worker.settings.Log.Warn("mail is refused for now", "remote", m.remote, "from", j.content.from, "error", err)
+		return errRate
+	}
 	if err != nil {
-		s.server.worker.settings.Log.Error("store a message", "error", err)
+		worker.settings.Log.Error("store a message", "error", err)
 		return errBusy
 	}
 	return nil
+}
+
+// read reads a message, with the return path as a field, as in mailboxes (RFC 5321,
+// section 4.4). It closes the connection of a client that is too slow.
+func (s *smtpSession) read(r io.Reader) ([]byte, error) {
+	var raw bytes.Buffer
+	fmt.Fprintf(&raw, "Return-Path: <%s>\r\n", printable(s.from, maxSubject))
+	for {
+		timer := time.AfterFunc(cmp.Or(s.server.settings.DataTime, dataTime), func() { _ = s.conn.Close() })
+		_, err := io.CopyN(&raw, r, dataSize)
+		timer.Stop()
+		if errors.Is(err, io.EOF) {
+			return raw.Bytes(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 }
 
 // Reset implements smtp.Session.

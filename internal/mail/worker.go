@@ -8,17 +8,28 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"standin/internal/retry"
 )
 
 const (
 	// retryTime is how long the worker tries to pass a message to the service.
 	retryTime = 3 * 24 * time.Hour
+	// readTime is how long the calendars for one message may be read, and
+	// maxReadAttempts how often this is tried.
+	readTime        = 2 * time.Second
+	maxReadAttempts = 3
+	// bytesPerStep is how many bytes of a message a step of calendar.Budget reads.
+	bytesPerStep = 256
+	// turnTime is how long invites of one message are passed to the service before
+	// the messages of others have their turn.
+	turnTime = time.Second
 	// rollInterval is how often further occurrences of series are scheduled.
 	rollInterval = 24 * time.Hour
 	// pollInterval is how often the worker checks for messages that another
@@ -46,21 +57,23 @@ type Settings struct {
 
 // Check returns an error for settings that cannot work.
 func (s Settings) Check() error {
-	err := errors.Join(s.IMAP.check(), s.Reply.check())
-	if s.SMTP.Listen != "" {
-		err = errors.Join(s.SMTP.check(), err)
-	}
-	return err
+	return errors.Join(s.Policy.check(), s.SMTP.check(), s.IMAP.check(), s.Reply.check())
 }
 
 // Worker receives and processes messages.
 type Worker struct {
 	settings Settings
 	store    *Store
+	resolver *resolver
 	lock     *os.File
-	server   *smtpServer // nil without SMTP
-	wake     chan struct{}
+	server   *smtpServer   // nil without SMTP
+	wake     chan struct{} // a message is authenticated, or a reply is due
+	arrived  chan struct{} // a message is to be authenticated
+	turns    turns
 	step     func(name string) // called between the steps of receiving; for tests
+
+	mu       sync.Mutex
+	inFlight map[int64]bool // messages that are being authenticated
 }
 
 // Open opens the worker's directory and the SMTP listener.
@@ -73,7 +86,10 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 	if err := settings.Check(); err != nil {
 		return nil, err
 	}
-	w := &Worker{settings: settings, wake: make(chan struct{}, 1), step: func(string) {}}
+	w := &Worker{
+		settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), wake: make(chan struct{}, 1), arrived: make(chan struct{}, authenticators),
+		step: func(string) {}, inFlight: make(map[int64]bool),
+	}
 	var err error
 	if w.store, err = OpenStore(ctx, settings.Dir, settings.MaxBytes); err != nil {
 		return nil, err
@@ -108,42 +124,56 @@ func (w *Worker) SMTPAddr() string {
 
 // Run receives and processes messages until ctx is cancelled.
 func (w *Worker) Run(ctx context.Context) error {
-	var parts sync.WaitGroup
-	ctx, stop := context.WithCancel(ctx)
-	defer parts.Wait()
-	defer stop()
+	parts, ctx := errgroup.WithContext(ctx)
 	if w.server != nil {
-		parts.Go(func() { w.server.run(ctx) })
+		parts.Go(func() error { w.server.run(ctx); return nil })
 	}
 	if w.settings.IMAP.URL != nil {
-		parts.Go(func() { (&mailboxReader{worker: w, settings: w.settings.IMAP}).run(ctx) })
+		parts.Go(func() error { (&mailboxReader{worker: w, settings: w.settings.IMAP}).run(ctx); return nil })
 	}
-	purged := time.Time{}
+	for range authenticators {
+		parts.Go(func() error { return w.repeat(ctx, w.arrived, w.nextArrival, w.authenticateDue) })
+	}
+	replies := make(chan struct{}) // work finds them soon enough
+	parts.Go(func() error { return w.repeat(ctx, replies, w.store.nextReply, w.sendReplies) })
+	parts.Go(func() error { return w.repeat(ctx, w.wake, w.store.nextWork, w.work) })
+	parts.Go(func() error { return w.purge(ctx) })
+	return parts.Wait()
+}
+
+// repeat does work that is due until ctx is cancelled: now, when wake receives, when
+// the time of next comes, and after pollInterval.
+func (w *Worker) repeat(ctx context.Context, wake <-chan struct{}, next func(context.Context) (time.Time, error), work func(context.Context) error) error {
 	for ctx.Err() == nil {
-		if now := w.settings.Now(); now.Sub(purged) > rollInterval {
-			if err := w.store.purge(ctx, now); err != nil {
-				return err
-			}
-			purged = now
-		}
-		if err := w.work(ctx); err != nil {
+		if err := work(ctx); err != nil {
 			return ignoreEnd(ctx, err)
 		}
-		next, err := w.store.nextWork(ctx)
+		at, err := next(ctx)
 		if err != nil {
 			return ignoreEnd(ctx, err)
 		}
 		wait := pollInterval
-		if !next.IsZero() {
-			wait = min(wait, max(0, next.Sub(w.settings.Now())))
+		if !at.IsZero() {
+			wait = min(wait, max(0, at.Sub(w.settings.Now())))
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-timer.C:
-		case <-w.wake:
+		case <-wake:
 		case <-ctx.Done():
 		}
 		timer.Stop()
+	}
+	return nil
+}
+
+// purge deletes old messages and meetings every rollInterval.
+func (w *Worker) purge(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if err := w.store.purge(ctx, w.settings.Now()); err != nil {
+			return ignoreEnd(ctx, err)
+		}
+		_ = retry.Sleep(ctx, rollInterval) // the loop checks ctx
 	}
 	return nil
 }
@@ -159,134 +189,27 @@ func ignoreEnd(ctx context.Context, err error) error {
 // receive stores a message that was received, and wakes the worker.
 func (w *Worker) receive(ctx context.Context, m received) error {
 	w.step("received")
-	if err := w.store.add(ctx, m, w.settings.Now()); err != nil {
+	id, err := w.store.add(ctx, m, w.settings.Now())
+	if err != nil {
 		return err
 	}
 	w.step("stored")
+	switch {
+	case id == 0: // it was received before
+	case m.judgment == nil:
+		notify(w.arrived)
+	case m.judgment.verdict == waiting:
+		notify(w.wake)
+	default:
+		w.logVerdict(id, m.source, m.remote, *m.judgment)
+	}
+	return nil
+}
+
+// notify wakes who receives from a channel.
+func notify(wake chan<- struct{}) {
 	select {
-	case w.wake <- struct{}{}:
+	case wake <- struct{}{}:
 	default: // it is awake
 	}
-	return nil
-}
-
-// work processes everything that is due. Its errors are those of the database.
-func (w *Worker) work(ctx context.Context) error {
-	for ctx.Err() == nil {
-		p, ok, err := w.store.nextMessage(ctx, w.settings.Now())
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := w.process(ctx, p); err != nil {
-				return err
-			}
-			continue
-		}
-		m, attempts, ok, err := w.store.nextMeeting(ctx, w.settings.Now())
-		if err != nil {
-			return err
-		}
-		if ok {
-			if err := w.roll(ctx, m, attempts); err != nil {
-				return err
-			}
-			continue
-		}
-		sent, err := w.sendNextReply(ctx)
-		if err != nil || !sent {
-			return err
-		}
-	}
-	return nil
-}
-
-// process processes a message.
-func (w *Worker) process(ctx context.Context, p pending) error {
-	c, err := parseMessage(p.raw)
-	if err != nil {
-		return w.finish(ctx, p, &content{}, ignored, "The message cannot be read: it is malformed.", false)
-	}
-	if p.auth == "" {
-		if p.auth, err = w.settings.Policy.authenticate(ctx, p, c); err != nil {
-			if saveErr := w.store.saveEnvelope(ctx, p.id, c, ""); saveErr != nil {
-				return saveErr
-			}
-			return w.postpone(ctx, p, c, refused, err)
-		}
-		if err := w.store.saveEnvelope(ctx, p.id, c, p.auth); err != nil {
-			return err
-		}
-	}
-	plan := w.settings.Policy.filter(c, makePlan(c, w.settings.Now()))
-	meetings, err := w.store.apply(ctx, p.id, plan.events, w.settings.Now())
-	if err != nil {
-		return err
-	}
-	w.step("applied")
-	problems := plan.problems
-	for _, m := range meetings {
-		err := w.reconcile(ctx, m, p.id)
-		var rejected *RejectedError
-		switch {
-		case errors.As(err, &rejected):
-			problems = append(problems, rejected.Error())
-		case err != nil:
-			return w.postpone(ctx, p, c, failed, err)
-		}
-	}
-	verdict := accepted
-	if len(plan.events) == 0 {
-		verdict = ignored
-		if plan.refused {
-			verdict = refused
-		}
-	}
-	return w.finish(ctx, p, c, verdict, strings.Join(problems, "\n"), w.shouldReply(ctx, p, c))
-}
-
-// finish saves the verdict of a message and writes its log entry.
-func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, detail string, reply bool) error {
-	if err := w.store.finish(ctx, p.id, verdict, detail, reply, w.settings.Now()); err != nil {
-		return err
-	}
-	w.step("finished")
-	w.settings.Log.Info("mail processed", "message", p.id, "source", p.source, "remote", p.remote, "from", c.from, "verdict", verdict, "auth", p.auth, "detail", detail)
-	return nil
-}
-
-// postpone saves that a message is processed again later. It gives up after
-// retryTime, and at once if the error is final.
-func (w *Worker) postpone(ctx context.Context, p pending, c *content, verdict string, err error) error {
-	if ctx.Err() != nil {
-		return nil // the message stays due
-	}
-	var refusal *refusalError
-	var temporary *temporaryError
-	now := w.settings.Now()
-	next := now.Add(backoff(p.attempts))
-	switch {
-	case errors.As(err, &refusal):
-		return w.finish(ctx, p, c, verdict, refusal.reason, false)
-	case !errors.As(err, &temporary):
-		return err
-	case next.After(p.since.Add(retryTime)):
-		return w.finish(ctx, p, c, verdict, fmt.Sprintf("Given up after %d attempts: %v", p.attempts+1, err), false)
-	}
-	w.settings.Log.Warn("mail is retried", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
-	return w.store.retryLater(ctx, p.id, err.Error(), next)
-}
-
-// temporaryError is the error of an attempt that may succeed later. Other errors
-// are those of the database.
-type temporaryError struct{ err error }
-
-func (e *temporaryError) Error() string { return e.err.Error() }
-
-func (e *temporaryError) Unwrap() error { return e.err }
-
-// backoff returns the time until the next attempt: 10 seconds at first, doubled
-// each time, at most 30 minutes. It is not random: a message has one worker.
-func backoff(attempts int) time.Duration {
-	return min(10*time.Second<<min(attempts, 10), 30*time.Minute)
 }

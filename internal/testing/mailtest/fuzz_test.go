@@ -94,7 +94,7 @@ func TestHostileMessages(t *testing.T) {
 		b.WriteString("END:VCALENDAR\r\n")
 		return b.Bytes()
 	}
-	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}}
+	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"@b.test"}}
 	for name, raw := range map[string][]byte{
 		"headers":      fill("", "X: y\r\n", "\r\n"),
 		"one header":   fill("From: a@b.test\r\nSubject: ", "=?utf-8?Q?=41?= ", "\r\n\r\n"),

@@ -1,0 +1,55 @@
+package calendar
+
+import (
+	"errors"
+	"time"
+)
+
+// maxSteps is the number of steps of a Budget. Real invitations take some hundreds,
+// and one step takes about a microsecond.
+const maxSteps = 500_000
+
+// clockSteps is after how many steps a Budget reads the clock.
+const clockSteps = 1000
+
+// ErrTooExpensive is the *ICSError for calendars that need more steps than a Budget
+// has.
+var ErrTooExpensive = &ICSError{Reason: "reading it takes too much work"}
+
+// ErrDeadline is the error for calendars that are not read until the deadline of a
+// Budget. They may be on a machine that is less busy.
+var ErrDeadline = errors.New("reading the calendar took too long")
+
+// Budget limits the work for the calendars of one message: reading them and
+// expanding their series. A nil Budget has no limit. It may be used by one goroutine
+// at a time.
+type Budget struct {
+	steps    int
+	read     int // steps at which the clock is read next
+	deadline time.Time
+}
+
+// NewBudget returns a budget that ends at a time; there is no deadline if it is zero.
+func NewBudget(deadline time.Time) *Budget {
+	return &Budget{steps: maxSteps, read: maxSteps, deadline: deadline}
+}
+
+// Spend takes a number of steps. It returns ErrTooExpensive when none are left, and
+// ErrDeadline after the deadline.
+func (b *Budget) Spend(steps int) error {
+	if b == nil {
+		return nil
+	}
+	if b.steps -= steps; b.steps < 0 {
+		return ErrTooExpensive
+	}
+	if b.steps > b.read || b.deadline.IsZero() {
+		return nil
+	}
+	b.read = b.steps - clockSteps
+	if time.Now().After(b.deadline) {
+		b.read = b.steps // as are further steps
+		return ErrDeadline
+	}
+	return nil
+}

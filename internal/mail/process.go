@@ -1,0 +1,170 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxTurns limits how many domains turns remembers.
+const maxTurns = 10_000
+
+// errTurnOver is the error of a message or meeting that continues after others had
+// their turn.
+var errTurnOver = errors.New("others have their turn")
+
+// turns remembers when a message of each sender domain was processed last, so that
+// domains with few messages do not wait for those with many.
+type turns struct {
+	count int
+	last  map[string]int
+}
+
+// next returns the domain whose last turn is the longest ago, and notes its turn.
+func (t *turns) next(domains []string) string {
+	if t.last == nil || len(t.last) >= maxTurns {
+		t.last = make(map[string]int)
+	}
+	domain := slices.MinFunc(domains, func(a, b string) int { return t.last[a] - t.last[b] })
+	t.count++
+	t.last[domain] = t.count
+	return domain
+}
+
+// work processes messages and continues meetings that are due, in turn. Its errors
+// are those of the database.
+func (w *Worker) work(ctx context.Context) error {
+	for ctx.Err() == nil {
+		domains, err := w.store.dueDomains(ctx, w.settings.Now())
+		if err != nil {
+			return err
+		}
+		if len(domains) > 0 {
+			p, err := w.store.nextMessage(ctx, w.turns.next(domains), w.settings.Now())
+			if err != nil {
+				return err
+			}
+			if err := w.process(ctx, p); err != nil {
+				return err
+			}
+		}
+		m, attempts, ok, err := w.store.nextMeeting(ctx, w.settings.Now())
+		if err != nil {
+			return err
+		}
+		if ok {
+			if err := w.roll(ctx, m, attempts); err != nil {
+				return err
+			}
+		}
+		if len(domains) == 0 && !ok {
+			return nil
+		}
+	}
+	return nil
+}
+
+// process processes a message whose author is authenticated.
+func (w *Worker) process(ctx context.Context, p pending) error {
+	c, err := parseMessage(p.raw)
+	if err != nil {
+		return err // it was parsed before
+	}
+	if !p.auth.sealed {
+		c.calendars, c.unsealed = nil, true
+	}
+	read := newReading()
+	found, err := makePlan(c, w.settings.Now(), read.budget)
+	if err != nil {
+		return w.postpone(ctx, p, ignored, readError(err))
+	}
+	plan := w.settings.Policy.filter(c, p.auth, found)
+	meetings, overQuota, err := w.store.apply(ctx, p.id, plan.events, w.settings.Policy.quota(c), w.settings.Now())
+	if err != nil {
+		return err
+	}
+	w.step("applied")
+	problems := slices.Concat(plan.problems, overQuota)
+	scheduled := 0
+	for _, m := range meetings {
+		rejections, err := w.reconcile(ctx, m, p.id, read)
+		switch {
+		case errors.Is(err, errTurnOver):
+			return w.store.continueLater(ctx, p.id, w.settings.Now())
+		case err != nil:
+			return w.postpone(ctx, p, failed, err)
+		case len(rejections) == 0:
+			scheduled++
+		}
+		problems = append(problems, rejections...)
+	}
+	verdict := accepted
+	if scheduled == 0 {
+		verdict = ignored
+		if plan.refused || len(overQuota) > 0 {
+			verdict = refused
+		}
+	}
+	return w.finish(ctx, p, c, verdict, strings.Join(problems, "\n"))
+}
+
+// finish saves the verdict of a message, with a reply if its author gets one, and
+// writes its log entry.
+func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, detail string) error {
+	if err := w.store.finish(ctx, p.id, verdict, detail, w.shouldReply(ctx, p, c), w.settings.Now()); err != nil {
+		return err
+	}
+	w.step("finished")
+	w.logVerdict(p.id, p.source, p.remote, judgment{content: c, auth: p.auth, verdict: verdict, detail: detail})
+	return nil
+}
+
+// postpone saves that a message is processed again later. It gives up with a verdict
+// after the error's attempts or retryTime.
+func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err error) error {
+	if ctx.Err() != nil {
+		return nil // the message stays due
+	}
+	c, parseErr := parseMessage(p.raw)
+	if parseErr != nil {
+		c = &content{}
+	}
+	temporary, ok := errors.AsType[*temporaryError](err)
+	if rejected, final := errors.AsType[*RejectedError](err); final {
+		return w.finish(ctx, p, c, verdict, sentence("The message", rejected))
+	}
+	if !ok {
+		return err
+	}
+	next := w.settings.Now().Add(backoff(p.attempts))
+	if next.After(p.since.Add(retryTime)) || temporary.attempts > 0 && p.attempts+1 >= temporary.attempts {
+		return w.finish(ctx, p, c, verdict, fmt.Sprintf("Given up after %d attempts: %v", p.attempts+1, err))
+	}
+	w.settings.Log.Warn("mail is retried", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
+	return w.store.retryLater(ctx, p.id, err.Error(), next)
+}
+
+// temporaryError is the error of an attempt that may succeed later. Other errors
+// are those of the database.
+type temporaryError struct {
+	err      error
+	attempts int // after which a message is given up; 0 if only retryTime counts
+}
+
+func (e *temporaryError) Error() string { return e.err.Error() }
+
+func (e *temporaryError) Unwrap() error { return e.err }
+
+// sentence says that an event or a message cannot be scheduled.
+func sentence(subject string, rejected *RejectedError) string {
+	return fmt.Sprintf("%s cannot be scheduled: %s.", subject, strings.TrimSuffix(rejected.Reason, "."))
+}
+
+// backoff returns the time until the next attempt: 10 seconds at first, doubled
+// each time, at most 30 minutes. It is not random: a message has one worker.
+func backoff(attempts int) time.Duration {
+	return min(10*time.Second<<min(attempts, 10), 30*time.Minute)
+}
