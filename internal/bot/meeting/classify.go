@@ -44,6 +44,11 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 			return found
 		}
 	}
+	if snapshot.Visible(refusal) && !past.Admitted && p.callIsGone(snapshot) {
+		return classification{screen: Denied, evidence: []Evidence{
+			{Kind: EvidenceElement, What: fmt.Sprintf("element refusal %q", snapshot.Elements[refusal].Text), Weight: weakWeight}, callGoneEvidence(),
+		}}
+	}
 	if screen, ok := screenOfStatus(snapshot.Status); ok && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0 {
 		return classification{screen: screen, evidence: []Evidence{
 			{Kind: EvidenceAddress, What: fmt.Sprintf("HTTP status %d", snapshot.Status), Weight: weakWeight}, callGoneEvidence(),

@@ -87,8 +87,9 @@ const noButton = -1
 
 // safestButton returns the index of the button that closes a dialog of which the
 // profile knows nothing, or noButton. A button that may leave, join another call,
-// sign in, start something or open another page is never safe. Otherwise, a
-// button that closes is safer than one that acknowledges, and this is safer than
+// sign in, start something or open another page is never safe. One that agrees, to
+// the terms of the meeting's company or to stay, comes first, because the other one
+// may end the visit. Otherwise, a button that closes is safer than one that acknowledges, and this is safer than
 // one that declines; then comes an icon in the corner, and then the only button.
 // A notice that the meeting is recorded must be accepted, not closed: a platform
 // may remove visitors who close it. waiting is set while the bot waits to be
@@ -99,12 +100,12 @@ func safestButton(dialog Dialog, waiting bool) int {
 	if _, lobby := findPhrase(knownWords().Phrases[string(Lobby)], []string{dialog.Text}); lobby && waiting {
 		return noButton
 	}
-	labels := [][]string{known.Close, known.Acknowledge, known.Decline}
+	labels := [][]string{known.Agree, known.Close, known.Acknowledge, known.Decline}
 	switch {
 	case recorded:
 		labels = [][]string{known.Accept}
 	case waiting:
-		labels = labels[:2]
+		labels = labels[:3]
 	}
 	for _, wanted := range labels {
 		for i, button := range dialog.Buttons {

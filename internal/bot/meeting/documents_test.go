@@ -21,7 +21,9 @@ func TestDocuments(t *testing.T) {
 		"probe":        testProbe,
 		"platforms":    testProbeOnPlatforms,
 		"titles":       testProbeReadsTitles,
+		"scripts":      testScriptsAreNoText,
 		"switches":     testFluentSwitches,
+		"devices":      testMeetDevicesInAnyLanguage,
 		"speaking":     testTeamsSpeaking,
 		"people":       testPeopleAndChat,
 		"allow":        testZoomAllowsDevices,
@@ -36,12 +38,44 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// testMeetDevicesInAnyLanguage checks that Meet's devices that are on are found
+// whatever their labels say, and those of participants are not.
+func testMeetDevicesInAnyLanguage(t *testing.T, ctx context.Context, running *browser.Browser) {
+	page := openPage(t, ctx, running)
+	for muted, on := range map[string]bool{"false": true, "true": false} {
+		showDocument(t, ctx, page, `<main><button data-is-muted="`+muted+`" aria-label="ปิดกล้อง">x</button>
+			<div data-participant-id=p1><button data-is-muted="false">Ada</button></div></main>`)
+		if snapshot := snapshotOf(t, ctx, siteOf(t, job.Meet), page); snapshot.Visible(microphoneOn) != on {
+			t.Errorf("data-is-muted=%s: a device is on: %t, want %t", muted, !on, on)
+		}
+	}
+}
+
 // testProbeReadsTitles checks that Zoom's error page is recognized by its title.
 func testProbeReadsTitles(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openDocument(t, ctx, running, `<script>document.title = "Error - Zoom"</script>`)
 	observation := observeDocument(t, ctx, job.ZoomWeb, page, false)
 	if observation.Screen != HostAbsent || !strings.Contains(observation.Evidence, "title") {
 		t.Errorf("observed %+v", observation)
+	}
+}
+
+// testScriptsAreNoText checks that sentences in scripts, styles and templates, which
+// pages hold as data, are no text of the page.
+func testScriptsAreNoText(t *testing.T, ctx context.Context, running *browser.Browser) {
+	const lobby, ended = "Someone will let you in shortly", "The meeting has ended"
+	page := openDocument(t, ctx, running, fmt.Sprintf(`<main><h1>Join<script>// %[1]s</script></h1><p>Teams<script>// %[1]s</script></p>
+		<div role=status><style>/* %[2]s */</style><template>%[1]s</template><noscript>%[2]s</noscript>Loading</div>
+		<div role=dialog aria-modal=true style="position:fixed;inset:100px">News<script>// %[2]s</script><button>OK<script>// x</script></button></div></main>`, lobby, ended))
+	snapshot, err := siteOf(t, job.Teams).probe.snapshot(ctx, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read := fmt.Sprintf("%+v %+v %+v %s", snapshot.Texts, snapshot.Outline, snapshot.Over, snapshot.LobbyText); strings.Contains(read, lobby) || strings.Contains(read, ended) {
+		t.Errorf("the probe read what scripts hold: %s", read)
+	}
+	if snapshot.Over == nil || snapshot.Over.Buttons[0].Label != "OK" || !slices.Contains(snapshot.Outline.Headings, "Join") {
+		t.Errorf("the dialog is %+v, the headings are %q", snapshot.Over, snapshot.Outline.Headings)
 	}
 }
 
@@ -95,14 +129,15 @@ func testPeopleAndChat(t *testing.T, ctx context.Context, running *browser.Brows
 	}{
 		{
 			job.Meet,
-			`<main><div aria-label="Participants" role=list><div role=listitem aria-label="Ada">Ada</div></div></main>
+			`<main><div aria-label="Participants" role=list><div role=listitem aria-label="Ada">Ada</div>
+			<div role=listitem aria-label="Merged audio">Merged audio</div></div><div data-participant-id=p1>Ada (Presentation)</div></main>
 			<aside aria-label="Side panel"><div class="Ge9Kpc" aria-live=polite><div class="poVWob">Ada</div>
 			<div data-message-id=m1><div jsname="dTKtvb">Hello, <b>Ben</b></div><button>React</button></div></div><textarea aria-label="Send a message"></textarea></aside>`,
 			[]string{"Ada"}, "Ada", "Hello, Ben",
 		},
 		{
 			job.Teams,
-			`<main>` + teamsBar + `</main><div aria-label="Attendees" role=tree><div role=treeitem data-cid="roster-participant" aria-label="Ada, muted">Ada</div></div>
+			`<main>` + teamsBar + `</main><div aria-label="Attendees" role=tree><div role=treeitem data-cid="roster-participant" aria-label="Ada External unfamiliar, muted"><span data-tid="participant-info-nametag">Ada</span></div></div>
 			<div data-tid="chat-pane-message" data-mid="1"><span data-tid="message-author-name">Ada</span><div id="content-1">Hello</div></div>`,
 			[]string{"Ada"}, "Ada", "Hello",
 		},
@@ -120,6 +155,9 @@ func testPeopleAndChat(t *testing.T, ctx context.Context, running *browser.Brows
 			var people []string
 			for _, row := range snapshot.Rows {
 				people = append(people, row.Names[0])
+			}
+			if len(snapshot.Tiles) > 0 {
+				t.Errorf("tiles that are no people: %+v", snapshot.Tiles)
 			}
 			if !slices.Equal(people, c.people) {
 				t.Errorf("the participants are %q, want %q", people, c.people)
@@ -160,6 +198,8 @@ func testDialogs(t *testing.T, ctx context.Context, running *browser.Browser) {
 		want           string // the pressed button
 	}{
 		{job.Meet, "nudge", preJoin + dialog("Sign in with your Google Account. Instead of waiting to be let in, join meetings directly", "Sign in", "Dismiss"), "Dismiss"},
+		{job.Meet, "nobody else", preJoin + dialog("Are you still there?", "Leave now", "Stay in the call"), "Stay in the call"},
+		{job.ZoomWeb, "terms", zoomBar + dialog("Terms of Example Inc.", "Cancel") + `<button id=disclaimer_agree onclick="document.title=this.textContent" style="position:fixed;top:10px;left:10px;z-index:9">Accept all of it</button>`, "Accept all of it"},
 		{job.Meet, "account chooser", preJoin + dialog("Choose an account", "ada@example.org", "Use without an account"), "Use without an account"},
 		{job.Meet, "devices", preJoin + dialog("Do you want people to see and hear you in the meeting?", "Use microphone and camera", "Continue without microphone and camera"), "Continue without microphone and camera"},
 		{job.Meet, "consent", preJoin + dialog("This video call is being recorded", "Leave meeting", "Join now"), "Join now"},

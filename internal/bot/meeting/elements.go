@@ -16,6 +16,7 @@ const (
 	joinButton     = "joinButton"
 	joinInDialog   = "joinInDialog"
 	captcha        = "captcha"
+	refusal        = "refusal" // the platform lets nobody in; why, is in its text
 
 	// Microphone and camera.
 	microphoneOn  = "microphoneOn"
@@ -25,6 +26,7 @@ const (
 
 	// Dialogs and notices.
 	dialog         = "dialog"
+	acceptTerms    = "acceptTerms" // of the meeting's company
 	answerCookies  = "answerCookies"
 	allowDevices   = "allowDevices"
 	withoutDevices = "continueWithoutDevices"
@@ -57,14 +59,14 @@ func requiredElements() []string {
 // usableElements are all elements that an adapter can use.
 func usableElements() []string {
 	return append(requiredElements(),
-		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, pinItem, allowDevices,
+		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, refusal, pinItem, allowDevices, acceptTerms,
 		moreButton, recordButton, requestPermission, closePermission)
 }
 
 // dismissals are the buttons of dialogs and notices that block the page, in the
 // order in which they are pressed.
 func dismissals() []string {
-	return []string{answerCookies, allowDevices, withoutDevices, acceptNotice, joinInDialog, dismissTip}
+	return []string{answerCookies, acceptTerms, allowDevices, withoutDevices, acceptNotice, joinInDialog, dismissTip}
 }
 
 // pendingActions lists the elements that should be pressed after joining was

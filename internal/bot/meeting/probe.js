@@ -29,6 +29,16 @@
 		return folded;
 	};
 	const fold = folder(new Map()), foldProfile = folder(profile.folds ??= new Map());
+	// What these elements hold is no text of the page: scripts quote its sentences.
+	const hiddenContent = "script, style, template, noscript";
+	const textOf = element => {
+		if (element.querySelector(hiddenContent) === null) return element.textContent;
+		const walker = element.ownerDocument.createTreeWalker(element, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
+			node.nodeType === Node.TEXT_NODE ? NodeFilter.FILTER_ACCEPT : node.matches(hiddenContent) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP);
+		let text = "";
+		for (let node = walker.nextNode(); node; node = walker.nextNode()) text += node.data;
+		return text;
+	};
 	const clean = (text, max = shortText) => (text || "").replace(/\s+/g, " ").trim().slice(0, max);
 
 	// Returns the visible part of an element in its own document, or null when it
@@ -101,13 +111,13 @@
 		const label = element.getAttribute("aria-label");
 		if (label) texts.push(fold(label));
 		if (element.placeholder) texts.push(fold(element.placeholder));
-		for (const labeling of element.labels || []) texts.push(fold(clean(labeling.textContent)));
-		const whole = element.textContent;
+		for (const labeling of element.labels || []) texts.push(fold(clean(textOf(labeling))));
+		const whole = textOf(element);
 		if (whole.length <= shortText) texts.push(fold(whole));
 		if (element.firstElementChild) {
 			const walker = element.ownerDocument.createTreeWalker(element, NodeFilter.SHOW_TEXT);
 			for (let node = walker.nextNode(); node && texts.length < 50; node = walker.nextNode()) {
-				if (node.data.length <= shortText) texts.push(fold(node.data));
+				if (node.data.length <= shortText && !node.parentElement.matches(hiddenContent)) texts.push(fold(node.data));
 			}
 		}
 		return texts;
@@ -174,7 +184,7 @@
 	const read = (root, source) => {
 		const element = root.matches(source.css) ? root : query(root, source.css)[0];
 		if (!element) return null;
-		const text = clean(element.textContent);
+		const text = clean(textOf(element));
 		const value = source.attribute ? clean(element.getAttribute(source.attribute)) : text;
 		if (!source.pattern) return {text, value, element};
 		const found = value.match(new RegExp(source.pattern));
@@ -218,7 +228,7 @@
 	if (typeof wanted === "string") return findElement(wanted).element || null;
 	const buttons = 'button, [role="button"], a[href], input[type="button"], input[type="submit"]';
 	const fields = 'input:not([type="hidden"], [type="button"], [type="submit"], [type="checkbox"], [type="radio"]), textarea, [contenteditable="true"]';
-	const labelOf = element => clean(element.getAttribute("aria-label") || element.textContent || element.value || element.getAttribute("title") || element.getAttribute("placeholder"));
+	const labelOf = element => clean(element.getAttribute("aria-label") || textOf(element) || element.value || element.getAttribute("title") || element.getAttribute("placeholder"));
 
 	// Returns the dialog that lies over the page: one that is marked as a dialog, or
 	// else a layer over the center of the page, or null. What holds a field, a
@@ -244,7 +254,7 @@
 			for (let found = null; layer && layer !== doc.body; layer = layer.parentElement) {
 				const bounds = layer.getBoundingClientRect(), style = view.getComputedStyle(layer);
 				if (!["fixed", "absolute"].includes(style.position) || bounds.width * bounds.height < view.innerWidth * view.innerHeight / 20) continue;
-				if (holdsPage(layer) || holdsControls(layer) || layer.textContent.length > longText) break;
+				if (holdsPage(layer) || holdsControls(layer) || textOf(layer).length > longText) break;
 				if ([...query(layer, buttons)].some(box)) found = layer;
 				if (found && (style.position === "fixed" || !layer.parentElement || layer.parentElement === doc.body)) return {element: found, marked: false};
 			}
@@ -295,7 +305,7 @@
 		if (found.element) {
 			elements[name] = {
 				candidate: found.candidate,
-				text: clean(found.element.getAttribute("aria-label") || found.element.textContent),
+				text: clean(found.element.getAttribute("aria-label") || textOf(found.element)),
 				value: valueOf(found.element),
 				disabled: disabled(found.element),
 				covered: covered(found.element, found.bounds),
@@ -327,7 +337,7 @@
 		};
 		const filter = node => {
 			if (node.nodeType !== Node.ELEMENT_NODE) return NodeFilter.FILTER_ACCEPT;
-			if (visited.has(node) || excluded.has(node) || ["script", "style", "noscript", "template"].includes(node.localName)) {
+			if (visited.has(node) || excluded.has(node) || node.matches(hiddenContent)) {
 				return NodeFilter.FILTER_REJECT;
 			}
 			visited.add(node);
@@ -344,7 +354,7 @@
 			}
 		}
 		for (const parent of parents) {
-			if (parent.firstElementChild && !ancestors.has(parent)) add(parent, parent.textContent);
+			if (parent.firstElementChild && !ancestors.has(parent)) add(parent, textOf(parent));
 		}
 		return texts;
 	};
@@ -374,8 +384,8 @@
 		const unique = list => [...new Set(list.map(text => clean(text)))].filter(text => text !== "").slice(0, maxControls);
 		const shown = textsIn(documents.map(entry => entry.doc.body).filter(Boolean)).filter(({element, text}) => text.trim() !== "" && box(element));
 		return {
-			headings: unique(visible(["h1", "h2", "h3", '[role="heading"]']).map(element => element.textContent)),
-			notices: unique(visible(['[role="dialog"]', '[role="alertdialog"]', '[role="alert"]', '[role="status"]', "dialog[open]"]).map(element => element.textContent)),
+			headings: unique(visible(["h1", "h2", "h3", '[role="heading"]']).map(textOf)),
+			notices: unique(visible(['[role="dialog"]', '[role="alertdialog"]', '[role="alert"]', '[role="status"]', "dialog[open]"]).map(textOf)),
 			texts: unique(shown.map(({text}) => text)),
 			buttons: visible([buttons]).slice(0, maxControls).map(element => ({label: labelOf(element), disabled: disabled(element), link: element.localName === "a"})),
 			fields: visible([fields]).slice(0, maxControls).map(element => ({
@@ -389,14 +399,14 @@
 		if (!found) return null;
 		const frame = found.element.getBoundingClientRect();
 		return {
-			text: clean(found.element.textContent, longText),
+			text: clean(textOf(found.element), longText),
 			marked: found.marked,
 			buttons: buttonsOf(found.element).map(button => {
 				const bounds = button.getBoundingClientRect();
 				const href = button.localName === "a" ? button.getAttribute("href") : "";
 				return {
 					label: labelOf(button),
-					icon: clean(button.textContent).length < 2 && bounds.width <= 64 && bounds.height <= 64,
+					icon: clean(textOf(button)).length < 2 && bounds.width <= 64 && bounds.height <= 64,
 					corner: bounds.top - frame.top < Math.max(64, frame.height / 4) && (bounds.left - frame.left < 80 || frame.right - bounds.right < 80),
 					link: href !== "" && !href.startsWith("#"),
 					disabled: disabled(button),
@@ -475,10 +485,10 @@
 		const source = above && profile.chat.author.find(one => above.matches(one.css));
 		return source ? read(above, source).value : "";
 	};
-	const textOf = message => {
+	const messageText = message => {
 		for (const source of profile.chat.text) {
 			const found = read(message, source);
-			if (found) return clean(source.attribute || source.pattern ? found.value : found.element.textContent, maxMessage);
+			if (found) return clean(source.attribute || source.pattern ? found.value : textOf(found.element), maxMessage);
 		}
 		const aside = new Set([...authors, ...query(message, "time, button")]);
 		const walker = message.ownerDocument.createTreeWalker(message, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
@@ -495,7 +505,7 @@
 		return attributeOf(holder, profile.chat.id);
 	};
 	for (const message of messages) {
-		const line = {id: idOf(message), own: ownMessage(message), author: authorOf(message), text: textOf(message)};
+		const line = {id: idOf(message), own: ownMessage(message), author: authorOf(message), text: messageText(message)};
 		if (line.text !== "") chat.push(line);
 	}
 
@@ -521,7 +531,7 @@
 			if (above) author = firstOf(above, profile.captions.author);
 		}
 		const text = firstOf(line, profile.captions.text);
-		const shown = (text ? text.source.attribute ? text.value : text.element.textContent : line.textContent).replace(/\s+/g, " ").trim();
+		const shown = (text ? text.source.attribute ? text.value : textOf(text.element) : textOf(line)).replace(/\s+/g, " ").trim();
 		if (shown !== "") captions.push({element: numbers.of.get(line), author: author ? author.value : "", text: shown.slice(-maxMessage)});
 	}
 

@@ -79,6 +79,7 @@ type TextCondition struct {
 // Rule is one way to recognize a screen. All its conditions must hold.
 type Rule struct {
 	Hosts    []string        `yaml:"hosts"`    // the page's host is one of these
+	Paths    []string        `yaml:"paths"`    // the path of the page's address begins with one of these
 	Titles   []string        `yaml:"titles"`   // the page's title is one of these
 	Text     []TextCondition `yaml:"text"`     // each is visible
 	Elements []string        `yaml:"elements"` // at least AtLeast of these are visible

@@ -69,7 +69,7 @@ func (c *profileChecker) expect(ok bool, path, format string, args ...any) {
 }
 
 func (c *profileChecker) rule(path string, rule Rule) {
-	c.expect(len(rule.Hosts)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, path, "has no host, title, text or element")
+	c.expect(len(rule.Hosts)+len(rule.Paths)+len(rule.Titles)+len(rule.Text)+len(rule.Elements) > 0, path, "has no host, path, title, text or element")
 	c.expect(rule.AtLeast >= 0 && rule.AtLeast <= len(rule.Elements), path,
 		"atLeast is %d of %d elements", rule.AtLeast, len(rule.Elements))
 	for i, condition := range rule.Text {

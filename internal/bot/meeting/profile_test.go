@@ -37,7 +37,7 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 		"mistake within":      {"css: button", "css: button, within: {css: ''}", "elements.join[0].within.css"},
 		"whole page":          {"[h1]", "[h1, body]", `regions.headings[1]: "body" is the whole page`},
 		"unknown screen":      {"preJoin:", "prejoin:", "screens.prejoin: is not a screen"},
-		"empty sign":          {"{elements: [join]}", "{}", "screens.preJoin[0]: has no host, title, text or element"},
+		"empty sign":          {"{elements: [join]}", "{}", "screens.preJoin[0]: has no host, path, title, text or element"},
 		"unknown element":     {"elements: [join]}", "elements: [jion]}", `screens.preJoin[0]: element "jion" is not defined`},
 		"unknown unless":      {"elements: [join]}", "elements: [join], unless: [x]}", `element "x" is not defined`},
 		"too many":            {"elements: [join]}", "elements: [join], atLeast: 2}", "screens.preJoin[0]: atLeast is 2 of 1"},

@@ -71,6 +71,12 @@ func (r Rule) match(snapshot Snapshot, past History) (Evidence, bool) {
 		}
 		add(EvidenceAddress, "host "+snapshot.Host)
 	}
+	if len(r.Paths) > 0 {
+		if !slices.ContainsFunc(r.Paths, func(start string) bool { return strings.HasPrefix(snapshot.Path, start) }) {
+			return Evidence{}, false
+		}
+		add(EvidenceAddress, "path "+snapshot.Path)
+	}
 	if len(r.Titles) > 0 {
 		title := strings.TrimSpace(snapshot.Title)
 		if !slices.ContainsFunc(r.Titles, func(wanted string) bool { return strings.EqualFold(wanted, title) }) {

@@ -134,6 +134,41 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+// TestRefusals checks that final screens before admission are told by their truest
+// reason.
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		platform job.Platform
+		path     string
+		elements []string
+		texts    []string
+		past     History
+		want     Screen
+	}{
+		"Teams: a retry screen with unknown words": {platform: job.Teams, elements: []string{refusal}, past: waiting, want: Denied},
+		"Teams: a retry screen in a call":          {platform: job.Teams, elements: []string{refusal, "raiseHand", leaveButton}, past: in, want: InMeeting},
+		"Teams: an unknown meeting":                {platform: job.Teams, elements: []string{refusal, "retryForm"}, past: waiting, want: NotFound},
+		"Teams: it could not connect":              {platform: job.Teams, elements: []string{refusal}, texts: []string{"Sorry, we couldn't connect you"}, past: waiting, want: CannotConnect},
+		"Teams: locked":                            {platform: job.Teams, elements: []string{refusal}, texts: []string{"meeting is locked"}, past: waiting, want: Denied},
+		"Teams: not admitted":                      {platform: job.Teams, texts: []string{"You weren't admitted to the meeting"}, past: waiting, want: Denied},
+		"Zoom: locked":                             {platform: job.ZoomWeb, elements: []string{joinButton}, texts: []string{"Host has locked the meeting"}, past: waiting, want: Denied},
+		"Zoom: the host is in another meeting":     {platform: job.ZoomWeb, texts: []string{"host has another meeting in progress"}, past: waiting, want: HostAbsent},
+		"Zoom: registration":                       {platform: job.ZoomWeb, path: "/webinar/register/WN_abc", elements: []string{nameInput}, want: SignInWall},
+		"Zoom: the end of a free meeting":          {platform: job.ZoomWeb, texts: []string{"This free Zoom meeting has ended"}, past: in, want: Ended},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			profile := siteOf(t, c.platform).profile
+			snapshot := showing(t, profile, c.elements, c.texts...)
+			snapshot.Path = c.path
+			if found := profile.classify(snapshot, c.past); found.screen != c.want {
+				t.Errorf("screen = %s by %q, want %s", found.screen, describeEvidence(found.evidence), c.want)
+			}
+		})
+	}
+}
+
 // TestAdmission checks that only proof that a lobby cannot show makes a call, and
 // that a lobby's words anywhere on the page outweigh it.
 func TestAdmission(t *testing.T) {
