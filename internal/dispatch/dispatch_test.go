@@ -314,6 +314,42 @@ func TestFailedSalvageIsRetried(t *testing.T) {
 	}
 }
 
+// stuckFinalizer makes no progress, as with a store that answers a byte at a time.
+type stuckFinalizer struct{ *dispatch.Finalizer }
+
+func (stuckFinalizer) Salvage(ctx context.Context, _ job.Record, _ string, _ func(dispatch.Progress) error) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestStuckSalvagesEnd checks that salvages without progress end, so that more of them
+// than run at once hold no job, and that the uploads are kept.
+func TestStuckSalvagesEnd(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	d, _ := h.run(t, func(s *dispatch.Settings) {
+		s.Timeouts.MaxAttempts, s.Timeouts.Teardown = 1, 20*time.Millisecond
+		s.Recordings = stuckFinalizer{h.recordings}
+	})
+	var jobs []uuid.UUID
+	for range 6 {
+		id := h.create(t, time.Time{})
+		h.untilLaunched(t, id, 0)
+		h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
+		h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
+		h.bots.end(id, 0)
+		jobs = append(jobs, id)
+	}
+	for _, id := range jobs {
+		d.BotStateChanged(t.Context(), id)
+	}
+	for _, id := range jobs {
+		if r := h.untilCleanedUp(t, id); r.Status != job.Failed || r.FailureCode != job.InternalError || h.uploads(t, id) != 1 {
+			t.Errorf("%s with %s (%s), %d uploads", r.Status, r.FailureCode, r.FailureDetail, h.uploads(t, id))
+		}
+	}
+}
+
 // untilMatch waits until wanted returns true for the job, whether it is leased or
 // not.
 func (h *harness) untilMatch(t *testing.T, id uuid.UUID, wanted func(job.Record) bool) job.Record {

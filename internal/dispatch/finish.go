@@ -59,14 +59,23 @@ func (t *task) salvage(ctx context.Context, detail string) error {
 	if err := t.applyIfPossible(ctx, job.SalvageStarted, detail); err != nil {
 		return err
 	}
-	err := t.d.Recordings.Salvage(ctx, t.job, detail, func(progress Progress) error { return t.reportProgress(ctx, progress) })
+	limit := 2 * t.timeouts().Teardown
+	salvaging, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watchdog := time.AfterFunc(limit, cancel) // a store that answers slowly does not hold the job and others
+	defer watchdog.Stop()
+	err := t.d.Recordings.Salvage(salvaging, t.job, detail, func(progress Progress) error {
+		watchdog.Reset(limit)
+		return t.reportProgress(ctx, progress)
+	})
 	switch {
 	case errors.Is(err, ErrNoMedia):
 		return t.giveUp(ctx, job.NetworkLoss, detail+", and nothing usable was recorded")
-	case err != nil && ctx.Err() == nil && !t.d.Now().Before(t.job.StatusSince.Add(2*t.timeouts().Teardown)):
-		// It was retried until long after the deadline. The uploads are kept.
+	case err != nil && ctx.Err() == nil && (salvaging.Err() != nil || !t.d.Now().Before(t.job.StatusSince.Add(limit))):
+		// It made no progress, or was retried until long after the deadline. The
+		// uploads are kept; "standin recordings finish" finishes the recording later.
 		return errors.Join(fmt.Errorf("salvage: %w", err), t.giveUp(ctx, job.InternalError,
-			detail+", and the recording could not be finalized; the service's log has the reason"))
+			detail+", and the recording could not be finalized; the service's log has the reason. The uploads are kept: the operator can run standin recordings finish"))
 	case err != nil:
 		return fmt.Errorf("salvage: %w", err)
 	}

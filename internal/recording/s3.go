@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -15,11 +16,14 @@ import (
 	"gocloud.dev/blob/s3blob"
 )
 
-// stallTimeout is the maximum time without data on a connection to an object
-// store. It is longer than a server-side copy of the largest object
-// (largestServerCopy). Without it, an unresponsive store would block a job
-// forever.
-const stallTimeout = 3 * time.Minute
+// stallTimeout is the maximum time to wait for a response of an object store, and then
+// for each minProgress bytes of it. It is longer than a server-side copy of the largest
+// object (largestServerCopy). Without it, a store that does not respond, or a byte at a
+// time, would block a job forever.
+const (
+	stallTimeout = 3 * time.Minute
+	minProgress  = 64 << 10
+)
 
 // openObjects opens a bucket of an object store.
 func openObjects(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
@@ -29,7 +33,7 @@ func openObjects(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
 	return openS3(ctx, address, stallTimeout)
 }
 
-// openS3 opens an S3 bucket whose connections fail after stall without data. The
+// openS3 opens an S3 bucket whose connections fail after stall without progress. The
 // S3 library makes up to three attempts for each request, with increasing delays.
 func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, error) {
 	opener := new(s3blob.URLOpener)
@@ -56,7 +60,7 @@ func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.B
 
 type dialFunc func(ctx context.Context, network, address string) (net.Conn, error)
 
-// dialWithStallTimeout returns connections that fail when no data moves.
+// dialWithStallTimeout returns connections that fail when too little data moves.
 func dialWithStallTimeout(dial dialFunc, stall time.Duration) dialFunc {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := dial(ctx, network, address)
@@ -67,25 +71,57 @@ func dialWithStallTimeout(dial dialFunc, stall time.Duration) dialFunc {
 	}
 }
 
-// stallConn is a connection on which a read or write fails after a stall
-// without progress.
+// stallConn is a connection on which a write fails after a stall, and a read when it and
+// those before it have waited that long for less than minProgress bytes. The time between
+// reads does not count: the reader may be slow.
 type stallConn struct {
 	net.Conn
 	stall time.Duration
+
+	mu      sync.Mutex
+	waited  time.Duration // in reads, for moved bytes
+	moved   int
+	written time.Time // the last write
 }
 
 func (c *stallConn) Read(buffer []byte) (int, error) {
-	if err := c.SetReadDeadline(time.Now().Add(c.stall)); err != nil {
+	began := time.Now()
+	c.mu.Lock()
+	err := c.SetReadDeadline(began.Add(c.stall - c.waited))
+	c.mu.Unlock()
+	if err != nil {
 		return 0, fmt.Errorf("watch a connection: %w", err)
 	}
-	return c.Conn.Read(buffer)
+	n, err := c.Conn.Read(buffer)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.written.After(began) {
+		began = c.written // it waited for the end of the request
+	}
+	c.waited += time.Since(began)
+	if c.moved += n; c.moved >= minProgress {
+		c.waited, c.moved = 0, 0
+	}
+	return n, err
 }
 
-// Write also extends the read deadline, because the HTTP transport reads the
+// Write also extends the deadline of a read, because the HTTP transport reads the
 // response while it writes the request.
 func (c *stallConn) Write(data []byte) (int, error) {
-	if err := c.SetDeadline(time.Now().Add(c.stall)); err != nil {
-		return 0, fmt.Errorf("watch a connection: %w", err)
+	if err := c.requested(); err != nil {
+		return 0, err
 	}
-	return c.Conn.Write(data)
+	n, err := c.Conn.Write(data)
+	return n, errors.Join(err, c.requested())
+}
+
+// requested starts the time of a response anew.
+func (c *stallConn) requested() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.written, c.waited, c.moved = time.Now(), 0, 0
+	if err := c.SetDeadline(c.written.Add(c.stall)); err != nil {
+		return fmt.Errorf("watch a connection: %w", err)
+	}
+	return nil
 }

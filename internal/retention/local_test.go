@@ -94,7 +94,7 @@ func TestSweepLocal(t *testing.T) {
 		"its recording is finished":    {nil, false, time.Minute, logs},
 		"its recording was deleted":    {func(r *job.Record) { r.RecordingDeletedAt, r.RecordingErasedAt = now, now }, false, time.Minute, nil},
 		"it failed":                    {func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }, false, time.Hour, botFiles()},
-		"it failed a day ago":          {func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }, false, day, logs},
+		"it failed days ago":           {func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }, false, 6 * day, botFiles()},
 		"it ended a week ago":          {nil, false, 7 * day, nil},
 		"nobody knows it":              {nil, true, 23 * time.Hour, botFiles()},
 		"nobody has known it for long": {nil, true, day, nil},

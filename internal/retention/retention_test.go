@@ -280,10 +280,11 @@ func TestLeftovers(t *testing.T) {
 	keep(h.recorded(t, consumer, 2*day, nil))
 	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.WakeAt = job.Finalizing, now }), "uploads/0/recording-000-000000.mp4s")
 	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.WakeAt = now }), "uploads/0/recording-000-000000.mp4s")
-	failed := h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
-	cancelled := h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Cancelled, "" })
-	h.write(t, failed, 2*day, "uploads/0/recording-000-000000.mp4s")
-	h.write(t, cancelled, 2*day, "uploads/0/recording-000-000000.mp4s")
+	keep(h.recorded(t, consumer, 6*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" }), "uploads/0/recording-000-000000.mp4s")
+	failed := h.recorded(t, consumer, 8*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Failed, "" })
+	cancelled := h.recorded(t, consumer, 8*day, func(r *job.Record) { r.Status, r.ManifestURI = job.Cancelled, "" })
+	h.write(t, failed, 8*day, "uploads/0/recording-000-000000.mp4s")
+	h.write(t, cancelled, 8*day, "uploads/0/recording-000-000000.mp4s")
 	keep(h.recorded(t, consumer, 2*day, func(r *job.Record) { r.Status, r.ManifestURI, r.WakeAt = job.Failed, "", now }), "uploads/0/recording-000-000000.mp4s")
 
 	want := map[uuid.UUID]Reason{unknown: NoSuchJob, finished: Finished, erased: Deleted, torn: Unfinished, failed: Ended, cancelled: Ended}

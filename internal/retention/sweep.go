@@ -15,6 +15,10 @@ import (
 // count as left over.
 const minAge = 24 * time.Hour
 
+// keepUploads is for how long uploads are kept that did not become a recording, for
+// standin recordings finish, and the logs of bots.
+const keepUploads = 7 * 24 * time.Hour
+
 // Reason is why objects in storage are left over.
 type Reason string
 
@@ -66,6 +70,9 @@ func (c *Cleaner) reason(ctx context.Context, usage recording.JobUsage) (Reason,
 	case r.ManifestURI != "" && usage.Uploads > 0:
 		return Finished, nil
 	case (r.Status == job.Failed || r.Status == job.Cancelled) && usage.Uploads > 0:
+		if usage.Newest.After(c.Now().Add(-keepUploads)) {
+			return "", nil
+		}
 		return Ended, nil
 	case usage.Unfinished > 0:
 		return Unfinished, nil
@@ -117,9 +124,6 @@ func (c *Cleaner) sweep(ctx context.Context) {
 	c.Log.Debug("storage swept", "removed", removed)
 }
 
-// keepLogs is how long the log of a bot is kept on the bot's machine.
-const keepLogs = 7 * 24 * time.Hour
-
 // sweepLocal removes the files on this machine that no job needs: each node of a
 // service does this for its own disk.
 func (c *Cleaner) sweepLocal(ctx context.Context) {
@@ -152,9 +156,9 @@ func (c *Cleaner) sweepJob(ctx context.Context, id uuid.UUID, age time.Duration)
 		return err
 	case !r.Status.Terminal() || !r.WakeAt.IsZero():
 		return nil
-	case !r.RecordingDeletedAt.IsZero() || age >= keepLogs:
+	case !r.RecordingDeletedAt.IsZero() || age >= keepUploads:
 		return c.Files.DeleteLocal(id)
-	case r.ManifestURI != "" || age >= minAge:
+	case r.ManifestURI != "":
 		return c.Files.DeleteLocalUploads(id)
 	}
 	return nil

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"standin/internal/recording"
 	"standin/internal/testing/s3test"
 )
 
@@ -123,4 +125,70 @@ func slowDown(yes bool) int {
 		return http.StatusServiceUnavailable
 	}
 	return 0
+}
+
+// TestStoreThatLoses checks that a recording is not finished while the store answers
+// with success and keeps nothing, or does not say what it has.
+func TestStoreThatLoses(t *testing.T) {
+	t.Parallel()
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
+	for name, lost := range map[string]func(r *http.Request) s3test.Fault{
+		"the media": func(r *http.Request) s3test.Fault {
+			return s3test.Fault{Lose: r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/media/")}
+		},
+		"the manifest": func(r *http.Request) s3test.Fault {
+			return s3test.Fault{Lose: r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "manifest.json")}
+		},
+		"the answer to HEAD": func(r *http.Request) s3test.Fault {
+			if r.Method == http.MethodHead && strings.Contains(r.URL.Path, "/media/") {
+				return s3test.Fault{Status: http.StatusForbidden}
+			}
+			return s3test.Fault{}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			finisher, proxy := newLostBotHarness(t, segments)
+			proxy.SetFaults(func(r *http.Request, _ int64) s3test.Fault { return lost(r) })
+			if _, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil); err == nil {
+				t.Error("the recording is finished")
+			}
+			proxy.ClearFaults()
+			manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			finisher.check(t, manifest)
+		})
+	}
+}
+
+// TestHoleInSegments checks that a recording goes on after missing segments, with a gap
+// in the manifest.
+func TestHoleInSegments(t *testing.T) {
+	t.Parallel()
+	finisher := newFinisherHarness(t)
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 6}))
+	segments[2], segments[3] = nil, nil // two fragments of 1.11 s, after the header and the first one
+	finisher.upload(t, 0, 0, segments)
+	part := completePart(0, 0, 6)
+	part.Segments = len(segments)
+	finisher.report(t, leftReport(0, part))
+	manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finisher.check(t, manifest)
+	near := func(got, want int64) bool { return got > want-150 && got < want+150 }
+	if len(manifest.Gaps) == 0 || manifest.Gaps[0].Reason != recording.GapMediaLost || !near(manifest.Gaps[0].StartMs, 1110) || !near(manifest.Gaps[0].EndMs, 3340) {
+		t.Errorf("gaps: %+v", manifest.Gaps)
+	}
+	if len(manifest.Media) != 1 || !near(manifest.Media[0].DurationMs, 3770) || !manifest.Partial {
+		t.Errorf("partial %t, media %+v", manifest.Partial, manifest.Media)
+	}
+	for _, gap := range manifest.Gaps[1:] {
+		if gap.EndMs-gap.StartMs > 500 {
+			t.Errorf("another gap: %+v", gap)
+		}
+	}
 }

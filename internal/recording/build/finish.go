@@ -201,8 +201,8 @@ func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (upload
 	return uploads, false, nil
 }
 
-// writeManifest stores the chat and the captions, then builds and stores the
-// manifest.
+// writeManifest stores the chat and the captions, then builds and stores the manifest,
+// and checks that everything is stored.
 func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploads jobUploads, packed Packed) (recording.Manifest, error) {
 	manifest := NewManifest(input, uploads.reports(), packed, f.BaseURL)
 	texts, err := buildTexts(input, uploads.reports(), packed, manifest)
@@ -214,6 +214,14 @@ func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploa
 	}
 	if err := f.Storage.PutManifest(ctx, input.Job.ID, manifest); err != nil {
 		return recording.Manifest{}, fmt.Errorf("store the manifest: %w", err)
+	}
+	// The uploads are deleted next. A store may say that it has stored what it has not.
+	problems, err := f.Storage.MissingFiles(ctx, input.Job.ID)
+	if err == nil && len(problems) > 0 {
+		err = errors.New("the storage does not have what it was given: " + strings.Join(problems, "; "))
+	}
+	if err != nil {
+		return recording.Manifest{}, fmt.Errorf("check the stored recording: %w", err)
 	}
 	return manifest, nil
 }

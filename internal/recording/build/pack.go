@@ -23,11 +23,12 @@ type Packed struct {
 	Tracks []PackedTrack
 }
 
-// PackedPart describes where a part is stored, and its losses.
+// PackedPart describes where a part is stored, or a piece of it, and its losses.
 type PackedPart struct {
 	Attempt   int
 	Number    int
-	StartedAt time.Time
+	StartedAt time.Time     // of the piece
+	Skipped   time.Duration // of the part, before this piece of it: the part has several if segments are missing
 	File      string        // name of the file that contains it; empty when it is unusable
 	Offset    time.Duration // position of the part in the file
 	Length    time.Duration
@@ -41,7 +42,7 @@ type Loss string
 const (
 	LossBeginning Loss = "beginning_missing" // the first segment is missing: the part is unreadable
 	LossUnusable  Loss = "unusable"          // it has no complete fragment, or ffmpeg cannot read it
-	LossSegments  Loss = "segments_missing"  // the part ends at the first missing segment
+	LossSegments  Loss = "segments_missing"  // segments are missing: the part is in several pieces, or ends early
 	LossTorn      Loss = "torn"              // the last fragment was incomplete and was removed
 	LossShortened Loss = "shortened"         // the packed part is shorter than the readable media
 )
@@ -75,8 +76,8 @@ const workPrefix = "packing-"
 // previous one, which an MP4 cannot contain, starts a new file: recording-2.mp4
 // and so on.
 //
-// A part ends at its first missing segment; without its first segment it is
-// unusable. If all parts are unusable, the error is a NothingSavedError; if
+// A part with missing segments is packed in pieces, each with a PackedPart; without its
+// first segment it is unusable. If all parts are unusable, the error is a NothingSavedError; if
 // ffmpeg is not installed, a MissingToolError. Only complete files appear in
 // dir. Pack may be interrupted and repeated, but must not run concurrently in
 // the same dir.
@@ -94,7 +95,7 @@ func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
 
-	packing := packing{tools: tools, work: work, dir: dir}
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int)}
 	packed, err := packing.run(ctx, parts)
 	if err != nil {
 		return Packed{}, fmt.Errorf("pack the recording: %w", err)
@@ -126,31 +127,39 @@ type packing struct {
 	tools Tools
 	work  string
 	dir   string
+	files *int // written to work, for their names
 }
 
-// piece is a part that was written to a separate file.
+// piece is a part, or what is between two holes of it, that was written to a separate
+// file.
 type piece struct {
-	path  string
-	media probeResult
-	part  int // index in Packed.Parts
+	path    string
+	media   probeResult
+	skipped time.Duration // of the part, before the piece
+	part    int           // index in Packed.Parts
 }
 
 func (p packing) run(ctx context.Context, parts []SourcePart) (Packed, error) {
 	var packed Packed
 	var pieces []piece
-	for number, part := range parts {
-		result := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt}
-		piece, loss, err := p.remux(ctx, number, part)
+	for _, part := range parts {
+		found, loss, err := p.remux(ctx, part)
 		if err != nil {
 			return Packed{}, fmt.Errorf("attempt %d, part %d: %w", part.Attempt, part.Number, err)
 		}
-		result.Loss = loss
-		if piece.path != "" {
-			piece.part = number
-			result.Length = piece.media.Duration
-			pieces = append(pieces, piece)
+		result := PackedPart{Attempt: part.Attempt, Number: part.Number, StartedAt: part.StartedAt, Loss: loss}
+		if len(found) == 0 {
+			packed.Parts = append(packed.Parts, result)
 		}
-		packed.Parts = append(packed.Parts, result)
+		for _, piece := range found {
+			piece.part = len(packed.Parts)
+			result.Skipped, result.Length = piece.skipped, piece.media.Duration
+			if !part.StartedAt.IsZero() {
+				result.StartedAt = part.StartedAt.Add(piece.skipped)
+			}
+			pieces = append(pieces, piece)
+			packed.Parts = append(packed.Parts, result)
+		}
 	}
 	if len(pieces) == 0 {
 		return Packed{}, &NothingSavedError{Reasons: packed.Losses()}
@@ -236,7 +245,7 @@ type SourcePart struct {
 	Attempt   int
 	Number    int
 	StartedAt time.Time // zero when no report has it
-	Segments  []string  // files in recording order; "" or a missing file is a missing segment
+	Segments  []string  // files in recording order; "" or a missing file stands for missing segments
 }
 
 // FindParts returns an attempt's parts: from the segments in a folder, named by
@@ -258,18 +267,18 @@ func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, 
 		}
 		return &parts[index]
 	}
-	incomplete := map[int]bool{}
+	next := map[int]int{}           // sequence of the segment after the last one, by part
 	for _, entry := range entries { // sorted by name, which is the recording order
 		number, sequence, ok := ingest.ParseSegmentName(entry.Name())
 		if !ok {
 			continue
 		}
 		found := part(number)
-		if sequence == len(found.Segments) {
-			found.Segments = append(found.Segments, filepath.Join(folder, entry.Name()))
-		} else {
-			incomplete[number] = true
+		if sequence > next[number] {
+			found.Segments = append(found.Segments, "")
 		}
+		found.Segments = append(found.Segments, filepath.Join(folder, entry.Name()))
+		next[number] = sequence + 1
 	}
 	for _, reported := range report.Parts {
 		if isEmpty(reported) {
@@ -277,12 +286,9 @@ func FindParts(folder string, attempt int, report ingest.Report) ([]SourcePart, 
 		}
 		found := part(reported.Number)
 		found.StartedAt = reported.StartedAt
-		if reported.Segments > len(found.Segments) {
-			incomplete[reported.Number] = true
+		if reported.Segments > next[reported.Number] {
+			found.Segments = append(found.Segments, "")
 		}
-	}
-	for number := range incomplete { // packing ends at the first missing segment, so one is enough
-		part(number).Segments = append(part(number).Segments, "")
 	}
 	slices.SortFunc(parts, func(a, b SourcePart) int { return cmp.Compare(a.Number, b.Number) })
 	return parts, nil

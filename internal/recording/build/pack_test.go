@@ -181,7 +181,7 @@ func TestPackLosses(t *testing.T) {
 	}{
 		"complete":                        {segments: segments, reported: 6, duration: 5 * fragmentMs},
 		"segments not split at fragments": {segments: unaligned, reported: 5, duration: 5 * fragmentMs},
-		"segment missing":                 {segments: without(3), reported: 6, loss: LossSegments, duration: 2 * fragmentMs},
+		"segment missing":                 {segments: without(3), reported: 6, loss: LossSegments, duration: 4*fragmentMs - 100},
 		"last segment missing":            {segments: segments[:5], reported: 6, loss: LossSegments, duration: 4 * fragmentMs},
 		"truncated in the media":          {segments: tail(len(segments[5]) - 10), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},
 		"truncated in a box header":       {segments: tail(5), reported: 6, loss: LossTorn, duration: 4 * fragmentMs},

@@ -15,6 +15,7 @@ import (
 
 // probeResult is the output of ffprobe for a media file.
 type probeResult struct {
+	Start    time.Duration // the first timestamp
 	Duration time.Duration
 	Streams  []probeStream
 }
@@ -36,7 +37,7 @@ type probeStream struct {
 // rejectedInput is true for the error.
 func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult, error) {
 	text, err := runTool(ctx, limitsFor(size), t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
-		"-show_entries", "format=duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
+		"-show_entries", "format=start_time,duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
 			"sample_rate,channels,extradata,extradata_hash",
 		"-show_data", "-show_data_hash", "sha256", file)
 	if err != nil {
@@ -45,17 +46,23 @@ func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult,
 	var reported struct {
 		Streams []probeStream `json:"streams"`
 		Format  struct {
+			Start    string `json:"start_time"`
 			Duration string `json:"duration"`
 		} `json:"format"`
 	}
 	if err := json.Unmarshal(text, &reported); err != nil {
 		return probeResult{}, fmt.Errorf("parse the output of ffprobe: %w", err)
 	}
-	seconds, err := strconv.ParseFloat(reported.Format.Duration, 64)
+	return probeResult{Start: parseSeconds(reported.Format.Start), Duration: parseSeconds(reported.Format.Duration), Streams: reported.Streams}, nil
+}
+
+// parseSeconds parses a time of ffprobe; 0 for N/A.
+func parseSeconds(text string) time.Duration {
+	seconds, err := strconv.ParseFloat(text, 64)
 	if err != nil {
-		seconds = 0 // N/A: the file has no duration
+		return 0
 	}
-	return probeResult{Duration: time.Duration(math.Round(seconds*1e6)) * time.Microsecond, Streams: reported.Streams}, nil
+	return time.Duration(math.Round(seconds*1e6)) * time.Microsecond
 }
 
 // probeFile reads a media file on disk with ffprobe.

@@ -54,11 +54,12 @@ type FinalReport struct {
 
 // ReportedPart is a PackedPart in a bot's report.
 type ReportedPart struct {
-	Number   int    `json:"number"`
-	File     string `json:"file,omitempty"` // empty when the part is unusable
-	OffsetMs int64  `json:"offsetMs"`       // position of the part in the file
-	LengthMs int64  `json:"lengthMs"`
-	Loss     Loss   `json:"loss,omitempty"`
+	Number    int    `json:"number"`
+	File      string `json:"file,omitempty"`      // empty when the part is unusable
+	SkippedMs int64  `json:"skippedMs,omitempty"` // see PackedPart
+	OffsetMs  int64  `json:"offsetMs"`            // position of the part in the file
+	LengthMs  int64  `json:"lengthMs"`
+	Loss      Loss   `json:"loss,omitempty"`
 }
 
 // ReportedParts converts the packed parts for a bot's report.
@@ -67,7 +68,7 @@ func ReportedParts(packed Packed) []ReportedPart {
 	for _, part := range packed.Parts {
 		reported = append(reported, ReportedPart{
 			Number: part.Number, File: part.File, Loss: part.Loss,
-			OffsetMs: part.Offset.Milliseconds(), LengthMs: part.Length.Milliseconds(),
+			SkippedMs: part.Skipped.Milliseconds(), OffsetMs: part.Offset.Milliseconds(), LengthMs: part.Length.Milliseconds(),
 		})
 	}
 	return reported
@@ -183,7 +184,7 @@ func packedFromReport(report FinalReport) Packed {
 // if they contradict each other.
 func (p ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
 	index := slices.IndexFunc(report.Parts, func(part ingest.RecordingPart) bool { return part.Number == p.Number })
-	if index < 0 || p.OffsetMs < 0 || p.LengthMs < 0 {
+	if index < 0 || p.SkippedMs < 0 || p.OffsetMs < 0 || p.LengthMs < 0 {
 		return PackedPart{}, false
 	}
 	if p.File != "" {
@@ -193,8 +194,9 @@ func (p ReportedPart) resolve(report FinalReport) (PackedPart, bool) {
 			return PackedPart{}, false
 		}
 	}
+	skipped := time.Duration(p.SkippedMs) * time.Millisecond
 	return PackedPart{
-		Attempt: report.Attempt, Number: p.Number, StartedAt: report.Parts[index].StartedAt, File: p.File, Loss: p.Loss,
+		Attempt: report.Attempt, Number: p.Number, StartedAt: report.Parts[index].StartedAt.Add(skipped), Skipped: skipped, File: p.File, Loss: p.Loss,
 		Offset: time.Duration(p.OffsetMs) * time.Millisecond, Length: time.Duration(p.LengthMs) * time.Millisecond,
 	}, true
 }

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -17,18 +18,72 @@ import (
 // round by a few frames.
 const minShortening = 500 * time.Millisecond
 
-// remux writes a part's segments to one file with an index. The piece has no path
-// if the part is unusable.
-func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece, Loss, error) {
-	source := filepath.Join(p.work, fmt.Sprintf("part-%03d.mp4", number))
-	loss, err := concatSegments(ctx, part.Segments, source)
-	if err != nil {
-		return piece{}, "", err
+// maxPieces is the maximum number of pieces of a part. Only a faulty store makes more
+// than one, and each costs a run of ffmpeg.
+const maxPieces = 50
+
+// remux writes a part's segments to files with an index: one for each run of segments
+// without a hole. There are none if the part is unusable.
+func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, loss Loss, err error) {
+	var header []byte
+	var began time.Duration
+	runs, complete := segmentRuns(part.Segments)
+	for i, run := range runs[:min(len(runs), maxPieces)] {
+		*p.files++
+		source := filepath.Join(p.work, fmt.Sprintf("part-%03d.mp4", *p.files))
+		var found piece
+		var runLoss Loss
+		if i == 0 {
+			header, runLoss, err = concatSegments(ctx, run, source)
+		} else {
+			runLoss, err = concatAfterHole(ctx, header, run, source)
+		}
+		if err == nil && runLoss != LossUnusable && runLoss != LossBeginning {
+			found, runLoss, err = p.remuxFile(ctx, source, runLoss)
+		}
+		if err := errors.Join(err, removeIfExists(source)); err != nil {
+			return nil, "", err
+		}
+		switch {
+		case i == 0 && found.path == "":
+			return nil, runLoss, nil
+		case i == 0:
+			began, loss = found.media.Start, runLoss
+		}
+		if found.path != "" {
+			found.skipped = max(0, found.media.Start-began)
+			pieces = append(pieces, found)
+		}
 	}
-	defer os.Remove(source) // otherwise removed with the work folder
-	if loss == LossBeginning || loss == LossUnusable {
-		return piece{}, loss, nil
+	if !complete {
+		loss = LossSegments
 	}
+	return pieces, loss, nil
+}
+
+// segmentRuns divides segments at holes. The first run is empty if the first segment is
+// missing.
+func segmentRuns(segments []string) (runs [][]string, complete bool) {
+	runs, complete = [][]string{nil}, len(segments) > 0
+	for _, segment := range segments {
+		if _, err := os.Stat(segment); segment != "" && err == nil {
+			runs[len(runs)-1] = append(runs[len(runs)-1], segment)
+			continue
+		}
+		complete = false
+		if last := runs[len(runs)-1]; len(last) > 0 || len(runs) == 1 {
+			runs = append(runs, nil)
+		}
+	}
+	if last := len(runs) - 1; last > 0 && len(runs[last]) == 0 {
+		runs = runs[:last]
+	}
+	return runs, complete
+}
+
+// remuxFile writes a fragmented MP4 to a file with an index. The piece has no path if
+// ffmpeg cannot read it.
+func (p packing) remuxFile(ctx context.Context, source string, loss Loss) (piece, Loss, error) {
 	before, err := p.tools.probeFile(ctx, source)
 	if rejectedInput(err) || err == nil && before.Duration <= 0 {
 		return piece{}, LossUnusable, nil
@@ -36,7 +91,7 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	if err != nil {
 		return piece{}, "", err
 	}
-	target := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", number))
+	target := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", *p.files))
 	// Video is the first stream, independent of the recorder's order. Without
 	// -copyts, ffmpeg shifts all streams by the same time so that the earliest
 	// begins at 0, and writes an edit list for a stream that begins later.
@@ -44,7 +99,7 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	if err != nil {
 		return piece{}, "", err
 	}
-	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-format_whitelist", allowedFormats, "-i", source,
+	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-i", source,
 		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
 	if errors.Is(err, errToolLimit) {
 		return piece{}, LossUnusable, nil
@@ -59,62 +114,141 @@ func (p packing) remux(ctx context.Context, number int, part SourcePart) (piece,
 	if loss == "" && before.Duration-after.Duration > minShortening {
 		loss = LossShortened
 	}
+	after.Start = before.Start
 	return piece{path: target, media: after}, loss, nil
 }
 
-// concatSegments writes the segments before the first missing one to target, and
-// removes an incomplete fragment from the end.
-func concatSegments(ctx context.Context, segments []string, target string) (Loss, error) {
+// concatSegments writes segments to target, and removes an incomplete fragment from the
+// end. It returns the header of the MP4.
+func concatSegments(ctx context.Context, segments []string, target string) (header []byte, loss Loss, err error) {
+	file, err := os.OpenFile(target, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, "", err
+	}
+	defer file.Close() // a temporary file, read back below and by ffmpeg
+	if len(segments) == 0 {
+		return nil, LossBeginning, nil
+	}
+	if err := appendFiles(ctx, file, segments); err != nil {
+		return nil, "", err
+	}
+	found, err := cutIncomplete(file)
+	if err != nil {
+		return nil, "", err
+	}
+	if !found.Header || found.Fragments == 0 {
+		return nil, LossUnusable, nil
+	}
+	header = make([]byte, found.HeaderEnd)
+	if _, err := file.ReadAt(header, 0); err != nil {
+		return nil, "", err
+	}
+	if found.Truncated {
+		loss = LossTorn
+	}
+	return header, loss, nil
+}
+
+// concatAfterHole writes segments that follow a hole to target: the header of their
+// part, and the fragments from the first one that begins after the hole.
+func concatAfterHole(ctx context.Context, header []byte, segments []string, target string) (Loss, error) {
+	whole, err := os.OpenFile(target+".whole", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(whole.Name())
+	defer whole.Close() // a temporary file, read back below
+	if err := appendFiles(ctx, whole, segments); err != nil {
+		return "", err
+	}
+	length, err := whole.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return "", err
+	}
+	begin, ok, err := firstFragment(whole, length)
+	if err != nil || !ok {
+		return LossUnusable, err
+	}
 	file, err := os.OpenFile(target, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
 	defer file.Close() // a temporary file, read back below and by ffmpeg
-	present := 0
-	for _, segment := range segments {
-		err := appendFile(ctx, file, segment)
-		if errors.Is(err, fs.ErrNotExist) {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
-		present++
-	}
-	if present == 0 {
-		return LossBeginning, nil
-	}
-	length, err := file.Seek(0, io.SeekCurrent)
-	if err != nil {
+	if _, err := file.Write(header); err != nil {
 		return "", err
 	}
-	found, err := scanFragments(file, length)
-	if err != nil {
+	if _, err := io.Copy(file, io.NewSectionReader(whole, begin, length-begin)); err != nil {
 		return "", err
 	}
-	if !found.Header || found.Fragments == 0 {
+	found, err := cutIncomplete(file)
+	if err == nil && found.Fragments == 0 {
 		return LossUnusable, nil
 	}
-	if err := file.Truncate(found.End); err != nil {
-		return "", err
-	}
-	switch {
-	case present < len(segments):
-		return LossSegments, nil
-	case found.Truncated:
-		return LossTorn, nil
-	}
-	return "", nil
+	return "", err
 }
 
-// appendFile copies a file to the end of target. For the path "", it returns
-// fs.ErrNotExist.
+// firstFragment returns where the first complete fragment of a file begins that may
+// begin within another one. It searches the first 64 MiB, which hold many fragments.
+func firstFragment(file io.ReaderAt, length int64) (offset int64, ok bool, err error) {
+	data := make([]byte, min(length, 64<<20))
+	if _, err := file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
+		return 0, false, err
+	}
+	for from := 4; from < len(data); {
+		at := bytes.Index(data[from:], []byte("moof"))
+		if at < 0 {
+			break
+		}
+		offset = int64(from + at - 4)
+		fragment, err := readBox(file, offset, length)
+		if err == nil {
+			var media box
+			if media, err = readBox(file, offset+fragment.Size, length); err == nil && media.Kind == "mdat" {
+				return offset, true, nil
+			}
+		}
+		if err != nil && !errors.Is(err, errIncompleteBox) {
+			return 0, false, err
+		}
+		from += at + 4
+	}
+	return 0, false, nil
+}
+
+// cutIncomplete removes what follows the last complete fragment of a file.
+func cutIncomplete(file *os.File) (fragmentScan, error) {
+	length, err := file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fragmentScan{}, err
+	}
+	found, err := scanFragments(file, length)
+	if err != nil || !found.Header || found.Fragments == 0 {
+		return found, err
+	}
+	return found, file.Truncate(found.End)
+}
+
+func removeIfExists(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// appendFiles appends files to target.
+func appendFiles(ctx context.Context, target io.Writer, paths []string) error {
+	for _, path := range paths {
+		if err := appendFile(ctx, target, path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendFile copies a file to the end of target.
 func appendFile(ctx context.Context, target io.Writer, path string) error {
 	if err := ctx.Err(); err != nil {
 		return err
-	}
-	if path == "" {
-		return fs.ErrNotExist
 	}
 	segment, err := os.Open(path)
 	if err != nil {
@@ -161,7 +295,8 @@ func (p packing) concatPieces(ctx context.Context, group []piece, name string) (
 // fragmentScan describes a fragmented MP4 (ISO/IEC 14496-12, 8.8): a header
 // (ftyp, moov) and fragments, each a moof with its mdat.
 type fragmentScan struct {
-	Header    bool  // the file begins with a complete header
+	Header    bool // the file begins with a complete header
+	HeaderEnd int64
 	Fragments int   // number of complete fragments
 	End       int64 // end of the last complete fragment
 	Truncated bool  // an incomplete box or fragment follows End
@@ -221,7 +356,7 @@ func scanFragments(file io.ReaderAt, length int64) (fragmentScan, error) {
 		offset += next.Size
 		switch next.Kind {
 		case "moov":
-			found.Header = true
+			found.Header, found.HeaderEnd = true, offset
 			found.End = offset
 		case "moof":
 			inFragment = true

@@ -89,7 +89,7 @@ func FindTracks(bundles []string, folder string, attempt int, report ingest.Repo
 			incomplete[reported.Number] = true
 		}
 	}
-	for number := range incomplete { // packing ends at the first missing segment, so one is enough
+	for number := range incomplete {
 		track(number).Segments = append(track(number).Segments, "")
 	}
 	return tracks, nil
@@ -111,9 +111,9 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 		return fmt.Errorf("pack participant audio: %w", err)
 	}
 	defer os.RemoveAll(work) // the next run removes what is left
-	packing := packing{tools: tools, work: work, dir: dir}
-	for index, track := range tracks {
-		file, loss, err := packing.packTrack(ctx, index, track, packed.Files)
+	packing := packing{tools: tools, work: work, dir: dir, files: new(int)}
+	for _, track := range tracks {
+		file, loss, err := packing.packTrack(ctx, track, packed.Files)
 		if ctx.Err() != nil {
 			return fmt.Errorf("pack participant audio: %w", ctx.Err())
 		}
@@ -132,16 +132,17 @@ func PackTracks(ctx context.Context, packed *Packed, tracks []SourceTrack, dir s
 	return nil
 }
 
-// packTrack packs one track. The file has no name if the track is unusable.
-func (p packing) packTrack(ctx context.Context, index int, track SourceTrack, others []recording.File) (recording.File, Loss, error) {
+// packTrack packs one track, up to its first missing segment: other positions would not
+// be those of the recording. The file has no name if the track is unusable.
+func (p packing) packTrack(ctx context.Context, track SourceTrack, others []recording.File) (recording.File, Loss, error) {
 	if track.StartedAt.IsZero() {
 		return recording.File{}, LossUnusable, errors.New("its start is unknown")
 	}
-	packed, loss, err := p.remux(ctx, index, SourcePart{Segments: track.Segments})
-	if err != nil || packed.path == "" {
+	packed, loss, err := p.remux(ctx, SourcePart{Segments: track.Segments})
+	if err != nil || len(packed) == 0 {
 		return recording.File{}, loss, err
 	}
-	file, err := p.finishFile(ctx, []piece{packed}, uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
+	file, err := p.finishFile(ctx, packed[:1], uniqueName(fmt.Sprintf("participant-%03d.m4a", track.Number+1), others))
 	if err != nil {
 		return recording.File{}, loss, err
 	}

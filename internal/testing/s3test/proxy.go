@@ -30,6 +30,8 @@ type Fault struct {
 	DropResponse bool
 	// Refuse closes the connection without forwarding the request.
 	Refuse bool
+	// Lose answers the request with success without forwarding it.
+	Lose bool
 	// Slow limits the bodies to this number of bytes per second in each
 	// direction.
 	Slow int64
@@ -102,6 +104,10 @@ func (p *FaultProxy) serve(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case fault.Refuse:
 		panic(http.ErrAbortHandler) // closes the connection
+	case fault.Lose:
+		_, _ = io.Copy(io.Discard, r.Body)
+		w.Header().Set("ETag", `"d41d8cd98f00b204e9800998ecf8427e"`)
+		return
 	case fault.Status > 0:
 		_, _ = io.Copy(io.Discard, r.Body)
 		writeError(w, fault.Status)
