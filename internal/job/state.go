@@ -29,13 +29,14 @@ const (
 
 // The triggers that the service causes.
 const (
-	NoCapacity      Trigger = "no_capacity"
-	AttemptStarted  Trigger = "attempt_started"
-	SalvageStarted  Trigger = "salvage_started" // the bot is lost; what it uploaded is finalized without it
-	SalvagePacking  Trigger = "salvage_packing"
-	SalvageStoring  Trigger = "salvage_storing"
-	CancelRequested Trigger = "cancel"
-	GivenUp         Trigger = "job_failed"
+	NoCapacity        Trigger = "no_capacity"
+	AttemptStarted    Trigger = "attempt_started"
+	SalvageStarted    Trigger = "salvage_started" // the bot is lost; what it uploaded is finalized without it
+	SalvagePacking    Trigger = "salvage_packing"
+	SalvageStoring    Trigger = "salvage_storing"
+	CancelRequested   Trigger = "cancel"
+	GivenUp           Trigger = "job_failed"
+	RecordingFinished Trigger = "recording_finished" // the operator finished the recording of a job that had ended without one
 )
 
 // BotTriggers returns the triggers that bots report, in the order of
@@ -144,11 +145,12 @@ func (s State) Apply(event Event) (State, Result) {
 	return next, Result{Applied: true, From: s.Status, To: to}
 }
 
-// applyAfterEnd is Apply for a job that has ended. Only the manifest of a
-// cancelled recording is applied.
+// applyAfterEnd is Apply for a job that has ended. Only the manifest of a recording of a
+// cancelled job is applied, and of one that the operator finished.
 func (s State) applyAfterEnd(event Event) (State, Result) {
 	result := Result{From: s.Status, To: s.Status}
-	if s.Status == Cancelled && event.Trigger == ManifestFinalized && s.ManifestURI == "" {
+	attached := s.Status == Cancelled && event.Trigger == ManifestFinalized || s.Status != Completed && event.Trigger == RecordingFinished
+	if attached && s.ManifestURI == "" {
 		s.ManifestURI, s.FinalizedAt = event.ManifestURI, event.At
 		result.Applied = true
 		return s, result

@@ -110,3 +110,18 @@ func checkDeletable(r job.Record) error {
 	}
 	return nil
 }
+
+// AttachRecording gives a job that ended without a recording the manifest that was
+// stored since.
+func (s *Service) AttachRecording(ctx context.Context, id uuid.UUID) (job.Record, error) {
+	return s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if !c.RecordingDeletedAt.IsZero() {
+			return &job.Error{Code: job.InvalidState, Message: "the recording was deleted meanwhile"}
+		}
+		result, err := c.ApplyFromService(ctx, job.Event{Trigger: job.RecordingFinished, ManifestURI: s.ManifestURI(id)}, nil)
+		if err == nil && !result.Applied {
+			err = &job.Error{Code: job.InvalidState, Message: "the job cannot get a recording"}
+		}
+		return err
+	})
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/dispatch"
+	"standin/internal/jobfiles"
+	"standin/internal/lifecycle"
+	recordingbuild "standin/internal/recording/build"
+	"standin/internal/service"
+	"standin/internal/store"
+)
+
+type recordingsFinishCommand struct {
+	dataFlags
+	service.StorageSettings
+	BaseURL string `env:"STANDIN_BASE_URL" default:"http://127.0.0.1:8080" help:"URL at which consumers reach the service, for the links in the manifest."`
+	Job     string `arg:"" help:"ID of the job."`
+}
+
+// Help describes when the command helps.
+func (recordingsFinishCommand) Help() string {
+	return "Pass the same settings as to standin serve, which may be running. A job fails when its recording cannot be finished, for example " +
+		"because the storage does not work for an hour. What its bots uploaded is kept for seven days. This command makes the recording from it. " +
+		"The job stays failed and gets a manifestUri. No webhook is sent."
+}
+
+// Run finishes the recording of a job that has ended.
+func (c *recordingsFinishCommand) Run(ctx context.Context, to terminal) error {
+	id, err := uuid.Parse(c.Job)
+	if err != nil {
+		return fmt.Errorf("%q is not a job ID", c.Job)
+	}
+	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
+		r, err := s.Job(ctx, id)
+		switch {
+		case err != nil:
+			return fmt.Errorf("job %s: %w", id, err)
+		case !r.Status.Terminal() || !r.WakeAt.IsZero():
+			return fmt.Errorf("job %s has not ended: it is %s", id, r.Status)
+		case r.ManifestURI != "":
+			return fmt.Errorf("job %s has a recording: %s", id, r.ManifestURI)
+		case !r.RecordingDeletedAt.IsZero():
+			return fmt.Errorf("the recording of job %s was deleted at %s", id, r.RecordingDeletedAt.Format(time.RFC3339))
+		}
+		finalizer := &dispatch.Finalizer{Store: s, Files: files, Finisher: &recordingbuild.Finisher{
+			Storage: files.Storage, BaseURL: c.BaseURL, TempDir: files.DataDir, Log: slog.New(slog.DiscardHandler),
+		}}
+		jobs := lifecycle.New(lifecycle.Settings{
+			Store: s, Finalizer: finalizer, Recordings: files, BaseURL: strings.TrimRight(c.BaseURL, "/"), Now: time.Now,
+		})
+		defer jobs.Close()
+		err = finalizer.Salvage(ctx, r, "finished by the operator", func(dispatch.Progress) error { return nil })
+		if errors.Is(err, dispatch.ErrNoMedia) {
+			return fmt.Errorf("job %s: %w", id, err)
+		}
+		if err != nil {
+			return fmt.Errorf("finish the recording of job %s: %w", id, err)
+		}
+		if r, err = jobs.AttachRecording(ctx, id); err != nil {
+			return fmt.Errorf("attach the recording of job %s: %w", id, err)
+		}
+		if err := finalizer.CleanUp(ctx, r); err != nil {
+			return fmt.Errorf("delete the uploads of job %s: %w", id, err)
+		}
+		_, err = fmt.Fprintf(to.Out, "finished: %s\n", r.ManifestURI)
+		return err
+	})
+}
+
