@@ -62,6 +62,9 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, wind
 		return Explanation{}, err
 	}
 	p := policy.filter(c, auth, found)
+	if err := p.dropLinkless(func(meeting) (bool, error) { return false, nil }); err != nil {
+		return Explanation{}, err
+	}
 	e.Problems = p.problems
 	for _, event := range p.events {
 		meeting := ExplainedMeeting{Event: event}

@@ -19,7 +19,7 @@ const (
 
 // plan is what a message asks for.
 type plan struct {
-	events   []calendar.Event // can be scheduled, moved or cancelled; each has a UID and an organizer
+	events   []calendar.Event // can be scheduled, moved or cancelled; each has a UID and an organizer, but not always a link
 	problems []string         // sentences that say why other events, or the message, cannot be used
 	refused  bool             // the author may not schedule some of them
 
@@ -141,8 +141,7 @@ func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) (strin
 	}
 	if event.MeetingURL == "" {
 		switch len(c.links) {
-		case 0:
-			return "has no link to a meeting of a known platform", nil
+		case 0: // see dropLinkless
 		case 1:
 			_, event.Platform, _ = calendar.FindMeeting(c.links[0])
 			event.MeetingURL = c.links[0]
@@ -150,7 +149,7 @@ func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) (strin
 			return "has no meeting link, and the text of the message has several", nil
 		}
 	}
-	if _, err := event.Invite().Normal(); err != nil {
+	if _, err := event.Invite().Normal(); err != nil && event.MeetingURL != "" {
 		var refused *job.Error
 		if errors.As(err, &refused) {
 			return "cannot be scheduled: " + refused.Message, nil
@@ -168,6 +167,30 @@ func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) (strin
 		return "is over", nil
 	}
 	return "", err
+}
+
+// dropLinkless leaves out the events without a link, unless the link of their meeting
+// is known: organizers' programs strip the link when they move an event.
+func (p *plan) dropLinkless(isKnown func(meeting) (bool, error)) error {
+	var kept []calendar.Event
+	for _, e := range p.events {
+		inMessage := slices.ContainsFunc(p.events, func(other calendar.Event) bool {
+			return other.Organizer == e.Organizer && other.UID == e.UID && other.MeetingURL != ""
+		})
+		if e.MeetingURL == "" && !e.Cancelled && !inMessage {
+			known, err := isKnown(meeting{e.Organizer, e.UID})
+			if err != nil {
+				return err
+			}
+			if !known {
+				p.problem("%s has no link to a meeting of a known platform.", title(e))
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	p.events = kept
+	return nil
 }
 
 // title names an event in a sentence.

@@ -82,6 +82,13 @@ func (w *Worker) process(ctx context.Context, p pending) error {
 		return w.postpone(ctx, p, ignored, readError(err))
 	}
 	plan := w.settings.Policy.filter(c, p.auth, found)
+	err = plan.dropLinkless(func(m meeting) (bool, error) {
+		known, err := w.store.occurrences(ctx, m)
+		return len(known) > 0, err
+	})
+	if err != nil {
+		return err
+	}
 	meetings, overQuota, err := w.store.apply(ctx, p.id, plan.events, w.settings.Policy.quota(c), w.settings.Now())
 	if err != nil {
 		return err

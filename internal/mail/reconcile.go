@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"standin/internal/calendar"
+	"standin/internal/job"
 )
 
 // maxScheduled limits the jobs of one meeting that are scheduled in advance.
@@ -64,6 +65,9 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *
 	}
 	r := reconciliation{worker: w, meeting: m, message: message, known: known, until: time.Now().Add(turnTime)}
 	for _, o := range all {
+		if o.MeetingURL == "" {
+			o.MeetingURL, o.Platform = r.knownLink(o, events)
+		}
 		inWindow := o.Start.Before(now.Add(w.settings.Window)) || o.Original.IsZero() || r.find(o.Original) >= 0
 		if inWindow && o.MeetingURL != "" && len(r.wanted) < maxScheduled {
 			r.wanted = append(r.wanted, o)
@@ -95,6 +99,23 @@ type reconciliation struct {
 // find returns the index of the known occurrence with an original start, or -1.
 func (r *reconciliation) find(original time.Time) int {
 	return slices.IndexFunc(r.known, func(o occurrence) bool { return o.original.Equal(original) })
+}
+
+// knownLink returns the link of an occurrence that comes without one: the one that it
+// had, or another one of its meeting; empty if there is none.
+func (r *reconciliation) knownLink(o calendar.Event, events []calendar.Event) (string, job.Platform) {
+	if at := r.find(o.Original); at >= 0 {
+		return r.known[at].address, r.known[at].platform
+	}
+	for _, e := range events {
+		if e.MeetingURL != "" {
+			return e.MeetingURL, e.Platform
+		}
+	}
+	if len(r.known) > 0 {
+		return r.known[0].address, r.known[0].platform
+	}
+	return "", ""
 }
 
 // run schedules and moves what is wanted, then cancels the rest.
