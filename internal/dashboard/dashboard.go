@@ -145,6 +145,7 @@ type Settings struct {
 	BaseURL        string // public; cookies are Secure when it is https
 	TrustedProxies httpmw.TrustedProxies
 	Bodies         *httpmw.Bodies // of this process
+	CostlyReads    *httpmw.Budget // by consumer
 	Revocations    *account.Revocations
 	Now            func() time.Time
 	Log            *slog.Logger

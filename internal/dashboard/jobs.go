@@ -96,7 +96,15 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 	}
 	var next string
 	if list.Search != "" {
+		release, err := req.costlyRead(user.ConsumerID)
+		if err != nil {
+			return list, err
+		}
 		list.Jobs, err = d.settings.Search.SearchJobs(req.r.Context(), user.ConsumerID, list.Mode, list.Search, lifecycle.MaxPage)
+		release()
+		if err != nil {
+			return list, err
+		}
 		list.Jobs = matching(list.Jobs, filter)
 	} else {
 		page := lifecycle.Page{Cursor: list.Cursor, Limit: listPage}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
 	"standin/internal/httpmw"
 	"standin/internal/job"
@@ -115,6 +117,16 @@ func (req *pageRequest) parseForm(limit int64) error {
 		return &pageError{http.StatusBadRequest, "The form has too many fields."}
 	}
 	return checkTexts(req.r.PostForm)
+}
+
+// costlyRead waits until a consumer may make a costly read.
+func (req *pageRequest) costlyRead(consumer uuid.UUID) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(req.r.Context(), bodyTimeout)
+	defer cancel()
+	if release, err = req.d.settings.CostlyReads.Acquire(ctx, consumer.String(), 1); err != nil {
+		return nil, &pageError{http.StatusServiceUnavailable, "The service is busy. Try again."}
+	}
+	return release, nil
 }
 
 // checkTexts refuses control characters in the fields of a form or a query.

@@ -96,8 +96,13 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 	query := req.r.URL.Query()
 	view := searchView{Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Limit: shownMatches}
 	if view.Query != "" {
-		var err error
-		if view.Matches, err = d.settings.Search.SearchTexts(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, shownMatches); err != nil {
+		release, err := req.costlyRead(session.User.ConsumerID)
+		if err != nil {
+			return err
+		}
+		view.Matches, err = d.settings.Search.SearchTexts(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, shownMatches)
+		release()
+		if err != nil {
 			return err
 		}
 	}

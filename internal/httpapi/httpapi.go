@@ -68,6 +68,7 @@ type Settings struct {
 	AllowedMeetingHosts []string // hosts that bots may open besides the platforms'
 
 	Bodies         *httpmw.Bodies // of this process; new when nil
+	CostlyReads    *httpmw.Budget // by consumer; new when nil
 	MaxUploadBytes int64          // DefaultMaxUploadBytes when 0
 	Log            *slog.Logger
 }
@@ -99,6 +100,9 @@ func New(settings Settings) (*API, error) {
 	}
 	if settings.Bodies == nil {
 		settings.Bodies = httpmw.NewBodies()
+	}
+	if settings.CostlyReads == nil {
+		settings.CostlyReads = NewCostlyReads()
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	a := &API{

@@ -235,7 +235,14 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return err
 	}
+	release := func() {}
+	if len(filter.Metadata) > 0 {
+		if release, err = a.costlyRead(r, caller); err != nil {
+			return err
+		}
+	}
 	jobs, next, err := a.settings.Jobs.Jobs(r.Context(), caller, filter, query.page())
+	release()
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}

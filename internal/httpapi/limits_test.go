@@ -1,14 +1,21 @@
 package httpapi_test
 
 import (
+	"context"
 	"net/http"
+	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/httpapi"
 	"standin/internal/httpmw"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
 )
 
 // untilRefused sends a request until the response is a 429 and returns the number
@@ -146,4 +153,44 @@ func TestMissingSecretsRefuseAll(t *testing.T) {
 		{"payments", request{"POST", paymentRoute, "", signedPayment("", "{}"), "{}"}, paymentRoute, 503, nil, []string{"{"}, nil},
 		{"payments with a body that is too long", request{"POST", paymentRoute, "", nil, padded(2 << 20)}, paymentRoute, 503, nil, []string{"{"}, nil},
 	})
+}
+
+// slowJobs counts the lists of jobs that are read at a time.
+type slowJobs struct {
+	*fakeJobs
+	running, most atomic.Int32
+}
+
+func (s *slowJobs) Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) ([]job.Job, string, error) {
+	running := s.running.Add(1)
+	defer s.running.Add(-1)
+	for most := s.most.Load(); running > most && !s.most.CompareAndSwap(most, running); most = s.most.Load() {
+	}
+	for range 1000 {
+		runtime.Gosched() // lets other requests begin
+	}
+	return s.fakeJobs.Jobs(ctx, caller, filter, page)
+}
+
+// TestCostlyReads filters jobs by metadata many times at once. A consumer is served one
+// request at a time, and all of them are answered.
+func TestCostlyReads(t *testing.T) {
+	t.Parallel()
+	var jobs *slowJobs
+	s := newSurface(t, func(settings *httpapi.Settings) {
+		jobs = &slowJobs{fakeJobs: settings.Jobs.(*fakeJobs)}
+		settings.Jobs = jobs
+	})
+	var requests sync.WaitGroup
+	for range 24 {
+		requests.Go(func() {
+			if got := s.send(t, request{"GET", jobsPath + "?metadata.nope=1", adasKey, nil, ""}); got.status != http.StatusOK {
+				t.Errorf("status %d: %s", got.status, got.body)
+			}
+		})
+	}
+	requests.Wait()
+	if most := jobs.most.Load(); most != 1 {
+		t.Errorf("%d lists were read at a time for one consumer", most)
+	}
 }

@@ -176,15 +176,7 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 	if err := a.readQuery(w, r, "getTranscript", &query); err != nil {
 		return err
 	}
-	id, manifest, err := a.namedManifest(r, caller)
-	if err != nil {
-		return err
-	}
-	var m recording.Manifest
-	if err := json.Unmarshal(manifest, &m); err != nil {
-		return fmt.Errorf("read a manifest: %w", err)
-	}
-	document, err := a.transcript(r.Context(), id, m)
+	m, document, err := a.namedTranscript(r, caller)
 	if err != nil {
 		return err
 	}
@@ -201,6 +193,24 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 		a.writeJSON(w, http.StatusOK, document)
 	}
 	return nil
+}
+
+// namedTranscript returns the manifest and the transcript of the job in the path.
+func (a *API) namedTranscript(r *http.Request, caller account.Caller) (m recording.Manifest, document transcript.Document, err error) {
+	release, err := a.costlyRead(r, caller)
+	if err != nil {
+		return m, document, err
+	}
+	defer release()
+	id, manifest, err := a.namedManifest(r, caller)
+	if err != nil {
+		return m, document, err
+	}
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return m, document, fmt.Errorf("read a manifest: %w", err)
+	}
+	document, err = a.transcript(r.Context(), id, m)
+	return m, document, err
 }
 
 // transcript returns the transcript of a recording, or else its captions.

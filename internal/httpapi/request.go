@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/api"
+	"standin/internal/account"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -73,6 +74,20 @@ func (a *API) decodeTurn(r *http.Request, body []byte) (release func(), err erro
 	defer cancel()
 	if release, err = a.settings.Bodies.Decode(ctx, a.addressKey(r), int64(len(body))); err != nil {
 		return nil, busy()
+	}
+	return release, nil
+}
+
+// NewCostlyReads returns the budget for reads that take much memory or CPU: one at a time
+// for a consumer, and four for all.
+func NewCostlyReads() *httpmw.Budget { return httpmw.NewBudget(4, 1) }
+
+// costlyRead waits until the consumer may make a costly read.
+func (a *API) costlyRead(r *http.Request, caller account.Caller) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.WriteJSON)
+	defer cancel()
+	if release, err = a.settings.CostlyReads.Acquire(ctx, caller.ConsumerID.String(), 1); err != nil {
+		return nil, rateLimited(time.Second)
 	}
 	return release, nil
 }

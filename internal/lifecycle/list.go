@@ -73,7 +73,8 @@ func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Fi
 // apply.
 func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, filter job.Filter, after job.Cursor, limit int) (jobs []job.Job, next string, err error) {
 	jobs = []job.Job{}
-	for examined, more := 0, true; more && examined < maxExamined && len(jobs) < limit; {
+	examined, size := 0, 0
+	for more := true; more && examined < maxExamined && size < maxExaminedBytes && len(jobs) < limit; {
 		var read []job.Job
 		read, more, err = s.Store.ListJobs(ctx, caller.ConsumerID, caller.Mode, filter, after, MaxPage)
 		if err != nil {
@@ -82,6 +83,7 @@ func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, fil
 		next = ""
 		for i, j := range read {
 			after = job.Cursor{CreatedAt: j.CreatedAt, ID: j.ID}
+			size += len(j.Metadata)
 			if filter.MatchesMetadata(j.Metadata) {
 				jobs = append(jobs, j)
 			}
@@ -96,8 +98,12 @@ func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, fil
 	return jobs, next, nil
 }
 
-// maxExamined bounds the jobs that a page with a metadata filter examines.
-const maxExamined = 2000
+// Bounds of the jobs that a page with a metadata filter examines. The page in which their
+// metadata reaches maxExaminedBytes is the last.
+const (
+	maxExamined      = 2000
+	maxExaminedBytes = 8 << 20
+)
 
 // Timeline returns the timeline of a job of the caller, in the order in which
 // the service received or decided the events, and the cursor of the next page.

@@ -53,6 +53,43 @@ func TestJobs(t *testing.T) {
 	})
 }
 
+// TestJobsByLargeMetadata filters many jobs with much metadata. A page examines a part of
+// them, and its cursor leads to the rest.
+func TestJobsByLargeMetadata(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	create := func(metadata string) uuid.UUID {
+		t.Helper()
+		wanted := request(uuid.NewString())
+		wanted.Metadata = []byte(metadata)
+		j, _, err := h.Create(t.Context(), h.caller, wanted)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j.ID
+	}
+	wanted := create(`{"team":"blue"}`)
+	for range 60 {
+		create(`{"note":"` + strings.Repeat("x", 250<<10) + `"}`)
+	}
+	var got []uuid.UUID
+	pages, page := 0, lifecycle.Page{}
+	for more := true; more; more = page.Cursor != "" {
+		found, next, err := h.Jobs(t.Context(), h.caller, job.Filter{Metadata: map[string]string{"team": "blue"}}, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range found {
+			got = append(got, j.ID)
+		}
+		pages++
+		page.Cursor = next
+	}
+	if !slices.Equal(got, []uuid.UUID{wanted}) || pages < 2 {
+		t.Errorf("%d pages found %v, want %v on one of several pages", pages, got, wanted)
+	}
+}
+
 // TestInvalidPagesAndFilters checks that invalid pages and filters are rejected.
 func TestInvalidPagesAndFilters(t *testing.T) {
 	t.Parallel()

@@ -244,14 +244,14 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if err != nil {
 		return fmt.Errorf("load the API description: %w", err)
 	}
-	bodies, revocations := httpmw.NewBodies(), new(account.Revocations)
+	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
 		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
 		Invites: &lifecycle.InviteScheduler{
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},
-		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, Revocations: revocations,
+		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		MaxUploadBytes:      maxUpload, Log: settings.Log,
 	}
@@ -277,7 +277,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
-		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
+		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)

@@ -82,7 +82,7 @@ func one[T any](row sqldb.Row, scan func(sqldb.Row) (T, error), entity string) (
 
 // maxPageBytes bounds the size of a page: the metadata of a single job may be as
 // large as a request body.
-const maxPageBytes = 8 << 20
+const maxPageBytes = 1 << 20
 
 // errPageFull stops reading a page that has reached its limit.
 var errPageFull = errors.New("the page is full")
