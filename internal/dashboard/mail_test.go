@@ -26,7 +26,8 @@ func TestMailPage(t *testing.T) {
 	}
 	w, err := mail.Open(t.Context(), mail.Settings{
 		Dir: dir, Log: slog.New(slog.DiscardHandler),
-		SMTP: mail.SMTPSettings{Listen: "127.0.0.1:0", Recipients: []string{"notes@bots.example.test"}},
+		Policy: mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
+		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0"},
 	})
 	if err != nil {
 		t.Fatal(err)
