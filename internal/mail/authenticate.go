@@ -32,10 +32,10 @@ func (j judgment) domain() string {
 	return organizational(domainOf(j.content.from))
 }
 
-// judge parses a message and authenticates its author. It returns an error if that
-// cannot be determined now.
+// judge authenticates the author of a message, and reads nothing of its body before. It
+// returns an error if that cannot be determined now.
 func (w *Worker) judge(ctx context.Context, m received) (judgment, error) {
-	c, err := parseMessage(m.raw)
+	c, _, err := parseHeader(m.raw)
 	if errors.Is(err, ErrMalformed) {
 		return judgment{content: &content{}, verdict: ignored, detail: "The message cannot be read: it is malformed."}, nil
 	}
@@ -44,6 +44,21 @@ func (w *Worker) judge(ctx context.Context, m received) (judgment, error) {
 		return judgment{content: c, verdict: refused, detail: refusal.reason}, nil
 	}
 	return judgment{content: c, auth: auth, verdict: waiting}, err
+}
+
+// authenticateArrivals authenticates stored messages when they arrive until ctx is
+// cancelled. Another authenticator waits for those that are tried again.
+func (w *Worker) authenticateArrivals(ctx context.Context) error {
+	for {
+		select {
+		case <-w.arrived:
+		case <-ctx.Done():
+			return nil
+		}
+		if err := w.authenticateDue(ctx); err != nil {
+			return ignoreEnd(ctx, err)
+		}
+	}
 }
 
 // authenticateDue authenticates stored messages that are due, one after another.
@@ -65,6 +80,7 @@ func (w *Worker) authenticateNext(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer w.releaseArrival(id)
+	notify(w.arrived) // there may be more
 	p, err := w.store.message(ctx, id)
 	if err != nil {
 		return false, err

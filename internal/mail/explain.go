@@ -53,7 +53,7 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, wind
 	case !auth.sealed:
 		c.calendars, c.unsealed = nil, true
 	}
-	if e.Refusal != "" {
+	if e.Refusal != "" || len(policy.Recipients) == 0 {
 		auth.addressed = true // the reader wants to know about the meetings
 	}
 	budget := calendar.NewBudget(time.Time{})
@@ -66,6 +66,9 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, wind
 		return Explanation{}, err
 	}
 	e.Problems = p.problems
+	if len(policy.Recipients) == 0 {
+		e.Problems = append(e.Problems, "STANDIN_MAIL_RECIPIENTS is not set, so it is not checked whether the meetings invite one of them.")
+	}
 	for _, event := range p.events {
 		meeting := ExplainedMeeting{Event: event}
 		occurrences, err := calendar.Occurrences([]calendar.Event{event}, now, now.Add(horizon), budget)

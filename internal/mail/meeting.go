@@ -18,8 +18,23 @@ type quota struct {
 	meetings int // in 24 hours
 }
 
+// quotaBytes is the part of the store that the messages of a domain with a quota may use
+// whose meetings continue.
+const quotaBytes = 20
+
 func (q quota) exceeded() *RejectedError {
 	return &RejectedError{Reason: fmt.Sprintf("the senders of %s may schedule %d meetings a day", q.domain, q.meetings)}
+}
+
+// checkNew returns a *RejectedError if the quota does not allow a new meeting.
+func (q quota) checkNew(recent, bytes, maxBytes int64) error {
+	switch {
+	case recent >= int64(q.meetings):
+		return q.exceeded()
+	case bytes > maxBytes/quotaBytes:
+		return &RejectedError{Reason: fmt.Sprintf("the messages of the meetings of %s are too large together", q.domain)}
+	}
+	return nil
 }
 
 // apply saves the events of a message that are newer than those that are known. It
@@ -29,13 +44,13 @@ func (s *Store) apply(ctx context.Context, message int64, events []calendar.Even
 		for _, e := range events {
 			m := meeting{e.Organizer, e.UID}
 			if !slices.Contains(meetings, m) {
-				known, err := s.saveMeeting(ctx, tx, m, q, now)
+				err := s.saveMeeting(ctx, tx, m, q, now)
+				if rejected, ok := errors.AsType[*RejectedError](err); ok {
+					problems = append(problems, sentence(title(e), rejected))
+					continue
+				}
 				if err != nil {
 					return err
-				}
-				if !known {
-					problems = append(problems, sentence(title(e), q.exceeded()))
-					continue
 				}
 				meetings = append(meetings, m)
 			}
@@ -51,19 +66,23 @@ func (s *Store) apply(ctx context.Context, message int64, events []calendar.Even
 	return meetings, problems, err
 }
 
-// saveMeeting saves that a meeting is known. It returns false if the quota does not
-// allow a new one.
-func (s *Store) saveMeeting(ctx context.Context, tx *sql.Tx, m meeting, q quota, now time.Time) (bool, error) {
-	var known, recent int
-	err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM meetings WHERE organizer = $1 AND uid = $2), (SELECT COUNT(*) FROM meetings WHERE domain <> '' AND domain = $3 AND created_at > $4)`,
-		m.organizer, m.uid, q.domain, now.Add(-quotaTime).UnixMilli()).Scan(&known, &recent)
-	if err != nil {
-		return false, fmt.Errorf("mail database: %w", err)
+// saveMeeting saves that a meeting is known. It returns a *RejectedError if the quota
+// does not allow a new one.
+func (s *Store) saveMeeting(ctx context.Context, tx *sql.Tx, m meeting, q quota, now time.Time) error {
+	if q.meetings > 0 {
+		var known, recent, bytes int64
+		err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM meetings WHERE organizer = $1 AND uid = $2),
+			(SELECT COUNT(*) FROM meetings WHERE domain <> '' AND domain = $3 AND created_at > $4),
+			(SELECT COALESCE(SUM(size), 0) FROM messages WHERE domain = $3 AND id IN (SELECT message FROM events))`,
+			m.organizer, m.uid, q.domain, now.Add(-quotaTime).UnixMilli()).Scan(&known, &recent, &bytes)
+		if err != nil {
+			return fmt.Errorf("mail database: %w", err)
+		}
+		if err := q.checkNew(recent, bytes, s.maxBytes); known == 0 && err != nil {
+			return err
+		}
 	}
-	if known == 0 && q.meetings > 0 && recent >= q.meetings {
-		return false, nil
-	}
-	return true, exec(ctx, tx, `INSERT INTO meetings (organizer, uid, domain, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
+	return exec(ctx, tx, `INSERT INTO meetings (organizer, uid, domain, created_at, updated_at) VALUES ($1, $2, $3, $4, $4)
 		ON CONFLICT (organizer, uid) DO UPDATE SET domain = $3, updated_at = $4`, m.organizer, m.uid, q.domain, now.UnixMilli())
 }
 

@@ -50,9 +50,18 @@ var ErrMalformed = errors.New("the message is malformed")
 
 // parseMessage parses a message.
 func parseMessage(raw []byte) (*content, error) {
+	c, entity, err := parseHeader(raw)
+	if err == nil {
+		c.read(entity, 0)
+	}
+	return c, err
+}
+
+// parseHeader parses the header of a message, and returns the message to read.
+func parseHeader(raw []byte) (*content, *message.Entity, error) {
 	entity, err := readEntity(bytes.NewReader(raw))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	c := &content{header: mail.Header{Header: entity.Header}}
 	c.id, _ = c.header.MessageID()
@@ -67,8 +76,7 @@ func parseMessage(raw []byte) (*content, error) {
 		c.refers = append(c.refers, ids[:min(len(ids), maxRefers)]...)
 	}
 	c.framed = isFramed(entity.Header, raw)
-	c.read(entity, 0)
-	return c, nil
+	return c, entity, nil
 }
 
 // isFramed reports whether a message is a multipart whose body begins with its

@@ -28,7 +28,7 @@ CREATE INDEX IF NOT EXISTS messages_size ON messages (size);
 CREATE INDEX IF NOT EXISTS messages_next ON messages (next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_reply ON messages (reply_at) WHERE reply_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS messages_sender ON messages (sender, received_at);
-CREATE INDEX IF NOT EXISTS messages_domain ON messages (domain, next_at) WHERE next_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS messages_domain ON messages (domain, next_at);
 
 -- A meeting is a calendar event with all its changed occurrences.
 CREATE TABLE IF NOT EXISTS meetings (

@@ -17,7 +17,7 @@ import (
 )
 
 // maxSignatures limits the DKIM signatures of a message that are verified.
-const maxSignatures = 10
+const maxSignatures = 5
 
 // maxSignatureAge is how old a DKIM signature may be when a message is received.
 // Mail servers try to deliver mail for five days.

@@ -131,8 +131,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	if w.settings.IMAP.URL != nil {
 		parts.Go(func() error { (&mailboxReader{worker: w, settings: w.settings.IMAP}).run(ctx); return nil })
 	}
-	for range authenticators {
-		parts.Go(func() error { return w.repeat(ctx, w.arrived, w.nextArrival, w.authenticateDue) })
+	parts.Go(func() error { return w.repeat(ctx, w.arrived, w.nextArrival, w.authenticateDue) })
+	for range authenticators - 1 {
+		parts.Go(func() error { return w.authenticateArrivals(ctx) })
 	}
 	replies := make(chan struct{}) // work finds them soon enough
 	parts.Go(func() error { return w.repeat(ctx, replies, w.store.nextReply, w.sendReplies) })

@@ -1,0 +1,279 @@
+package mail
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// maxBacklog limits the messages of a sender domain that wait. Further ones are refused
+// by SMTP for now.
+const maxBacklog = 200
+
+// errBacklog is returned for a message of a domain with too many waiting messages.
+var errBacklog = errors.New("too many messages of the sender's domain wait to be processed")
+
+// received is a message as it was received.
+type received struct {
+	source   string // smtp or imap
+	remote   string // address of the SMTP client
+	origin   string // what distinguishes equal messages: the return path, or the mailbox and UID
+	raw      []byte
+	at       time.Time
+	judgment *judgment // nil if the author is still to be authenticated
+}
+
+// add stores a message that was received and returns its ID; 0 if the store has it.
+// It returns errFull if there is no space, and errBacklog if too many messages of the
+// sender's domain wait.
+func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, err error) {
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n%s\n%q\n", m.source, m.remote, m.origin)
+	sum.Write(m.raw)
+	key := sum.Sum(nil)
+	err = s.write(ctx, func(tx *sql.Tx) error {
+		var known, size int64
+		err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM messages WHERE key = $1), (SELECT COALESCE(SUM(size), 0) FROM messages)`, key).Scan(&known, &size)
+		if err != nil {
+			return fmt.Errorf("mail database: %w", err)
+		}
+		if known > 0 {
+			return nil
+		}
+		if excess := size + int64(len(m.raw)) - s.maxBytes; excess > 0 {
+			freed, err := deleteOldest(ctx, tx, excess)
+			if err != nil {
+				return err
+			}
+			if freed < excess {
+				return errFull
+			}
+		}
+		err = tx.QueryRowContext(ctx, `INSERT INTO messages (key, source, remote, received_at, raw, size, verdict, since, next_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $4, $4) RETURNING id`,
+			key, m.source, m.remote, now.UnixMilli(), m.raw, len(m.raw), waiting).Scan(&id)
+		if err != nil {
+			return fmt.Errorf("mail database: %w", err)
+		}
+		if m.judgment == nil {
+			return nil
+		}
+		if err := saveJudgment(ctx, tx, id, *m.judgment, now); err != nil {
+			return err
+		}
+		return checkBacklog(ctx, tx, m.judgment.domain())
+	})
+	return id, err
+}
+
+// checkBacklog returns errBacklog if too many messages of a domain wait.
+func checkBacklog(ctx context.Context, tx *sql.Tx, domain string) error {
+	var count int
+	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages WHERE domain = $1 AND next_at IS NOT NULL`, domain).Scan(&count); err != nil {
+		return fmt.Errorf("mail database: %w", err)
+	}
+	if domain != "" && count > maxBacklog {
+		return errBacklog
+	}
+	return nil
+}
+
+// saveJudgment saves the fields of a message that people see, and what is known of
+// its author. A message that waits is to be processed now.
+func saveJudgment(ctx context.Context, tx *sql.Tx, id int64, j judgment, now time.Time) error {
+	var next any
+	if j.verdict == waiting {
+		next = now.UnixMilli()
+	}
+	return exec(ctx, tx, `UPDATE messages SET message_id = $2, subject = $3, sender = $4, domain = $5, auth = $6, sealed = $7, addressed = $8, verdict = $9, detail = $10, next_at = $11
+		WHERE id = $1`, id, j.content.id, j.content.subject, j.content.from, j.domain(), j.auth.method, j.auth.sealed, j.auth.addressed, j.verdict, j.detail, next)
+}
+
+// saveJudgment saves a judgment in its own transaction.
+func (s *Store) saveJudgment(ctx context.Context, id int64, j judgment, now time.Time) error {
+	return s.write(ctx, func(tx *sql.Tx) error { return saveJudgment(ctx, tx, id, j, now) })
+}
+
+// unused is the condition for messages that are processed and not the source of
+// a meeting.
+const unused = `next_at IS NULL AND reply_at IS NULL AND NOT EXISTS (SELECT 1 FROM events WHERE events.message = messages.id)`
+
+// deleteOldest deletes the oldest unused messages until the given number of
+// bytes is free, and returns how many are.
+func deleteOldest(ctx context.Context, tx *sql.Tx, bytes int64) (freed int64, err error) {
+	for freed < bytes {
+		var id, size int64
+		err := tx.QueryRowContext(ctx, `SELECT id, size FROM messages WHERE `+unused+` ORDER BY id LIMIT 1`).Scan(&id, &size)
+		if errors.Is(err, sql.ErrNoRows) {
+			return freed, nil
+		}
+		if err != nil {
+			return freed, fmt.Errorf("mail database: %w", err)
+		}
+		if err := exec(ctx, tx, `DELETE FROM messages WHERE id = $1`, id); err != nil {
+			return freed, err
+		}
+		freed += size
+	}
+	return freed, nil
+}
+
+// purge deletes meetings that are over and messages that were processed, after
+// keepTime.
+func (s *Store) purge(ctx context.Context, now time.Time) error {
+	before := now.Add(-keepTime).UnixMilli()
+	return s.write(ctx, func(tx *sql.Tx) error {
+		return errors.Join(
+			exec(ctx, tx, `DELETE FROM meetings WHERE next_at IS NULL AND updated_at < $1`, before),
+			exec(ctx, tx, `DELETE FROM messages WHERE received_at < $1 AND `+unused, before))
+	})
+}
+
+// A message's verdict.
+const (
+	waiting  = "waiting"  // still to be processed, or the service cannot be reached
+	accepted = "accepted" // the service has what it asks for
+	ignored  = "ignored"  // has no invitation, or a meeting that cannot be recorded
+	refused  = "refused"  // the sender is not authenticated or not allowed
+	failed   = "failed"   // the service could not be reached for too long
+)
+
+// pending is a message to process.
+type pending struct {
+	id         int64
+	source     string
+	remote     string
+	raw        []byte
+	auth       authentication
+	receivedAt time.Time
+	since      time.Time
+	attempts   int
+}
+
+// message returns a message.
+func (s *Store) message(ctx context.Context, id int64) (p pending, err error) {
+	var receivedAt, since int64
+	err = s.db.QueryRowContext(ctx, `SELECT id, source, remote, raw, auth, sealed, addressed, received_at, since, attempts FROM messages WHERE id = $1`, id).
+		Scan(&p.id, &p.source, &p.remote, &p.raw, &p.auth.method, &p.auth.sealed, &p.auth.addressed, &receivedAt, &since, &p.attempts)
+	if err != nil {
+		return pending{}, fmt.Errorf("mail database: %w", err)
+	}
+	p.receivedAt, p.since = time.UnixMilli(receivedAt), time.UnixMilli(since)
+	return p, nil
+}
+
+// dueDomains returns the sender domains of the authenticated messages that are due.
+func (s *Store) dueDomains(ctx context.Context, now time.Time) ([]string, error) {
+	return list(ctx, s, func(scan func(...any) error) (domain string, err error) {
+		err = scan(&domain)
+		return domain, err
+	}, `SELECT domain FROM messages WHERE next_at <= $1 AND auth <> '' GROUP BY domain ORDER BY MIN(next_at), domain`, now.UnixMilli())
+}
+
+// nextMessage returns the authenticated message of a domain that is due first.
+func (s *Store) nextMessage(ctx context.Context, domain string, now time.Time) (pending, error) {
+	var id int64
+	err := s.db.QueryRowContext(ctx, `SELECT id FROM messages WHERE domain = $1 AND next_at <= $2 AND auth <> '' ORDER BY next_at, id LIMIT 1`, domain, now.UnixMilli()).Scan(&id)
+	if err != nil {
+		return pending{}, fmt.Errorf("mail database: %w", err)
+	}
+	return s.message(ctx, id)
+}
+
+// arrival is a message to authenticate.
+type arrival struct {
+	id int64
+	at time.Time
+}
+
+// arrivals returns the first messages to authenticate, also those that are not yet
+// due.
+func (s *Store) arrivals(ctx context.Context, limit int) ([]arrival, error) {
+	return list(ctx, s, func(scan func(...any) error) (a arrival, err error) {
+		var at int64
+		err = scan(&a.id, &at)
+		a.at = time.UnixMilli(at)
+		return a, err
+	}, `SELECT id, next_at FROM messages WHERE next_at IS NOT NULL AND auth = '' ORDER BY next_at, id LIMIT $1`, limit)
+}
+
+// meeting identifies a meeting.
+type meeting struct {
+	organizer, uid string
+}
+
+// nextMeeting returns the meeting whose further occurrences are due first.
+func (s *Store) nextMeeting(ctx context.Context, now time.Time) (m meeting, attempts int, ok bool, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT organizer, uid, attempts FROM meetings WHERE next_at <= $1 ORDER BY next_at LIMIT 1`, now.UnixMilli()).
+		Scan(&m.organizer, &m.uid, &attempts)
+	if errors.Is(err, sql.ErrNoRows) {
+		return m, 0, false, nil
+	}
+	return m, attempts, err == nil, err
+}
+
+// nextWork returns when the next authenticated message or meeting is due; zero if
+// there is none.
+func (s *Store) nextWork(ctx context.Context) (time.Time, error) {
+	return s.earliest(ctx, `SELECT MIN(at) FROM (SELECT MIN(next_at) AS at FROM messages WHERE next_at IS NOT NULL AND auth <> ''
+		UNION ALL SELECT MIN(next_at) FROM meetings WHERE next_at IS NOT NULL)`)
+}
+
+// nextReply returns when the next reply is due; zero if there is none.
+func (s *Store) nextReply(ctx context.Context) (time.Time, error) {
+	return s.earliest(ctx, `SELECT MIN(reply_at) FROM messages WHERE reply_at IS NOT NULL`)
+}
+
+// earliest returns the time that a query finds; zero if there is none.
+func (s *Store) earliest(ctx context.Context, query string) (time.Time, error) {
+	var at sql.NullInt64
+	if err := s.db.QueryRowContext(ctx, query).Scan(&at); err != nil {
+		return time.Time{}, fmt.Errorf("mail database: %w", err)
+	}
+	if !at.Valid {
+		return time.Time{}, nil
+	}
+	return time.UnixMilli(at.Int64), nil
+}
+
+// finish saves the verdict of a processed message. With reply, a reply is due.
+func (s *Store) finish(ctx context.Context, id int64, verdict, detail string, reply bool, now time.Time) error {
+	var replyAt any
+	state := ""
+	if reply {
+		replyAt, state = now.UnixMilli(), waiting
+	}
+	return s.exec(ctx, `UPDATE messages SET verdict = $2, detail = $3, next_at = NULL,
+		reply = CASE WHEN reply = '' THEN $4 ELSE reply END, reply_at = CASE WHEN reply = '' THEN $5 END WHERE id = $1`, id, verdict, detail, state, replyAt)
+}
+
+// retryLater saves that a message is to be processed again.
+func (s *Store) retryLater(ctx context.Context, id int64, detail string, at time.Time) error {
+	return s.exec(ctx, `UPDATE messages SET detail = $2, attempts = attempts + 1, next_at = $3 WHERE id = $1`, id, detail, at.UnixMilli())
+}
+
+// continueLater saves that a message is to be processed further after others had
+// their turn.
+func (s *Store) continueLater(ctx context.Context, id int64, now time.Time) error {
+	return s.exec(ctx, `UPDATE messages SET next_at = $2 WHERE id = $1`, id, now.UnixMilli())
+}
+
+// ErrNoMessage is the error for a message that does not exist.
+var ErrNoMessage = errors.New("there is no such message")
+
+// Retry processes a message again, now. Jobs that it has scheduled stay.
+func (s *Store) Retry(ctx context.Context, id int64, now time.Time) error {
+	return s.write(ctx, func(tx *sql.Tx) error {
+		result, err := tx.ExecContext(ctx, `UPDATE messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3, auth = '' WHERE id = $1`,
+			id, waiting, now.UnixMilli())
+		if err != nil {
+			return fmt.Errorf("mail database: %w", err)
+		}
+		if n, err := result.RowsAffected(); err != nil || n == 0 {
+			return errors.Join(ErrNoMessage, err)
+		}
+		return nil
+	})
+}
