@@ -3,8 +3,10 @@ package chaos
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -20,6 +22,9 @@ import (
 // botLifetime is when a bot ends whose job is never answered for.
 const botLifetime = 5 * time.Minute
 
+// pidFile is the file in a bot's folder that names its process.
+const pidFile = "pid"
+
 // botData is the data of a live bot's event lifecycle.joined: the values that it was
 // launched with.
 type botData struct {
@@ -28,7 +33,7 @@ type botData struct {
 }
 
 // runBot runs a live bot: it waits for joinAt, reports that it joins, and that the
-// meeting has ended.
+// meeting has ended, or that it was stopped.
 func runBot(path string) error {
 	config, err := launch.ReadBotConfig(path)
 	if err != nil {
@@ -39,6 +44,9 @@ func runBot(path string) error {
 		return err
 	}
 	defer lock.Close()
+	if err := os.WriteFile(filepath.Join(config.Dir, pidFile), []byte(strconv.Itoa(os.Getpid())), 0o600); err != nil {
+		return err
+	}
 	files, err := spool.Open(filepath.Join(config.Dir, "spool"), spool.Settings{})
 	if err != nil {
 		return err
@@ -61,7 +69,7 @@ func runBot(path string) error {
 	defer cancel()
 	timer := time.NewTimer(time.Until(config.JoinAt))
 	defer timer.Stop()
-	code := job.MeetingEnded
+	exit := ingest.EventData{FailureCode: string(job.MeetingEnded), FailureDetail: "the bot of a test has ended"}
 	for joined := false; !joined; {
 		select {
 		case <-timer.C:
@@ -75,10 +83,10 @@ func runBot(path string) error {
 		case <-client.Done():
 			return nil
 		case <-terminated.Done():
-			code, joined = job.InternalError, true
+			exit, joined = ingest.EventData{EndReason: ingest.EndStopped}, true
 		}
 	}
-	if err := client.Emit(job.BotExited, ingest.EventData{FailureCode: string(code), FailureDetail: "the bot of a test has ended"}); err != nil {
+	if err := client.Emit(job.BotExited, exit); err != nil {
 		return err
 	}
 	if err := client.Flush(running); err != nil {

@@ -34,7 +34,7 @@ func TestChaosOnPostgreSQL(t *testing.T) {
 		n.proxy = proxy
 		h.nodes = append(h.nodes, n)
 	}
-	chaos(t, h, address, 6)
+	chaos(t, h, address, 10)
 }
 
 // TestChaosOnSQLite injects faults into a single node.
@@ -47,7 +47,7 @@ func TestChaosOnSQLite(t *testing.T) {
 	if err := os.MkdirAll(n.settings.DataDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	chaos(t, &harness{nodes: []*node{n}}, filepath.Join(n.settings.DataDir, "standin.db"), 3)
+	chaos(t, &harness{nodes: []*node{n}}, filepath.Join(n.settings.DataDir, "standin.db"), 7)
 }
 
 // through returns the address of a database behind a proxy.
@@ -117,7 +117,8 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 			t.Fatal(err)
 		}
 	}
-	l := &load{nodes: h.nodes, keys: issued, receiver: newReceiver(t), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
+	h.receiver = newReceiver(t)
+	l := &load{nodes: h.nodes, keys: issued, receiver: h.receiver, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
 	defer l.client.CloseIdleConnections()
 
 	loading, stop := context.WithCancel(t.Context())

@@ -2,18 +2,24 @@ package chaos
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"standin/internal/testing/storetest"
 )
 
-// harness holds the nodes and their database server.
+// harness holds the nodes, their database server and the receiver of their webhooks.
 type harness struct {
 	nodes    []*node
+	receiver *receiver
 	database *storetest.Cluster // nil on SQLite
 }
 
@@ -45,6 +51,28 @@ func (h *harness) faults() []fault {
 			}
 			pause(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
 			return n.signal(syscall.SIGCONT)
+		}},
+		{"with its bots stopped, as by a drain", func(_ context.Context, _ *harness, n *node, _ *rand.Rand) error {
+			return n.signalBots(syscall.SIGTERM)
+		}},
+		{"with its bots killed, as by a lack of memory", func(_ context.Context, _ *harness, n *node, _ *rand.Rand) error {
+			return n.signalBots(syscall.SIGKILL)
+		}},
+		{"without storage", func(ctx context.Context, _ *harness, n *node, random *rand.Rand) error {
+			folder := strings.TrimPrefix(n.settings.StorageURL, "file://")
+			away := folder + ".away" // a file, in which nothing can be stored
+			exchange := func() error { return unix.Renameat2(unix.AT_FDCWD, away, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE) }
+			if err := errors.Join(os.WriteFile(away, nil, 0o600), exchange()); err != nil {
+				return err
+			}
+			pause(ctx, time.Duration(random.Int64N(int64(2*lease))))
+			return errors.Join(exchange(), os.Remove(away))
+		}},
+		{"with receivers that hang", func(ctx context.Context, h *harness, _ *node, random *rand.Rand) error {
+			resume := h.receiver.hang()
+			defer resume()
+			pause(ctx, time.Duration(random.Int64N(int64(2*lease))))
+			return nil
 		}},
 	}
 	if h.database == nil {

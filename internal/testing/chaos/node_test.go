@@ -10,11 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
+	"standin/internal/jobfiles"
+	"standin/internal/launch/process"
 	"standin/internal/testing/logtail"
 )
 
@@ -168,4 +171,30 @@ func lastLines(path string) string {
 		return err.Error()
 	}
 	return logtail.Last(string(text))
+}
+
+// signalBots signals the processes of the node's bots.
+func (n *node) signalBots(signal syscall.Signal) error {
+	files, err := filepath.Glob(filepath.Join(jobfiles.BotsDir(n.settings.DataDir), "*", pidFile))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		used, err := process.InUse(filepath.Dir(file))
+		if err != nil || !used {
+			continue // it has ended
+		}
+		text, err := os.ReadFile(file)
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		pid, parseErr := strconv.Atoi(string(text))
+		if err := errors.Join(err, parseErr); err != nil {
+			return err
+		}
+		if err := syscall.Kill(pid, signal); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+	}
+	return nil
 }

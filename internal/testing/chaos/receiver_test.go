@@ -14,6 +14,8 @@ import (
 type receiver struct {
 	server *httptest.Server
 
+	hanging sync.RWMutex // locked while no webhook is answered
+
 	mu  sync.Mutex
 	got map[uuid.UUID]map[string]hook // by job and delivery
 }
@@ -34,8 +36,16 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
+// hang makes the receiver answer nothing until resume is called.
+func (r *receiver) hang() (resume func()) {
+	r.hanging.Lock()
+	return r.hanging.Unlock
+}
+
 // receive stores a webhook and acknowledges it.
 func (r *receiver) receive(w http.ResponseWriter, request *http.Request) {
+	r.hanging.RLock()
+	defer r.hanging.RUnlock()
 	var envelope struct {
 		DeliveryID string
 		Event      string
