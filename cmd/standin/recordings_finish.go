@@ -74,4 +74,3 @@ func (c *recordingsFinishCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	})
 }
-
