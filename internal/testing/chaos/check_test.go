@@ -235,7 +235,7 @@ func (c *checker) checkPrelaunch(ctx context.Context, r job.Record, entries []jo
 		c.stopped++
 	}
 	for _, e := range entries {
-		byConsumer := e.Kind == lifecycle.JobChanged || e.Kind == lifecycle.CommandQueued || e.Kind == job.CancelRequested
+		byConsumer := e.Kind == lifecycle.JobChanged || e.Kind == lifecycle.CommandQueued || e.Kind == lifecycle.CommandFailed || e.Kind == job.CancelRequested
 		if e.ReceivedAt.Before(r.JoinAt) && !byConsumer {
 			return fmt.Errorf("%s is on the timeline before joinAt %s", e.Kind, r.JoinAt)
 		}

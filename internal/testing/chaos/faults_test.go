@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"standin/internal/testing/storetest"
+	"standin/internal/webhook"
 )
 
 // harness holds the nodes, their database server and the receiver of their webhooks.
@@ -70,8 +71,11 @@ func (h *harness) faults() []fault {
 		}},
 		{"with receivers that hang", func(ctx context.Context, h *harness, _ *node, random *rand.Rand) error {
 			resume := h.receiver.hang()
-			defer resume()
 			pause(ctx, time.Duration(random.Int64N(int64(2*lease))))
+			resume()
+			// The tries that failed are repeated before the next fault: a second failure
+			// would delay their webhooks for longer than settleTime.
+			pause(ctx, webhook.DefaultSchedule()[0]+lease)
 			return nil
 		}},
 	}
