@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -125,8 +126,14 @@ func (a *API) serveContent(w http.ResponseWriter, r *http.Request, file mediaFil
 	if file.SHA256 != "" {
 		header.Set("ETag", `"`+file.SHA256+`"`)
 	}
+	if !byteRanges.MatchString(r.Header.Get("Range")) {
+		r.Header.Del("Range") // a malformed one is ignored (RFC 9110, section 14.2)
+	}
 	http.ServeContent(&stallWriter{ResponseWriter: w, api: a}, r, file.Name, modified, content)
 }
+
+// byteRanges matches a well-formed Range header in bytes (RFC 9110, section 14.1.2).
+var byteRanges = regexp.MustCompile(`^bytes=[ \t]*(\d+-\d*|-\d+)([ \t]*,[ \t]*(\d+-\d*|-\d+))*[ \t]*$`)
 
 // stallWriter lets a client pause for the stall timeout between two reads. An
 // error that http.ServeContent would write as text becomes an Error body.

@@ -320,6 +320,7 @@ func TestManifestAndMedia(t *testing.T) {
 		{"range", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=10-14"}, ""}, mediaRoute, 206, []string{"01234"}, []string{"5"},
 			map[string]string{"Content-Range": "bytes 10-14/50000", "ETag": tag}},
 		{"the end", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=-3"}, ""}, mediaRoute, 206, []string{"789"}, []string{"6"}, nil},
+		{"malformed range", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=abc"}, ""}, mediaRoute, 200, nil, nil, whole},
 		{"beyond the end", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=50000-"}, ""}, mediaRoute, 416, []string{`"error":"range_not_satisfiable"`}, nil,
 			map[string]string{"Content-Range": "bytes */50000"}},
 		{"unchanged", request{"GET", media + "recording.mp4", adasKey, map[string]string{"If-None-Match": tag}, ""}, mediaRoute, 304, nil, nil, nil},

@@ -110,7 +110,7 @@ func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode jo
 		SELECT `+viewColumns+` FROM jobs
 		WHERE consumer_id = $1 AND meeting_key = $2 AND wake_at IS NOT NULL AND join_at BETWEEN $3 AND $4 AND mode = $5 AND id <> $6
 			AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
-		ORDER BY join_at, id LIMIT 1`, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except), scanView, "job")
+		ORDER BY join_at LIMIT 1`, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except), scanView, "job")
 }
 
 // CountCalendarJobs counts the jobs that invites created for the consumer in

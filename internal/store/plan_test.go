@@ -35,6 +35,13 @@ func TestHotPlans(t *testing.T) {
 			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{}, 20)
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_created (consumer_id=? AND mode=?"}, false},
+		"another job for a meeting": {func(ctx context.Context, s *store.Store) error {
+			_, err := s.JobForMeeting(ctx, uuid.New(), job.Live, "https://zoom.us/j/1", now, now, uuid.New())
+			if job.ErrorIs(err, job.NotFound) {
+				return nil
+			}
+			return err
+		}, []string{"SEARCH jobs USING INDEX jobs_meeting (consumer_id=? AND meeting_key=? AND join_at>? AND join_at<?)"}, false},
 		"list of jobs, later page": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{CreatedAt: now, ID: uuid.New()}, 20)
 			return err
