@@ -173,7 +173,7 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 		), grouped AS (
 			SELECT consumer_id, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = waiters.consumer_id)
 				OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = waiters.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
-			FROM (SELECT DISTINCT consumer_id FROM waiting) AS waiters
+			FROM ranked AS waiters WHERE rank = 1
 		), turns AS (
 			SELECT ranked.id, group_id, early, due_at,
 				ROW_NUMBER() OVER (PARTITION BY group_id ORDER BY early, rank, COALESCE(position, 0), due_at, ranked.id) AS turn
