@@ -137,7 +137,7 @@ func checkPlays(t *testing.T, path string, report mediacheck.Report) {
 		t.Fatal(err)
 	}
 	var got struct{ Duration, Played, Sought, Width float64 }
-	err = page.Eval(ctx, fmt.Sprintf(`(async () => {
+	err = page.EvalInPage(ctx, fmt.Sprintf(`(async () => {
 		const video = document.createElement("video");
 		video.muted = true;
 		video.src = %q;

@@ -116,7 +116,7 @@ func addRule(ruleset int, path string, rights uint64) error {
 	if status.Mode&unix.S_IFMT != unix.S_IFDIR {
 		rights &= fileAccess
 	}
-	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(file)} //nolint:gosec // file descriptors are small
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(file)}                                                                 //nolint:gosec // file descriptors are small
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&rule)), 0, 0, 0) //nolint:gosec // a system call takes addresses
 	if errno != 0 {
 		return errno

@@ -5,6 +5,7 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -74,6 +75,8 @@ type Options struct {
 	Log *slog.Logger
 
 	temporaryDir string // the browser's temporary files
+	maxProfile   int64  // bytes; see resources.go
+	maxMemory    int64  // bytes
 	runsAsRoot   bool
 	display      *display // nil if headless
 }
@@ -100,6 +103,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	o.runsAsRoot = os.Geteuid() == 0
+	o.maxProfile, o.maxMemory = cmp.Or(o.maxProfile, maxProfile), cmp.Or(o.maxMemory, maxMemory)
 	return o, nil
 }
 
@@ -164,9 +168,11 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	stopLaunchBound := context.AfterFunc(ctx, func() { shutDown(ctx.Err()) })
 
 	var command *exec.Cmd
+	var relay *messageRelay
 	allocator := append(allocatorOptions(options), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
 		command = c
 		isolateProcess(c, syscall.SIGKILL) // chromedp locks the thread
+		relay, c.Err = relayMessages(c)
 	}))
 	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
 	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
@@ -180,7 +186,11 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		}
 		killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
 		defer cancel()
-		return nil, errors.Join(err, killProcessTree(killCtx, group, options.ProfileDir))
+		err = errors.Join(err, killProcessTree(killCtx, group, options.ProfileDir))
+		if relay != nil {
+			relay.close()
+		}
+		return nil, err
 	}
 
 	targets, err := chromedp.Targets(root)
@@ -213,11 +223,13 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 	go func() {
 		var blocking sync.WaitGroup
 		blocking.Go(func() { browser.blockExternalRedirects(lifetime, responses) })
-		browser.supervise(lifetime, root, connection.LostConnection, command, func() {
+		blocking.Go(func() { browser.watchResources(lifetime) })
+		browser.supervise(lifetime, root, connection.LostConnection, command, relay, func() {
 			releaseRoot()
 			releaseAllocator()
 		})
 		blocking.Wait()
+		relay.close()
 		close(browser.done)
 	}()
 	return browser, nil
@@ -244,7 +256,7 @@ func firstPage(targets []*target.Info) target.ID {
 
 // supervise waits until the browser ends or has to end, and kills what is left of
 // its process tree.
-func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan struct{}, command *exec.Cmd, release func()) {
+func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan struct{}, command *exec.Cmd, relay *messageRelay, release func()) {
 	exited := make(chan struct{})
 	waiting, stopWaiting := context.WithCancel(context.WithoutCancel(root))
 	var waiter sync.WaitGroup
@@ -268,6 +280,10 @@ func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan st
 		cause = errors.New(command.ProcessState.String())
 	case <-b.options.display.ended():
 	case <-pipeBroken:
+		if failure := relay.failure(); failure != nil {
+			cause = failure
+			break
+		}
 		select {
 		case <-exited:
 			cause = errors.New(command.ProcessState.String())

@@ -167,13 +167,13 @@ func TestPage(t *testing.T) {
 
 	t.Run("size", func(t *testing.T) {
 		var size [2]int
-		if err := p.Eval(ctx, "[innerWidth, innerHeight]", &size); err != nil || size != [2]int{1280, 720} {
+		if err := p.EvalInPage(ctx, "[innerWidth, innerHeight]", &size); err != nil || size != [2]int{1280, 720} {
 			t.Errorf("page size = %v, %v; want 1280x720", size, err)
 		}
 	})
 	t.Run("language", func(t *testing.T) {
 		var languages string
-		if err := p.Eval(ctx, "navigator.language + ' ' + document.querySelector('[name=languages]').content", &languages); err != nil {
+		if err := p.EvalInPage(ctx, "navigator.language + ' ' + document.querySelector('[name=languages]').content", &languages); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.HasPrefix(languages, "en-US en-US") {
@@ -185,7 +185,7 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		var clicked bool
-		if err := p.Eval(ctx, "window.clicked", &clicked); err != nil || !clicked {
+		if err := p.EvalInPage(ctx, "window.clicked", &clicked); err != nil || !clicked {
 			t.Errorf("trusted click = %v, %v", clicked, err)
 		}
 	})
@@ -194,7 +194,7 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		var clicked bool
-		if err := p.Eval(ctx, "window.inner", &clicked); err != nil || !clicked {
+		if err := p.EvalInPage(ctx, "window.inner", &clicked); err != nil || !clicked {
 			t.Errorf("trusted click in the frame = %v, %v", clicked, err)
 		}
 	})
@@ -215,7 +215,7 @@ func TestPage(t *testing.T) {
 			Value string
 			Keys  int
 		}
-		if err := p.Eval(ctx, "({Value: document.querySelector('#name').value, Keys: window.keys})", &got); err != nil {
+		if err := p.EvalInPage(ctx, "({Value: document.querySelector('#name').value, Keys: window.keys})", &got); err != nil {
 			t.Fatal(err)
 		}
 		if got.Value != text || got.Keys < len([]rune(text)) {
@@ -224,11 +224,11 @@ func TestPage(t *testing.T) {
 	})
 	t.Run("promises and exceptions", func(t *testing.T) {
 		var answer int
-		if err := p.Eval(ctx, "Promise.resolve(42)", &answer); err != nil || answer != 42 {
+		if err := p.EvalInPage(ctx, "Promise.resolve(42)", &answer); err != nil || answer != 42 {
 			t.Errorf("promise = %d, %v", answer, err)
 		}
 		var script *browser.ScriptError
-		if err := p.Eval(ctx, "Promise.reject(new Error('no'))", nil); !errors.As(err, &script) || !strings.Contains(script.Description, "no") {
+		if err := p.EvalInPage(ctx, "Promise.reject(new Error('no'))", nil); !errors.As(err, &script) || !strings.Contains(script.Description, "no") {
 			t.Errorf("rejection = %v, want a ScriptError", err)
 		}
 	})
@@ -243,13 +243,13 @@ func TestPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		var kinds []string
-		err := p.Eval(ctx, `navigator.mediaDevices.getUserMedia({audio: true, video: true}).then(s => s.getTracks().map(t => t.kind).sort())`, &kinds)
+		err := p.EvalInPage(ctx, `navigator.mediaDevices.getUserMedia({audio: true, video: true}).then(s => s.getTracks().map(t => t.kind).sort())`, &kinds)
 		if err != nil || fmt.Sprint(kinds) != "[audio video]" {
 			t.Errorf("tracks = %v, %v", kinds, err)
 		}
 	})
 	t.Run("dialogs do not block", func(t *testing.T) {
-		if err := p.Eval(ctx, "alert('wait'), confirm('sure')", nil); err != nil {
+		if err := p.EvalInPage(ctx, "alert('wait'), confirm('sure')", nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -281,7 +281,7 @@ func TestPage(t *testing.T) {
 	t.Run("calls end with their context", func(t *testing.T) {
 		short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer cancel()
-		if err := p.Eval(short, "new Promise(() => {})", nil); !errors.Is(err, context.DeadlineExceeded) {
+		if err := p.EvalInPage(short, "new Promise(() => {})", nil); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Eval = %v, want the deadline", err)
 		}
 	})
@@ -296,7 +296,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("the profile still exists: %v", err)
 		}
 		var gone *browser.GoneError
-		if err := p.Eval(ctx, "1", nil); !errors.As(err, &gone) || !errors.Is(err, browser.ErrClosed) {
+		if err := p.EvalInPage(ctx, "1", nil); !errors.As(err, &gone) || !errors.Is(err, browser.ErrClosed) {
 			t.Errorf("Eval after Close = %v, want a GoneError with ErrClosed", err)
 		}
 	})
@@ -313,7 +313,7 @@ func TestMinimizedWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		var state string
-		if err := page.Eval(ctx, "new Promise(resolve => setTimeout(() => resolve(document.visibilityState), 500))", &state); err != nil || state != "visible" {
+		if err := page.EvalInPage(ctx, "new Promise(resolve => setTimeout(() => resolve(document.visibilityState), 500))", &state); err != nil || state != "visible" {
 			t.Errorf("minimized %v: visibilityState %s (%v)", minimized, state, err)
 		}
 	}
@@ -327,7 +327,7 @@ func TestMinimizedWindow(t *testing.T) {
 		setTimeout(() => resolve(false), 20000);
 	})`
 	var resizedOK bool
-	if err := page.Eval(ctx, resized, &resizedOK); err != nil || !resizedOK {
+	if err := page.EvalInPage(ctx, resized, &resizedOK); err != nil || !resizedOK {
 		t.Errorf("the page does not have the new size (%v)", err)
 	}
 }
@@ -339,8 +339,8 @@ func TestKilledBrowser(t *testing.T) {
 	temporary := temporaryDir(t, profile)
 
 	waiting := make(chan error, 1)
-	go func() { waiting <- p.Eval(ctx, "new Promise(() => {})", nil) }()
-	if err := p.Eval(ctx, "1", nil); err != nil {
+	go func() { waiting <- p.EvalInPage(ctx, "new Promise(() => {})", nil) }()
+	if err := p.EvalInPage(ctx, "1", nil); err != nil {
 		t.Fatal(err)
 	}
 	killed := time.Now()
@@ -397,14 +397,14 @@ func TestCrashedPage(t *testing.T) {
 	if err := <-waiting; !errors.Is(err, browser.ErrPageCrashed) {
 		t.Errorf("pending call = %v, want ErrPageCrashed", err)
 	}
-	if err := p.Eval(ctx, "1", nil); !errors.Is(err, browser.ErrPageCrashed) {
+	if err := p.EvalInPage(ctx, "1", nil); !errors.Is(err, browser.ErrPageCrashed) {
 		t.Errorf("Eval = %v, want ErrPageCrashed", err)
 	}
-	if err := other.Eval(ctx, "1", nil); err != nil {
+	if err := other.EvalInPage(ctx, "1", nil); err != nil {
 		t.Errorf("Eval on another page: %v", err)
 	}
 	other.Close()
-	if err := other.Eval(ctx, "1", nil); !errors.Is(err, browser.ErrPageClosed) {
+	if err := other.EvalInPage(ctx, "1", nil); !errors.Is(err, browser.ErrPageClosed) {
 		t.Errorf("Eval on a closed page = %v, want ErrPageClosed", err)
 	}
 }

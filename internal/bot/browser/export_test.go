@@ -15,3 +15,8 @@ func (p *Page) Crash(ctx context.Context) error {
 		return err
 	})
 }
+
+// LimitResources sets the limits of a browser's files and of its memory, in bytes.
+func LimitResources(options *Options, profile, memory int64) {
+	options.maxProfile, options.maxMemory = profile, memory
+}

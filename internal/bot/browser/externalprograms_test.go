@@ -90,18 +90,18 @@ func TestFramesCannotStartPrograms(t *testing.T) {
 			if err := p.Navigate(ctx, site.URL+"/"); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.EvalWithGesture(ctx, script+"; undefined", nil); err != nil {
+			if err := p.EvalWithGesture(ctx, script+", undefined", nil); err != nil {
 				t.Fatal(err)
 			}
 			// The dialog opens within a second and then blocks all clicks.
-			if err := p.Eval(ctx, "new Promise(resolve => setTimeout(resolve, 1500))", nil); err != nil {
+			if err := p.EvalInPage(ctx, "new Promise(resolve => setTimeout(resolve, 1500))", nil); err != nil {
 				t.Fatal(err)
 			}
 			if err := p.Click(ctx, "#count"); err != nil {
 				t.Fatal(err)
 			}
 			var clicks int
-			if err := p.Eval(ctx, "clicks", &clicks); err != nil || clicks != 1 {
+			if err := p.EvalInPage(ctx, "clicks", &clicks); err != nil || clicks != 1 {
 				t.Fatalf("%d clicks, %v: a dialog is open or the page is gone", clicks, err)
 			}
 		})

@@ -99,14 +99,14 @@ func TestGuardNavigation(t *testing.T) {
 	if err := p.Navigate(ctx, meeting.URL+"/redirect?to=/home"); err != nil {
 		t.Errorf("Navigate to a redirect within the meeting: %v", err)
 	}
-	if err := p.Eval(ctx, "stayed = true; undefined", nil); err != nil {
+	if err := p.EvalInPage(ctx, "stayed = true, undefined", nil); err != nil {
 		t.Fatal(err)
 	}
 
 	frame := fmt.Sprintf(`new Promise(resolve => {
 		document.body.appendChild(Object.assign(document.createElement("iframe"), {src: %q, onload: resolve}));
 	}).then(() => undefined)`, strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+"/frame")
-	if err := p.Eval(ctx, frame, nil); err != nil || other.frames.Load() != 1 {
+	if err := p.EvalInPage(ctx, frame, nil); err != nil || other.frames.Load() != 1 {
 		t.Errorf("%d frames were loaded, %v; want one of the other site", other.frames.Load(), err)
 	}
 	ways := map[string]string{
@@ -122,7 +122,7 @@ func TestGuardNavigation(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			before := blocked.count()
 			address := strings.Replace(other.URL, "127.0.0.1", "localhost", 1) + "/" + path
-			if err := p.EvalWithGesture(ctx, fmt.Sprintf(script, address)+"; undefined", nil); err != nil {
+			if err := p.EvalWithGesture(ctx, fmt.Sprintf(script, address)+", undefined", nil); err != nil {
 				t.Fatal(err)
 			}
 			eventually(t, ctx, "the navigation is blocked", func() bool { return blocked.count() > before })
@@ -130,7 +130,7 @@ func TestGuardNavigation(t *testing.T) {
 				t.Errorf("the last blocked address is %s, want %s", last, address)
 			}
 			var stayed bool
-			if err := p.Eval(ctx, "window.stayed === true", &stayed); err != nil || !stayed {
+			if err := p.EvalInPage(ctx, "window.stayed === true", &stayed); err != nil || !stayed {
 				t.Errorf("the page did not stay: %v, %v", stayed, err)
 			}
 		})
@@ -139,7 +139,7 @@ func TestGuardNavigation(t *testing.T) {
 		t.Errorf("the other site received %d requests for documents", opened)
 	}
 	// Navigation within the meeting still works.
-	if err := p.Eval(ctx, "location = '/next'; undefined", nil); err != nil {
+	if err := p.EvalInPage(ctx, "location = '/next', undefined", nil); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, ctx, "the page navigates to /next", func() bool {

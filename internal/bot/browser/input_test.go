@@ -44,11 +44,11 @@ func TestClickDoesNotHitCoveringElement(t *testing.T) {
 		{"frame covered by a button", `coverOnMove(300, document.querySelector("#frame").contentDocument)`, inFrame, ""},
 	} {
 		var clicks []string
-		if err := p.Eval(ctx, "clicks.length = 0; "+test.first+"; 0", nil); err != nil {
+		if err := p.EvalInPage(ctx, "clicks.length = 0, "+test.first+", 0", nil); err != nil {
 			t.Fatal(err)
 		}
 		err := p.ClickElement(ctx, test.element)
-		if failed := p.Eval(ctx, "clicks", &clicks); failed != nil {
+		if failed := p.EvalInPage(ctx, "clicks", &clicks); failed != nil {
 			t.Fatal(failed)
 		}
 		var missed *browser.ElementError
@@ -61,14 +61,14 @@ func TestClickDoesNotHitCoveringElement(t *testing.T) {
 	}
 
 	// Later clicks are not filtered.
-	if err := p.Eval(ctx, uncover, nil); err != nil {
+	if err := p.EvalInPage(ctx, uncover, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.ClickAt(ctx, 350, 140); err != nil {
 		t.Fatal(err)
 	}
 	var clicks []string
-	if err := p.Eval(ctx, "clicks", &clicks); err != nil || len(clicks) != 1 || clicks[0] != "target" {
+	if err := p.EvalInPage(ctx, "clicks", &clicks); err != nil || len(clicks) != 1 || clicks[0] != "target" {
 		t.Errorf("a later click: clicks %q, %v", clicks, err)
 	}
 }

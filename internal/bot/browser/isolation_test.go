@@ -199,7 +199,7 @@ func (f *forbiddenServer) connect(t *testing.T, ctx context.Context, p *browser.
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = p.Eval(ctx, "navigator.mediaDevices.getUserMedia({audio: true, video: true}).then(stream => { devices = stream; })", nil)
+	err = p.EvalInPage(ctx, "navigator.mediaDevices.getUserMedia({audio: true, video: true}).then(stream => { devices = stream; })", nil)
 	if err != nil {
 		t.Fatalf("getUserMedia: %v", err)
 	}
@@ -330,7 +330,7 @@ func TestLoopbackPeers(t *testing.T) {
 	b := launchWith(t, ctx, browser.Options{Proxy: proxy.Address(), LoopbackPeers: true})
 	p := openAt(t, ctx, b, meeting.URL+"/")
 	var state string
-	err := p.Eval(ctx, `(async () => {
+	err := p.EvalInPage(ctx, `(async () => {
 		const near = new RTCPeerConnection(), far = new RTCPeerConnection();
 		near.onicecandidate = e => e.candidate && far.addIceCandidate(e.candidate);
 		far.onicecandidate = e => e.candidate && near.addIceCandidate(e.candidate);
@@ -355,26 +355,26 @@ func TestPageCannotOpenWindowsOrDownload(t *testing.T) {
 	p := openAt(t, ctx, shared.use(t), meeting.URL+"/")
 	for _, address := range []string{"/popup", "about:blank"} {
 		var opened bool
-		err := p.EvalWithGesture(ctx, fmt.Sprintf("opened = open(%q, '_blank'); opened !== null", address), &opened)
+		err := p.EvalWithGesture(ctx, fmt.Sprintf("opened = open(%q, '_blank'), opened !== null", address), &opened)
 		if err != nil || !opened {
 			t.Fatalf("open a window: %v", err)
 		}
 		eventually(t, ctx, "the window is closed", func() bool {
 			var closed bool
-			if err := p.Eval(ctx, "opened.closed", &closed); err != nil {
+			if err := p.EvalInPage(ctx, "opened.closed", &closed); err != nil {
 				t.Fatal(err)
 			}
 			return closed
 		})
 	}
 	for _, address := range []string{"zoommtg://zoom.us/join?confno=1", "msteams:/l/meetup-join/1", "file:///etc/passwd", "chrome://version", "/download"} {
-		err := p.EvalWithGesture(ctx, fmt.Sprintf("location.href = %q; undefined", address), nil)
+		err := p.EvalWithGesture(ctx, fmt.Sprintf("location.href = %q, undefined", address), nil)
 		if err != nil {
 			t.Fatalf("%s: %v", address, err)
 		}
 	}
 	var title string
-	if err := p.Eval(ctx, "fetch('/download').then(() => document.title)", &title); err != nil || title != "Meeting" {
+	if err := p.EvalInPage(ctx, "fetch('/download').then(() => document.title)", &title); err != nil || title != "Meeting" {
 		t.Errorf("title %q, %v", title, err)
 	}
 	if files, err := filepath.Glob(filepath.Join(shared.profile(), "*", "client*")); err != nil || len(files) > 0 {

@@ -87,7 +87,7 @@ func TestModes(t *testing.T) {
 				State                     string
 				Focus                     bool
 			}
-			if err := page.Eval(ctx, `({Webdriver: navigator.webdriver, Agent: navigator.userAgent, Width: innerWidth, Height: innerHeight,
+			if err := page.EvalInPage(ctx, `({Webdriver: navigator.webdriver, Agent: navigator.userAgent, Width: innerWidth, Height: innerHeight,
 				OuterWidth: outerWidth, OuterHeight: outerHeight, ScreenWidth: screen.width, ScreenHeight: screen.height,
 				Left: screenX, Top: screenY, State: document.visibilityState, Focus: document.hasFocus()})`, &seen); err != nil {
 				t.Fatal(err)
@@ -114,7 +114,7 @@ func TestModes(t *testing.T) {
 				Moves, Last, Keys int
 				Interval          float64
 			}
-			if err := page.Eval(ctx, `({Moves: moves.length, Last: Math.round(moves.at(-1)[0]), Keys: keys.length,
+			if err := page.EvalInPage(ctx, `({Moves: moves.length, Last: Math.round(moves.at(-1)[0]), Keys: keys.length,
 				Interval: (keys.at(-1) - keys[1]) / (keys.length - 2)})`, &input); err != nil {
 				t.Fatal(err)
 			}

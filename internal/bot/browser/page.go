@@ -2,11 +2,9 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
-	"standin/internal/text"
 	"sync"
 
 	"github.com/chromedp/cdproto"
@@ -23,9 +21,6 @@ import (
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
-
-// maxDescription limits the description of a ScriptError, in characters.
-const maxDescription = 2000
 
 // Page is a tab in its own window. Its methods are safe for concurrent use.
 type Page struct {
@@ -272,49 +267,6 @@ func (p *Page) Reload(ctx context.Context) error {
 		return err
 	}
 	return p.Navigate(ctx, address)
-}
-
-// Eval evaluates a JavaScript expression in the page, awaits a promise, and
-// decodes the JSON value into out, which may be nil. An undefined value does not
-// change out.
-func (p *Page) Eval(ctx context.Context, expression string, out any) error {
-	return p.evaluate(ctx, expression, false, out)
-}
-
-// EvalWithGesture is like Eval, as if the user had clicked: the script has user
-// activation.
-func (p *Page) EvalWithGesture(ctx context.Context, expression string, out any) error {
-	return p.evaluate(ctx, expression, true, out)
-}
-
-// evaluate evaluates an expression in the main frame.
-func (p *Page) evaluate(ctx context.Context, expression string, gesture bool, out any) error {
-	yes := true
-	return p.call(ctx, func(ctx context.Context) error {
-		answer, err := cdp.Call(ctx, p.session, runtime.Evaluate, runtime.EvaluateParams{
-			Expression:    expression,
-			ReturnByValue: &yes,
-			AwaitPromise:  &yes,
-			UserGesture:   &gesture,
-		})
-		if err != nil {
-			return err
-		}
-		if thrown := answer.ExceptionDetails; thrown != nil {
-			description := thrown.Text
-			if thrown.Exception != nil && thrown.Exception.Description != "" {
-				description = thrown.Exception.Description
-			}
-			return &ScriptError{Description: text.Clean(description, maxDescription)}
-		}
-		if out == nil || answer.Result == nil || len(answer.Result.Value) == 0 {
-			return nil
-		}
-		if err := json.Unmarshal(answer.Result.Value, out); err != nil {
-			return fmt.Errorf("decode the script's value: %w", err)
-		}
-		return nil
-	})
 }
 
 // URL returns the address of the current document.

@@ -76,6 +76,38 @@ func treeMembers(group int, profileDir string) ([]int, error) {
 	return members, nil
 }
 
+// treeMemory returns the memory of the processes of the group, of those that use the
+// profile directory, and of this process, in bytes, without the programs themselves.
+// Memory that several of them share counts for each.
+func treeMemory(group int, profileDir string) (total int64) {
+	members, err := treeMembers(group, profileDir)
+	if err != nil {
+		return 0
+	}
+	for _, process := range append(members, os.Getpid()) {
+		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "status"))
+		if err != nil {
+			continue // it has ended
+		}
+		for _, field := range []string{"\nRssAnon:", "\nRssShmem:"} {
+			_, rest, _ := bytes.Cut(text, []byte(field))
+			value, _, _ := bytes.Cut(rest, []byte(" kB"))
+			if kilobytes, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil {
+				total += kilobytes << 10
+			}
+		}
+	}
+	return total
+}
+
+// diskUsage returns the space that a file occupies, in bytes.
+func diskUsage(info os.FileInfo) int64 {
+	if status, ok := info.Sys().(*syscall.Stat_t); ok {
+		return status.Blocks * 512
+	}
+	return info.Size()
+}
+
 // processState returns the state letter and the group of a process; ok is false if
 // the process has ended.
 func processState(process int) (state byte, group int, ok bool) {

@@ -15,6 +15,12 @@ import (
 // on Linux only. Chromium exits when its control pipe closes.
 func isolateProcess(*exec.Cmd, syscall.Signal) {}
 
+// treeMemory returns 0: memory is limited on Linux only.
+func treeMemory(int, string) int64 { return 0 }
+
+// diskUsage returns the size of a file.
+func diskUsage(info os.FileInfo) int64 { return info.Size() }
+
 // killProcessTree kills the browser's main process. Chromium's other processes
 // then exit.
 func killProcessTree(_ context.Context, group int, _ string) error {

@@ -79,7 +79,7 @@ func sandboxProcess(profile string) int {
 	defer b.Close()
 	page, err := b.NewPage(ctx)
 	if err == nil {
-		err = page.Eval(ctx, "1", nil)
+		err = page.EvalInPage(ctx, "1", nil)
 	}
 	if err != nil {
 		fmt.Println(err)
@@ -193,7 +193,7 @@ func TestNoSandbox(t *testing.T) {
 	}
 	page, err := b.NewPage(t.Context())
 	if err == nil {
-		err = page.Eval(t.Context(), "1", nil)
+		err = page.EvalInPage(t.Context(), "1", nil)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -49,7 +49,7 @@ func TestHostilePage(t *testing.T) {
 	const content = `document.documentElement.outerHTML`
 	var before, after string
 	eventually(t, ctx, "the page to load", func() bool {
-		err := page.Eval(ctx, `document.readyState === "complete" ? `+content+` : ""`, &before)
+		err := page.EvalInPage(ctx, `document.readyState === "complete" ? `+content+` : ""`, &before)
 		return err == nil && before != ""
 	})
 	snapshot, err := profile.Snapshot(ctx, page)
@@ -65,7 +65,7 @@ func TestHostilePage(t *testing.T) {
 	if blank || len(made.Snapshots) != 1 || len(made.Screenshot) == 0 {
 		t.Errorf("blank %v, %d snapshots, %d bytes of screenshot", blank, len(made.Snapshots), len(made.Screenshot))
 	}
-	if err := page.Eval(ctx, content, &after); err != nil || before != after {
+	if err := page.EvalInPage(ctx, content, &after); err != nil || before != after {
 		t.Errorf("the capture changed the page: %v", err)
 	}
 	made.Profile = nil
@@ -101,7 +101,7 @@ func TestHostilePage(t *testing.T) {
 	}
 	defer restored.Close()
 	var ran bool
-	if err := restored.Eval(ctx, `document.scripts.length > 0 || Object.keys(window).some(key => key.startsWith("leak"))`, &ran); err != nil || ran {
+	if err := restored.EvalInPage(ctx, `document.scripts.length > 0 || Object.keys(window).some(key => key.startsWith("leak"))`, &ran); err != nil || ran {
 		t.Errorf("the restored page has scripts: %v, %v", ran, err)
 	}
 	found, err := profile.Snapshot(ctx, restored)

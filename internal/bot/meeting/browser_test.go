@@ -120,7 +120,7 @@ func showDocument(t testing.TB, ctx context.Context, page *browser.Page, documen
 		document.write(text);
 		document.close();
 	})`
-	if err := page.Eval(ctx, write+"("+string(text)+")", nil); err != nil {
+	if err := page.EvalInPage(ctx, write+"("+string(text)+")", nil); err != nil {
 		t.Fatalf("writing the document: %v", err)
 	}
 	awaitComplete(t, ctx, page)
@@ -146,7 +146,7 @@ func loadDocument(t testing.TB, ctx context.Context, page *browser.Page, documen
 func awaitComplete(t testing.TB, ctx context.Context, page *browser.Page) {
 	t.Helper()
 	const complete = `new Promise(done => document.readyState === "complete" ? done() : addEventListener("load", () => done()))`
-	if err := page.Eval(ctx, complete, nil); err != nil {
+	if err := page.EvalInPage(ctx, complete, nil); err != nil {
 		t.Fatalf("waiting for the document: %v", err)
 	}
 }

@@ -225,7 +225,7 @@ func testDialogs(t *testing.T, ctx context.Context, running *browser.Browser) {
 					t.Fatal(err)
 				}
 				now = now.Add(dialogTime)
-				if err := page.Eval(ctx, "document.title", &title); err != nil {
+				if err := page.EvalInPage(ctx, "document.title", &title); err != nil {
 					t.Fatal(err)
 				}
 				if title != "" {
@@ -257,7 +257,7 @@ func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Brows
 	if !snapshot().Visible(joinButton) || !snapshot().Elements[joinButton].Covered {
 		t.Error("the button in the inner frame is not found, or is not reported as covered")
 	}
-	if err := page.Eval(ctx, `document.getElementById("cover").remove()`, nil); err != nil {
+	if err := page.EvalInPage(ctx, `document.getElementById("cover").remove()`, nil); err != nil {
 		t.Fatal(err)
 	}
 	if snapshot().Elements[joinButton].Covered {
@@ -268,7 +268,7 @@ func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Brows
 	}
 	var title string
 	script := `document.querySelector("iframe").contentDocument.title`
-	if err := page.Eval(ctx, script, &title); err != nil || title != "pressed" {
+	if err := page.EvalInPage(ctx, script, &title); err != nil || title != "pressed" {
 		t.Errorf("after the click the frame's title is %q, %v", title, err)
 	}
 }

@@ -26,8 +26,11 @@ import (
 // defines the errors that count as transient: the page navigated, or an element
 // was removed, during a call.
 type Page interface {
-	// Eval evaluates a JavaScript expression and decodes its JSON value.
+	// Eval evaluates a JavaScript expression and decodes its JSON value. The
+	// expression shares the document with the page, and no values.
 	Eval(ctx context.Context, expression string, out any) error
+	// EvalInPage is like Eval, among the page's own scripts.
+	EvalInPage(ctx context.Context, expression string, out any) error
 	// ClickElement clicks the element that an expression returns, with real
 	// mouse events.
 	ClickElement(ctx context.Context, expression string) error

@@ -15,6 +15,11 @@ import (
 //go:embed probe.js
 var probeScript string
 
+// mediaScript is a JavaScript function; its comment describes it.
+//
+//go:embed media.js
+var mediaScript string
+
 // probe takes snapshots of a page with one profile.
 type probe struct {
 	call    string // the script and its first argument, without the closing parenthesis
@@ -86,22 +91,26 @@ func notNil[T any](list []T) []T {
 
 // snapshot returns what the page shows.
 func (p probe) snapshot(ctx context.Context, page Page) (Snapshot, error) {
-	return p.eval(ctx, page, "()")
+	return p.eval(ctx, page, "()", false)
 }
 
 // snapshotInMeeting is snapshot without the texts of the whole page, and with the
 // levels of the audio that arrives.
 func (p probe) snapshotInMeeting(ctx context.Context, page Page) (Snapshot, error) {
-	return p.eval(ctx, page, "(undefined, true)")
+	return p.eval(ctx, page, "(undefined, true)", true)
 }
 
-// eval calls the function in the document, and leaves it there if it is not.
-func (p probe) eval(ctx context.Context, page Page, arguments string) (Snapshot, error) {
+// eval calls the function in the document, and leaves it there if it is not. Then it
+// adds the media that the page receives.
+func (p probe) eval(ctx context.Context, page Page, arguments string, inMeeting bool) (Snapshot, error) {
 	var snapshot *Snapshot
 	err := page.Eval(ctx, p.kept+"?."+arguments, &snapshot)
 	if err == nil && snapshot == nil {
 		snapshot = new(Snapshot)
 		err = page.Eval(ctx, p.keeping+arguments, snapshot)
+	}
+	if err == nil {
+		err = page.EvalInPage(ctx, fmt.Sprintf("(%s)(%t)", mediaScript, inMeeting), snapshot)
 	}
 	if err != nil {
 		return Snapshot{}, fmt.Errorf("read the page: %w", err)

@@ -161,9 +161,9 @@ func (s env) report(t *testing.T, page *browser.Page) {
 		}
 	}
 	var text, loaded string
-	err = page.Eval(ctx, "document.body.innerText", &text)
+	err = page.EvalInPage(ctx, "document.body.innerText", &text)
 	t.Logf("its text (%v):\n%s", err, text)
-	err = page.Eval(ctx, `[location.href, document.readyState, ...performance.getEntriesByType("resource").map(one => one.responseStatus + " " + one.name)].join("\n")`, &loaded)
+	err = page.EvalInPage(ctx, `[location.href, document.readyState, ...performance.getEntriesByType("resource").map(one => one.responseStatus + " " + one.name)].join("\n")`, &loaded)
 	t.Logf("its requests (%v):\n%s", err, loaded)
 }
 
@@ -208,7 +208,7 @@ func (s env) wantTrackOwner(t *testing.T, page *browser.Page) {
 		return stream.getAudioTracks()[0].id;
 	})()`
 	var track string
-	if err := page.Eval(s.ctx, play, &track); err != nil {
+	if err := page.EvalInPage(s.ctx, play, &track); err != nil {
 		t.Fatal(err)
 	}
 	s.await(t, page, "the track to be Ada's", func(o Observation) bool {

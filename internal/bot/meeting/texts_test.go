@@ -98,14 +98,14 @@ func TestCaptionsWithoutLanguage(t *testing.T) {
 	ctx, running := launchSmallBrowser(t)
 	s := newEnv(t, ctx, newPagePool(running), job.Meet)
 	_, page := s.inside(t, replica.Settings{})
-	if err := page.Eval(ctx, `document.querySelector("[data-more]").addEventListener("click", () => window.opened = true)`, nil); err != nil {
+	if err := page.EvalInPage(ctx, `document.querySelector("[data-more]").addEventListener("click", () => window.opened = true)`, nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.site.ShowTexts(ctx, page, TextOptions{Chat: true, Captions: true}); err != nil {
 		t.Fatal(err)
 	}
 	opened := false
-	if err := page.Eval(ctx, "window.opened === true", &opened); err != nil || opened {
+	if err := page.EvalInPage(ctx, "window.opened === true", &opened); err != nil || opened {
 		t.Errorf("the settings were opened: %v, %v", opened, err)
 	}
 	if seen := s.await(t, page, "captions", func(seen Observation) bool { return seen.CaptionsOn }); !seen.ChatOpen {

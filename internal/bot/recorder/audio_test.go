@@ -27,7 +27,7 @@ func TestAudioOnly(t *testing.T) {
 	sink.await(t, ctx, r, 6*time.Second)
 	// The time at which the page's audio clock was 0.
 	var zero float64
-	if err := s.page.Eval(ctx, "performance.timeOrigin + performance.now() - sound.currentTime * 1000", &zero); err != nil {
+	if err := s.page.EvalInPage(ctx, "performance.timeOrigin + performance.now() - sound.currentTime * 1000", &zero); err != nil {
 		t.Fatal(err)
 	}
 	if err := r.Stop(ctx); err != nil {
@@ -112,7 +112,7 @@ func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 		f := f.open(t, ctx, strings.TrimPrefix(videoCallPath, "/")+query, settings)
 		defer f.page.Close()
 		await(t, ctx, "the media", func() bool {
-			if err := f.page.Eval(ctx, "received()", &got); err != nil {
+			if err := f.page.EvalInPage(ctx, "received()", &got); err != nil {
 				t.Fatal(err)
 			}
 			return enough(got)

@@ -20,7 +20,7 @@ func crash(ctx context.Context, browserPID int, page *browser.Page) error {
 		return err
 	}
 	const busy = `(() => { for (const until = performance.now() + 1000; performance.now() < until;); })()`
-	if err := page.Eval(ctx, busy, nil); err != nil {
+	if err := page.EvalInPage(ctx, busy, nil); err != nil {
 		return fmt.Errorf("keep the page busy: %w", err)
 	}
 	after, err := rendererTimes(ctx, browserPID)

@@ -47,7 +47,7 @@ func (i Inbound) ReceivesMotion() bool { return i.Frames > 0 && i.PictureChanged
 // call returns little.
 func MeasureInbound(ctx context.Context, meeting *browser.Page) (Inbound, error) {
 	var inbound Inbound
-	if err := meeting.Eval(ctx, inboundScript, &inbound); err != nil {
+	if err := meeting.EvalInPage(ctx, inboundScript, &inbound); err != nil {
 		return Inbound{}, fmt.Errorf("measure the received media: %w", err)
 	}
 	return inbound, nil
@@ -86,7 +86,7 @@ const connectedScript = `(() => {
 // that transport audio and video in another way have none.
 func Connected(ctx context.Context, meeting *browser.Page) (bool, error) {
 	var connected bool
-	if err := meeting.Eval(ctx, connectedScript, &connected); err != nil {
+	if err := meeting.EvalInPage(ctx, connectedScript, &connected); err != nil {
 		return false, fmt.Errorf("check the page's connections: %w", err)
 	}
 	return connected, nil

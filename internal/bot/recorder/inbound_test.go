@@ -36,7 +36,7 @@ func TestInboundVideo(t *testing.T) {
 	}
 	await("the video moves", receivesMotion)
 	var paused int
-	if err := f.page.Eval(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject && (video.pause(), video.paused)).length`, &paused); err != nil || paused == 0 {
+	if err := f.page.EvalInPage(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject && (video.pause(), video.paused)).length`, &paused); err != nil || paused == 0 {
 		t.Fatalf("%d videos paused, %v", paused, err)
 	}
 	receivesMotion() // what changed until the pause
@@ -49,7 +49,7 @@ func TestInboundVideo(t *testing.T) {
 	}
 	await("the videos play", func() bool {
 		var playing bool
-		if err := f.page.Eval(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject).every(video => !video.paused)`, &playing); err != nil {
+		if err := f.page.EvalInPage(ctx, `[...document.querySelectorAll("video")].filter(video => video.srcObject).every(video => !video.paused)`, &playing); err != nil {
 			t.Fatal(err)
 		}
 		return playing

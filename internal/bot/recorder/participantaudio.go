@@ -258,7 +258,7 @@ func (a *participantAudio) pull(ctx context.Context) (report pullReport, receive
 		stored[id] = track.next
 	}
 	request := pullRequest{Enabled: a.enabled, Epoch: a.epoch, MaxTracks: a.maxTracks, BitsPerSecond: a.bitsPerSecond, Stored: stored}
-	if err := a.page.Eval(ctx, call(pullScript, request), &report); err != nil {
+	if err := a.page.EvalInPage(ctx, call(pullScript, request), &report); err != nil {
 		return pullReport{}, time.Time{}, err
 	}
 	if err := report.validate(); err != nil {

@@ -45,7 +45,7 @@ func TestParticipantTracksFollowPauseLeaveAndReload(t *testing.T) {
 	r, _ := s.record(t, ctx, recorder.Settings{FramesPerSecond: 5, ParticipantAudio: tracks})
 	eval := func(script string) {
 		t.Helper()
-		if err := s.page.Eval(ctx, script, nil); err != nil {
+		if err := s.page.EvalInPage(ctx, script, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,7 +129,7 @@ func TestParticipantAudioFailuresDoNotAffectRecording(t *testing.T) {
 	}
 
 	const hang = hangTime
-	if err := s.page.Eval(ctx, fmt.Sprintf(`setTimeout(() => { const request = new XMLHttpRequest(); request.open("GET", %q, false); request.send(); })`, hangPath), nil); err != nil {
+	if err := s.page.EvalInPage(ctx, fmt.Sprintf(`setTimeout(() => { const request = new XMLHttpRequest(); request.open("GET", %q, false); request.send(); })`, hangPath), nil); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()

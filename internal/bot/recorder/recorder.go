@@ -213,13 +213,13 @@ func (r *Recorder) capture(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
 	defer cancel()
 	title := r.browser.CaptureTitle()
-	if err := r.meeting.Eval(ctx, call(setTitleScript, title), nil); err != nil {
+	if err := r.meeting.EvalInPage(ctx, call(setTitleScript, title), nil); err != nil {
 		return fmt.Errorf("set the page's title: %w", err)
 	}
 	defer func() {
 		restoreCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), captureTimeout)
 		defer cancel()
-		if restoreErr := r.meeting.Eval(restoreCtx, restoreTitleScript, nil); err == nil && restoreErr != nil {
+		if restoreErr := r.meeting.EvalInPage(restoreCtx, restoreTitleScript, nil); err == nil && restoreErr != nil {
 			err = fmt.Errorf("restore the page's title: %w", restoreErr)
 		}
 	}()
@@ -290,7 +290,7 @@ func (r *Recorder) hasSize(ctx context.Context) (bool, error) {
 	if err := r.meeting.Eval(ctx, "({width: innerWidth, height: innerHeight})", &page); err != nil {
 		return false, err
 	}
-	if err := r.tab.Eval(ctx, "standin.size()", &video); err != nil {
+	if err := r.tab.EvalInPage(ctx, "standin.size()", &video); err != nil {
 		return false, err
 	}
 	return page.Width == r.settings.Width && page.Height == r.settings.Height && video == page, nil
@@ -324,7 +324,7 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 // controlEncoder starts, pauses or resumes the encoder and returns the time of that.
 func (r *Recorder) controlEncoder(ctx context.Context, script string) (time.Time, error) {
 	var done struct{ AtMs, AgoMs float64 }
-	if err := r.tab.Eval(ctx, script, &done); err != nil {
+	if err := r.tab.EvalInPage(ctx, script, &done); err != nil {
 		return time.Time{}, err
 	}
 	return localTime(done.AtMs, done.AgoMs, time.Now()), nil
@@ -357,7 +357,7 @@ func (r *Recorder) Stop(ctx context.Context) error {
 	stopping.Go(func() { r.tracks.setEnabled(ctx, false) })
 	defer stopping.Wait()
 	// The end is reported to the chunk server. Then the tab is closed.
-	if err := r.tab.Eval(ctx, stopScript(reasonStopped), nil); err != nil {
+	if err := r.tab.EvalInPage(ctx, stopScript(reasonStopped), nil); err != nil {
 		select {
 		case <-r.done:
 			return r.err
@@ -443,7 +443,7 @@ func (r *Recorder) restore(ctx context.Context) {
 func (r *Recorder) request(ctx context.Context, script string) {
 	ctx, cancel := context.WithTimeout(ctx, checkInterval)
 	defer cancel()
-	_ = r.tab.Eval(ctx, script, nil)
+	_ = r.tab.EvalInPage(ctx, script, nil)
 }
 
 // stopScript returns the script that stops the encoder. The recorder tab reports the

@@ -466,8 +466,8 @@ func TestRecordedPageStaysVisible(t *testing.T) {
 	}
 	t.Parallel()
 	ctx, f := prepare(t, "?titles")
-	const observedTime = `window.changes = []; document.addEventListener("visibilitychange", () => changes.push(document.visibilityState)); true`
-	if err := f.page.Eval(ctx, observedTime, nil); err != nil {
+	const observedTime = `(window.changes = [], document.addEventListener("visibilitychange", () => changes.push(document.visibilityState)), true)`
+	if err := f.page.EvalInPage(ctx, observedTime, nil); err != nil {
 		t.Fatal(err)
 	}
 	width, height := pictureSize()
@@ -480,7 +480,7 @@ func TestRecordedPageStaysVisible(t *testing.T) {
 			Width, Height int
 		}
 		const state = `({state: document.visibilityState, focus: document.hasFocus(), changes, width: innerWidth, height: innerHeight})`
-		if err := f.page.Eval(ctx, state, &page); err != nil {
+		if err := f.page.EvalInPage(ctx, state, &page); err != nil {
 			t.Fatal(err)
 		}
 		if page.State != "visible" || !page.Focus || len(page.Changes) > 0 || page.Width != width || page.Height != height {

@@ -27,7 +27,7 @@ func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page
 	}
 	err = r.openTab(ctx)
 	if err == nil {
-		err = r.tab.Eval(ctx, "standin.monitor()", nil)
+		err = r.tab.EvalInPage(ctx, "standin.monitor()", nil)
 	}
 	if err != nil {
 		if r.tab != nil {

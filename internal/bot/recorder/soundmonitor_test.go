@@ -51,7 +51,7 @@ func TestConnected(t *testing.T) {
 				})
 			}
 			waitFor(true)
-			if err := s.page.Eval(ctx, test.hangUp, nil); err != nil {
+			if err := s.page.EvalInPage(ctx, test.hangUp, nil); err != nil {
 				t.Fatal(err)
 			}
 			waitFor(false)

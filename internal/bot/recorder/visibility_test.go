@@ -131,17 +131,17 @@ func TestRecordedPageIsVisible(t *testing.T) {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			ctx, f := prepareIn(t, mode, query, testTimeout+duration, recorder.Settings{})
-			if err := f.page.Eval(ctx, `new Promise(resolve => { video.onresize = () => video.videoWidth === source.width && resolve(); video.onresize(); })`, nil); err != nil {
+			if err := f.page.EvalInPage(ctx, `new Promise(resolve => { video.onresize = () => video.videoWidth === source.width && resolve(); video.onresize(); })`, nil); err != nil {
 				t.Fatalf("the page receives no full-size video: %v", err)
 			}
 			r, sink := f.record(t, ctx, recorder.Settings{})
 			var before, after visibilityCounts
-			if err := f.page.Eval(ctx, "counts", &before); err != nil {
+			if err := f.page.EvalInPage(ctx, "counts", &before); err != nil {
 				t.Fatal(err)
 			}
 			started := time.Now()
 			sink.await(t, ctx, r, duration)
-			if err := f.page.Eval(ctx, "counts", &after); err != nil {
+			if err := f.page.EvalInPage(ctx, "counts", &after); err != nil {
 				t.Fatal(err)
 			}
 			seconds := time.Since(started).Seconds()

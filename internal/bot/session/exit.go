@@ -58,11 +58,12 @@ func superseded(t serviceclient.Termination) *exitResult {
 }
 
 // pageFailed returns the result of an error of the page or its browser. The
-// browser is replaced if it crashed.
+// browser is replaced if it crashed, unless the page used too much.
 func pageFailed(err error) *exitResult {
 	end := internalError(err)
 	if browserLost(err) {
-		end.retry, end.reason = true, report.ReasonBrowserLost
+		resource := (*browser.ResourceError)(nil)
+		end.retry, end.reason = !errors.As(err, &resource), report.ReasonBrowserLost
 	} else {
 		end.needsDiagnostics = true
 	}

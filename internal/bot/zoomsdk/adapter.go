@@ -281,7 +281,7 @@ func (a *Adapter) call(ctx context.Context, page meeting.Page, name string, argu
 		return answer{}, fmt.Errorf("encode the arguments of %q: %w", name, err)
 	}
 	var got answer
-	err = page.Eval(ctx, fmt.Sprintf("window.standinZoom.%s(...%s)", name, encoded), &got)
+	err = page.EvalInPage(ctx, fmt.Sprintf("window.standinZoom.%s(...%s)", name, encoded), &got)
 	return got, err
 }
 

@@ -35,7 +35,7 @@ func newStage(t *testing.T, ctx context.Context, running *browser.Browser) *stag
 // do runs JavaScript that controls the double.
 func (s *stage) do(script string) {
 	s.t.Helper()
-	if err := s.page.Eval(s.ctx, "(() => { window.double."+script+"; })()", nil); err != nil {
+	if err := s.page.EvalInPage(s.ctx, "(() => { window.double."+script+"; })()", nil); err != nil {
 		s.t.Fatalf("double.%s: %v", script, err)
 	}
 }
@@ -81,7 +81,7 @@ type call struct {
 func (s *stage) calls(name string) []call {
 	s.t.Helper()
 	var all []call
-	if err := s.page.Eval(s.ctx, "window.double.state.called", &all); err != nil {
+	if err := s.page.EvalInPage(s.ctx, "window.double.state.called", &all); err != nil {
 		s.t.Fatalf("reading the calls: %v", err)
 	}
 	return slices.DeleteFunc(all, func(c call) bool { return c.Name != name })
@@ -117,7 +117,7 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 		Path, Text string
 	}
 	script := `({isolated: window.double.isolated(), path: location.pathname, text: document.documentElement.outerHTML + JSON.stringify(localStorage)})`
-	if err := s.page.Eval(ctx, script, &seen); err != nil {
+	if err := s.page.EvalInPage(ctx, script, &seen); err != nil {
 		t.Fatal(err)
 	}
 	if !seen.Isolated || seen.Path != "/" {

@@ -121,7 +121,7 @@ func checkInterface(t *testing.T, ctx context.Context, page *browser.Page) {
 	const script = `["setZoomJSLib", "preLoadWasm", "prepareWebSDK", "init", "join", "inMeetingServiceListener", "getAttendeeslist",
 		"leaveMeeting", "sendChat", "operatePin", "mute", "mediaCapturePermission"].filter(name => typeof ZoomMtg[name] !== "function")`
 	var missing []string
-	if err := page.Eval(ctx, script, &missing); err != nil {
+	if err := page.EvalInPage(ctx, script, &missing); err != nil {
 		t.Fatalf("looking at the SDK's interface: %v", err)
 	}
 	if len(missing) > 0 {
@@ -144,7 +144,7 @@ func checkIsolation(t *testing.T, ctx context.Context, page *browser.Page) {
 		Wasm             struct{ Audio, Video any }
 		Path, Version    string
 	}
-	if err := page.Eval(ctx, script, &state); err != nil {
+	if err := page.EvalInPage(ctx, script, &state); err != nil {
 		t.Fatalf("looking at the page: %v", err)
 	}
 	t.Logf("the SDK has started: %+v", state)
@@ -163,7 +163,7 @@ func checkIsolation(t *testing.T, ctx context.Context, page *browser.Page) {
 func checkViolations(t *testing.T, ctx context.Context, page *browser.Page) {
 	t.Helper()
 	var violations []string
-	if err := page.Eval(ctx, "window.violations", &violations); err != nil {
+	if err := page.EvalInPage(ctx, "window.violations", &violations); err != nil {
 		t.Fatalf("looking at the policy's violations: %v", err)
 	}
 	if len(violations) > 0 {

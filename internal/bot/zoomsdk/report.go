@@ -106,7 +106,7 @@ const reportScript = `(async () => window.standinZoom ? window.standinZoom.repor
 // readReport returns the state of the page.
 func readReport(ctx context.Context, page meeting.Page) (report, error) {
 	var r report
-	if err := page.Eval(ctx, reportScript, &r); err != nil {
+	if err := page.EvalInPage(ctx, reportScript, &r); err != nil {
 		return report{}, fmt.Errorf("read the page of Zoom's Meeting SDK: %w", err)
 	}
 	return r, nil

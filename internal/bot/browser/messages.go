@@ -1,0 +1,120 @@
+package browser
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// maxMessage limits a message of the browser, in bytes. A page can make the browser
+// send long ones, for example with the text of a dialog or the body of a form, and
+// the bot holds each in memory several times. Screenshots and results of scripts
+// are shorter.
+const maxMessage = 32 << 20
+
+// responsePipe is the index of the pipe for the browser's messages in the extra
+// files of its command.
+const responsePipe = 1
+
+// messageRelay copies the browser's messages to chromedp, which does not limit their
+// length. A message over the limit breaks the pipe.
+type messageRelay struct {
+	reader, writer *os.File // between the browser and this process
+	target         *os.File // chromedp reads its other end
+	done           chan struct{}
+	err            error // why copying ended; valid once done is closed
+}
+
+// relayMessages puts a relay into the pipe of a command that is about to start.
+func relayMessages(command *exec.Cmd) (*messageRelay, error) {
+	if len(command.ExtraFiles) <= responsePipe {
+		return nil, errors.New("the browser has no control pipe")
+	}
+	// chromedp closes its own file when the command has started.
+	target, err := duplicate(command.ExtraFiles[responsePipe])
+	if err != nil {
+		return nil, fmt.Errorf("relay the browser's messages: %w", err)
+	}
+	r := &messageRelay{target: target, done: make(chan struct{})}
+	if r.reader, r.writer, err = os.Pipe(); err != nil {
+		return nil, errors.Join(fmt.Errorf("relay the browser's messages: %w", err), target.Close())
+	}
+	command.ExtraFiles[responsePipe] = r.writer
+	// The standard input is read once the command has started. From then on only the
+	// browser writes, so that its end is the end of the pipe.
+	command.Stdin = startHook(func() { _ = r.writer.Close() })
+	go func() {
+		defer close(r.done)
+		r.err = copyMessages(r.target, r.reader)
+		_ = r.target.Close()
+		_ = r.reader.Close()
+	}()
+	return r, nil
+}
+
+// close ends the relay and waits for it.
+func (r *messageRelay) close() {
+	_ = r.writer.Close()
+	_ = r.reader.Close()
+	<-r.done
+}
+
+// failure returns a *ResourceError if a message was too long.
+func (r *messageRelay) failure() error {
+	select {
+	case <-r.done:
+		var limit *ResourceError
+		if errors.As(r.err, &limit) {
+			return limit
+		}
+	default:
+	}
+	return nil
+}
+
+// copyMessages copies messages, which end with a zero byte.
+func copyMessages(to io.Writer, from io.Reader) error {
+	buffer := make([]byte, 64<<10)
+	length := 0 // of the message so far
+	for {
+		n, err := from.Read(buffer)
+		if last := bytes.LastIndexByte(buffer[:n], 0); last >= 0 {
+			length = n - last - 1
+		} else {
+			length += n
+		}
+		if length > maxMessage {
+			return &ResourceError{Resource: "a message of the page", Limit: maxMessage}
+		}
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return err
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// startHook is an empty standard input that calls a function when it is first read.
+type startHook func()
+
+func (h startHook) Read([]byte) (int, error) {
+	h()
+	return 0, io.EOF
+}
+
+// duplicate returns another descriptor of an open file, which programs do not inherit.
+func duplicate(file *os.File) (*os.File, error) {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	descriptor, err := syscall.Dup(int(file.Fd())) //nolint:gosec // file descriptors are small
+	if err != nil {
+		return nil, err
+	}
+	syscall.CloseOnExec(descriptor)
+	return os.NewFile(uintptr(descriptor), file.Name()), nil //nolint:gosec // not negative
+}
