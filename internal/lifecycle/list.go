@@ -149,6 +149,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 		}
 	}
 	deliveries, more, err := s.Store.ListDeliveries(ctx, id, after, limit)
+	webhook.SetNextTries(deliveries, s.Now())
 	if err != nil {
 		return nil, "", err
 	}

@@ -31,10 +31,29 @@ type DeliveryRecord struct {
 	Version   int
 	State     DeliveryState
 	Attempt   int       // tries started
-	DueAt     time.Time // of the next try, or when a running try counts as lost; zero in a final state
+	DueAt     time.Time // of the next try (see SetNextTries), or when a running try counts as lost; zero in a final state
 	EndedAt   time.Time // zero while waiting
 	EndReason string    // of DeliveryFailed
 	Tries     []Try
+}
+
+// SetNextTries moves the due time of each delivery that waits for an earlier one of its
+// URL (see BlocksWithin) to when that one is due. The deliveries are of one job, in the
+// order of their events.
+func SetNextTries(deliveries []DeliveryRecord, now time.Time) {
+	due := make(map[string]time.Time) // the latest of the deliveries that block, by URL
+	for i := range deliveries {
+		d := &deliveries[i]
+		if d.State != DeliveryWaiting {
+			continue
+		}
+		if ahead := due[d.URL]; ahead.After(d.DueAt) {
+			d.DueAt = ahead
+		}
+		if !d.DueAt.After(now.Add(BlocksWithin)) {
+			due[d.URL] = d.DueAt
+		}
+	}
 }
 
 // DeliveryCursor is a position in the list of a job's deliveries, which is
