@@ -37,7 +37,7 @@ func TestShouldRecord(t *testing.T) {
 // TestAudioNotMonitored: without a recorder, silence is no evidence.
 func TestAudioNotMonitored(t *testing.T) {
 	t.Parallel()
-	r := &recordingSession{state: &recordingState{lastAudio: after(1)}}
+	r := &recordingSession{page: &meetingPage{}, state: &recordingState{lastAudio: after(1)}}
 	if got := r.audio(time.Now()); got.monitored || !got.last.Equal(after(1)) {
 		t.Errorf("audio() = %+v", got)
 	}

@@ -318,7 +318,7 @@ func TestFinishWithoutBot(t *testing.T) {
 				}
 			}
 			// A folder of an earlier run that was killed must be removed.
-			stale := filepath.Join(finisher.TempDir, "finish-"+finisher.id.String()+"-1")
+			stale := filepath.Join(finisher.TempDir, recording.WorkPrefix(finisher.id)+"finish-1")
 			if err := os.Mkdir(stale, 0o700); err != nil {
 				t.Fatal(err)
 			}
