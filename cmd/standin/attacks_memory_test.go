@@ -20,7 +20,8 @@ import (
 )
 
 // maxResident is how much memory the service may use, in MiB, whatever clients send.
-const maxResident = 300
+// The race detector takes several times the memory of the program.
+const maxResident = 300 * raceFactor
 
 // flood is a request that is sent many times at once.
 type flood struct {
@@ -36,7 +37,7 @@ type flood struct {
 // service stays small, and serves others meanwhile.
 func TestAttackMemoryFlood(t *testing.T) {
 	t.Parallel()
-	s := startTarget(t, newDataDir(t), "STANDIN_INTAKE_SECRET=intake", "STANDIN_PAYMENT_WEBHOOK_SECRET=whsec_x")
+	s := startTarget(t, newDataDir(t), "STANDIN_INTAKE_SECRET=intake", "STANDIN_PAYMENT_WEBHOOK_SECRET=whsec_x", "GOGC=100")
 	key := s.key("mallory")
 	id := s.create(key, map[string]any{"joinAt": "2999-01-01T00:00:00Z"})
 	for _, f := range strangersFloods(id) {
