@@ -243,19 +243,27 @@ func TestRefusedFilesAreRejected(t *testing.T) {
 	}
 }
 
+// TestLostFileIsRejected removes a file between two tries of its upload.
 func TestLostFileIsRejected(t *testing.T) {
 	t.Parallel()
-	s, dir := startService(t), t.TempDir()
-	s.Kill()
-	b := startBot(t, s, dir)
+	s, lost := startService(t), ingest.SegmentName(0, 0)
+	b := startBot(t, s, t.TempDir())
+	s.Set(func() {
+		s.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasSuffix(r.URL.Path, lost) {
+				return false
+			}
+			if err := removeSegment(b.spool, 0); err != nil {
+				t.Error(err)
+			}
+			refuse(w, http.StatusServiceUnavailable, "unavailable")
+			return true
+		}
+	})
 	b.record(0, "zero")
 	b.record(1, "one")
-	if err := removeSegment(b.spool, 0); err != nil {
-		t.Fatal(err)
-	}
-	s.Restart()
 	b.flush()
-	if got := b.spool.RejectedFiles(); !slices.Equal(got, []string{ingest.SegmentName(0, 0)}) {
+	if got := b.spool.RejectedFiles(); !slices.Equal(got, []string{lost}) {
 		t.Errorf("rejected files: %v", got)
 	}
 }
