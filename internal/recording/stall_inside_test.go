@@ -39,7 +39,7 @@ func TestStallConn(t *testing.T) {
 						return
 					}
 					for range test.chunks {
-						time.Sleep(test.pause) // by the fake clock
+						<-time.After(test.pause)
 						if _, err := server.Write(make([]byte, test.chunk)); err != nil {
 							return
 						}
@@ -54,7 +54,7 @@ func TestStallConn(t *testing.T) {
 					var n int
 					n, err = connection.Read(make([]byte, 64<<10))
 					read += n
-					time.Sleep(test.slowness)
+					<-time.After(test.slowness)
 				}
 				if failed := errors.Is(err, os.ErrDeadlineExceeded); failed != (test.fails > 0) || err != nil && !failed {
 					t.Fatalf("after %s: %v", time.Since(began), err)

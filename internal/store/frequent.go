@@ -3,7 +3,7 @@ package store
 // frequentQueries are the statements of requests, bot events, due jobs and webhooks,
 // which SQLite prepares once.
 var frequentQueries = []string{
-	selectJob, selectJobView, selectJobExternal, insertJob, updateJob, selectTombstone,
+	selectJob, selectJobView, selectJobExternal, selectJobForMeeting, insertJob, updateJob, selectTombstone,
 	insertEntry, hasEvent, pendingCommands, saveHeartbeat, selectConsumer, selectKeyByHash,
 	nextWake, nextJoin, nextDelivery, insertDelivery, selectDueDeliveries,
 	deferDelivery, leaseDelivery, applyVerdict, insertTry,

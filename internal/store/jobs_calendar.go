@@ -101,16 +101,18 @@ func (tx *Tx) LockOutsideByICalUID(ctx context.Context, consumer uuid.UUID, uid 
 		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
 }
 
+const selectJobForMeeting = `
+	SELECT ` + viewColumns + ` FROM jobs
+	WHERE consumer_id = $1 AND meeting_key = $2 AND wake_at IS NOT NULL AND join_at BETWEEN $3 AND $4 AND mode = $5 AND id <> $6
+		AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
+	ORDER BY join_at LIMIT 1`
+
 // JobForMeeting returns the consumer's job for the meeting of this URL that waits for
 // its time, or has a bot, and whose joinAt is in a range; a *job.Error with NotFound
 // if there is none. It skips the job with the ID except, and uses the index
 // jobs_meeting.
 func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time, except uuid.UUID) (job.Job, error) {
-	return one(db.queryRow(ctx, `
-		SELECT `+viewColumns+` FROM jobs
-		WHERE consumer_id = $1 AND meeting_key = $2 AND wake_at IS NOT NULL AND join_at BETWEEN $3 AND $4 AND mode = $5 AND id <> $6
-			AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
-		ORDER BY join_at LIMIT 1`, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except), scanView, "job")
+	return one(db.queryRow(ctx, selectJobForMeeting, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except), scanView, "job")
 }
 
 // CountCalendarJobs counts the jobs that invites created for the consumer in
