@@ -8,6 +8,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
 	"standin/internal/jobfiles"
 	"standin/internal/retention"
@@ -97,8 +99,8 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return printConsumer(to.Out, one, c.Secret)
 		}
 		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
-			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
+		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\ncommand event\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
+			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), onOff(one.CommandEvent), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
 		if c.Secret {
 			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
 		}
@@ -119,13 +121,14 @@ type consumersSetCommand struct {
 	Name            string `arg:"" help:"The consumer's name."`
 	Retention       string `placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
 	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new consumers."`
+	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome when a command was executed or has failed: on or off. Off for new consumers."`
 	JobRetention    string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
 }
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" {
-		return errors.New("give --retention, --job-retention or --transcript-event")
+	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" {
+		return errors.New("give --retention, --job-retention, --transcript-event or --command-event")
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
 		for _, setting := range []struct {
@@ -148,23 +151,33 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 				return err
 			}
 		}
-		return c.setTranscriptEvent(ctx, s, to)
+		return c.setEvents(ctx, s, to)
 	})
 }
 
-func (c *consumersSetCommand) setTranscriptEvent(ctx context.Context, s *store.Store, to terminal) error {
-	if c.TranscriptEvent == "" {
-		return nil
+// setEvents sets which optional events the consumer receives.
+func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, to terminal) error {
+	for _, event := range []struct {
+		value, name string
+		set         func(ctx context.Context, consumer uuid.UUID, enabled bool) error
+	}{
+		{c.TranscriptEvent, webhook.JobTranscriptReady, s.SetTranscriptEvent}, {c.CommandEvent, webhook.BotCommandOutcome, s.SetCommandEvent},
+	} {
+		if event.value == "" {
+			continue
+		}
+		one, err := s.ConsumerByName(ctx, c.Name)
+		if err != nil {
+			return fmt.Errorf("consumer %q: %w", c.Name, err)
+		}
+		if err := event.set(ctx, one.ID, event.value == "on"); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(to.Out, "webhook %s of %s: %s\n", event.name, c.Name, event.value); err != nil {
+			return err
+		}
 	}
-	one, err := s.ConsumerByName(ctx, c.Name)
-	if err != nil {
-		return fmt.Errorf("consumer %q: %w", c.Name, err)
-	}
-	if err := s.SetTranscriptEvent(ctx, one.ID, c.TranscriptEvent == "on"); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(to.Out, "webhook %s of %s: %s\n", webhook.JobTranscriptReady, c.Name, c.TranscriptEvent)
-	return err
+	return nil
 }
 
 func onOff(enabled bool) string {

@@ -38,6 +38,7 @@ type shownConsumer struct {
 	WebhookURL          string    `json:"webhookUrl"`
 	WebhookVersion      int       `json:"webhookVersion"`
 	TranscriptEvent     bool      `json:"transcriptEvent"`         // receives job.transcript_ready
+	CommandEvent        bool      `json:"commandEvent"`            // receives bot.command_outcome
 	WebhookSecret       string    `json:"webhookSecret,omitempty"` // only with --secret
 	RetentionSeconds    *float64  `json:"retentionSeconds"`        // null: service default; 0: forever
 	JobRetentionSeconds *float64  `json:"jobRetentionSeconds"`     // the same, of jobs
@@ -47,7 +48,7 @@ type shownConsumer struct {
 func showConsumer(one account.Consumer, secret bool) shownConsumer {
 	shown := shownConsumer{
 		ID: one.ID.String(), Name: one.Name, Email: one.Email, WebhookURL: one.WebhookURL, WebhookVersion: one.WebhookVersion,
-		TranscriptEvent: one.TranscriptEvent, CreatedAt: one.CreatedAt,
+		TranscriptEvent: one.TranscriptEvent, CommandEvent: one.CommandEvent, CreatedAt: one.CreatedAt,
 	}
 	if secret {
 		shown.WebhookSecret = one.WebhookSecret

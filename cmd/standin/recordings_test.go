@@ -160,11 +160,12 @@ func TestConsumersSetRetention(t *testing.T) {
 		}
 	}
 	for _, choice := range []string{"on", "off"} {
-		if code, out, stderr := command("consumers", "set", "acme", "--transcript-event", choice, "--data-dir", dir); code != 0 || out != "webhook job.transcript_ready of acme: "+choice+"\n" {
-			t.Errorf("set --transcript-event %s: exit code %d, %s%s", choice, code, out, stderr)
+		code, out, stderr := command("consumers", "set", "acme", "--transcript-event", choice, "--command-event", choice, "--data-dir", dir)
+		if want := "webhook job.transcript_ready of acme: " + choice + "\nwebhook bot.command_outcome of acme: " + choice + "\n"; code != 0 || out != want {
+			t.Errorf("set the events %s: exit code %d, %s%s", choice, code, out, stderr)
 		}
-		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "transcript event     "+choice+"\n") {
-			t.Errorf("after --transcript-event %s: %s", choice, out)
+		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "transcript event     "+choice+"\ncommand event        "+choice+"\n") {
+			t.Errorf("after setting the events %s: %s", choice, out)
 		}
 	}
 	if code, _, stderr := command("consumers", "set", "acme", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "--job-retention") {

@@ -23,6 +23,7 @@ type Consumer struct {
 	WebhookURL            string // default endpoint of jobs without webhook URLs; may be empty
 	WebhookVersion        int
 	TranscriptEvent       bool // receives the webhook event job.transcript_ready
+	CommandEvent          bool // receives the webhook event bot.command_outcome
 	CreatedAt             time.Time
 	Retention             *time.Duration // how long recordings are kept; nil means the default, 0 forever
 	JobRetention          *time.Duration // how long ended jobs are kept, likewise

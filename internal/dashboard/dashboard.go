@@ -80,6 +80,7 @@ type Accounts interface {
 	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
 	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
 	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
+	SetCommandEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
 	Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error)
 }

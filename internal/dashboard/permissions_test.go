@@ -185,9 +185,11 @@ func TestWebhookPage(t *testing.T) {
 		t.Errorf("a URL with another scheme: %d", got.status)
 	}
 	for _, choice := range []string{"on", ""} {
-		p.submit("/webhooks", "/webhooks/events", url.Values{"transcript": {choice}})
-		if checked := strings.Contains(p.get("/webhooks").body, `name="transcript" checked`); checked != (choice == "on") {
-			t.Errorf("after the choice %q, the event is enabled: %v", choice, checked)
+		for _, name := range []string{"transcript", "commands"} {
+			p.submit("/webhooks", "/webhooks/events", url.Values{name: {choice}})
+			if got := strings.Count(p.get("/webhooks").body, `" checked`); got != len(choice)/2 || !strings.Contains(p.get("/webhooks").body, `name="`+name+`"`+map[string]string{"on": " checked"}[choice]) {
+				t.Errorf("after the choice %q of %s, %d events are enabled", choice, name, got)
+			}
 		}
 	}
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {server.URL}})

@@ -1,9 +1,12 @@
 package dashboard
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"standin/internal/account"
 )
@@ -68,9 +71,12 @@ func (d *Dashboard) setEndpoint(req *pageRequest, session account.Session) error
 
 // setEvents sets which optional events the consumer receives.
 func (d *Dashboard) setEvents(req *pageRequest, session account.Session) error {
-	enabled := req.r.PostForm.Get("transcript") == "on"
-	if err := d.settings.Accounts.SetTranscriptEvent(req.r.Context(), session.User.ConsumerID, enabled); err != nil {
-		return err
+	for name, set := range map[string]func(context.Context, uuid.UUID, bool) error{
+		"transcript": d.settings.Accounts.SetTranscriptEvent, "commands": d.settings.Accounts.SetCommandEvent,
+	} {
+		if err := set(req.r.Context(), session.User.ConsumerID, req.r.PostForm.Get(name) == "on"); err != nil {
+			return err
+		}
 	}
 	return req.redirect("/webhooks?note=events")
 }

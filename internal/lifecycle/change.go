@@ -113,13 +113,13 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	if !result.Changed() {
 		return result, nil
 	}
+	if err := c.Emit(ctx, webhook.StatusChanged(c.Job, result.From, result.To)); err != nil {
+		return result, err
+	}
 	if result.To.Terminal() {
 		if err := c.settleCommands(ctx); err != nil {
 			return result, err
 		}
-	}
-	if err := c.Emit(ctx, webhook.StatusChanged(c.Job, result.From, result.To)); err != nil {
-		return result, err
 	}
 	switch result.To {
 	case job.Failed:
@@ -148,14 +148,11 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 	if err != nil {
 		return err
 	}
-	if c.consumer == nil {
-		consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
-		if err != nil {
-			return fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
-		}
-		c.consumer = &consumer
+	consumer, err := c.consumerOf(ctx)
+	if err != nil {
+		return err
 	}
-	for _, target := range webhook.Targets(c.Job, c.consumer.WebhookURL, e.Name) {
+	for _, target := range webhook.Targets(c.Job, consumer.WebhookURL, e.Name) {
 		c.emitted = true
 		err := c.tx.InsertDelivery(ctx, webhook.Delivery{
 			ID:         webhook.NewDeliveryID(),
@@ -166,13 +163,35 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 			Sequence:   c.Sequence,
 			EmittedAt:  c.Now,
 			Data:       data,
-			Version:    c.consumer.WebhookVersion,
+			Version:    consumer.WebhookVersion,
 		})
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// emitOptional emits an event if the consumer has enabled it. Otherwise the event does
+// not count in the job's sequence.
+func (c *Change) emitOptional(ctx context.Context, e webhook.Event, enabled func(account.Consumer) bool) error {
+	consumer, err := c.consumerOf(ctx)
+	if err != nil || !enabled(consumer) {
+		return err
+	}
+	return c.Emit(ctx, e)
+}
+
+// consumerOf returns the consumer of the job.
+func (c *Change) consumerOf(ctx context.Context) (account.Consumer, error) {
+	if c.consumer == nil {
+		consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
+		if err != nil {
+			return account.Consumer{}, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
+		}
+		c.consumer = &consumer
+	}
+	return *c.consumer, nil
 }
 
 // The kinds of timeline entries beside the triggers of the state machine.

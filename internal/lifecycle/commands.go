@@ -12,6 +12,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/text"
+	"standin/internal/webhook"
 )
 
 // Maximum lengths in commands, in characters. Meeting pages accept far less;
@@ -126,12 +127,15 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 	if err != nil || !acked {
 		return false, err
 	}
-	data := map[string]string{"commandId": id, "command": string(kind)}
-	if failure == "" {
-		return true, c.addEntry(ctx, CommandDone, data)
+	entry, data := CommandDone, map[string]string{"commandId": id, "command": string(kind)}
+	if failure != "" {
+		failure = text.Clean(failure, ingest.MaxCommandFailure)
+		entry, data["reason"] = CommandFailed, failure
 	}
-	data["reason"] = text.Clean(failure, ingest.MaxCommandFailure)
-	return true, c.addEntry(ctx, CommandFailed, data)
+	if err := c.addEntry(ctx, entry, data); err != nil {
+		return true, err
+	}
+	return true, c.emitOptional(ctx, webhook.CommandOutcome(c.Job, id, kind, failure), func(of account.Consumer) bool { return of.CommandEvent })
 }
 
 // settleCommands gives the commands an outcome that wait when the job ends. The bot

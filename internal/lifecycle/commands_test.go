@@ -16,6 +16,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/webhook"
 )
 
 // serviceAt returns a service on the harness's database and recordings, with another
@@ -245,11 +246,12 @@ func TestPermissionIsStored(t *testing.T) {
 	}
 }
 
-// TestCommandOutcomes checks that every command has one outcome on the timeline, which
-// its bot reports, or the end of the job.
+// TestCommandOutcomes checks that every command has one outcome on the timeline and, if
+// the consumer has enabled it, one webhook. Its bot reports it, or the end of the job.
 func TestCommandOutcomes(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
+		var enabled bool
 		queue := func(id uuid.UUID, kinds ...ingest.CommandKind) (commands []string) {
 			for _, kind := range kinds {
 				_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
@@ -279,6 +281,24 @@ func TestCommandOutcomes(t *testing.T) {
 				t.Errorf("outcomes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			h.checkHistory(t, id)
+			var sent []string
+			for _, e := range eventsNamed(h.outbox(t, id), webhook.BotCommandOutcome) {
+				entry := map[string]string{"command": e.Command, "commandId": e.CommandID}
+				if e.Reason != "" {
+					entry["reason"] = e.Reason
+				}
+				data, err := json.Marshal(entry)
+				if err != nil || e.URL != statusURL {
+					t.Errorf("%+v (%v)", e, err)
+				}
+				sent = append(sent, "command_"+e.Outcome+" "+string(data))
+			}
+			if !enabled {
+				want = nil
+			}
+			if !slices.Equal(sent, want) {
+				t.Errorf("webhooks:\n%s\nwant:\n%s", strings.Join(sent, "\n"), strings.Join(want, "\n"))
+			}
 		}
 		done := func(kind ingest.CommandKind, command string) string {
 			return fmt.Sprintf(`command_done {"command":"%s","commandId":"%s"}`, kind, command)
@@ -287,9 +307,23 @@ func TestCommandOutcomes(t *testing.T) {
 			return fmt.Sprintf(`command_failed {"command":"%s","commandId":"%s","reason":"%s"}`, kind, command, reason)
 		}
 
+		enable := func(to bool) {
+			enabled = to
+			if err := h.store.SetCommandEvent(t.Context(), h.caller.ConsumerID, to); err != nil {
+				t.Fatal(err)
+			}
+		}
+
+		silent := h.newJob(t)
+		h.begin(t, silent)
+		commands := queue(silent, ingest.PauseRecording)
+		beat(t, h.Service, silent, 0, commands[0])
+		check(silent, done(ingest.PauseRecording, commands[0]))
+
+		enable(true)
 		reported := h.newJob(t)
 		h.begin(t, reported)
-		commands := queue(reported, ingest.SendChatMessage, ingest.PinParticipant)
+		commands = queue(reported, ingest.SendChatMessage, ingest.PinParticipant)
 		for range 2 { // the second heartbeat repeats the first one
 			_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{
 				JobID: reported.String(), Acked: append(commands, uuid.NewString()), Failed: map[string]string{commands[1]: "no such\x00 participant"},

@@ -78,29 +78,38 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 			return h.status, h.commands, h.err
 		}
 	}
+	var c *Change
 	var anySettled bool
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
-		anySettled = false
+		c, anySettled = s.newChange(tx, r), false
 		for _, acked := range beat.Acked {
-			settled, err := s.newChange(tx, r).settleCommand(ctx, acked, beat.Failed[acked])
+			settled, err := c.settleCommand(ctx, acked, beat.Failed[acked])
 			if err != nil {
 				return err
 			}
 			anySettled = anySettled || settled
 		}
+		if c.Sequence != r.Sequence {
+			if err := tx.SaveJob(ctx, c.Record); err != nil {
+				return err
+			}
+		}
 		if beat.Attempt >= r.Attempt {
-			if err := s.recordUpload(ctx, tx, r, beat.Stats); err != nil {
+			if err := c.recordUpload(ctx, beat.Stats); err != nil {
 				return err
 			}
 		}
 		return s.record(ctx, tx, store.BotJobOf(r, true), h)
 	})
-	if anySettled && err == nil {
+	if err == nil && anySettled {
 		s.Events.Publish(event.CommandSettled{JobID: id})
+	}
+	if err == nil && c.emitted {
+		s.Events.Publish(event.DeliveryDue{})
 	}
 	if err == nil {
 		err = h.err
@@ -109,13 +118,13 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 }
 
 // recordUpload records each tenth of a recording that its bot has uploaded.
-func (s *Service) recordUpload(ctx context.Context, tx *store.Tx, r job.Record, stats *ingest.Stats) error {
-	if stats == nil || stats.FinalBytes <= 0 || r.Status != job.MediaUploading {
+func (c *Change) recordUpload(ctx context.Context, stats *ingest.Stats) error {
+	if stats == nil || stats.FinalBytes <= 0 || c.Status != job.MediaUploading {
 		return nil
 	}
 	var previous ingest.Stats
-	if len(r.Stats) > 0 {
-		if err := json.Unmarshal(r.Stats, &previous); err != nil {
+	if len(c.Stats) > 0 {
+		if err := json.Unmarshal(c.Stats, &previous); err != nil {
 			return fmt.Errorf("decode the previous statistics of the bot: %w", err)
 		}
 	}
@@ -123,7 +132,7 @@ func (s *Service) recordUpload(ctx context.Context, tx *store.Tx, r job.Record, 
 	if step(*stats) <= step(previous) {
 		return nil
 	}
-	return s.newChange(tx, r).MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
+	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
 }
 
 // waitingCommands returns the job's status and the commands for a bot.

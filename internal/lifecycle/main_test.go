@@ -249,6 +249,10 @@ type deliveredEvent struct {
 	Detail        *string          `json:"detail"`
 	Detected      string           `json:"detectedBotName"`
 	Left          *bool            `json:"leftMeeting"`
+	CommandID     string           `json:"commandId"`
+	Command       string           `json:"command"`
+	Outcome       string           `json:"outcome"`
+	Reason        string           `json:"reason"`
 
 	Job struct {
 		Status   job.Status      `json:"status"`

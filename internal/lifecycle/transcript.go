@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/webhook"
 )
@@ -88,16 +89,6 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 		if err := c.addEntry(ctx, TranscriptAttached, result); err != nil {
 			return err
 		}
-		return c.emitTranscriptReady(ctx, *result)
+		return c.emitOptional(ctx, webhook.TranscriptReady(c.Job, *result), func(of account.Consumer) bool { return of.TranscriptEvent })
 	})
-}
-
-// emitTranscriptReady emits the event job.transcript_ready if the consumer has
-// enabled it. Otherwise it does not count in the job's sequence.
-func (c *Change) emitTranscriptReady(ctx context.Context, result job.TranscriptResult) error {
-	consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
-	if err != nil || !consumer.TranscriptEvent {
-		return err
-	}
-	return c.Emit(ctx, webhook.TranscriptReady(c.Job, result))
 }

@@ -354,10 +354,18 @@ func newContractHooks(t testing.TB, checker *apicheck.Checker) *contractHooks {
 }
 
 // has reports whether an event has arrived.
-func (c *contractHooks) has(event string) bool {
+func (c *contractHooks) has(event string) bool { return c.count(event) > 0 }
+
+// count returns how often an event has arrived.
+func (c *contractHooks) count(event string) (n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.Contains(c.events, event)
+	for _, arrived := range c.events {
+		if arrived == event {
+			n++
+		}
+	}
+	return n
 }
 
 // contractSigned returns the signature header of a payment event.

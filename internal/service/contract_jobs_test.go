@@ -146,7 +146,15 @@ func contractLists(t *testing.T, h *contractHarness) {
 // contractControls tests the control operations of api/openapi.yaml, such as
 // requestRecordingPermission.
 func contractControls(t *testing.T, h *contractHarness) {
-	id := h.create(t, h.ada, contractJob(contractFuture))
+	hooks := newContractHooks(t, h.checker)
+	ada, err := h.Store().ConsumerByName(t.Context(), "ada")
+	if err == nil {
+		err = h.Store().SetCommandEvent(t.Context(), ada.ID, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	ended := h.create(t, h.ada, contractJob(contractFuture))
 	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{ended}, bearer: h.ada})
 	teardown := h.create(t, h.ada, contractJob(contractFuture))
@@ -186,11 +194,12 @@ func contractControls(t *testing.T, h *contractHarness) {
 			t.Errorf("unexpected command %v", fields)
 		}
 	}
-	acked := `,"acked":["` + strings.Join(slices.Collect(maps.Keys(commands)), `","`) + `"]}`
+	acked := `,"acked":["` + strings.Join(slices.Collect(maps.Keys(commands)), `","`) + `"],"failed":{"` + again.text(t, "commandId") + `":"the host is away"}}`
 	after := h.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(id, 0), body: beat + acked})
 	if rest, _ := after.field(t, "commands").([]any); len(sent) != len(verbs) || len(rest) > 0 {
 		t.Errorf("%d commands were sent, %v remain after they were acknowledged", len(sent), rest)
 	}
+	waitUntil(t, "the webhook of each outcome", func() bool { return hooks.count("bot.command_outcome") == len(verbs) })
 	fresh := h.expect(t, 202, contractRequest{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
 	if commands[fresh.text(t, "commandId")] != "" {
 		t.Error("an acknowledged command was returned again")

@@ -13,7 +13,7 @@ import (
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event`
+	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event`
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -80,7 +80,7 @@ func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (a
 func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
 	var recordings, jobs sql.NullInt64
 	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent)
+		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent)
 	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
 	return c, err
 }
@@ -99,11 +99,12 @@ func (s *Store) SetWebhookVersion(ctx context.Context, consumer uuid.UUID, versi
 // SetTranscriptEvent sets whether a consumer receives the event
 // job.transcript_ready.
 func (s *Store) SetTranscriptEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
-	value := 0
-	if enabled {
-		value = 1
-	}
-	return s.changeConsumer(ctx, `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, value)
+	return s.changeConsumer(ctx, `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
+}
+
+// SetCommandEvent sets whether a consumer receives the event bot.command_outcome.
+func (s *Store) SetCommandEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
+	return s.changeConsumer(ctx, `UPDATE consumers SET command_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are

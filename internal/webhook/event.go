@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
@@ -17,6 +18,7 @@ const (
 	JobTranscriptReady    = "job.transcript_ready"
 	BotPermissionResponse = "bot.recording_permission_response"
 	BotCompetingDetected  = "bot.competing_bot_detected"
+	BotCommandOutcome     = "bot.command_outcome"
 )
 
 // Event is an event of a job, in the shape of payload version 2. Body converts
@@ -97,6 +99,15 @@ func CompetingBot(j job.Job, name string, left bool) Event {
 	})
 }
 
+// CommandOutcome reports that a command was executed, or failed if there is a reason.
+func CommandOutcome(j job.Job, id string, kind ingest.CommandKind, reason string) Event {
+	fields := map[string]any{"commandId": id, "command": kind, "outcome": "done"}
+	if reason != "" {
+		fields["outcome"], fields["reason"] = "failed", reason
+	}
+	return newEvent(BotCommandOutcome, j, fields)
+}
+
 // Data returns the event's data object. sequence is the number of the event
 // within its job, from which receivers see the order and gaps. The error is
 // not nil only if the job's metadata is not JSON.
@@ -120,7 +131,7 @@ func Targets(j job.Job, defaultEndpoint, event string) []string {
 	}
 	var named []string
 	switch event {
-	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected:
+	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected, BotCommandOutcome:
 		named = []string{hooks.OnStatusChange}
 	case JobFinalized, JobTranscriptReady:
 		named = []string{hooks.OnFinalize}

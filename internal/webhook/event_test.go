@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/webhook"
 )
@@ -77,6 +78,14 @@ func TestEventDataIsTheSpecificationsTable(t *testing.T) {
 			webhook.BotCompetingDetected, webhook.CompetingBot(meeting(), "Scribe", true), meeting(),
 			`{"detectedBotName":"Scribe","leftMeeting":true}`,
 		},
+		{
+			webhook.BotCommandOutcome, webhook.CommandOutcome(meeting(), "c1", ingest.PauseRecording, ""), meeting(),
+			`{"commandId":"c1","command":"pause_recording","outcome":"done"}`,
+		},
+		{
+			webhook.BotCommandOutcome, webhook.CommandOutcome(meeting(), "c2", ingest.PinParticipant, "nobody is p-9"), meeting(),
+			`{"commandId":"c2","command":"pin_participant","outcome":"failed","reason":"nobody is p-9"}`,
+		},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -140,6 +149,7 @@ func TestTargets(t *testing.T) {
 		{"a transition", both, fallback, webhook.JobStatusChanged, []string{status}},
 		{"a bot event", both, fallback, webhook.BotPermissionResponse, []string{status}},
 		{"another bot event", both, fallback, webhook.BotCompetingDetected, []string{status}},
+		{"an outcome of a command", both, fallback, webhook.BotCommandOutcome, []string{status}},
 		{"a manifest", both, fallback, webhook.JobFinalized, []string{final}},
 		{"a transcript", both, fallback, webhook.JobTranscriptReady, []string{final}},
 		{"a failure", both, fallback, webhook.JobFailed, []string{status, final}},

@@ -14,7 +14,8 @@ CREATE TABLE consumers (
     created_at              BIGINT NOT NULL,
     retention_ms            BIGINT, -- of recordings; NULL: the default of the service; 0: forever
     job_retention_ms        BIGINT, -- likewise
-    transcript_event        BIGINT NOT NULL DEFAULT 0 CHECK (transcript_event IN (0, 1)) -- receives job.transcript_ready
+    transcript_event        BIGINT NOT NULL DEFAULT 0 CHECK (transcript_event IN (0, 1)), -- receives job.transcript_ready
+    command_event           BIGINT NOT NULL DEFAULT 0 CHECK (command_event IN (0, 1)) -- receives bot.command_outcome
 );
 CREATE INDEX consumers_email ON consumers (lower(email));
 
