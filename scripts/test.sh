@@ -2,7 +2,7 @@
 # Runs the tests with the race detector, with the given flags of go test. A failed test
 # is not repeated.
 #
-# Packages run four at a time, the longest first: many tests wait, for a browser, a
+# Packages run three at a time, the longest first: many tests wait, for a browser, a
 # recording in real time or a timeout. Their files are in memory if there are 4 GiB for
 # them, because the databases sync every commit.
 #
@@ -45,7 +45,7 @@ done
 for package in compress/flate image/png; do
 	flags+=("-gcflags=$package=-race=false -l -dwarf=false")
 done
-for module in modernc.org github.com/teambition go.yaml.in golang.org/x/crypto k8s.io/api github.com/aws/aws-sdk-go-v2/service github.com/google/gnostic-models github.com/chromedp/cdproto; do
+for module in modernc.org github.com/alecthomas/kong github.com/teambition go.yaml.in golang.org/x/crypto k8s.io/api github.com/aws/aws-sdk-go-v2/service github.com/google/gnostic-models github.com/chromedp/cdproto; do
 	inline=-l
 	case $module in modernc.org | github.com/teambition) inline= ;; esac
 	flags+=("-gcflags=$module/...=-race=false $inline -dwarf=false")
@@ -67,7 +67,7 @@ export GOGC=${GOGC:-400}
 export GORACE=${GORACE:-atexit_sleep_ms=50}
 
 TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "${flags[@]}" "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
-	--packages="$packages" -- -vet=off "${flags[@]}" -timeout 30m -p 4 "$@" 2>&1 | tee "$work/output"
+	--packages="$packages" -- -vet=off "${flags[@]}" -timeout 30m -p 3 "$@" 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}
 
 if [ "$code" -ne 0 ]; then

@@ -20,6 +20,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/testing/logtail"
 	"standin/internal/testing/storetest"
+	"standin/internal/testing/testprocess"
 )
 
 // The tests whose names start with TestAttack attack a running service over HTTP
@@ -89,13 +90,10 @@ func (s *target) start() error {
 	s.process = exec.Command(testedBinary(), "serve", "--listen", "127.0.0.1:0", "--data-dir", s.dir)
 	s.process.Env = append(os.Environ(), append([]string{"STANDIN_LAUNCHER=manual", "STANDIN_INGEST_SIGNING_KEY=" + signingKey}, s.env...)...)
 	s.process.Stdout, s.process.Stderr = log, log
-	s.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.process.Start(); err != nil {
+	exited, err := testprocess.Start(s.process, syscall.SIGKILL)
+	if err != nil {
 		return err
 	}
-	exited := make(chan struct{})
-	process := s.process
-	go func() { _ = process.Wait(); close(exited) }()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
 		text, err := os.ReadFile(s.log)
 		if err != nil {

@@ -55,6 +55,9 @@ var notSecret = []string{
 // webhooks, jobs of the simulator and a real bot, and uses every secret. Logs,
 // arguments and environments of processes, and metrics must not contain any of them.
 func TestSecretsStayPrivate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	needTools(t)
 	testbrowser.Reserve(t)

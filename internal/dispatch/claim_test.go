@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -158,22 +159,37 @@ func TestEventWhileDeciding(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.create(t, time.Time{})
-		var calls atomic.Int64
+		var sent sync.Once
+		var decided atomic.Bool
 		h.run(t, func(s *dispatch.Settings) {
 			s.Now = func() time.Time {
-				// The first call after the claim reserves a slot, and the second one is made
-				// for the decision.
-				if r, err := h.store.Job(t.Context(), id); err == nil && r.Lease != "" && r.Status == job.Scheduled && calls.Add(1) == 2 {
-					h.sendEvent(t, id, 0, job.BotJoined, `{}`)
+				// The decision takes the time after it has loaded the job.
+				if isCalledBy("dispatch.(*task).load") {
+					sent.Do(func() { h.sendEvent(t, id, 0, job.BotJoined, `{}`); decided.Store(true) })
 				}
 				return h.clock.Now()
 			}
 		})
-		r := h.until(t, id, "joining", func(r job.Record) bool { return calls.Load() >= 2 && r.Status != job.Scheduled })
+		r := h.until(t, id, "joining", func(r job.Record) bool { return decided.Load() && r.Status != job.Scheduled })
 		if r.Status != job.Joining || len(h.bots.launches(id)) != 0 {
 			t.Errorf("the job is %s, with %d bots launched", r.Status, len(h.bots.launches(id)))
 		}
 	})
+}
+
+// isCalledBy reports whether a function whose name ends so is among the callers.
+func isCalledBy(function string) bool {
+	callers := make([]uintptr, 20)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for {
+		frame, more := frames.Next()
+		if strings.HasSuffix(frame.Function, function) {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }
 
 // TestCapacityIsUsed checks that jobs that are due when they are created get their bots

@@ -124,6 +124,9 @@ func (f flood) goodMessage() {
 // servers do not answer, slow connections and meetings, and sends a message of somebody
 // else meanwhile.
 func TestAttackMailFlood(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	const attacker = "127.0.0.2"
 	t.Run("expensive calendars", func(t *testing.T) {
 		f := startFlood(t)

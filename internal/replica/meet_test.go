@@ -9,6 +9,9 @@ import (
 
 // A guest is admitted from the lobby, receives media and leaves with the button.
 func TestMeetFromNameToLeave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	media, _ := mediaForTest(t)
 	s := startServer(t, media)

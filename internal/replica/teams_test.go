@@ -25,6 +25,9 @@ func teamsTile(name string) string {
 
 // A guest joins from the launcher, receives media and leaves with the button.
 func TestTeamsFromLauncherToLeave(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	media, _ := mediaForTest(t)
 	s := startServer(t, media)

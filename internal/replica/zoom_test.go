@@ -19,6 +19,9 @@ const (
 
 // The tests share two browsers, with and without devices.
 func TestZoomWithDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	media, _ := mediaForTest(t)
 	p := openTab(t, true)

@@ -104,6 +104,9 @@ async function received() {
 
 // A page that is prepared for recording audio only receives audio and no video.
 func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	type sums struct{ Audio, Frames, Bytes int }
 	ctx, f := preparePages(t, "?still&silent")

@@ -435,6 +435,9 @@ func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {
 }
 
 func TestRecordingContinuesAfterReload(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	ctx, f := prepare(t, "")
 	r, sink := f.record(t, ctx, recorder.Settings{})

@@ -61,6 +61,9 @@ func TestConnected(t *testing.T) {
 
 // A sound monitor detects sound without recording, repeatedly.
 func TestMonitorSound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	ctx, s := prepare(t, "")
 	for range 2 {

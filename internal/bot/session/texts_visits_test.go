@@ -24,6 +24,9 @@ func hostileMessages() []string {
 // a platform, and of each in the full matrix: every word of the script once, in its
 // last version, and hostile messages without control characters.
 func TestTextVisits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	requireTools(t)
 	server := startReplica(t)

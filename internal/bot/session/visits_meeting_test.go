@@ -268,7 +268,7 @@ func commandScenarios() []scenario {
 			check: answeredWith("granted", "platform"),
 		},
 		{
-			name: "required permission given, then silence", reason: report.ReasonSilence,
+			name: "required permission given, then silence", long: true, reason: report.ReasonSilence,
 			configure: func(s *Settings) { audioOnly(s); s.RequirePermission = true; silence(&s.AutoLeave) },
 			during: func(h *harness) {
 				h.admit(1)
@@ -308,7 +308,7 @@ func commandScenarios() []scenario {
 			},
 		},
 		{
-			name: "stopped in the lobby, with a command for the next bot", reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
+			name: "stopped in the lobby, with a command for the next bot", long: true, reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
 			during: func(h *harness) {
 				h.awaitLobby(1)
 				h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the next bot"})

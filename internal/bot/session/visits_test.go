@@ -215,7 +215,7 @@ func failureScenarios() []scenario {
 			code:   job.MeetingEnded,
 		},
 		{
-			name: "removed before anything was recorded", configure: func(s *Settings) { s.RequirePermission = true },
+			name: "removed before anything was recorded", long: true, configure: func(s *Settings) { s.RequirePermission = true },
 			during: func(h *harness) {
 				h.admit(1)
 				h.event(job.BotPermissionRequest)
@@ -260,7 +260,7 @@ func failureScenarios() []scenario {
 			code:   job.RecordingDisabled, detail: "permission", check: answeredWith("denied", ""),
 		},
 		{
-			name:      "host does not answer about recording",
+			name: "host does not answer about recording", long: true,
 			configure: func(s *Settings) { s.RequirePermission, s.PermissionTimeout = true, time.Second },
 			during:    func(h *harness) { h.admit(1) },
 			code:      job.RecordingDisabled, detail: "did not answer", check: answeredWith("timeout", ""),

@@ -199,6 +199,9 @@ func TestReportWithOneIDForEveryone(t *testing.T) {
 // TestReportWithEndlessLists checks that a report with longer lists than any
 // meeting needs is treated as missing.
 func TestReportWithEndlessLists(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	storage, jobID := openStorage(t, "file://"+t.TempDir()), uuid.New()
 	finisher := &Finisher{Storage: storage, Log: slog.New(slog.DiscardHandler)}

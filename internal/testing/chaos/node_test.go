@@ -19,6 +19,7 @@ import (
 	"standin/internal/jobfiles"
 	"standin/internal/launch/process"
 	"standin/internal/testing/logtail"
+	"standin/internal/testing/testprocess"
 )
 
 // node is a service in its own process.
@@ -29,7 +30,7 @@ type node struct {
 
 	mu      sync.Mutex
 	process *exec.Cmd
-	exited  chan struct{}
+	exited  <-chan struct{}
 }
 
 // url returns the base URL of the node.
@@ -51,13 +52,11 @@ func (n *node) start() error {
 	cmd := exec.CommandContext(context.Background(), os.Args[0]) // killed by the faults and at the end
 	cmd.Env = append(os.Environ(), envNode+"="+string(text))
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	exited, err := testprocess.Start(cmd, syscall.SIGKILL)
+	if err != nil {
 		return fmt.Errorf("start node %s: %w", n.settings.Name, err)
 	}
-	exited := make(chan struct{})
 	n.process, n.exited = cmd, exited
-	go func() { _ = cmd.Wait(); close(exited) }()
 	return nil
 }
 

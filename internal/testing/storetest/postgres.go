@@ -22,6 +22,8 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver named pgx
+
+	"standin/internal/testing/testprocess"
 )
 
 // ErrMissing is the error when PostgreSQL is not installed.
@@ -35,6 +37,7 @@ type Cluster struct {
 	settings  []string // of the server, after the defaults
 	as        *syscall.Credential
 	server    *exec.Cmd
+	exited    <-chan struct{} // closed when the server has exited
 	databases atomic.Int64
 	template  func() (string, error) // creates it once
 }
@@ -102,7 +105,7 @@ func (c *Cluster) run(ctx context.Context) error {
 	}
 	c.server = c.command(context.Background(), "postgres", args...)
 	c.server.Stdout, c.server.Stderr = log, log
-	if err := c.server.Start(); err != nil {
+	if c.exited, err = testprocess.Start(c.server, syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	return c.waitReady(ctx)
@@ -117,7 +120,7 @@ func (c *Cluster) Crash() error {
 	if err := c.server.Process.Signal(syscall.SIGQUIT); err != nil {
 		return fmt.Errorf("crash PostgreSQL: %w", err)
 	}
-	_ = c.server.Wait() // its exit code is that of the signal
+	<-c.exited
 	return nil
 }
 
@@ -149,11 +152,11 @@ func (c *Cluster) becomeServerUser() error {
 	return os.Chown(c.dir, int(uid), int(gid))
 }
 
-// command prepares a program of PostgreSQL. It ends when the tests end.
+// command prepares a program of PostgreSQL.
 func (c *Cluster) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(c.binaries, name), args...)
 	cmd.Dir = c.dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as, Pdeathsig: syscall.SIGQUIT}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as}
 	return cmd
 }
 
@@ -225,7 +228,7 @@ func (c *Cluster) address(name string) string {
 func (c *Cluster) Stop() error {
 	if c.server != nil && c.server.Process != nil {
 		_ = c.server.Process.Signal(syscall.SIGQUIT) // immediate shutdown: the data is deleted
-		_ = c.server.Wait()                          // its exit code is that of the signal
+		<-c.exited
 	}
 	return os.RemoveAll(c.dir)
 }

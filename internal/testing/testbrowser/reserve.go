@@ -13,7 +13,7 @@ import (
 
 // recordings is how many tests record a browser at a time. Each takes about a core;
 // with more, pages fall behind the timeouts of bots.
-const recordings = 3
+const recordings = 2
 
 // Reserve waits until fewer tests of all packages record a browser than the machine
 // can run, and makes this test one of them until its end. A test reserves once.
