@@ -164,7 +164,7 @@ func (h *harness) changeManifest(dir string, id uuid.UUID, change func(*recordin
 // deliveries returns the webhook deliveries of a job.
 func (h *harness) deliveries(id uuid.UUID) []webhook.DeliveryRecord {
 	h.Helper()
-	found, _, err := h.Store().ListDeliveries(h.Context(), id, webhook.DeliveryCursor{}, lifecycle.MaxPage)
+	found, _, err := h.Store().ListDeliveries(h.Context(), id, webhook.DeliveryCursor{}, lifecycle.MaxPage, time.Now())
 	if err != nil {
 		h.Fatal(err)
 	}

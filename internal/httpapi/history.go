@@ -117,7 +117,7 @@ func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
 	body := deliveryBody{
 		ID: d.ID, Event: d.Event, URL: d.URL, Sequence: d.Sequence, EmittedAt: job.Timestamp(d.EmittedAt),
 		Version: d.Version, State: d.State, Attempt: d.Attempt,
-		NextTryAt: job.NullTimestamp(d.DueAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: nullText(d.EndReason),
+		NextTryAt: job.NullTimestamp(d.NextTryAt), EndedAt: job.NullTimestamp(d.EndedAt), EndReason: nullText(d.EndReason),
 		Tries: make([]tryBody, len(d.Tries)),
 	}
 	for i, t := range d.Tries {

@@ -28,7 +28,7 @@ func (fakeHistory) Deliveries(context.Context, account.Caller, uuid.UUID, lifecy
 				{Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, Error: "no answer"},
 				{Number: 2, StartedAt: at, StatusCode: 410, ResponseBody: []byte("gone\xff\x00é")},
 			}},
-		{ID: "dlv_2", URL: "https://a.example", Event: "job.failed", Sequence: 2, EmittedAt: at, Version: 2, State: webhook.DeliveryWaiting, DueAt: at},
+		{ID: "dlv_2", URL: "https://a.example", Event: "job.failed", Sequence: 2, EmittedAt: at, Version: 2, State: webhook.DeliveryWaiting, NextTryAt: at},
 	}, "next", nil
 }
 

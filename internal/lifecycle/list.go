@@ -148,8 +148,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 			return nil, "", err
 		}
 	}
-	deliveries, more, err := s.Store.ListDeliveries(ctx, id, after, limit)
-	webhook.SetNextTries(deliveries, s.Now())
+	deliveries, more, err := s.Store.ListDeliveries(ctx, id, after, limit, s.Now())
 	if err != nil {
 		return nil, "", err
 	}
@@ -180,7 +179,7 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 		if err := tx.Redeliver(ctx, id, deliveryID, s.Now()); err != nil {
 			return err
 		}
-		waiting, err = tx.Delivery(ctx, id, deliveryID)
+		waiting, err = tx.Delivery(ctx, id, deliveryID, s.Now())
 		return err
 	})
 	if err != nil {

@@ -261,7 +261,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			t.Error("a rejected redelivery woke the sender")
 		}
 		again, err := h.Redeliver(t.Context(), h.caller, id, first)
-		if err != nil || again.State != webhook.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.DueAt.IsZero() {
+		if err != nil || again.State != webhook.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.NextTryAt.IsZero() {
 			t.Errorf("redelivered: %+v, %v", again, err)
 		}
 		if h.sent.Load() == sent {

@@ -29,7 +29,7 @@ func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Pag
 		}
 		after = string(key)
 	}
-	endpoints, more, err := s.Store.ListEndpoints(ctx, caller.ConsumerID, after, limit)
+	endpoints, more, err := s.Store.ListEndpoints(ctx, caller.ConsumerID, after, limit, s.Now())
 	if err != nil {
 		return nil, "", err
 	}

@@ -49,10 +49,9 @@ func (s *Store) ClaimDeliveries(ctx context.Context, claim webhook.Claim) (claim
 // blocked by an earlier one of its job and URL that is being sent, or is due soon.
 const selectDueDeliveries = `
 	SELECT ` + deliveryColumns + `,
-		EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.job_id = d.job_id AND ahead.sequence < d.sequence AND ahead.endpoint = d.endpoint
-			AND ahead.state = 'waiting' AND (ahead.lease <> '' OR ahead.due_at <= $2)),
+		EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `),
 		COALESCE((SELECT failures FROM webhook_endpoints WHERE key = d.endpoint), 0) >= $3
-	FROM deliveries d WHERE d.due_at <= $1 ORDER BY d.due_at LIMIT $4`
+	FROM deliveries d WHERE d.due_at <= $2 ORDER BY d.due_at LIMIT $4`
 
 // dueDeliveries returns due deliveries. It uses the index deliveries_due, and
 // deliveries_of_job for each row.
@@ -60,7 +59,7 @@ func (tx *Tx) dueDeliveries(ctx context.Context, claim webhook.Claim) ([]dueDeli
 	due, err := list(ctx, &tx.Reader, func(row sqldb.Row) (d dueDelivery, err error) {
 		d.Delivery, err = scanDelivery(extraColumns{row, []any{&d.blocked, &d.dead}})
 		return d, err
-	}, selectDueDeliveries+tx.dialect.SkipLocked, millis(claim.Now), millis(claim.Now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, claim.Limit)
+	}, selectDueDeliveries+tx.dialect.SkipLocked, millis(claim.Now.Add(webhook.BlocksWithin)), millis(claim.Now), webhook.DeadAfterFailures, claim.Limit)
 	if err != nil {
 		return nil, fmt.Errorf("find due deliveries: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,15 +14,25 @@ import (
 	"standin/internal/webhook"
 )
 
-const selectDeliveryRecords = `SELECT id, job_id, url, event, sequence, emitted_at, version, state, attempt, due_at, ended_at, end_reason FROM deliveries `
+// aheadOf is the condition that the delivery ahead blocks the delivery d. Its argument
+// is the time until which a delivery that is due blocks (see webhook.BlocksWithin).
+const aheadOf = `ahead.job_id = d.job_id AND ahead.sequence < d.sequence AND ahead.endpoint = d.endpoint
+	AND ahead.state = 'waiting' AND (ahead.lease <> '' OR ahead.due_at <= $1)`
+
+// selectDeliveryRecords selects deliveries, and when the last one is due that blocks a
+// waiting one. It uses the index deliveries_of_job for each row.
+const selectDeliveryRecords = `
+	SELECT id, job_id, url, event, sequence, emitted_at, version, state, attempt, due_at, ended_at, end_reason,
+		CASE WHEN state = 'waiting' THEN (SELECT MAX(ahead.due_at) FROM deliveries ahead WHERE ` + aheadOf + `) END
+	FROM deliveries d `
 
 // ListDeliveries returns up to limit of a job's deliveries after a cursor, each
 // with its tries, and whether there are more. It uses the index
 // deliveries_of_job.
-func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	deliveries, err = list(ctx, db, scanDeliveryRecord, selectDeliveryRecords+`
-		WHERE job_id = $1 AND (sequence, id) > ($2, $3) ORDER BY sequence, id LIMIT $4`,
-		jobID, after.Sequence, after.ID, limit+1)
+func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
+	deliveries, err = list(ctx, db, scanDeliveryRecord(now), selectDeliveryRecords+`
+		WHERE job_id = $2 AND (sequence, id) > ($3, $4) ORDER BY sequence, id LIMIT $5`,
+		millis(now.Add(webhook.BlocksWithin)), jobID, after.Sequence, after.ID, limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("list the deliveries of job %s: %w", jobID, err)
 	}
@@ -33,8 +44,9 @@ func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after web
 
 // Delivery returns a delivery of a job with its tries, or a *job.Error with
 // NotFound.
-func (db *Reader) Delivery(ctx context.Context, jobID uuid.UUID, id string) (webhook.DeliveryRecord, error) {
-	d, err := one(db.queryRow(ctx, selectDeliveryRecords+`WHERE id = $1 AND job_id = $2`, id, jobID), scanDeliveryRecord, "delivery")
+func (db *Reader) Delivery(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (webhook.DeliveryRecord, error) {
+	row := db.queryRow(ctx, selectDeliveryRecords+`WHERE id = $2 AND job_id = $3`, millis(now.Add(webhook.BlocksWithin)), id, jobID)
+	d, err := one(row, scanDeliveryRecord(now), "delivery")
 	if err != nil {
 		return d, err
 	}
@@ -98,7 +110,7 @@ func (tx *Tx) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now tim
 	if n == 1 {
 		return nil
 	}
-	d, err := tx.Delivery(ctx, jobID, id)
+	d, err := tx.Delivery(ctx, jobID, id, now)
 	switch {
 	case err != nil:
 		return err
@@ -165,10 +177,17 @@ func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode
 		ORDER BY d.emitted_at, d.id LIMIT $5`, args...)
 }
 
-func scanDeliveryRecord(row sqldb.Row) (d webhook.DeliveryRecord, err error) {
-	err = row.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version, &d.State, &d.Attempt,
-		timeColumn{&d.DueAt}, timeColumn{&d.EndedAt}, &d.EndReason)
-	return d, err
+// scanDeliveryRecord returns a function that scans selectDeliveryRecords as of now.
+func scanDeliveryRecord(now time.Time) func(sqldb.Row) (webhook.DeliveryRecord, error) {
+	return func(row sqldb.Row) (d webhook.DeliveryRecord, err error) {
+		var blockedTo time.Time
+		err = row.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version, &d.State, &d.Attempt,
+			timeColumn{&d.NextTryAt}, timeColumn{&d.EndedAt}, &d.EndReason, timeColumn{&blockedTo})
+		if d.State == webhook.DeliveryWaiting {
+			d.NextTryAt = slices.MaxFunc([]time.Time{d.NextTryAt, blockedTo, now}, time.Time.Compare)
+		}
+		return d, err
+	}
 }
 
 func scanTry(row sqldb.Row) (t webhook.Try, err error) {

@@ -88,7 +88,7 @@ func TestListDeliveries(t *testing.T) {
 				post(t, s, d)
 				want = append(want, webhook.DeliveryRecord{
 					ID: d.ID, JobID: r.ID, URL: url, Event: d.Event, Sequence: n + 1, EmittedAt: now, Version: 2,
-					State: webhook.DeliveryWaiting, DueAt: now,
+					State: webhook.DeliveryWaiting, NextTryAt: now.Add(5 * time.Second),
 				})
 			}
 		}
@@ -107,17 +107,21 @@ func TestListDeliveries(t *testing.T) {
 				continue
 			}
 			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "gone \\0 \""}))
-			want[i].State, want[i].DueAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{}, now.Add(250*time.Millisecond), "gone \\0 \""
+			want[i].State, want[i].NextTryAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{}, now.Add(250*time.Millisecond), "gone \\0 \""
 		}
 		for _, d := range claimDeliveries(t, s, retry) {
 			i := slices.IndexFunc(want, func(w webhook.DeliveryRecord) bool { return w.ID == d.ID })
 			want[i].Attempt++
 			if d.Sequence > 1 {
-				want[i].DueAt = retry.Add(lease) // it is leased
+				for n := range want {
+					if want[n].URL == d.URL && want[n].Sequence >= d.Sequence {
+						want[n].NextTryAt = retry.Add(lease) // it is leased, and the others wait for it
+					}
+				}
 				continue
 			}
 			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, retry, webhook.Verdict{Outcome: webhook.Delivered}))
-			want[i].State, want[i].DueAt, want[i].EndedAt = webhook.DeliveryDelivered, time.Time{}, retry.Add(250*time.Millisecond)
+			want[i].State, want[i].NextTryAt, want[i].EndedAt = webhook.DeliveryDelivered, time.Time{}, retry.Add(250*time.Millisecond)
 		}
 
 		for _, limit := range []int{1, 3, 10, 100} {
@@ -126,7 +130,7 @@ func TestListDeliveries(t *testing.T) {
 			for more := true; more; {
 				var page []webhook.DeliveryRecord
 				var err error
-				if page, more, err = s.ListDeliveries(t.Context(), r.ID, after, limit); err != nil {
+				if page, more, err = s.ListDeliveries(t.Context(), r.ID, after, limit, retry); err != nil {
 					t.Fatal(err)
 				}
 				if len(page) > limit {
@@ -150,9 +154,50 @@ func TestListDeliveries(t *testing.T) {
 				}
 			}
 		}
-		if _, err := s.Delivery(t.Context(), other.ID, want[0].ID); !job.ErrorIs(err, job.NotFound) {
+		if _, err := s.Delivery(t.Context(), other.ID, want[0].ID, now); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("delivery of another job: %v", err)
 		}
+	})
+}
+
+// TestNextTry checks that the next try of a delivery and of its endpoint is never shown
+// in the past, nor before that of a delivery that blocks it.
+func TestNextTry(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, s *store.Store) {
+		const url = "https://a.test/"
+		r := newJob(newConsumer(t, s).ID)
+		insert(t, s, r)
+		after := func(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
+		post(t, s, newDelivery(r, 1, url))
+		first := claimDeliveries(t, s, now)[0]
+		post(t, s, newDelivery(r, 2, url), newDelivery(r, 3, url))
+		check := func(at time.Time, endpoint time.Time, want ...time.Time) {
+			t.Helper()
+			var got []time.Time
+			for sequence := range int64(3) { // each on a page of its own
+				page, _, err := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{Sequence: sequence, ID: "e"}, 1, at)
+				if err != nil || len(page) != 1 {
+					t.Fatalf("%d deliveries (%v)", len(page), err)
+				}
+				got = append(got, page[0].NextTryAt)
+			}
+			endpoints, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10, at)
+			if err != nil || len(endpoints) > 1 {
+				t.Fatalf("%d endpoints (%v)", len(endpoints), err)
+			}
+			if !slices.Equal(got, want) || len(endpoints) == 1 && !endpoints[0].NextTryAt.Equal(endpoint) {
+				t.Errorf("at %v the next tries are\n%v of the endpoint and\n%v of its deliveries, want\n%v and\n%v", at, endpoints, got, endpoint, want)
+			}
+		}
+		check(after(1), after(1), now.Add(lease), now.Add(lease), now.Add(lease))
+		tryDelivery(t, s, first, now, webhook.Verdict{Outcome: webhook.Retry, RetryAt: after(40)})
+		check(after(1), after(40), after(40), after(40), after(40))
+		check(after(50), after(50), after(50), after(50), after(50))
+
+		second := claimDeliveries(t, s, after(50))[0]
+		tryDelivery(t, s, second, after(50), webhook.Verdict{Outcome: webhook.Retry, RetryAt: after(200)})
+		check(after(60), after(60), after(200), after(60), after(60)) // it is too late to block
 	})
 }
 
@@ -221,7 +266,7 @@ func TestRedeliver(t *testing.T) {
 			t.Fatalf("claimed %+v after a release", claimed)
 		}
 		tries = append(tries, tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered}))
-		d, err := s.Delivery(t.Context(), r.ID, first.ID)
+		d, err := s.Delivery(t.Context(), r.ID, first.ID, now)
 		if err != nil || d.State != webhook.DeliveryDelivered || d.Attempt != 3 || !reflect.DeepEqual(d.Tries, tries) || d.EndReason != "" {
 			t.Errorf("final state: %+v, %v", d, err)
 		}
@@ -247,7 +292,7 @@ func TestRedeliverIsBounded(t *testing.T) {
 	if err := redeliver(t, s, r.ID, d.ID, now); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("after %d tries: %v", webhook.MaxTries, err)
 	}
-	got, err := s.Delivery(t.Context(), r.ID, d.ID)
+	got, err := s.Delivery(t.Context(), r.ID, d.ID, now)
 	if err != nil || len(got.Tries) != webhook.MaxTries || got.State != webhook.DeliveryDelivered {
 		t.Errorf("%d tries, %s, %v", len(got.Tries), got.State, err)
 	}

@@ -168,13 +168,23 @@ func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after
 
 // ListEndpoints returns up to limit of a consumer's endpoints that have been
 // tried, after a key, and whether there are more. It uses the index
-// webhook_endpoints_consumer, and deliveries_waiting for waiting deliveries.
-func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, after string, limit int) (endpoints []webhook.Endpoint, more bool, err error) {
-	endpoints, err = list(ctx, db, scanEndpoint, `
+// webhook_endpoints_consumer, and deliveries_waiting for waiting deliveries. Any of
+// those that is due makes a dead endpoint be probed; otherwise the next try is of one
+// that is not blocked.
+func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, after string, limit int, now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
+	endpoints, err = list(ctx, db, func(row sqldb.Row) (webhook.Endpoint, error) {
+		e, err := scanEndpoint(row)
+		if !e.NextTryAt.IsZero() && e.NextTryAt.Before(now) {
+			e.NextTryAt = now
+		}
+		return e, err
+	}, `
 		SELECT e.key, e.consumer_id, e.url, e.failures, e.failing_since, e.last_try_at, e.last_status, e.last_error, e.last_delivered_at,
 			(SELECT COUNT(*) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting'),
-			(SELECT MIN(w.due_at) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting')
-		FROM webhook_endpoints e WHERE e.consumer_id = $1 AND e.key > $2 ORDER BY e.key LIMIT $3`, consumer, after, limit+1)
+			(SELECT MIN(d.due_at) FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting'
+				AND (e.failures >= $2 OR NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE `+aheadOf+`)))
+		FROM webhook_endpoints e WHERE e.consumer_id = $3 AND e.key > $4 ORDER BY e.key LIMIT $5`,
+		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, after, limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("list webhook endpoints: %w", err)
 	}

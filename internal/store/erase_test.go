@@ -93,7 +93,7 @@ func TestEraseJob(t *testing.T) {
 			t.Errorf("the erased job: %v", err)
 		}
 		entries, err := s.Timeline(t.Context(), r.ID)
-		deliveries, _, listErr := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10)
+		deliveries, _, listErr := s.ListDeliveries(t.Context(), r.ID, webhook.DeliveryCursor{}, 10, now)
 		commands, commandErr := s.PendingCommands(t.Context(), r.ID)
 		if err != nil || listErr != nil || commandErr != nil || len(entries)+len(deliveries)+len(commands) > 0 {
 			t.Errorf("history after the erasure: %v %v %v (%v, %v, %v)", entries, deliveries, commands, err, listErr, commandErr)
@@ -252,7 +252,7 @@ func TestDeleteConsumer(t *testing.T) {
 		if plan := planOf(t, s, other.ID); !plan.Active() {
 			t.Errorf("the other consumer's plan: %+v", plan)
 		}
-		if deliveries, _, err := s.ListDeliveries(t.Context(), kept.ID, webhook.DeliveryCursor{}, 10); err != nil || len(deliveries) != 1 {
+		if deliveries, _, err := s.ListDeliveries(t.Context(), kept.ID, webhook.DeliveryCursor{}, 10, now); err != nil || len(deliveries) != 1 {
 			t.Errorf("the other consumer's deliveries: %v, %v", deliveries, err)
 		}
 	})

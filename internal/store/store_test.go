@@ -355,7 +355,7 @@ func newOutbox(s *store.Store) outbox { return outbox{s, &sync.Map{}} }
 // Tries returns the recorded tries of a delivery.
 func (o outbox) Tries(ctx context.Context, deliveryID string) ([]webhook.Try, error) {
 	jobID, _ := o.jobs.Load(deliveryID)
-	d, err := o.Delivery(ctx, jobID.(uuid.UUID), deliveryID)
+	d, err := o.Delivery(ctx, jobID.(uuid.UUID), deliveryID, now)
 	return d.Tries, err
 }
 

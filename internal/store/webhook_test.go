@@ -44,7 +44,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatalf("record: %v, lost %v", err, lost)
 		}
 
-		got, more, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10)
+		got, more, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10, now)
 		if err != nil || more || len(got) != 3 {
 			t.Fatalf("%d endpoints, more %v, %v; want 3", len(got), more, err)
 		}
@@ -68,7 +68,7 @@ func TestEndpoints(t *testing.T) {
 		var paged []webhook.Endpoint
 		for after, more := "", true; more; after = paged[len(paged)-1].Key {
 			var page []webhook.Endpoint
-			if page, more, err = s.ListEndpoints(t.Context(), r.ConsumerID, after, 1); err != nil || len(page) != 1 {
+			if page, more, err = s.ListEndpoints(t.Context(), r.ConsumerID, after, 1, now); err != nil || len(page) != 1 {
 				t.Fatalf("page of %d: %v", len(page), err)
 			}
 			paged = append(paged, page...)
@@ -111,7 +111,7 @@ func TestEndpointsCountConsecutiveFailures(t *testing.T) {
 		}
 		want := func(failures int, since time.Time) {
 			t.Helper()
-			got, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10)
+			got, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10, now)
 			if err != nil || len(got) != 1 || got[0].Failures != failures || !got[0].FailingSince.Equal(since) {
 				t.Errorf("endpoints %+v (%v), want %d failures since %v", got, err, failures, since)
 			}

@@ -31,29 +31,10 @@ type DeliveryRecord struct {
 	Version   int
 	State     DeliveryState
 	Attempt   int       // tries started
-	DueAt     time.Time // of the next try (see SetNextTries), or when a running try counts as lost; zero in a final state
+	NextTryAt time.Time // or when a running try counts as lost; never in the past; zero in a final state
 	EndedAt   time.Time // zero while waiting
 	EndReason string    // of DeliveryFailed
 	Tries     []Try
-}
-
-// SetNextTries moves the due time of each delivery that waits for an earlier one of its
-// URL (see BlocksWithin) to when that one is due. The deliveries are of one job, in the
-// order of their events.
-func SetNextTries(deliveries []DeliveryRecord, now time.Time) {
-	due := make(map[string]time.Time) // the latest of the deliveries that block, by URL
-	for i := range deliveries {
-		d := &deliveries[i]
-		if d.State != DeliveryWaiting {
-			continue
-		}
-		if ahead := due[d.URL]; ahead.After(d.DueAt) {
-			d.DueAt = ahead
-		}
-		if !d.DueAt.After(now.Add(BlocksWithin)) {
-			due[d.URL] = d.DueAt
-		}
-	}
 }
 
 // DeliveryCursor is a position in the list of a job's deliveries, which is
@@ -84,5 +65,5 @@ type Endpoint struct {
 	LastError       string    // of the last failure
 	LastDeliveredAt time.Time // exact to a minute; zero before the first success
 	Waiting         int64     // deliveries waiting for this endpoint
-	NextTryAt       time.Time // of the waiting deliveries; zero when there is none
+	NextTryAt       time.Time // or when a running try counts as lost; never in the past; zero if none is waiting
 }

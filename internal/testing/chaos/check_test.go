@@ -63,13 +63,13 @@ func (c *checker) open(ctx context.Context, p *promise) (string, error) {
 		return fmt.Sprintf("status %s since %s, attempt %d of node %s, last heartbeat %s, next check %s, lease %q",
 			r.Status, r.StatusSince, r.Attempt, r.Node, r.HeartbeatAt, r.WakeAt, r.Lease), nil
 	}
-	deliveries, _, err := c.store.ListDeliveries(ctx, p.id, webhook.DeliveryCursor{}, 1000)
+	deliveries, _, err := c.store.ListDeliveries(ctx, p.id, webhook.DeliveryCursor{}, 1000, time.Now())
 	if err != nil {
 		return "its webhooks cannot be read", err
 	}
 	for _, d := range deliveries {
 		if d.State == webhook.DeliveryWaiting {
-			return fmt.Sprintf("webhook %d (%s) is pending since %s, after %d attempts, until %s", d.Sequence, d.Event, d.EmittedAt, d.Attempt, d.DueAt), nil
+			return fmt.Sprintf("webhook %d (%s) is pending since %s, after %d attempts, until %s", d.Sequence, d.Event, d.EmittedAt, d.Attempt, d.NextTryAt), nil
 		}
 	}
 	return "", nil
@@ -247,7 +247,7 @@ func (c *checker) checkPrelaunch(ctx context.Context, r job.Record, entries []jo
 			return fmt.Errorf("a bot joined with %s instead of %s at %s (%w)", e.Data, r.DisplayName, r.JoinAt, err)
 		}
 	}
-	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, webhook.DeliveryCursor{}, 1000)
+	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, webhook.DeliveryCursor{}, 1000, time.Now())
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (c *checker) checkPrelaunch(ctx context.Context, r job.Record, entries []jo
 // checkWebhooks compares the received webhooks with the timeline and the outbox.
 func (c *checker) checkWebhooks(ctx context.Context, r job.Record, entries []job.TimelineEntry) error {
 	got := c.receiver.of(r.ID)
-	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, webhook.DeliveryCursor{}, 1000)
+	deliveries, _, err := c.store.ListDeliveries(ctx, r.ID, webhook.DeliveryCursor{}, 1000, time.Now())
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func check(t *testing.T, s *store.Store, receivers []*receiver, inserted map[str
 				continue
 			}
 			// A node was killed between its commit and its report.
-			d, err := s.Delivery(t.Context(), r.jobs[id], id)
+			d, err := s.Delivery(t.Context(), r.jobs[id], id, time.Now())
 			if err != nil {
 				t.Errorf("%s acknowledged %s, which is not in the outbox: %v", r.kind, id, err)
 				continue

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -16,7 +17,7 @@ import (
 // Deliveries returns a job's deliveries with their data, ordered by event and
 // URL.
 func Deliveries(ctx context.Context, s *store.Store, jobID uuid.UUID) ([]webhook.Delivery, error) {
-	records, _, err := s.ListDeliveries(ctx, jobID, webhook.DeliveryCursor{}, 10_000)
+	records, _, err := s.ListDeliveries(ctx, jobID, webhook.DeliveryCursor{}, 10_000, time.Now())
 	if err != nil {
 		return nil, err
 	}
