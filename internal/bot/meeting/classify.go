@@ -26,6 +26,14 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 		}}
 	}
 	for _, screen := range Screens() {
+		if screen == HostAbsent { // after all screens that are final
+			if found, ok := p.classifyDialog(snapshot, past); ok {
+				return found
+			}
+			if found, ok := p.hostAbsentAnywhere(snapshot, past); ok {
+				return found
+			}
+		}
 		if screen == PreJoin && !past.Admitted {
 			if evidence, ok := lobbyOverPreJoin(snapshot, past); ok {
 				if found := p.classifyByWords(snapshot, past); found.screen != Unknown && snapshot.LobbyText == "" {

@@ -34,18 +34,47 @@ type dialogState struct {
 	since   time.Time
 	triedAt time.Time
 	tries   int
+
+	acknowledged acknowledgement // outlasts its dialog
+}
+
+// acknowledgement is a dialog that only asked to be acknowledged, and was.
+type acknowledgement struct {
+	text  string
+	at    time.Time // when it was first acknowledged
+	times int       // how often it came and was acknowledged
+}
+
+// told returns the acknowledged dialog while it explains what the page shows.
+func (d *dialogState) told(now time.Time) (text string, since time.Duration, times int) {
+	known := d.acknowledged
+	if known.text == "" || now.Sub(known.at) > rememberTime {
+		return "", 0, 0
+	}
+	return known.text, now.Sub(known.at), known.times
+}
+
+// acknowledge remembers a dialog that is about to be acknowledged.
+func (d *dialogState) acknowledge(text string, now time.Time) {
+	_, _, times := d.told(now)
+	switch {
+	case times == 0 || d.acknowledged.text != text:
+		d.acknowledged = acknowledgement{text: text, at: now, times: 1}
+	case d.tries == 1: // it came back
+		d.acknowledged.times++
+	}
 }
 
 // next returns how to close the dialog that a snapshot shows, or nil while it is
 // not time or when nothing is safe. Dialogs that the profile knows are left to it.
-func (d *dialogState) next(snapshot Snapshot, waiting bool, now time.Time) *DialogAction {
+func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *DialogAction {
 	over := snapshot.Over
 	if over == nil || slices.ContainsFunc([]string{requestPermission, closePermission, captcha}, snapshot.Visible) {
-		*d = dialogState{}
+		*d = dialogState{acknowledged: d.acknowledged}
 		return nil
 	}
 	if d.text != over.Text {
-		*d = dialogState{text: over.Text, since: now}
+		*d = dialogState{text: over.Text, since: now, acknowledged: d.acknowledged}
 	}
 	delay := dialogTime
 	if slices.ContainsFunc(dismissals(), snapshot.clickable) {
@@ -56,10 +85,13 @@ func (d *dialogState) next(snapshot Snapshot, waiting bool, now time.Time) *Dial
 	}
 	d.triedAt = now
 	d.tries++
-	if index := safestButton(*over, waiting); index != noButton && d.tries < maxDialogTries {
+	if index := safestButton(*over, stage); index != noButton && d.tries < maxDialogTries {
+		if over.tells() {
+			d.acknowledge(over.Text, now)
+		}
 		return &DialogAction{Button: index, Label: over.Buttons[index].Label}
 	}
-	if over.Marked && !waiting && !isRecordingNotice(*over) {
+	if over.Marked && stage == inCall && !isRecordingNotice(*over) {
 		return &DialogAction{Button: noButton}
 	}
 	return nil
@@ -93,19 +125,24 @@ const noButton = -1
 // one that declines; then comes an icon in the corner, and then the only button.
 // A notice that the meeting is recorded must be accepted, not closed: a platform
 // may remove visitors who close it. waiting is set while the bot waits to be
-// admitted: then "Cancel" may end the wait.
-func safestButton(dialog Dialog, waiting bool) int {
+// admitted: then "Cancel" may end the wait. Before entry, "Cancel" may refuse the terms
+// of a company, so the other button is pressed.
+func safestButton(dialog Dialog, stage stage) int {
 	known := knownWords().Dialogs
 	recorded := isRecordingNotice(dialog)
-	if _, lobby := findPhrase(knownWords().Phrases[string(Lobby)], []string{dialog.Text}); lobby && waiting {
+	if _, lobby := findPhrase(knownWords().Phrases[string(Lobby)], []string{dialog.Text}); lobby && stage == inLobby {
 		return noButton
 	}
-	labels := [][]string{known.Agree, known.Close, known.Acknowledge, known.Decline}
+	labels := [][]string{known.Agree, known.Close, known.Acknowledge, known.Decline, known.Cancel}
 	switch {
 	case recorded:
 		labels = [][]string{known.Accept}
-	case waiting:
+	case stage == inLobby:
 		labels = labels[:3]
+	case stage == beforeEntry:
+		if agreeing := otherThanCancel(dialog); agreeing != noButton {
+			return agreeing
+		}
 	}
 	for _, wanted := range labels {
 		for i, button := range dialog.Buttons {
@@ -128,11 +165,51 @@ func safestButton(dialog Dialog, waiting bool) int {
 		}
 		only, count = i, count+1
 	}
-	if len(dialog.Buttons) == 1 && count == 1 && !waiting {
+	if len(dialog.Buttons) == 1 && count == 1 && stage != inLobby {
 		return only
+	}
+	if len(dialog.Buttons) == 2 && count == 1 && stage == inCall && !recorded && leaves(dialog.Buttons[1-only].Label) {
+		return only // to stay, in unknown words
 	}
 	return noButton
 }
+
+// leaves reports whether a button's label is one of the known words to leave.
+func leaves(label string) bool {
+	folded := fold(label)
+	return slices.ContainsFunc(slices.Concat(knownWords().Labels[leaveButton]...), func(word string) bool { return strings.HasPrefix(folded, word) })
+}
+
+// otherThanCancel returns the button beside one that cancels, if there is exactly one
+// and it is safe, or else noButton.
+func otherThanCancel(dialog Dialog) int {
+	known, cancels, other, others := knownWords().Dialogs, false, noButton, 0
+	for i, button := range dialog.Buttons {
+		label := fold(button.Label)
+		_, dangerous := findPhrase([][]string{known.Never}, []string{label})
+		agrees := slices.Contains(known.Agree, label)
+		switch {
+		case slices.Contains(known.Cancel, label):
+			cancels = true
+		case button.Icon || button.Link || slices.Contains(known.Close, label):
+		case button.usable() && (agrees || !dangerous):
+			other, others = i, others+1
+		}
+	}
+	if !cancels || others != 1 {
+		return noButton
+	}
+	return other
+}
+
+// stage is how far a visit is, which decides what is safe in a dialog.
+type stage int
+
+const (
+	inCall      stage = iota
+	beforeEntry       // joining was not requested yet
+	inLobby           // joining was requested
+)
 
 // usable reports whether a click would reach the button and stay on the page.
 func (b DialogButton) usable() bool {

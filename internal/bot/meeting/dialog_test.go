@@ -19,42 +19,46 @@ func TestSafestButton(t *testing.T) {
 		text    string
 		buttons []DialogButton
 		layer   bool // not marked as a dialog
-		waiting bool
+		stage   stage
 		want    string
 	}{
-		"close by its label":                  {"Try our new look", []DialogButton{button("Try it"), button("Close")}, false, false, "Close"},
-		"close before acknowledging":          {"News", []DialogButton{button("OK"), corner("Schließen")}, false, false, "Schließen"},
-		"acknowledge before declining":        {"News", []DialogButton{button("Cancel"), button("Got it")}, false, false, "Got it"},
-		"terms are agreed to":                 {"By joining you agree to our terms", []DialogButton{button("Cancel"), button("Agree")}, false, false, "Agree"},
-		"terms in the lobby":                  {"Terms of Example Inc.", []DialogButton{button("Cancel"), button("I agree")}, false, true, "I agree"},
-		"terms with a corner":                 {"Nutzungsbedingungen", []DialogButton{corner("Schließen"), button("Zustimmen")}, false, false, "Zustimmen"},
-		"to stay when nobody else is there":   {"Are you still there?", []DialogButton{button("Leave now"), button("Stay in the call")}, false, false, "Stay in the call"},
-		"decline":                             {"Turn on effects?", []DialogButton{button("Turn on"), button("Not now")}, false, false, "Not now"},
-		"Spanish":                             {"Novedades", []DialogButton{button("Probar"), button("Ahora no")}, false, false, "Ahora no"},
-		"Japanese":                            {"お知らせ", []DialogButton{button("試す"), button("閉じる")}, false, false, "閉じる"},
-		"Hebrew":                              {"חדש", []DialogButton{button("הבנתי")}, false, false, "הבנתי"},
-		"an icon in the corner":               {"何か", []DialogButton{button("何"), corner("?")}, false, false, "?"},
-		"the only button":                     {"Uusi ilme", []DialogButton{button("Selvä")}, false, false, "Selvä"},
-		"of two unknown buttons none":         {"Uusi ilme", []DialogButton{button("Selvä"), button("Kokeile")}, false, false, ""},
-		"never to leave":                      {"Still there?", []DialogButton{button("Leave")}, false, false, ""},
-		"never into another call":             {"Join the other call?", []DialogButton{button("Switch here")}, false, false, ""},
-		"never to sign in":                    {"Welcome", []DialogButton{button("Sign in")}, false, false, ""},
-		"never to another page":               {"Welcome", []DialogButton{link}, false, false, ""},
-		"never the switch of a microphone":    {"You are muted", []DialogButton{button("Unmute"), button("Dismiss")}, false, false, "Dismiss"},
-		"disabled":                            {"News", []DialogButton{{Label: "Close", Disabled: true}, {Label: "OK", Covered: true}}, false, false, ""},
-		"a recording notice is accepted":      {"This video call is being recorded", []DialogButton{button("Leave call"), corner("Close"), button("Join now")}, false, false, "Join now"},
-		"in German":                           {"Dieser Anruf wird aufgezeichnet", []DialogButton{corner("Schließen"), button("Verlassen"), button("Verstanden")}, false, false, "Verstanden"},
-		"a recording notice is never closed":  {"This meeting is being recorded", []DialogButton{button("Leave"), button("Close")}, false, false, ""},
-		"cancel would end the wait":           {"Connecting", []DialogButton{button("Cancel")}, false, true, ""},
-		"the dialog of the lobby stays":       {"Someone will let you in soon", []DialogButton{button("Close")}, false, true, ""},
-		"the offer to sign in":                {"Instead of waiting to be let in, join directly", []DialogButton{button("Sign in"), button("Dismiss")}, false, false, "Dismiss"},
-		"a layer is closed by its label":      {"News", []DialogButton{button("Got it")}, true, false, "Got it"},
-		"a layer is not closed by its corner": {"Ada", []DialogButton{corner("pin")}, true, false, ""},
+		"close by its label":                  {"Try our new look", []DialogButton{button("Try it"), button("Close")}, false, inCall, "Close"},
+		"close before acknowledging":          {"News", []DialogButton{button("OK"), corner("Schließen")}, false, inCall, "Schließen"},
+		"acknowledge before declining":        {"News", []DialogButton{button("Cancel"), button("Got it")}, false, inCall, "Got it"},
+		"terms are agreed to":                 {"By joining you agree to our terms", []DialogButton{button("Cancel"), button("Agree")}, false, inCall, "Agree"},
+		"terms in the lobby":                  {"Terms of Example Inc.", []DialogButton{button("Cancel"), button("I agree")}, false, inLobby, "I agree"},
+		"terms with a corner":                 {"Nutzungsbedingungen", []DialogButton{corner("Schließen"), button("Zustimmen")}, false, inCall, "Zustimmen"},
+		"to stay when nobody else is there":   {"Are you still there?", []DialogButton{button("Leave now"), button("Stay in the call")}, false, inCall, "Stay in the call"},
+		"decline":                             {"Turn on effects?", []DialogButton{button("Turn on"), button("Not now")}, false, inCall, "Not now"},
+		"Spanish":                             {"Novedades", []DialogButton{button("Probar"), button("Ahora no")}, false, inCall, "Ahora no"},
+		"Japanese":                            {"お知らせ", []DialogButton{button("試す"), button("閉じる")}, false, inCall, "閉じる"},
+		"Hebrew":                              {"חדש", []DialogButton{button("הבנתי")}, false, inCall, "הבנתי"},
+		"an icon in the corner":               {"何か", []DialogButton{button("何"), corner("?")}, false, inCall, "?"},
+		"the only button":                     {"Uusi ilme", []DialogButton{button("Selvä")}, false, inCall, "Selvä"},
+		"of two unknown buttons none":         {"Uusi ilme", []DialogButton{button("Selvä"), button("Kokeile")}, false, inCall, ""},
+		"never to leave":                      {"Still there?", []DialogButton{button("Leave")}, false, inCall, ""},
+		"never into another call":             {"Join the other call?", []DialogButton{button("Switch here")}, false, inCall, ""},
+		"never to sign in":                    {"Welcome", []DialogButton{button("Sign in")}, false, inCall, ""},
+		"never to another page":               {"Welcome", []DialogButton{link}, false, inCall, ""},
+		"never the switch of a microphone":    {"You are muted", []DialogButton{button("Unmute"), button("Dismiss")}, false, inCall, "Dismiss"},
+		"disabled":                            {"News", []DialogButton{{Label: "Close", Disabled: true}, {Label: "OK", Covered: true}}, false, inCall, ""},
+		"a recording notice is accepted":      {"This video call is being recorded", []DialogButton{button("Leave call"), corner("Close"), button("Join now")}, false, inCall, "Join now"},
+		"in German":                           {"Dieser Anruf wird aufgezeichnet", []DialogButton{corner("Schließen"), button("Verlassen"), button("Verstanden")}, false, inCall, "Verstanden"},
+		"a recording notice is never closed":  {"This meeting is being recorded", []DialogButton{button("Leave"), button("Close")}, false, inCall, ""},
+		"cancel would end the wait":           {"Connecting", []DialogButton{button("Cancel")}, false, inLobby, ""},
+		"the dialog of the lobby stays":       {"Someone will let you in soon", []DialogButton{button("Close")}, false, inLobby, ""},
+		"the offer to sign in":                {"Instead of waiting to be let in, join directly", []DialogButton{button("Sign in"), button("Dismiss")}, false, inCall, "Dismiss"},
+		"terms are not refused before entry":  {"Example Inc.", []DialogButton{button("Cancel"), button("Proceed")}, false, beforeEntry, "Proceed"},
+		"in German before entry":              {"Hinweis", []DialogButton{button("Ablehnen"), button("Ja")}, false, beforeEntry, "Ja"},
+		"no program is opened before entry":   {"Better in the app", []DialogButton{button("Open app"), button("Cancel")}, false, beforeEntry, "Cancel"},
+		"to stay, in unknown words":           {"Allein", []DialogButton{button("Verlassen"), button("Bin da")}, false, inCall, "Bin da"},
+		"a layer is closed by its label":      {"News", []DialogButton{button("Got it")}, true, inCall, "Got it"},
+		"a layer is not closed by its corner": {"Ada", []DialogButton{corner("pin")}, true, inCall, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := ""
-			if index := safestButton(Dialog{Text: c.text, Marked: !c.layer, Buttons: c.buttons}, c.waiting); index != noButton {
+			if index := safestButton(Dialog{Text: c.text, Marked: !c.layer, Buttons: c.buttons}, c.stage); index != noButton {
 				got = c.buttons[index].Label
 			}
 			if got != c.want {
@@ -71,12 +75,12 @@ func TestDialogState(t *testing.T) {
 	now := time.Unix(0, 0)
 	unknown := Snapshot{Over: &Dialog{Text: "Uusi ilme", Marked: true, Buttons: []DialogButton{button("Selvä")}}}
 	var state dialogState
-	if action := state.next(unknown, false, now); action != nil {
+	if action := state.next(unknown, inCall, now); action != nil {
 		t.Errorf("closed at once by %+v", action)
 	}
 	for try := range maxDialogTries + 1 {
 		now = now.Add(dialogTime)
-		action := state.next(unknown, false, now)
+		action := state.next(unknown, inCall, now)
 		want := &DialogAction{Label: "Selvä"}
 		switch try {
 		case maxDialogTries - 1:
@@ -87,7 +91,7 @@ func TestDialogState(t *testing.T) {
 		if (action == nil) != (want == nil) || action != nil && *action != *want {
 			t.Errorf("try %d: %+v, want %+v", try, action, want)
 		}
-		if again := state.next(unknown, false, now); again != nil {
+		if again := state.next(unknown, inCall, now); again != nil {
 			t.Errorf("try %d is made twice", try)
 		}
 	}
@@ -96,12 +100,12 @@ func TestDialogState(t *testing.T) {
 	state = dialogState{}
 	for after, closes := range map[time.Duration]bool{0: false, dialogTime: false, knownDialogTime: true} {
 		state.tries, state.text, state.since = 0, unknown.Over.Text, now
-		if action := state.next(known, false, now.Add(after)); (action != nil) != closes {
+		if action := state.next(known, inCall, now.Add(after)); (action != nil) != closes {
 			t.Errorf("a dialog that the profile knows, after %s: %+v", after, action)
 		}
 	}
 	known.Elements = map[string]VisibleElement{requestPermission: {}}
-	if action := state.next(known, false, now.Add(time.Hour)); action != nil {
+	if action := state.next(known, inCall, now.Add(time.Hour)); action != nil {
 		t.Errorf("the request for permission is closed by %+v", action)
 	}
 }

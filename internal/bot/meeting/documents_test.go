@@ -28,6 +28,7 @@ func TestDocuments(t *testing.T) {
 		"people":       testPeopleAndChat,
 		"allow":        testZoomAllowsDevices,
 		"dialogs":      testDialogs,
+		"outcomes":     testOutcomes,
 		"frames":       testProbeInFrames,
 		"bad selector": testProbeNamesABadSelector,
 		"inspect":      testInspect,

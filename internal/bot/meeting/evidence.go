@@ -74,6 +74,9 @@ type History struct {
 	RequestedFor time.Duration `json:"requestedFor"`      // time since the join button was first pressed
 	AloneFor     time.Duration `json:"aloneFor"`          // the page has looked like a call without others
 	JoinedFor    time.Duration `json:"joinedFor"`         // the join button has been disabled after it was pressed
+	Told         string        `json:"told,omitempty"`    // text of the last dialog that only asked to be acknowledged, and was
+	ToldFor      time.Duration `json:"toldFor,omitempty"` // time since it was first acknowledged
+	ToldTimes    int           `json:"toldTimes,omitempty"`
 }
 
 // CapturedSnapshot is a snapshot and what was known when it was taken.

@@ -31,6 +31,9 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		if observed(last); last.Pending != "" {
 			return false, nil
 		}
+		if IsHomePage(snapshot.Host) || isProductPage(snapshot.Path) {
+			return false, ErrHomePage
+		}
 		if last.CloseDialog != nil {
 			return false, s.closeDialog(ctx, page, *last.CloseDialog)
 		}

@@ -1,5 +1,5 @@
-// Returns the media that the page receives: the number of live tracks, and in the meeting
-// the audio tracks. It runs in the page's own world, because only that has the
+// Returns the media that the page receives: the number of live tracks, that of the
+// connections that the page has not closed, and in the meeting the audio tracks. It runs in the page's own world, because only that has the
 // connections; probe.js does not.
 inMeeting => {
 	const maxReceivers = 32; // whose audio level is read
@@ -16,8 +16,9 @@ inMeeting => {
 		}
 	};
 	collect(window);
-	const connections = views.flatMap(view => [...view[Symbol.for("standin.connections")] || []])
-		.map(reference => reference.deref()).filter(connection => connection && connection.connectionState === "connected");
+	const known = views.flatMap(view => [...view[Symbol.for("standin.connections")] || []])
+		.map(reference => reference.deref()).filter(connection => connection && connection.connectionState !== "closed");
+	const connections = known.filter(connection => connection.connectionState === "connected");
 	const receivers = connections.flatMap(connection => connection.getReceivers())
 		.filter(({track}) => track && track.readyState === "live" && !track.muted);
 	const media = receivers.length; // tracks on which media from others arrive
@@ -55,5 +56,5 @@ inMeeting => {
 			};
 		});
 	};
-	return {media, audio: audio()};
+	return {media, open: known.length, audio: audio()};
 }

@@ -16,6 +16,7 @@ package meeting
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -111,6 +112,10 @@ type JoinOptions struct {
 
 	Observed func(Observation) // receives what the page shows on the way; may be nil
 }
+
+// ErrHomePage reports that a page sent the bot to the platform's public site instead of
+// the meeting. Google Meet does that to the first visit of a browser.
+var ErrHomePage = errors.New("the page sent the bot to the platform's home page")
 
 // ScreenError reports that the page showed a screen from which there is no way
 // into the meeting, or still showed it when the time was up.

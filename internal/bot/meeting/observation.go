@@ -15,7 +15,10 @@ type Observation struct {
 	// Pending is a terminal screen that has to last before it counts. Until then
 	// Screen is Unknown.
 	Pending Screen
-	Reload  bool // HandleNotices loads the page again, because it does not change otherwise
+	// Closed is set when the bot was admitted, and the page itself ended the call: it
+	// closed its connections, and shows something else, which is Unknown.
+	Closed bool
+	Reload bool // HandleNotices loads the page again, because it does not change otherwise
 
 	Participants  []Participant  // those that the page shows, without the bot
 	SpeechSources []SpeechSource // what is known of who speaks; empty when nothing is

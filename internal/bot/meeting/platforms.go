@@ -187,6 +187,9 @@ func resolveMeet(address *url.URL) (Address, error) {
 // meeting pages send visitors whom they do not serve at the moment.
 func IsHomePage(host string) bool { return host == "workspace.google.com" }
 
+// isProductPage reports whether a path is that of Google Meet's product page.
+func isProductPage(path string) bool { return strings.HasPrefix(path, "/products/meet") }
+
 const (
 	// zoomClientHost is the host of Zoom's web client.
 	zoomClientHost = "app.zoom.us"

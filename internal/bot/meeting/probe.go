@@ -47,6 +47,7 @@ func newProbe(profile *Profile) (probe, error) {
 		"elements":           profile.Elements,
 		"conditions":         conditions,
 		"lobbyTexts":         profile.Admission.LobbyTexts,
+		"hostTexts":          profile.Admission.HostTexts,
 		"roster": Roster{
 			Ignore: notNil(profile.Roster.Ignore), Tiles: notNil(profile.Roster.Tiles), Rows: notNil(profile.Roster.Rows), ID: notNil(profile.Roster.ID),
 			Name: notNil(profile.Roster.Name), Self: notNil(profile.Roster.Self),

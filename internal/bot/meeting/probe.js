@@ -28,16 +28,23 @@
 		return folded;
 	};
 	const fold = folder(new Map()), foldProfile = folder(profile.folds ??= new Map());
-	// What these elements hold is no text of the page: scripts quote its sentences.
-	const hiddenContent = "script, style, template, noscript";
-	const textOf = element => {
-		if (element.querySelector(hiddenContent) === null) return element.textContent;
+	// What these elements hold is no text of the page: scripts quote its sentences, and
+	// fields hold what can be chosen or was typed.
+	const hiddenContent = "script, style, template, noscript, select, datalist, textarea";
+	const textWithout = (element, rejects) => {
 		const walker = element.ownerDocument.createTreeWalker(element, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
-			node.nodeType === Node.TEXT_NODE ? NodeFilter.FILTER_ACCEPT : node.matches(hiddenContent) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP);
+			node.nodeType === Node.TEXT_NODE ? NodeFilter.FILTER_ACCEPT : rejects(node) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP);
 		let text = "";
 		for (let node = walker.nextNode(); node; node = walker.nextNode()) text += node.data;
 		return text;
 	};
+	const textOf = element => element.querySelector(hiddenContent) === null ? element.textContent :
+		textWithout(element, node => node.matches(hiddenContent));
+	const opaque = {opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true};
+	// Returns the text of an element without that of its hidden parts. An element that is
+	// hidden itself has its text, and the title of an icon is its label.
+	const visibleTextOf = element => element.firstElementChild === null || !element.checkVisibility(opaque) ? textOf(element) :
+		textWithout(element, node => node.matches(hiddenContent) || !node.checkVisibility(opaque) && node.localName !== "title");
 	const clean = (text, max = shortText) => (text || "").replace(/\s+/g, " ").trim().slice(0, max);
 
 	// Returns the visible part of an element in its own document, or null when it
@@ -122,6 +129,13 @@
 		return texts;
 	};
 
+	// Returns those texts of an element that it shows.
+	const shownTextsOf = element => {
+		const shown = fold(visibleTextOf(element)), label = element.getAttribute("aria-label");
+		return new Set(textsOf(element).filter(text => shown.includes(text) || label && text === fold(label) ||
+			element.placeholder && text === fold(element.placeholder) || element.labels && element.labels.length > 0));
+	};
+
 	const query = (root, selector) => {
 		try {
 			return root.querySelectorAll(selector);
@@ -134,6 +148,7 @@
 
 	const fits = (candidate, element) => {
 		if (candidate.text && !textsOf(element).some(text => matches(candidate.text, text))) return false;
+		if (candidate.text && element.firstElementChild && !textsOf(element).some(text => matches(candidate.text, text) && shownTextsOf(element).has(text))) return false;
 		if (!candidate.within) return true;
 		for (let ancestor = parentOf(element); ancestor; ancestor = parentOf(ancestor)) {
 			if (ancestor.matches(candidate.within.css) && fits(candidate.within, ancestor)) return true;
@@ -357,22 +372,27 @@
 		}
 		return texts;
 	};
+	// Reports whether the page shows a text that matches.
+	const shows = (match, {element, text, folded}) => matches(match, folded) && box(element) !== null &&
+		(!element.firstElementChild || text === element.ariaLabel || matches(match, fold(visibleTextOf(element))));
 	const texts = {};
 	for (const condition of profile.conditions) {
 		for (const region of condition.in) {
-			const found = regionTexts(region).find(({element, folded}) => matches(condition.match, folded) && box(element));
+			const found = regionTexts(region).find(one => shows(condition.match, one));
 			if (found) { texts[condition.key] = clean(found.text); break; }
 		}
 	}
 
-	// The lobby's words, in the texts and accessible labels of the whole page.
-	const lobbyText = () => {
-		const match = profile.lobbyTexts;
+	// Returns the first text or accessible label of the whole page that matches.
+	let wholePage = null;
+	const anywhere = match => {
 		if (inMeeting || !match.equals && !match.startsWith && !match.contains) return "";
-		const labeled = queryAll(["[aria-label]"]).filter(element => !isExcluded(element))
-			.map(element => ({element, text: element.ariaLabel, folded: fold(element.ariaLabel)}));
-		const found = [...textsIn(documents.map(entry => entry.doc.body).filter(Boolean)), ...labeled]
-			.find(({element, folded}) => matches(match, folded) && box(element));
+		wholePage ??= [
+			...textsIn(documents.map(entry => entry.doc.body).filter(Boolean)),
+			...queryAll(["[aria-label]"]).filter(element => !isExcluded(element) && !element.matches(hiddenContent))
+				.map(element => ({element, text: element.ariaLabel, folded: fold(element.ariaLabel)})),
+		];
+		const found = wholePage.find(one => shows(match, one));
 		return found ? clean(found.text) : "";
 	};
 
@@ -383,9 +403,9 @@
 		const unique = list => [...new Set(list.map(text => clean(text)))].filter(text => text !== "").slice(0, maxControls);
 		const shown = textsIn(documents.map(entry => entry.doc.body).filter(Boolean)).filter(({element, text}) => text.trim() !== "" && box(element));
 		return {
-			headings: unique(visible(["h1", "h2", "h3", '[role="heading"]']).map(textOf)),
-			notices: unique(visible(['[role="dialog"]', '[role="alertdialog"]', '[role="alert"]', '[role="status"]', "dialog[open]"]).map(textOf)),
-			texts: unique(shown.map(({text}) => text)),
+			headings: unique(visible(["h1", "h2", "h3", '[role="heading"]']).map(visibleTextOf)),
+			notices: unique(visible(['[role="dialog"]', '[role="alertdialog"]', '[role="alert"]', '[role="status"]', "dialog[open]"]).map(visibleTextOf)),
+			texts: unique(shown.map(({element, text}) => element.firstElementChild && text === textOf(element) ? visibleTextOf(element) : text)),
 			buttons: visible([buttons]).slice(0, maxControls).map(element => ({label: labelOf(element), disabled: disabled(element), link: element.localName === "a"})),
 			fields: visible([fields]).slice(0, maxControls).map(element => ({
 				label: clean(element.getAttribute("aria-label") || element.getAttribute("placeholder")), type: element.type || "", filled: valueOf(element) !== "",
@@ -398,7 +418,7 @@
 		if (!found) return null;
 		const frame = found.element.getBoundingClientRect();
 		return {
-			text: clean(textOf(found.element), longText),
+			text: clean(visibleTextOf(found.element), longText),
 			marked: found.marked,
 			buttons: buttonsOf(found.element).map(button => {
 				const bounds = button.getBoundingClientRect();
@@ -505,7 +525,8 @@
 		width: innerWidth,
 		height: innerHeight,
 		elements, hidden, texts, counts, chat, captions,
-		lobbyText: lobbyText(),
+		lobbyText: anywhere(profile.lobbyTexts),
+		hostText: anywhere(profile.hostTexts),
 		outline: outline(),
 		over: dialogOverPage(),
 		tiles: people(profile.roster.tiles).map(encodable),

@@ -98,6 +98,8 @@ type Admission struct {
 	// LobbyTexts show that the bot was not admitted. They are searched in every
 	// visible element and accessible label outside participants' content.
 	LobbyTexts TextMatch `yaml:"lobbyTexts"`
+	// HostTexts show that the host is absent. They are searched in the same way.
+	HostTexts TextMatch `yaml:"hostTexts"`
 	// Controls are elements that a call has and a lobby lacks.
 	Controls []string `yaml:"controls"`
 }

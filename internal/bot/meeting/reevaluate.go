@@ -12,14 +12,22 @@ import (
 func (s Snapshot) For(from, to *Profile) Snapshot {
 	s.Texts = s.textsFor(from, to)
 	s.Elements, s.Hidden = s.elementsFor(from, to)
-	if texts := to.Admission.LobbyTexts; !reflect.DeepEqual(texts, from.Admission.LobbyTexts) {
-		found := slices.Concat([]string{s.LobbyText}, s.Outline.all())
-		s.LobbyText = ""
-		if i := slices.IndexFunc(found, texts.matches); i >= 0 {
-			s.LobbyText = found[i]
-		}
-	}
+	s.LobbyText = s.anywhereFor(s.LobbyText, from.Admission.LobbyTexts, to.Admission.LobbyTexts)
+	s.HostText = s.anywhereFor(s.HostText, from.Admission.HostTexts, to.Admission.HostTexts)
 	return s
+}
+
+// anywhereFor returns the text of the whole page that other texts find, which were
+// searched for as from.
+func (s Snapshot) anywhereFor(known string, from, to TextMatch) string {
+	if reflect.DeepEqual(to, from) {
+		return known
+	}
+	found := slices.Concat([]string{known}, s.Outline.all())
+	if i := slices.IndexFunc(found, to.matches); i >= 0 {
+		return found[i]
+	}
+	return ""
 }
 
 // textsFor returns the texts of a profile's conditions. The text of a condition that

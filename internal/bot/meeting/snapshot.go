@@ -17,10 +17,12 @@ type Snapshot struct {
 	Texts    map[string]string         `json:"texts"`    // condition -> text that meets it
 
 	LobbyText string  `json:"lobbyText"` // one of the profile's lobby texts, anywhere on the page
+	HostText  string  `json:"hostText"`  // the same of the texts for an absent host
 	Outline   Outline `json:"outline"`   // empty in the meeting
 	Over      *Dialog `json:"over"`      // the dialog that covers the page
 
 	Media int          `json:"media"` // tracks on which media from others arrive
+	Open  int          `json:"open"`  // connections that the page has not closed, also those that failed
 	Audio []AudioTrack `json:"audio"` // the audio tracks among them; in the meeting only
 
 	Tiles  []RosterEntry `json:"tiles"`

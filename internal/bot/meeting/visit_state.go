@@ -23,6 +23,7 @@ type visitState struct {
 	aloneSince time.Time // the page has looked like a call without others
 	joinSince  time.Time // the join button has been disabled after it was pressed
 	last       Screen    // screen of the last snapshot
+	document   int64     // document in which the meeting was last observed
 
 	over dialogState // the dialog over the page
 
@@ -38,6 +39,7 @@ func (v *visitState) reset() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.past.Requested, v.past.Admitted = false, false
+	v.over = dialogState{}
 	v.askedAt, v.aloneSince, v.joinSince, v.pending = time.Time{}, time.Time{}, time.Time{}, ""
 }
 
@@ -52,6 +54,7 @@ func (v *visitState) resume(past History, now time.Time) {
 		return since
 	}
 	v.past = past
+	v.over.acknowledged = acknowledgement{text: past.Told, at: now.Add(-past.ToldFor), times: past.ToldTimes}
 	v.askedAt, v.aloneSince, v.joinSince = before(past.RequestedFor), before(past.AloneFor), before(past.JoinedFor)
 }
 
@@ -98,10 +101,26 @@ func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time)
 		Captured: &CapturedSnapshot{At: now, Known: past, Snapshot: snapshot},
 	}
 	v.update(found, &observation, now)
-	if !found.screen.Terminal() {
-		observation.CloseDialog = v.over.next(snapshot, v.past.Requested && !v.past.Admitted && found.screen != PreJoin, now)
+	if found.screen == InMeeting {
+		v.document = snapshot.Document
+	}
+	observation.Closed = found.screen == Unknown && past.Admitted && snapshot.Document == v.document && profile.pageClosedCall(snapshot)
+	explains := found.screen == HostAbsent && snapshot.Over != nil && snapshot.Over.tells() // the page would ask to join again
+	if !found.screen.Terminal() && !explains {
+		observation.CloseDialog = v.over.next(snapshot, v.stage(found.screen), now)
 	}
 	return observation
+}
+
+// stage returns how far the visit is while the page shows a screen.
+func (v *visitState) stage(screen Screen) stage {
+	switch {
+	case v.past.Admitted:
+		return inCall
+	case v.past.Requested && screen != PreJoin:
+		return inLobby
+	}
+	return beforeEntry
 }
 
 // measure updates how long the conditions of the history have held.
@@ -109,6 +128,7 @@ func (v *visitState) measure(profile *Profile, snapshot Snapshot, now time.Time)
 	v.past.AloneFor = lasting(&v.aloneSince, profile.looksAlone(snapshot, v.past.OwnName), now)
 	v.past.JoinedFor = lasting(&v.joinSince, v.past.Requested && snapshot.Elements[joinButton].Disabled, now)
 	v.past.RequestedFor = lasting(&v.askedAt, v.past.Requested, now)
+	v.past.Told, v.past.ToldFor, v.past.ToldTimes = v.over.told(now)
 }
 
 // lasting returns how long a condition has held since it first did.

@@ -31,6 +31,7 @@ type words struct {
 		Close       []string `yaml:"close"`
 		Acknowledge []string `yaml:"acknowledge"`
 		Decline     []string `yaml:"decline"`
+		Cancel      []string `yaml:"cancel"`
 		Agree       []string `yaml:"agree"`
 		Accept      []string `yaml:"accept"`
 		Never       []string `yaml:"never"`

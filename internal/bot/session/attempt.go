@@ -49,7 +49,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 	observed := report.New(settings.Attempt, settings.Version, store, clock)
 	events := events{report.NewEmitter(log, client)}
 	texts := captions.New(log, client, settings.DisplayName, settings.CaptionsLanguage)
-	opener := &opener{settings: settings, log: log}
+	opener := newOpener(settings, log)
 	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
 	return &attempt{
 		settings: settings, log: log, client: client, spool: store, clock: clock, report: observed, events: events,

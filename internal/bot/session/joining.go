@@ -25,7 +25,8 @@ type joining struct {
 	joinAt     time.Time
 	entryDelay time.Duration
 
-	requestedAt time.Time // when joining was requested; zero while admitted
+	requestedAt time.Time           // when joining was requested; zero while admitted
+	waited      meeting.Observation // the last one of a wait: for the host, or in the lobby
 }
 
 // joinedData is the data of the event bot_joined.
@@ -107,7 +108,7 @@ func (j *joining) join(ctx context.Context, page *meetingPage) {
 	page.pageQueue.add(ctx, task{
 		name: "join", timeout: page.timeouts.Join,
 		do: func(ctx context.Context) error {
-			return page.adapter.Join(ctx, page.tab, meeting.JoinOptions{
+			return j.opener.join(ctx, page.tab, meeting.JoinOptions{
 				Name: page.displayName, Passcode: j.opener.address.Passcode, Observed: observed,
 			})
 		},
@@ -131,6 +132,11 @@ func (j *joining) join(ctx context.Context, page *meetingPage) {
 
 // joinFailed returns the result for a join button that was not reached.
 func joinFailed(err error, page *meetingPage) *exitResult {
+	if errors.Is(err, meeting.ErrHomePage) {
+		end := failed(job.NetworkLoss, "The platform sent the bot to its home page instead of the meeting.")
+		end.retry = true
+		return end
+	}
 	var screen *meeting.ScreenError
 	if !errors.As(err, &screen) {
 		return pageFailed(err)
@@ -160,10 +166,11 @@ func (j *joining) waitAgain(ctx context.Context, page *meetingPage) {
 func (j *joining) handleSnapshot(s snapshot) (admission *meeting.AdmissionProof, end *exitResult) {
 	switch screen := s.seen.Screen; {
 	case screen == meeting.Lobby || screen == meeting.HostAbsent:
+		j.waited = s.seen
 		return nil, j.events.emitOrExit(job.BotEnteringLobby, nil)
 	case screen == meeting.InMeeting:
 		if admission = s.seen.Admission(j.clock.Convert(s.at)); admission != nil {
-			j.requestedAt = time.Time{}
+			j.requestedAt, j.waited = time.Time{}, meeting.Observation{}
 		}
 		return admission, nil
 	case screen.Terminal() && screen != meeting.CannotConnect:
@@ -179,12 +186,15 @@ func (j *joining) checkEntryDelay(now time.Time, page *meetingPage) *exitResult 
 	if now.Sub(j.requestedAt) < j.entryDelay {
 		return nil
 	}
-	code, detail, ok := page.last.seen.Failure()
+	seen, screen := page.last.seen, page.last.seen.Screen
+	if j.waited.Screen != "" && (screen == meeting.Unknown || screen == meeting.PreJoin) {
+		seen = j.waited // it says more than the last one
+	}
+	code, detail, ok := seen.Failure()
 	if !ok {
 		code, detail = job.LobbyTimeout, "Nobody admitted the bot."
 	}
 	end := failed(code, fmt.Sprintf("%s It waited %d s.", detail, int(j.entryDelay.Seconds())))
-	screen := page.last.seen.Screen
 	end.needsDiagnostics = screen == meeting.Unknown || screen == meeting.PreJoin
 	return end
 }

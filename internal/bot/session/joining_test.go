@@ -93,6 +93,18 @@ func TestEntryDelay(t *testing.T) {
 	}
 }
 
+// TestEntryDelayAfterWait: what the bot waited for counts when the page shows less at
+// the end.
+func TestEntryDelayAfterWait(t *testing.T) {
+	t.Parallel()
+	j := &joining{requestedAt: after(0), entryDelay: time.Minute, events: newTestEvents(t)}
+	j.handleSnapshot(snapshot{seen: meeting.Observation{Screen: meeting.HostAbsent}})
+	page := &meetingPage{last: snapshot{seen: meeting.Observation{Screen: meeting.PreJoin}}}
+	if end := j.checkEntryDelay(after(60), page); end == nil || end.code != job.WaitingForHost {
+		t.Errorf("the result is %+v", end)
+	}
+}
+
 // TestJoinedData is the format that the service reads.
 func TestJoinedData(t *testing.T) {
 	t.Parallel()

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
@@ -31,6 +33,12 @@ type opener struct {
 	mode    browser.Mode
 	signIn  browser.Account
 	egress  *network.Proxy // the browsers' only way out
+
+	sentHome chan struct{} // the page was sent to the platform's home page, which is blocked
+}
+
+func newOpener(settings Settings, log *slog.Logger) *opener {
+	return &opener{settings: settings, log: log, sentHome: make(chan struct{}, 1)}
 }
 
 // prepare checks that the meeting may and can be opened.
@@ -202,16 +210,81 @@ func (o *opener) mayNavigate(address string) bool {
 	if o.sdk != nil && network.Origin(address) == o.sdk.Origin() {
 		return true
 	}
-	return network.NavigationAllowed(address, o.settings.AllowedHosts)
+	allowed := network.NavigationAllowed(address, o.settings.AllowedHosts)
+	if parsed, err := url.Parse(address); err == nil && !allowed && meeting.IsHomePage(parsed.Hostname()) {
+		select {
+		case o.sentHome <- struct{}{}:
+		default: // already known
+		}
+	}
+	return allowed
 }
+
+// homeVisits limits how often one browser opens the meeting's page again after it was
+// sent to the platform's home page. Google Meet sends only the first visit of a browser
+// there, so a new browser would not help.
+const homeVisits = 3
 
 // load navigates to the meeting's page.
 func (o *opener) load(ctx context.Context, page *browser.Page) error {
 	ctx, cancel := context.WithTimeout(ctx, o.settings.Timeouts.Open)
 	defer cancel()
-	err := page.Navigate(ctx, o.address.URL)
+	err := visitAgain(func() error { return page.Navigate(ctx, o.address.URL) })
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = &browser.NavigationError{Reason: fmt.Sprintf("nothing was received within %s", o.settings.Timeouts.Open)}
+	}
+	return err
+}
+
+// visitAgain visits a page until it is not sent to the platform's home page, a few
+// times.
+func visitAgain(visit func() error) (err error) {
+	for range homeVisits {
+		err = visit()
+		var refused *browser.NavigationBlockedError
+		if !errors.As(err, &refused) || !meeting.IsHomePage(refused.Host) {
+			return err
+		}
+	}
+	return err
+}
+
+// join presses the join button of an open page. A page that sends the bot to the
+// platform's home page while it joins is opened again.
+func (o *opener) join(ctx context.Context, page *browser.Page, options meeting.JoinOptions) error {
+	for visits := 1; ; visits++ {
+		err := o.joinUnlessSentHome(ctx, page, options)
+		if !errors.Is(err, meeting.ErrHomePage) || visits == homeVisits || ctx.Err() != nil {
+			return err
+		}
+		o.log.Info("the page sent the bot to the platform's home page; opening it again")
+		if err := o.load(ctx, page); err != nil {
+			return err
+		}
+	}
+}
+
+// joinUnlessSentHome is the adapter's Join, which also ends with meeting.ErrHomePage
+// when the home page is blocked.
+func (o *opener) joinUnlessSentHome(ctx context.Context, page *browser.Page, options meeting.JoinOptions) error {
+	select {
+	case <-o.sentHome: // of an earlier visit
+	default:
+	}
+	joining, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-o.sentHome:
+			cancel(meeting.ErrHomePage)
+		case <-joining.Done():
+		}
+	})
+	err := o.adapter.Join(joining, page, options)
+	cancel(nil)
+	watching.Wait()
+	if err != nil && errors.Is(context.Cause(joining), meeting.ErrHomePage) {
+		return meeting.ErrHomePage
 	}
 	return err
 }

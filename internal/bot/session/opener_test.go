@@ -1,11 +1,15 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
+	"standin/internal/bot/meeting"
 	"standin/internal/job"
 )
 
@@ -49,6 +53,48 @@ func TestPrepareChecksAddress(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestSentHome checks that a browser which is sent to the platform's home page visits
+// the meeting again at once, a few times, and that other failures are final.
+func TestSentHome(t *testing.T) {
+	t.Parallel()
+	home := &browser.NavigationBlockedError{Scheme: "https", Host: "workspace.google.com"}
+	other := &browser.NavigationBlockedError{Scheme: "https", Host: "ads.test"}
+	for name, c := range map[string]struct {
+		results []error
+		want    error
+		visits  int
+	}{
+		"the second visit is right": {[]error{home, nil}, nil, 2},
+		"always sent home":          {[]error{home, home, home, home}, home, homeVisits},
+		"sent elsewhere":            {[]error{other, nil}, other, 1},
+	} {
+		visits := 0
+		err := visitAgain(func() error { visits++; return c.results[visits-1] })
+		if !errors.Is(err, c.want) || visits != c.visits {
+			t.Errorf("%s: %d visits, %v", name, visits, err)
+		}
+	}
+	o := newOpener(Settings{}, slog.New(slog.DiscardHandler))
+	sent := &sentHomeAdapter{opener: o}
+	o.adapter = sent
+	if err := o.joinUnlessSentHome(t.Context(), nil, meeting.JoinOptions{}); !errors.Is(err, meeting.ErrHomePage) {
+		t.Errorf("a page that is sent home while it joins: %v", err)
+	}
+}
+
+// sentHomeAdapter joins a page that a script sends to the home page.
+type sentHomeAdapter struct {
+	meeting.Adapter
+	opener *opener
+}
+
+// Join waits until its context ends.
+func (a *sentHomeAdapter) Join(ctx context.Context, _ meeting.Page, _ meeting.JoinOptions) error {
+	a.opener.mayNavigate("https://workspace.google.com/products/meet/")
+	<-ctx.Done()
+	return ctx.Err()
 }
 
 func TestPrepareUnknownPlatform(t *testing.T) {

@@ -261,6 +261,12 @@ func (s *session) recover(ctx context.Context, now time.Time, alive bool) *exitR
 			return s.rejoin(ctx, report.ReasonRemoved, "The bot was moved back to the lobby.")
 		}
 	case rejoinNewBrowser:
+		if seen := s.page.last.seen; s.page.phase == phaseAdmitted && seen.Closed {
+			return &exitResult{
+				reason: report.ReasonHostEnded, code: job.MeetingEnded, needsDiagnostics: true,
+				detail: "The page closed the call, and says why in words that the bot does not know.",
+			}
+		}
 		return disconnected(s.page.describeTrouble(now))
 	}
 	return nil

@@ -32,7 +32,7 @@ type Visit struct {
 // reason. The error is of this machine, not of the page.
 func VisitMeeting(ctx context.Context, settings Settings, wantCapture func(Visit) (reason string)) (_ Visit, err error) {
 	settings = settings.withDefaults()
-	o := &opener{settings: settings, log: settings.Log}
+	o := newOpener(settings, settings.Log)
 	defer o.close()
 	if end := o.prepare(ctx); end != nil {
 		return Visit{}, errors.New(end.detail)
@@ -71,7 +71,7 @@ func (v *visitor) enter(ctx context.Context) (problem string) {
 	settings := v.opener.settings
 	joining, cancel := context.WithTimeout(ctx, settings.Timeouts.Join)
 	defer cancel()
-	err := v.opener.adapter.Join(joining, v.tab, meeting.JoinOptions{
+	err := v.opener.join(joining, v.tab, meeting.JoinOptions{
 		Name: settings.DisplayName, Passcode: v.opener.address.Passcode,
 		Observed: func(seen meeting.Observation) { v.last = seen; v.seen.Add(seen) },
 	})

@@ -1,0 +1,111 @@
+package meeting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// toldTime is how long a dialog that was acknowledged must stay until it is final.
+	toldTime = 2500 * time.Millisecond
+	// rememberTime is how long a dialog that was acknowledged explains what the page
+	// shows next.
+	rememberTime = 20 * time.Second
+)
+
+// refusals are the screens that a dialog may tell before admission, by the words of
+// words.yaml.
+func refusals() []Screen {
+	return []Screen{Denied, Removed, LobbyTimedOut, Ended, NotFound, SignInWall, BotWall, HostAbsent, CannotConnect}
+}
+
+// tells reports whether a dialog asks for nothing but to be acknowledged. It may
+// offer links and upgrades beside that.
+func (d Dialog) tells() bool {
+	known := knownWords().Dialogs
+	closes := func(b DialogButton) bool {
+		label := fold(b.Label)
+		return slices.Contains(known.Acknowledge, label) || slices.Contains(known.Close, label)
+	}
+	asks := func(b DialogButton) bool {
+		label := fold(b.Label)
+		return slices.Contains(known.Agree, label) || slices.Contains(known.Cancel, label) || slices.Contains(known.Decline, label)
+	}
+	return slices.ContainsFunc(d.Buttons, closes) && !slices.ContainsFunc(d.Buttons, asks) && !isRecordingNotice(d)
+}
+
+// classifyDialog recognizes a refusal that a dialog tells before admission, and an end
+// that a dialog told: by the words of the dialog, or because it stays, or comes back,
+// after it was acknowledged.
+func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classification, bool) {
+	switch {
+	case past.Admitted:
+		return p.classifyToldEnd(snapshot, past)
+	case !past.Requested || snapshot.Media > 0 || snapshot.LobbyText != "" || len(p.callControls(snapshot)) > 0:
+		return classification{}, false
+	}
+	told, evidence := "", Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight}
+	switch {
+	case snapshot.Over != nil && snapshot.Over.tells():
+		told = snapshot.Over.Text
+	case past.Told != "" && snapshot.clickable(joinButton):
+		told = past.Told
+		evidence.What = "the page asks to join again"
+	default:
+		return classification{}, false
+	}
+	text := Evidence{Kind: EvidenceText, What: fmt.Sprintf("text %q", told), Where: "a dialog", Weight: weakWeight}
+	for _, screen := range refusals() {
+		if _, ok := findPhrase(knownWords().Phrases[string(screen)], []string{told}); ok {
+			return classification{screen: screen, evidence: []Evidence{text, evidence}}, true
+		}
+	}
+	if past.Told != told || snapshot.Over == nil || snapshot.present(leaveButton) || past.ToldFor < toldTime && past.ToldTimes < 2 {
+		return classification{}, false
+	}
+	return classification{screen: Denied, evidence: []Evidence{
+		text, {Kind: EvidenceDuration, What: "the dialog stays, or comes back, after it was acknowledged", Weight: weakWeight},
+	}}, true
+}
+
+// classifyToldEnd recognizes the end of a call that a dialog told, once the call is
+// gone or the dialog stays although it was acknowledged.
+func (p *Profile) classifyToldEnd(snapshot Snapshot, past History) (classification, bool) {
+	if past.Told == "" || snapshot.Media > 0 {
+		return classification{}, false
+	}
+	over := Evidence{Kind: EvidenceElement, Weight: weakWeight}
+	switch stays := snapshot.Over != nil && snapshot.Over.Text == past.Told && past.ToldFor >= toldTime; {
+	case stays:
+		over.Kind, over.What = EvidenceDuration, "the dialog stays after it was acknowledged"
+	case p.callIsGone(snapshot):
+		over = callGoneEvidence()
+	case snapshot.Visible(joinButton) && len(p.callControls(snapshot)) == 0:
+		over.What = "the page asks to join again"
+	default:
+		return classification{}, false
+	}
+	for _, screen := range []Screen{Removed, Ended} {
+		if _, ok := findPhrase(knownWords().Phrases[string(screen)], []string{past.Told}); ok {
+			return classification{screen: screen, evidence: []Evidence{
+				{Kind: EvidenceText, What: fmt.Sprintf("text %q", past.Told), Where: "a dialog", Weight: weakWeight}, over,
+			}}, true
+		}
+	}
+	return classification{}, false
+}
+
+// hostAbsentAnywhere recognizes an absent host by a text anywhere on a page that does
+// not ask for anything the bot could still do.
+func (p *Profile) hostAbsentAnywhere(snapshot Snapshot, past History) (classification, bool) {
+	field, asks := snapshot.Elements[nameInput]
+	if snapshot.HostText == "" || past.Admitted || snapshot.clickable(joinButton) || snapshot.Media > 0 || len(p.callControls(snapshot)) > 0 ||
+		asks && strings.TrimSpace(field.Value) == "" || snapshot.Visible(passcodeInput) {
+		return classification{}, false
+	}
+	return classification{screen: HostAbsent, evidence: []Evidence{
+		{Kind: EvidenceText, What: fmt.Sprintf("text %q", snapshot.HostText), Where: "admission.hostTexts", Weight: minWeight},
+	}}, true
+}
