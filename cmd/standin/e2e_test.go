@@ -167,6 +167,9 @@ func checkPlays(t *testing.T, path string, report mediacheck.Report) {
 // browser. The recorded part is kept, the bot rejoins, and the manifest lists this gap
 // only.
 func TestServiceAndBrowserKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	h := newHarness(t)
 	id := h.send()

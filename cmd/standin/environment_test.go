@@ -9,8 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// TestEmptyEnvironment parses the command of each setting with the setting's variable
-// empty. Everything must be as if the variable were not set.
+// TestEmptyEnvironment parses the command of each setting with all variables empty.
+// Everything must be as if none were set.
 func TestEmptyEnvironment(t *testing.T) { // not parallel: it changes the environment
 	names := make(map[string]*kong.Node) // the first command of each variable
 	for _, command := range parserOf(t, new(commands)).Model.Leaves(false) {
@@ -33,30 +33,26 @@ func TestEmptyEnvironment(t *testing.T) { // not parallel: it changes the enviro
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	parse := func(t *testing.T, command *kong.Node) (*commands, error) {
+	parse := func(command *kong.Node) *commands {
 		all := new(commands)
-		_, err := parserOf(t, all).Parse(append(commandPath(command), requiredArguments(command, file)...))
-		return all, err
+		if _, err := parserOf(t, all).Parse(append(commandPath(command), requiredArguments(command, file)...)); err != nil {
+			t.Fatal(err)
+		}
+		return all
 	}
 	unset := make(map[*kong.Node]*commands)
 	for _, command := range names {
-		if unset[command] != nil {
-			continue
-		}
-		var err error
-		if unset[command], err = parse(t, command); err != nil {
-			t.Fatal(err)
+		if unset[command] == nil {
+			unset[command] = parse(command)
 		}
 	}
-	for name, command := range names {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, "")
-			want := unset[command]
-			got, err := parse(t, command)
-			if err != nil || !reflect.DeepEqual(got, want) {
-				t.Errorf("empty: %v\n%+v\nwant\n%+v", err, got, want)
-			}
-		})
+	for name := range names {
+		t.Setenv(name, "")
+	}
+	for command, want := range unset {
+		if got := parse(command); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s with empty variables:\n%+v\nwant\n%+v", command.Path(), got, want)
+		}
 	}
 }
 
