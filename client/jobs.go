@@ -21,6 +21,7 @@ type NewJob struct {
 	Webhooks    *Webhooks       `json:"webhooks,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // a JSON object
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
+	Recording   *Recording      `json:"recording,omitempty"`
 	Dedupe      bool            `json:"dedupe,omitempty"` // return a job for the same meeting at that time instead
 }
 
@@ -28,6 +29,14 @@ type NewJob struct {
 type Webhooks struct {
 	OnStatusChange string `json:"onStatusChange,omitempty"`
 	OnFinalize     string `json:"onFinalize,omitempty"`
+}
+
+// Recording configures what is recorded. Empty fields are the defaults of the consumer, or
+// else of the service.
+type Recording struct {
+	Mode             string `json:"mode,omitempty"`   // video or audio
+	Layout           string `json:"layout,omitempty"` // speaker, gallery, content or page
+	ParticipantAudio *bool  `json:"participantAudio,omitempty"`
 }
 
 // AutoLeave configures when the bot leaves, in seconds from 1 to 86400. The bot
@@ -106,6 +115,8 @@ func (c *Client) Job(ctx context.Context, id string) (job Job, err error) {
 type JobSettings struct {
 	DisplayName string   `json:"displayName"`
 	Webhooks    Webhooks `json:"webhooks"` // an empty URL is the default one of the consumer
+
+	Recording Recording `json:"recording"` // as requested
 }
 
 // JobSettings returns the settings of a job.
@@ -163,6 +174,7 @@ type JobPatch struct {
 	Webhooks    *Webhooks       `json:"webhooks,omitempty"`
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // replaces the metadata as a whole
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
+	Recording   *Recording      `json:"recording,omitempty"` // empty fields do not change
 }
 
 // PatchJob changes a job that is not yet dispatched. For other jobs the error has

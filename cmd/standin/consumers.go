@@ -1,16 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/job"
 	"standin/internal/jobfiles"
 	"standin/internal/retention"
 	"standin/internal/service"
@@ -99,8 +102,8 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return printConsumer(to.Out, one, c.Secret)
 		}
 		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\ncommand event\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
-			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), onOff(one.CommandEvent), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
+		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\ncommand event\t%s\nrecording mode\t%s\nlayout\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
+			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), onOff(one.CommandEvent), cmp.Or(string(one.Recording.Mode), serviceDefault), cmp.Or(string(one.Recording.Layout), serviceDefault), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
 		if c.Secret {
 			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
 		}
@@ -122,13 +125,15 @@ type consumersSetCommand struct {
 	Retention       string `placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
 	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new consumers."`
 	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome when a command was executed or has failed: on or off. Off for new consumers."`
+	RecordingMode   string `placeholder:"audio" enum:"video,audio,default," default:"" help:"What is recorded for jobs of the consumer that do not say: video, audio, or default for the service's setting."`
+	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"What the video shows for jobs of the consumer that do not say, in the same form: speaker, gallery, content, page or default."`
 	JobRetention    string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
 }
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" {
-		return errors.New("give --retention, --job-retention, --transcript-event or --command-event")
+	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" && c.Layout == "" {
+		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --transcript-event or --command-event")
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
 		for _, setting := range []struct {
@@ -151,9 +156,38 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 				return err
 			}
 		}
+		if err := c.setRecording(ctx, s, to); err != nil {
+			return err
+		}
 		return c.setEvents(ctx, s, to)
 	})
 }
+
+func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, to terminal) error {
+	if c.RecordingMode == "" && c.Layout == "" {
+		return nil
+	}
+	one, err := s.ConsumerByName(ctx, c.Name)
+	if err != nil {
+		return fmt.Errorf("consumer %q: %w", c.Name, err)
+	}
+	own := one.Recording
+	if c.RecordingMode != "" {
+		own.Mode = job.RecordingMode(strings.TrimPrefix(c.RecordingMode, serviceDefault))
+	}
+	if c.Layout != "" {
+		own.Layout = job.Layout(strings.TrimPrefix(c.Layout, serviceDefault))
+	}
+	if err := s.SetRecordingOptions(ctx, one.ID, own); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to.Out, "recording of %s: mode %s, layout %s\n", c.Name,
+		cmp.Or(string(own.Mode), serviceDefault), cmp.Or(string(own.Layout), serviceDefault))
+	return err
+}
+
+// serviceDefault is the value of a setting that removes the consumer's own.
+const serviceDefault = "default"
 
 // setEvents sets which optional events the consumer receives.
 func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, to terminal) error {

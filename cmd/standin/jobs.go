@@ -47,7 +47,8 @@ type jobsCreateCommand struct {
 	Webhook    string    `placeholder:"https://…" help:"URL that receives all webhooks of the job."`
 	Metadata   string    `placeholder:"JSON" help:"JSON object that is returned with the job and in webhooks."`
 	AutoLeave  string    `placeholder:"JSON" help:"JSON object with the autoLeave settings to change."`
-	Watch      bool      `help:"Watch the job until it ends."`
+	recordingFlags
+	Watch bool `help:"Watch the job until it ends."`
 }
 
 // Run creates the job.
@@ -56,7 +57,9 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	request := client.NewJob{ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name}
+	request := client.NewJob{
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, Recording: c.recordingFlags.options(),
+	}
 	if request.ExternalID == "" {
 		request.ExternalID = "cli-" + uuid.NewString()
 	}
@@ -208,6 +211,27 @@ type jobsPatchCommand struct {
 	Name      *string   `help:"Name shown to other participants."`
 	Metadata  string    `placeholder:"JSON" help:"JSON object that replaces the job's metadata."`
 	AutoLeave string    `placeholder:"JSON" help:"JSON object with the autoLeave settings to change."`
+	recordingFlags
+}
+
+// recordingFlags are the flags for the recording options of a job.
+type recordingFlags struct {
+	RecordingMode    string `enum:",video,audio" default:"" help:"What is recorded: video (with audio) or audio. Default: the team's or the service's setting."`
+	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
+	ParticipantAudio string `enum:",on,off" default:"" help:"Record the audio of each participant separately as well: on or off."`
+}
+
+// options returns the options that are set, nil for none.
+func (f recordingFlags) options() *client.Recording {
+	if f == (recordingFlags{}) {
+		return nil
+	}
+	options := &client.Recording{Mode: f.RecordingMode, Layout: f.Layout}
+	if f.ParticipantAudio != "" {
+		enabled := f.ParticipantAudio == "on"
+		options.ParticipantAudio = &enabled
+	}
+	return options
 }
 
 // Run changes the job.
@@ -216,7 +240,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	patch := client.JobPatch{DisplayName: c.Name}
+	patch := client.JobPatch{DisplayName: c.Name, Recording: c.recordingFlags.options()}
 	if !c.JoinAt.IsZero() {
 		patch.JoinAt = &c.JoinAt
 	}

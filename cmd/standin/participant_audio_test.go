@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"standin/internal/bot/recorder"
+	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/testing/mediacheck"
@@ -94,7 +95,7 @@ func TestSettingsReachTheBot(t *testing.T) {
 	served := serveCommand{}
 	parse(t, &served, "--picture-size", "640x360", "--frame-rate", "10", "--video-bitrate", "0.5M", "--audio-bitrate", "32k",
 		"--participant-audio", "off", "--participant-audio-limit", "3", "--spool-limit", "100")
-	assignment := launch.Assignment{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}
+	assignment := launch.Assignment{Options: job.Job{Metadata: []byte(`{"recordingMode": "audio", "participantAudio": true}`)}.Resolved()}
 	content, err := launch.NewBotConfig(assignment, served.Bots, t.TempDir()).Encode()
 	if err != nil {
 		t.Fatal(err)

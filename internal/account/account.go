@@ -22,8 +22,9 @@ type Consumer struct {
 	PreviousSecretExpires time.Time
 	WebhookURL            string // default endpoint of jobs without webhook URLs; may be empty
 	WebhookVersion        int
-	TranscriptEvent       bool // receives the webhook event job.transcript_ready
-	CommandEvent          bool // receives the webhook event bot.command_outcome
+	TranscriptEvent       bool                 // receives the webhook event job.transcript_ready
+	CommandEvent          bool                 // receives the webhook event bot.command_outcome
+	Recording             job.RecordingOptions // of jobs that do not set their own
 	CreatedAt             time.Time
 	Retention             *time.Duration // how long recordings are kept; nil means the default, 0 forever
 	JobRetention          *time.Duration // how long ended jobs are kept, likewise

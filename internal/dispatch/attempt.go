@@ -81,7 +81,11 @@ func (t *task) launch(ctx context.Context) error {
 			// This process was suspended: another dispatcher may have the job.
 			return errLeaseLost
 		}
-		failure = launcher.Launch(ctx, t.assignment())
+		assignment, err := t.assignment(ctx)
+		if err != nil {
+			return err
+		}
+		failure = launcher.Launch(ctx, assignment)
 		return nil
 	})
 	switch {
@@ -187,9 +191,14 @@ func (t *task) heartbeatDue(r job.Record) time.Time {
 }
 
 // assignment is what the current attempt's bot is started with.
-func (t *task) assignment() launch.Assignment {
+func (t *task) assignment(ctx context.Context) (launch.Assignment, error) {
 	settings, r := t.d.Settings, t.job
-	options, _ := job.ParseOptions(r.Metadata) // the API names what is unusable
+	consumer, err := t.d.Store.Consumer(ctx, r.ConsumerID)
+	if err != nil {
+		return launch.Assignment{}, fmt.Errorf("read the consumer's options: %w", err)
+	}
+	options := r.Resolved()
+	options.Recording = options.Recording.Or(consumer.Recording)
 	return launch.Assignment{
 		JobID:             r.ID,
 		Attempt:           r.Attempt,
@@ -202,11 +211,12 @@ func (t *task) assignment() launch.Assignment {
 		AutoLeave:         r.AutoLeave,
 		Mode:              r.Mode,
 		Metadata:          r.Metadata,
+		Options:           options,
 		AllowedHosts:      settings.AllowedMeetingHosts,
 		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
 		RequirePermission: settings.RequireRecordingConsent || options.RequirePermission,
-	}
+	}, nil
 }
 
 // onLoopback reports whether a meeting is on this machine: a replica.

@@ -47,7 +47,8 @@ type createRequest struct {
 	Webhooks    jobWebhooks     `json:"webhooks"`
 	Metadata    json.RawMessage `json:"metadata"`
 	AutoLeave   job.AutoLeave   `json:"autoLeave"`
-	Dedupe      bool            `json:"dedupe"`
+	job.RequestOptions
+	Dedupe bool `json:"dedupe"`
 }
 
 type jobWebhooks struct {
@@ -156,7 +157,7 @@ func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
 	return lifecycle.NewJob{
 		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt,
 		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
-		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Dedupe: c.Dedupe,
+		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Options: c.RequestOptions, Dedupe: c.Dedupe,
 	}
 }
 
@@ -198,6 +199,7 @@ type settingsBody struct {
 		OnStatusChange *string `json:"onStatusChange"`
 		OnFinalize     *string `json:"onFinalize"`
 	} `json:"webhooks"`
+	Recording job.RecordingOptions `json:"recording"`
 }
 
 func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -205,7 +207,7 @@ func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller acco
 	if err != nil {
 		return err
 	}
-	body := settingsBody{DisplayName: j.DisplayName}
+	body := settingsBody{DisplayName: j.DisplayName, Recording: j.Options.Recording}
 	body.Webhooks.OnStatusChange = nullText(j.Webhooks.OnStatusChange)
 	body.Webhooks.OnFinalize = nullText(j.Webhooks.OnFinalize)
 	a.writeJSON(w, http.StatusOK, body)
@@ -298,6 +300,7 @@ type patchRequest struct {
 	Metadata    json.RawMessage  `json:"metadata"`
 	AutoLeave   autoLeavePatch   `json:"autoLeave"`
 	Webhooks    jobWebhooksPatch `json:"webhooks"`
+	job.RequestOptions
 }
 
 type autoLeavePatch struct {
@@ -346,6 +349,7 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
 		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata,
 		AutoLeave: lifecycle.AutoLeavePatch(request.AutoLeave), Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
+		Recording: request.Recording,
 	})
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)

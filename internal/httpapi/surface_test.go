@@ -110,6 +110,8 @@ func TestConsumerSurface(t *testing.T) {
 			[]string{adasJob.String()}, nil, map[string]string{"Idempotent-Replayed": "true"}},
 		{"create with unknown fields", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo","meetingUrl":"https://zoom.us/j/1","join_at":"x","ä,":1}`}, jobsPath, 201,
 			nil, nil, map[string]string{"X-Ignored-Fields": "join_at, %C3%A4%2C"}},
+		{"create with an unknown layout", request{"POST", jobsPath, adasKey, nil, `{"externalId":"layout","meetingUrl":"https://zoom.us/j/1","recording":{"layout":"mosaic"}}`}, jobsPath, 400,
+			[]string{`"path":["recording","layout"]`, `"code":"enum"`}, nil, nil},
 		{"create with unknown fields of objects", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo 2","meetingUrl":"https://zoom.us/j/1","webhooks":{"on_status_change":"https://a.test","onFinalise":"https://a.test"},"autoLeave":{"after_solo_seconds":3}}`}, jobsPath, 201,
 			nil, nil, map[string]string{"X-Ignored-Fields": "autoLeave.after_solo_seconds, webhooks.onFinalise, webhooks.on_status_change", "X-Standin-Warning": ""}},
 		{"create with metadata that is nearly right", request{"POST", jobsPath, adasKey, nil, `{"externalId":"nearly","meetingUrl":"https://zoom.us/u/abc","metadata":{"recordingPermission":"Required","captions":"true"}}`}, jobsPath, 201,
@@ -368,6 +370,7 @@ func TestCreateAppliesDefaults(t *testing.T) {
 		AutoLeave: job.AutoLeave{
 			AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 60, AfterSoloSeconds: 600, AfterMaxSeconds: 86400, OnBotDetected: true,
 		},
+		Options: job.RequestOptions{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, ParticipantAudio: new(bool)}},
 	}
 	for _, test := range []struct {
 		name, body string
@@ -376,7 +379,7 @@ func TestCreateAppliesDefaults(t *testing.T) {
 		{"minimal", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1"}`, minimal},
 		{"empty objects", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","displayName":" \t\n","webhooks":{},"metadata":{},"autoLeave":{}}`, minimal},
 		{"field names in another case", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","DisplayName":"no","METADATA":{"no":1}}`, minimal},
-		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\n <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true}}`, all},
+		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\n <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true},"recording":{"mode":"audio","layout":"gallery","participantAudio":false}}`, all},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

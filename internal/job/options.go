@@ -5,16 +5,23 @@ import (
 	"regexp"
 )
 
-// Options are the settings that a job's metadata can hold. Nil and empty ones leave the
-// settings of the service as they are.
+// Options are a job's options. Nil and empty ones leave the settings of the service as
+// they are.
 type Options struct {
-	AudioOnly         bool // recordingMode "audio"
-	ParticipantAudio  *bool
+	Recording         RecordingOptions // in metadata: recordingMode and participantAudio
 	Chat              *bool
 	Captions          *bool
 	CaptionsLanguage  string
 	Transcript        *bool
 	RequirePermission bool // recordingPermission
+}
+
+// Resolved returns the job's options: those of its request, or else those in its
+// metadata.
+func (j Job) Resolved() Options {
+	options, _ := ParseOptions(j.Metadata) // the API names what is unusable
+	options.Recording = j.Options.Recording.Or(options.Recording)
+	return options
 }
 
 // ParseOptions reads the options in a job's metadata. The rest of it belongs to the
@@ -34,9 +41,9 @@ func ParseOptions(metadata json.RawMessage) (o Options, unusable []string) {
 		return Options{}, nil // another shape has no options
 	}
 	switch keys.RecordingMode {
-	case nil, "video":
-	case "audio":
-		o.AudioOnly = true
+	case nil:
+	case "video", "audio":
+		o.Recording.Mode = RecordingMode(keys.RecordingMode.(string))
 	default:
 		unusable = append(unusable, `metadata.recordingMode is ignored: it is not "video" or "audio".`)
 	}
@@ -45,7 +52,7 @@ func ParseOptions(metadata json.RawMessage) (o Options, unusable []string) {
 		choice choice
 		to     **bool
 	}{
-		{"participantAudio", keys.ParticipantAudio, &o.ParticipantAudio}, {"chat", keys.Chat, &o.Chat},
+		{"participantAudio", keys.ParticipantAudio, &o.Recording.ParticipantAudio}, {"chat", keys.Chat, &o.Chat},
 		{"captions", keys.Captions, &o.Captions}, {"transcript", keys.Transcript, &o.Transcript},
 	} {
 		*one.to = one.choice.value

@@ -50,7 +50,8 @@ type Assignment struct {
 	RequirePermission bool          `json:"requirePermission,omitempty"` // record nothing without the host's permission
 
 	Mode     job.Mode        `json:"-"`
-	Metadata json.RawMessage `json:"-"` // the job's; see Recording.WithMetadata
+	Metadata json.RawMessage `json:"-"` // the job's, for the simulator
+	Options  job.Options     `json:"-"` // the job's; see Recording.WithOptions
 }
 
 // BotSettings is the part of a BotConfig that the operator sets for all bots of
@@ -106,7 +107,7 @@ type ZoomSDK struct {
 
 // NewBotConfig combines the configuration of a bot that keeps its files in dir.
 func NewBotConfig(assignment Assignment, settings BotSettings, dir string) BotConfig {
-	settings.Recording = settings.Recording.WithMetadata(assignment.Metadata)
+	settings.Recording = settings.Recording.WithOptions(assignment.Options)
 	return BotConfig{Assignment: assignment, BotSettings: settings, Dir: dir}
 }
 

@@ -26,7 +26,7 @@ func assignment() launch.Assignment {
 		MeetingURL: "https://meet.google.com/abc-defg-hij?pwd=1", Platform: job.Meet,
 		JoinAt: time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC), RequirePermission: true, LoopbackPeers: true,
 		AutoLeave: job.DefaultAutoLeave(), AllowedHosts: []string{"a.test", "b.test:81"},
-		Metadata: []byte(`{"participantAudio": true}`),
+		Options: job.Job{Metadata: []byte(`{"participantAudio": true}`)}.Resolved(),
 	}
 }
 
@@ -34,11 +34,11 @@ func botSettings() launch.BotSettings {
 	return launch.BotSettings{
 		Browser: "/usr/bin/browser", Profiles: "/etc/profiles", SpoolMiB: 512, LogSettings: launch.LogSettings{LogLevel: slog.LevelDebug, LogFormat: "json"},
 		ZoomSDK:   launch.ZoomSDK{Dir: "/opt/zoom", Key: "sdk key", Secret: "sdk secret"},
-		Recording: launch.Recording{Mode: launch.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
+		Recording: launch.Recording{Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 500_000},
 	}
 }
 
-// TestBotConfig: every field survives encoding, a job's metadata is applied, and
+// TestBotConfig: every field survives encoding, a job's options are applied, and
 // the file is removed from the bot's own folder only.
 func TestBotConfig(t *testing.T) {
 	t.Parallel()
@@ -48,9 +48,9 @@ func TestBotConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want.Metadata = nil // not encoded
+	want.Options = job.Options{} // not encoded
 	if want.Recording.ParticipantAudio != launch.ParticipantAudioOn {
-		t.Errorf("participant audio is %q; the metadata turns it on", want.Recording.ParticipantAudio)
+		t.Errorf("participant audio is %q; the job turns it on", want.Recording.ParticipantAudio)
 	}
 	for folder, removed := range map[string]bool{dir: true, elsewhere: false} {
 		path := filepath.Join(folder, launch.ConfigFile)

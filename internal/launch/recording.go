@@ -2,7 +2,6 @@ package launch
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,33 +13,25 @@ import (
 
 // Recording configures how bots record. Zero values are the bot's defaults.
 type Recording struct {
-	Mode                  RecordingMode    `json:"mode,omitempty" name:"recording-mode" env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio" help:"What is recorded: video (with audio) or audio. A job's metadata recordingMode \"audio\" drops the video."`
-	Picture               PictureSize      `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers."`
-	FrameRate             int              `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
-	VideoBitRate          BitRate          `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
-	AudioBitRate          BitRate          `json:"audioBitRate,omitempty" env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Audio bits per second, 16k to 256k."`
-	ParticipantAudio      ParticipantAudio `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's metadata participantAudio (true, false) overrides on and off."`
-	ParticipantAudioLimit int              `json:"participantAudioLimit,omitempty" env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Number of participants recorded separately at the same time, 1 to 64."`
+	Mode                  job.RecordingMode `json:"mode,omitempty" name:"recording-mode" env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio" help:"What is recorded: video (with audio) or audio. A job's option recording.mode can only record less."`
+	Layout                job.Layout        `json:"layout,omitempty" name:"recording-layout" env:"STANDIN_RECORDING_LAYOUT" default:"speaker" enum:"speaker,gallery,content,page" help:"What the recorded video shows: shared content or the active speaker large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page). A job's option recording.layout overrides it."`
+	Picture               PictureSize       `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers."`
+	FrameRate             int               `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
+	VideoBitRate          BitRate           `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
+	AudioBitRate          BitRate           `json:"audioBitRate,omitempty" env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Audio bits per second, 16k to 256k."`
+	ParticipantAudio      ParticipantAudio  `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's option recording.participantAudio (true, false) overrides on and off."`
+	ParticipantAudioLimit int               `json:"participantAudioLimit,omitempty" env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Number of participants recorded separately at the same time, 1 to 64."`
 
 	Chat             Texts  `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's metadata chat (true, false) overrides it."`
 	Captions         Texts  `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's metadata captions (true, false) overrides it."`
 	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's metadata captionsLanguage overrides it. Default: unknown."`
 }
 
-// RecordingMode selects what is recorded.
-type RecordingMode string
-
-// The recording modes.
-const (
-	RecordVideo RecordingMode = "video" // video and audio
-	RecordAudio RecordingMode = "audio" // audio only
-)
-
 // ParticipantAudio selects whether the audio of each participant is recorded
 // separately as well.
 type ParticipantAudio string
 
-// The settings of ParticipantAudio. A job's metadata overrides on and off.
+// The settings of ParticipantAudio. A job's options override on and off.
 const (
 	ParticipantAudioOn    ParticipantAudio = "on"
 	ParticipantAudioOff   ParticipantAudio = "off"
@@ -48,7 +39,7 @@ const (
 )
 
 // Texts selects whether the texts of a kind are read all the time. A job's
-// metadata overrides it.
+// options override it.
 type Texts string
 
 // The settings of Texts.
@@ -81,15 +72,14 @@ func (r Recording) Check() error {
 	return errors.Join(errs...)
 }
 
-// WithMetadata applies the options in a job's metadata: recordingMode "audio" drops the
-// video; participantAudio, chat and captions override on and off; and captionsLanguage is
-// the language of the captions.
-func (r Recording) WithMetadata(metadata json.RawMessage) Recording {
-	options, _ := job.ParseOptions(metadata) // the API names what is unusable
-	if options.AudioOnly {
-		r.Mode = RecordAudio
+// WithOptions applies a job's options. A job can record less than the service's mode,
+// but not more.
+func (r Recording) WithOptions(options job.Options) Recording {
+	if options.Recording.Mode.RecordsLess(r.Mode) {
+		r.Mode = options.Recording.Mode
 	}
-	if enabled := options.ParticipantAudio; enabled != nil && r.ParticipantAudio != ParticipantAudioNever {
+	r.Layout = cmp.Or(options.Recording.Layout, r.Layout)
+	if enabled := options.Recording.ParticipantAudio; enabled != nil && r.ParticipantAudio != ParticipantAudioNever {
 		r.ParticipantAudio = ParticipantAudioOff
 		if *enabled {
 			r.ParticipantAudio = ParticipantAudioOn

@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"standin/internal/job"
 	"standin/internal/launch"
 )
 
-// TestRecordingWithMetadata: a job's metadata can drop the video and, unless the
-// operator rules it out, choose participant audio.
-func TestRecordingWithMetadata(t *testing.T) {
+// TestRecordingWithOptions: a job can drop the video, choose the layout and, unless the
+// operator rules it out, participant audio.
+func TestRecordingWithOptions(t *testing.T) {
 	t.Parallel()
 	type recording = launch.Recording
 	for _, c := range []struct {
@@ -29,9 +30,23 @@ func TestRecordingWithMetadata(t *testing.T) {
 		{recording{ParticipantAudio: "on"}, `{"participantAudio": "false"}`, recording{ParticipantAudio: "on"}},
 		{recording{ParticipantAudio: "on"}, `{"recordingMode": 7, "participantAudio": false, "x": {}}`, recording{ParticipantAudio: "off"}},
 	} {
-		if got := c.operator.WithMetadata([]byte(c.metadata)); got != c.want {
+		if got := c.operator.WithOptions(job.Job{Metadata: []byte(c.metadata)}.Resolved()); got != c.want {
 			t.Errorf("%+v with %s is %+v, want %+v", c.operator, c.metadata, got, c.want)
 		}
+	}
+}
+
+// TestRecordingOptionsWin: the options of a request win over those in metadata.
+func TestRecordingOptionsWin(t *testing.T) {
+	t.Parallel()
+	no := false
+	j := job.Job{
+		Metadata: []byte(`{"recordingMode": "video", "participantAudio": true}`),
+		Options:  job.RequestOptions{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, ParticipantAudio: &no}},
+	}
+	got := launch.Recording{Mode: "video", Layout: "speaker", ParticipantAudio: "on"}.WithOptions(j.Resolved())
+	if want := (launch.Recording{Mode: "audio", Layout: "gallery", ParticipantAudio: "off"}); got != want {
+		t.Errorf("the settings are %+v, want %+v", got, want)
 	}
 }
 

@@ -28,6 +28,7 @@ type NewJob struct {
 	Webhooks    job.Webhooks
 	Metadata    json.RawMessage
 	AutoLeave   job.AutoLeave
+	Options     job.RequestOptions
 	Dedupe      bool // return another job for the meeting at that time instead
 }
 
@@ -58,6 +59,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 			Webhooks:    request.Webhooks,
 			Metadata:    request.Metadata,
 			AutoLeave:   request.AutoLeave,
+			Options:     request.Options,
 			State:       job.New(),
 		},
 		StatusSince: now,

@@ -20,6 +20,7 @@ type Patch struct {
 	Metadata    json.RawMessage // a JSON object; replaces the old one
 	AutoLeave   AutoLeavePatch
 	Webhooks    WebhooksPatch
+	Recording   job.RecordingOptions // empty options do not change
 }
 
 // AutoLeavePatch changes single settings of a job's AutoLeave.
@@ -86,6 +87,11 @@ func (p Patch) apply(c *Change) []string {
 	replace(&webhooks.OnFinalize, p.Webhooks.OnFinalize)
 	if replace(&c.Webhooks, &webhooks) {
 		changed = append(changed, "webhooks")
+	}
+	recording := p.Recording.Or(c.Options.Recording)
+	if !recording.Equal(c.Options.Recording) {
+		c.Options.Recording = recording
+		changed = append(changed, "recording")
 	}
 	return changed
 }

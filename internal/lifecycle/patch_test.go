@@ -51,6 +51,10 @@ func TestPatch(t *testing.T) {
 				lifecycle.Patch{Webhooks: lifecycle.WebhooksPatch{OnStatusChange: &empty, OnFinalize: &empty}},
 				func(j *job.Job) { j.Webhooks = job.Webhooks{} }, `["webhooks"]`,
 			},
+			"recording": {
+				lifecycle.Patch{Recording: job.RecordingOptions{Layout: job.LayoutContent}},
+				func(j *job.Job) { j.Options.Recording.Layout = job.LayoutContent }, `["recording"]`,
+			},
 			"several": {
 				lifecycle.Patch{JoinAt: &later, DisplayName: &name}, func(j *job.Job) { j.JoinAt, j.DisplayName = later, name }, `["joinAt","displayName"]`,
 			},

@@ -120,6 +120,11 @@ func (m *Meeting) SetCameraOff(name string, off bool) error {
 	})
 }
 
+// SetPresenting starts or stops the presentation of a participant.
+func (m *Meeting) SetPresenting(name string, presenting bool) error {
+	return m.updateParticipant(name, func(p *participant) { p.Presenting = presenting })
+}
+
 func (m *Meeting) updateParticipant(name string, apply func(*participant)) error {
 	return m.change(func() error {
 		p, err := m.participant(name)

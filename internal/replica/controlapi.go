@@ -106,7 +106,7 @@ func queryNumber(r *http.Request, name string) (int, error) {
 type verbRequest struct {
 	Guests      []string    `json:"guests"`
 	Participant Participant `json:"participant"` // join
-	Name        string      `json:"name"`        // leave, mute, unmute, camera-off, camera-on, say
+	Name        string      `json:"name"`        // leave, mute, unmute, camera-off, camera-on, present, stop-present, say
 	Text        string      `json:"text"`        // say
 	Notice      Notice      `json:"notice"`      // notify
 	URL         string      `json:"url"`         // wander
@@ -162,6 +162,8 @@ func verbs() map[string]func(*Meeting, verbRequest) (int, error) {
 		"unmute":       func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetMuted(body.Name, false) },
 		"camera-off":   func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, true) },
 		"camera-on":    func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetCameraOff(body.Name, false) },
+		"present":      func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetPresenting(body.Name, true) },
+		"stop-present": func(m *Meeting, body verbRequest) (int, error) { return 0, m.SetPresenting(body.Name, false) },
 		"say":          func(m *Meeting, body verbRequest) (int, error) { return 0, m.Say(body.Name, body.Text) },
 		"notify":       func(m *Meeting, body verbRequest) (int, error) { return 0, m.Notify(body.Notice) },
 	}

@@ -84,6 +84,8 @@ type Participant struct {
 	// Muted disables audio, CameraOff video.
 	Muted     bool `json:"muted"`
 	CameraOff bool `json:"cameraOff"`
+	// Presenting shows slides beside the video.
+	Presenting bool `json:"presenting"`
 }
 
 // Audio is when a page plays audio.

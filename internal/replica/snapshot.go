@@ -62,12 +62,15 @@ func (m *Meeting) pageSettings(language string) pageSettings {
 
 // pageIdentity is an entry of the roster. Other guests have no media and no speech.
 type pageIdentity struct {
-	ID        string     `json:"id"`
-	Name      string     `json:"name"`
-	Media     bool       `json:"media"`
-	Muted     bool       `json:"muted"`
-	CameraOff bool       `json:"cameraOff"`
-	Speech    [][2]int64 `json:"speech"` // start and end in ms of the loop
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Media     bool   `json:"media"`
+	Muted     bool   `json:"muted"`
+	CameraOff bool   `json:"cameraOff"`
+
+	Presenting bool `json:"presenting"`
+
+	Speech [][2]int64 `json:"speech"` // start and end in ms of the loop
 }
 
 type pageMessage struct {
@@ -123,7 +126,7 @@ func (m *Meeting) roster(self *guest) []pageIdentity {
 	roster := []pageIdentity{}
 	for _, p := range m.participants {
 		identity := pageIdentity{
-			ID: p.publisher.id, Name: p.Name, Media: m.media != nil, Muted: p.Muted, CameraOff: p.CameraOff,
+			ID: p.publisher.id, Name: p.Name, Media: m.media != nil, Muted: p.Muted, CameraOff: p.CameraOff, Presenting: p.Presenting,
 			Speech: [][2]int64{},
 		}
 		if source := p.publisher.source; source != nil && !m.silent {

@@ -3,17 +3,19 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/job"
 	"standin/internal/store/sqldb"
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event`
+	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event, recording`
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -79,10 +81,17 @@ func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (a
 
 func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
 	var recordings, jobs sql.NullInt64
+	var recording []byte
 	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent)
+		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent, &recording)
+	if err != nil {
+		return c, err
+	}
+	if err := json.Unmarshal(recording, &c.Recording); err != nil {
+		return c, fmt.Errorf("decode the recording options of a consumer: %w", err)
+	}
 	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
-	return c, err
+	return c, nil
 }
 
 // SetWebhookURL sets the default endpoint of a consumer's events, which jobs
@@ -105,6 +114,16 @@ func (s *Store) SetTranscriptEvent(ctx context.Context, consumer uuid.UUID, enab
 // SetCommandEvent sets whether a consumer receives the event bot.command_outcome.
 func (s *Store) SetCommandEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
 	return s.changeConsumer(ctx, `UPDATE consumers SET command_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
+}
+
+// SetRecordingOptions sets the recording options of a consumer's jobs that do not set
+// their own.
+func (s *Store) SetRecordingOptions(ctx context.Context, consumer uuid.UUID, options job.RecordingOptions) error {
+	encoded, err := json.Marshal(options)
+	if err != nil {
+		return fmt.Errorf("encode recording options: %w", err)
+	}
+	return s.changeConsumer(ctx, `UPDATE consumers SET recording = $2 WHERE id = $1`, consumer, string(encoded))
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are

@@ -17,7 +17,7 @@ import (
 
 // viewColumns are the columns of a job.Job.
 const viewColumns = `id, consumer_id, mode, external_id, meeting_url, platform, display_name,
-	join_at, created_at, on_status_change, on_finalize, metadata, auto_leave,
+	join_at, created_at, on_status_change, on_finalize, metadata, auto_leave, options,
 	status, previous_status, attempts, attempt, started_at, finalized_at, manifest_uri, failure_code, failure_detail`
 
 // jobColumns are the columns of a job.Record.
@@ -79,13 +79,17 @@ func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 	if err != nil {
 		return fmt.Errorf("encode autoLeave: %w", err)
 	}
+	options, err := json.Marshal(r.Options)
+	if err != nil {
+		return fmt.Errorf("encode options: %w", err)
+	}
 	_, err = tx.exec(ctx, `
 		UPDATE jobs SET
 			meeting_url = $2, meeting_key = $12, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
-			metadata = $7, auto_leave = $8, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
+			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), string(autoLeave), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL))
+		string(r.Metadata), string(autoLeave), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), string(options))
 	if err != nil {
 		return fmt.Errorf("save the request of job %s: %w", r.ID, err)
 	}
@@ -122,10 +126,10 @@ func (db *Reader) oneJob(ctx context.Context, query string, args ...any) (job.Re
 
 // scanView scans viewColumns.
 func scanView(row sqldb.Row) (j job.Job, err error) {
-	var autoLeave []byte
+	var autoLeave, options []byte
 	err = row.Scan(
 		&j.ID, &j.ConsumerID, &j.Mode, &j.ExternalID, &j.MeetingURL, &j.Platform, &j.DisplayName,
-		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), &autoLeave,
+		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), &autoLeave, &options,
 		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt},
 		&j.ManifestURI, &j.FailureCode, &j.FailureDetail)
 	if err != nil {
@@ -133,6 +137,9 @@ func scanView(row sqldb.Row) (j job.Job, err error) {
 	}
 	if err := json.Unmarshal(autoLeave, &j.AutoLeave); err != nil {
 		return job.Job{}, fmt.Errorf("decode autoLeave: %w", err)
+	}
+	if err := json.Unmarshal(options, &j.Options); err != nil {
+		return job.Job{}, fmt.Errorf("decode options: %w", err)
 	}
 	return j, nil
 }

@@ -44,6 +44,7 @@ func TestJobRoundTrip(t *testing.T) {
 		created.Webhooks = job.Webhooks{OnStatusChange: "https://a.test/s", OnFinalize: "https://a.test/f"}
 		created.Metadata = json.RawMessage(`{"k":"\u202e 🎥 \\","n":1.5}`)
 		created.AutoLeave.OnBotDetected = true
+		created.Options.Recording.Layout = job.LayoutGallery
 		created.ICalUID, created.CalendarKey = "uid '", "key \""
 		created.Stats = json.RawMessage{} // as it is read
 		insert(t, s, created)

@@ -288,7 +288,7 @@ func (h *task) work(ctx context.Context) error {
 	if err := h.storeTexts(ctx, manifest); err != nil {
 		return err
 	}
-	options, _ := job.ParseOptions(r.Metadata) // the API names what is unusable
+	options := r.Resolved()
 	unwanted := options.Transcript != nil && !*options.Transcript
 	if h.Recognizer == nil || r.Mode == job.Test || unwanted {
 		return h.end(ctx, nil)

@@ -67,6 +67,12 @@ type Adapter interface {
 	// meeting.
 	Observe(ctx context.Context, page Page) (Observation, error)
 
+	// Arrange arranges the page for the recorded picture, as far as the observation
+	// was made in the meeting, and otherwise puts the page back. It changes only
+	// style: what is not in the picture is transparent and can still be pressed. Call
+	// it after each observation.
+	Arrange(ctx context.Context, page Page, observation Observation, layout job.Layout) error
+
 	// HandleNotices acts on an observation made after Join: it dismisses notices, closes a
 	// dialog that the profile does not know by its safest button, presses a join button that came back ("Join anyway"), turns off a microphone or
 	// camera that is on, and moves the mouse when nothing was recognized, because

@@ -42,6 +42,9 @@ type Observation struct {
 	Dialog      string        // text of an open dialog, shortened
 
 	Captured *CapturedSnapshot // what was classified; nil where no page is read
+
+	tiles    []tileRole // the tiles that the page shows, in the meeting
+	tileList int        // number of their list on the page
 }
 
 // Limits of the texts in an Observation, in characters.

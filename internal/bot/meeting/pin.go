@@ -24,8 +24,12 @@ const (
 	pinTimeout = 4 * time.Second
 )
 
-// Pin implements Adapter.
+// Pin implements Adapter. In an arranged picture the participant is the main one.
 func (s *site) Pin(ctx context.Context, page Page, participant Participant) error {
+	if err := s.suspendPicture(ctx, page); err != nil {
+		return fmt.Errorf("pin a participant: %w", err)
+	}
+	defer s.picture.resume()
 	progress := pinSteps{startedAt: time.Now()}
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {
 		entry, found := findEntry(snapshot, participant)
@@ -53,6 +57,7 @@ func (s *site) Pin(ctx context.Context, page Page, participant Participant) erro
 	if err != nil {
 		return fmt.Errorf("pin a participant: %w", err)
 	}
+	s.picture.pin(participant.ID)
 	return nil
 }
 

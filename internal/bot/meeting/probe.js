@@ -514,6 +514,10 @@
 	}
 
 	const encodable = ({element, ...person}) => person;
+	// The elements of the tiles, for arrange.js.
+	const tiles = people(profile.roster.tiles);
+	const tilesKey = Symbol.for("standin.tiles");
+	window[tilesKey] = {number: (window[tilesKey]?.number || 0) + 1, elements: tiles.map(tile => tile.element)};
 	return {
 		scheme: location.protocol,
 		host: location.hostname,
@@ -529,7 +533,8 @@
 		hostText: anywhere(profile.hostTexts),
 		outline: outline(),
 		over: dialogOverPage(),
-		tiles: people(profile.roster.tiles).map(encodable),
+		tiles: tiles.map(encodable),
+		tileList: window[tilesKey].number,
 		rows: people(profile.roster.rows).map(encodable),
 	};
 }

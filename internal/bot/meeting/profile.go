@@ -36,6 +36,7 @@ type Profile struct {
 	Chat   Chat   `yaml:"chat"`
 
 	Captions Captions `yaml:"captions"`
+	Picture  Picture  `yaml:"picture"`
 
 	source string // the file, for errors
 	text   []byte // content of the file
@@ -147,6 +148,16 @@ type Captions struct {
 	Language LanguageMenu `yaml:"language" json:"-"`
 
 	Hidden []HiddenElement `yaml:"hidden" json:"-"` // hidden while the bot reads captions
+}
+
+// Picture describes what the recorded picture shows besides participants' tiles.
+type Picture struct {
+	Content []Candidate `yaml:"content" json:"content"` // shared content
+	Kept    []Candidate `yaml:"kept" json:"kept"`       // stay visible in every layout
+
+	// Layouts hold, per layout, the elements to press for the page's own layout, each
+	// after the one before it.
+	Layouts map[job.Layout][]string `yaml:"layouts" json:"-"`
 }
 
 // LanguageMenu describes how to choose the language of captions where the choice

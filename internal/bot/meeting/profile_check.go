@@ -52,6 +52,7 @@ func checkProfile(p *Profile) []string {
 	c.roster(p.Roster)
 	c.chat(p.Chat)
 	c.captions(p.Captions)
+	c.picture(p.Picture)
 	slices.Sort(c.issues)
 	return c.issues
 }
@@ -124,6 +125,16 @@ func (c *profileChecker) captions(captions Captions) {
 		c.selector("captions.language.options", captions.Language.Options)
 		c.expect(len(captions.Language.Open) > 0, "captions.language.open", "has no element")
 		c.expect(captions.Language.Value != "", "captions.language.value", "must name an attribute")
+	}
+}
+
+func (c *profileChecker) picture(picture Picture) {
+	c.candidates("picture.content", picture.Content)
+	c.candidates("picture.kept", picture.Kept)
+	for layout, elements := range picture.Layouts {
+		path := fmt.Sprintf("picture.layouts.%s", layout)
+		c.expect(layout.Valid() && layout != job.LayoutPage, path, "is not a layout of a meeting page")
+		c.elements(path, elements)
 	}
 }
 
@@ -228,6 +239,9 @@ func (p *Profile) checkForPlatform(needed, usable []string) error {
 		}
 	}
 	usable = slices.Concat(usable, p.Admission.Controls, p.Captions.Enable, p.Captions.On, p.Captions.Language.elements())
+	for _, elements := range p.Picture.Layouts {
+		usable = append(usable, elements...)
+	}
 	for name := range p.Elements {
 		if !slices.Contains(usable, name) {
 			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a rule uses it", name, p.Platform))

@@ -97,7 +97,13 @@ type env struct {
 // the replica holds one.
 func newEnv(t *testing.T, ctx context.Context, pages pagePool, platform job.Platform) env {
 	t.Helper()
-	server, err := replica.Start(ctx, replica.Options{})
+	return newEnvWith(t, ctx, pages, platform, replica.Options{})
+}
+
+// newEnvWith is newEnv with options of the replica.
+func newEnvWith(t *testing.T, ctx context.Context, pages pagePool, platform job.Platform, options replica.Options) env {
+	t.Helper()
+	server, err := replica.Start(ctx, options)
 	if err != nil {
 		t.Fatalf("starting the replica: %v", err)
 	}

@@ -12,6 +12,7 @@ type site struct {
 	platform platform
 	profile  *Profile
 	visit    visitState
+	picture  picture
 
 	languageTimeout time.Duration
 }
@@ -84,6 +85,7 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
 		s.profile.texts(&observation, snapshot, ownName)
+		observation.tiles, observation.tileList = s.profile.tileRoles(snapshot, ownName, observation.Participants), snapshot.TileList
 	}
 	if !observation.Screen.Terminal() && observation.Pending == "" {
 		observation.Notices = pendingActions(snapshot, observation.Screen)

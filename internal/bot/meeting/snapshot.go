@@ -25,9 +25,10 @@ type Snapshot struct {
 	Open  int          `json:"open"`  // connections that the page has not closed, also those that failed
 	Audio []AudioTrack `json:"audio"` // the audio tracks among them; in the meeting only
 
-	Tiles  []RosterEntry `json:"tiles"`
-	Rows   []RosterEntry `json:"rows"`
-	Counts []string      `json:"counts"`
+	Tiles    []RosterEntry `json:"tiles"`
+	TileList int           `json:"tileList"` // number of the list of tiles' elements on the page
+	Rows     []RosterEntry `json:"rows"`
+	Counts   []string      `json:"counts"`
 
 	Chat     []ChatEntry   `json:"chat"`     // oldest first
 	Captions []CaptionLine `json:"captions"` // oldest first

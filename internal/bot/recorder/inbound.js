@@ -28,6 +28,13 @@
 			return undefined; // of another origin
 		}
 	};
+	// isTransparent reports whether an element is practically transparent.
+	const isTransparent = element => {
+		for (; element; element = element.parentElement) {
+			if (Number(element.ownerDocument.defaultView.getComputedStyle(element).opacity) < 0.05) return true;
+		}
+		return false;
+	};
 	// changed reports whether what a video or track shows differs from the last time.
 	const changed = (key, picture) => {
 		const pixels = sample(picture);
@@ -87,13 +94,15 @@
 		for (const video of view.document.querySelectorAll("video")) {
 			const box = video.getBoundingClientRect();
 			if (!(video.srcObject && video.readyState >= 2 && box.width >= 80 && box.height >= 45 && video.checkVisibility({opacityProperty: true, visibilityProperty: true}))) continue;
+			if (isTransparent(video)) continue; // not in the arranged picture
 			const stack = view.document.elementsFromPoint(box.x + box.width / 2, box.y + box.height / 2);
 			const above = stack.slice(0, Math.max(0, stack.indexOf(video)));
 			const opaque = element => {
 				const style = view.getComputedStyle(element);
 				return !/^(rgba\(0, 0, 0, 0\)|transparent)$/.test(style.backgroundColor) || style.backgroundImage !== "none" || element.matches("img, canvas, video, iframe");
 			};
-			if (!stack.includes(video) || above.some(opaque)) continue;
+			// In the arranged picture, videos are not hit, and nothing covers them.
+			if (view.getComputedStyle(video).pointerEvents !== "none" && (!stack.includes(video) || above.some(opaque))) continue;
 			if (changed(video, video)) {
 				sums.pictureChanged = true;
 				continue;

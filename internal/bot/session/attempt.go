@@ -104,7 +104,12 @@ func (a *attempt) run(ctx context.Context) exitResult {
 }
 
 func (a *attempt) runSession(ctx context.Context, number int) exitResult {
+	layout := a.settings.Layout
+	if a.settings.Recorder.AudioOnly {
+		layout = job.LayoutPage // nothing is seen of another one
+	}
 	page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
+	page.layout = layout
 	s := &session{
 		log: a.log, number: number, timeouts: a.settings.Timeouts, client: a.client, clock: a.clock, report: a.report, events: a.events,
 		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,

@@ -68,6 +68,9 @@ type Settings struct {
 	MediaOverTCP bool         // see browser.Options.MediaThroughProxy
 	Recorder     recorder.Settings
 
+	// Layout is what the recorded picture shows; empty: job.LayoutPage.
+	Layout job.Layout
+
 	// ParticipantAudio also records each participant's audio separately, where
 	// the page exposes it.
 	ParticipantAudio bool

@@ -14,6 +14,7 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
+	"standin/internal/job"
 )
 
 // phase is how far a session has come.
@@ -31,6 +32,7 @@ type meetingPage struct {
 	log         *slog.Logger
 	timeouts    Timeouts
 	displayName string
+	layout      job.Layout
 
 	adapter   meeting.Adapter
 	browser   *browser.Browser // nil until it is open, like tab
@@ -79,7 +81,7 @@ func (p *meetingPage) startWaiting(ctx context.Context, now time.Time) {
 	p.phase, p.admission, p.health, p.last.at = phaseWaiting, nil, pageHealth{}, now
 	if p.snapshots == nil {
 		p.snapshots = make(chan snapshot)
-		p.polling.Go(func() { pollSnapshots(ctx, p.adapter, p.tab, p.snapshots) })
+		p.polling.Go(func() { pollSnapshots(ctx, p.adapter, p.tab, p.layout, p.snapshots) })
 	}
 }
 
@@ -87,6 +89,9 @@ func (p *meetingPage) startWaiting(ctx context.Context, now time.Time) {
 func (p *meetingPage) update(s snapshot) {
 	if s.seen.Screen != p.last.seen.Screen {
 		p.log.Info("the page shows another screen", "screen", s.seen.Screen, "evidence", s.seen.Evidence)
+	}
+	if s.arranged != nil {
+		p.log.Debug("the page is not arranged", "error", s.arranged)
 	}
 	p.last = s
 	if s.inbound.ReceivesSound() {
@@ -189,18 +194,19 @@ type snapshot struct {
 	host      string // host of the page's address; empty if unknown
 	connected bool   // a call is connected although the screen is unknown
 	err       error  // the page was not readable: the rest is empty
+	arranged  error  // why the page was not arranged for the recorded picture
 
 	measured bool             // inbound is set
 	inbound  recorder.Inbound // received since the last measurement
 }
 
 // pollSnapshots sends a snapshot every poll interval until ctx ends.
-func pollSnapshots(ctx context.Context, adapter meeting.Adapter, page *browser.Page, snapshots chan<- snapshot) {
+func pollSnapshots(ctx context.Context, adapter meeting.Adapter, page *browser.Page, layout job.Layout, snapshots chan<- snapshot) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	var measuredAt time.Time
 	for {
-		s := takeSnapshot(ctx, adapter, page)
+		s := takeSnapshot(ctx, adapter, page, layout)
 		if s.seen.Screen == meeting.InMeeting && s.at.Sub(measuredAt) >= inboundInterval {
 			measuredAt = s.at
 			s.measureInbound(ctx, page)
@@ -218,7 +224,7 @@ func pollSnapshots(ctx context.Context, adapter meeting.Adapter, page *browser.P
 	}
 }
 
-func takeSnapshot(ctx context.Context, adapter meeting.Adapter, page *browser.Page) snapshot {
+func takeSnapshot(ctx context.Context, adapter meeting.Adapter, page *browser.Page, layout job.Layout) snapshot {
 	ctx, cancel := context.WithTimeout(ctx, snapshotTimeout)
 	defer cancel()
 	var s snapshot
@@ -227,6 +233,7 @@ func takeSnapshot(ctx context.Context, adapter meeting.Adapter, page *browser.Pa
 	if s.err != nil {
 		return s
 	}
+	s.arranged = adapter.Arrange(ctx, page, s.seen, layout)
 	if address, err := page.URL(ctx); err == nil {
 		s.host = hostOf(address)
 	}

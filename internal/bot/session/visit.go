@@ -10,6 +10,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
+	"standin/internal/job"
 )
 
 // stayTime is how long a visit stays after admission, so that the controls of the
@@ -83,7 +84,7 @@ func (v *visitor) enter(ctx context.Context) (problem string) {
 	defer ticker.Stop()
 	var admittedAt time.Time
 	for {
-		snap := takeSnapshot(ctx, v.opener.adapter, v.tab)
+		snap := takeSnapshot(ctx, v.opener.adapter, v.tab, job.LayoutPage)
 		switch {
 		case snap.err != nil:
 		case snap.seen.Screen == meeting.InMeeting && admittedAt.IsZero():

@@ -167,6 +167,11 @@ func (a *Adapter) Observe(ctx context.Context, page meeting.Page) (meeting.Obser
 	return r.observation(), nil
 }
 
+// Arrange implements meeting.Adapter. The SDK's page shows only the meeting.
+func (a *Adapter) Arrange(context.Context, meeting.Page, meeting.Observation, job.Layout) error {
+	return nil
+}
+
 // HandleNotices implements meeting.Adapter: it lets the SDK play the meeting's sound, and
 // mutes the bot.
 func (a *Adapter) HandleNotices(ctx context.Context, page meeting.Page, observation meeting.Observation) error {

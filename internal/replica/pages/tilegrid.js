@@ -1,3 +1,5 @@
+import { slides } from "/assets/slides.js";
+
 // The tiles of a meeting, as far as they are the same on all platforms. Each remote
 // participant has a muted video element and an audio element with the same stream.
 
@@ -6,6 +8,7 @@ export class TileGrid {
   #maxCount;
   #streams = new Map(); // MediaStream by participant ID
   tiles = new Map(); // element by participant ID
+  #presentations = new Map(); // element by participant ID
   pinned = null; // ID of the pinned participant
 
   // selfTile is the guest's own tile, which stays the last one. The grid's
@@ -19,6 +22,9 @@ export class TileGrid {
 
   // createTile returns the tile of a participant.
   createTile(participant) { throw new Error("not implemented"); }
+
+  // createPresentation returns the tile with what a participant presents.
+  createPresentation(participant) { throw new Error("not implemented"); }
 
   // mediaParent returns the element of a tile that contains video and audio.
   mediaParent(tile) { return tile; }
@@ -67,7 +73,26 @@ export class TileGrid {
       tile.classList.toggle("camera-off", participant.cameraOff || !participant.media);
       tile.classList.toggle("muted", participant.muted);
     }
+    this.#present(participants.filter((participant) => participant.presenting));
     this.#grid.dataset.count = Math.min(this.tiles.size + 1, this.#maxCount);
+  }
+
+  #present(presenters) {
+    for (const [id, tile] of this.#presentations) {
+      if (presenters.some((presenter) => presenter.id === id)) continue;
+      tile.remove();
+      this.#presentations.delete(id);
+    }
+    for (const presenter of presenters) {
+      if (this.#presentations.has(presenter.id)) continue;
+      const tile = this.createPresentation(presenter);
+      const video = Object.assign(document.createElement("video"), { autoplay: true, muted: true, playsInline: true, srcObject: slides() });
+      this.mediaParent(tile).prepend(video);
+      tile.classList.add("presentation");
+      this.#presentations.set(presenter.id, tile);
+      this.#grid.prepend(tile);
+    }
+    this.#grid.classList.toggle("has-presentation", presenters.length > 0);
   }
 
   #add(participant) {

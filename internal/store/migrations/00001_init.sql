@@ -15,7 +15,8 @@ CREATE TABLE consumers (
     retention_ms            BIGINT, -- of recordings; NULL: the default of the service; 0: forever
     job_retention_ms        BIGINT, -- likewise
     transcript_event        BIGINT NOT NULL DEFAULT 0 CHECK (transcript_event IN (0, 1)), -- receives job.transcript_ready
-    command_event           BIGINT NOT NULL DEFAULT 0 CHECK (command_event IN (0, 1)) -- receives bot.command_outcome
+    command_event           BIGINT NOT NULL DEFAULT 0 CHECK (command_event IN (0, 1)), -- receives bot.command_outcome
+    recording               TEXT NOT NULL DEFAULT '{}' -- options of jobs that do not set their own
 );
 CREATE INDEX consumers_email ON consumers (lower(email));
 
@@ -160,6 +161,7 @@ CREATE TABLE jobs (
     on_finalize          TEXT NOT NULL,
     metadata             TEXT NOT NULL,
     auto_leave           TEXT NOT NULL,
+    options              TEXT NOT NULL DEFAULT '{}', -- the typed options of the request
     ical_uid             TEXT NOT NULL DEFAULT '',
     ical_uid_hash        TEXT, -- its SHA-256; NULL without one
     calendar_key         TEXT, -- identifies the calendar invite that created the job; NULL without one

@@ -28,6 +28,8 @@ export class Tiles extends TileGrid {
     return tile;
   }
 
+  createPresentation({ id, name }) { return createTile(this.stage, { id: `${id}-presentation`, name: `${name} (Presentation)` }); }
+
   pin(id) {
     super.pin(id);
     for (const [other, tile] of this.tiles) {

@@ -43,6 +43,15 @@ export class Tiles extends TileGrid {
     return tile;
   }
 
+  createPresentation({ name }) {
+    const tile = element("div", "tile");
+    const stream = element("div", "stream");
+    stream.dataset.streamType = "ScreenSharing";
+    stream.dataset.tid = name;
+    tile.append(stream);
+    return tile;
+  }
+
   #options(id) {
     const options = element("div", "options");
     const button = element("button", "", "•••");

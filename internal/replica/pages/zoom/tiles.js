@@ -52,6 +52,12 @@ export class Tiles extends TileGrid {
     return tile;
   }
 
+  createPresentation() {
+    const tile = element("div", "sharee-container");
+    tile.append(element("div", "sharee-container__viewport"));
+    return tile;
+  }
+
   // showSpeaking marks the tiles of participants who speak.
   showSpeaking(participants, isSpeaking) {
     for (const participant of participants) {

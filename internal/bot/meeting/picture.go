@@ -1,0 +1,117 @@
+package meeting
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"standin/internal/job"
+)
+
+// arrangeScript is a JavaScript function; its comment describes it.
+//
+//go:embed arrange.js
+var arrangeScript string
+
+// picture is the state of a page's arrangement. It is safe for concurrent use: the page
+// is observed while commands work on it.
+type picture struct {
+	mutex     sync.Mutex
+	arranged  bool   // the page may be arranged
+	suspended bool   // a command needs the page as it is
+	pinned    string // ID of the pinned participant; may be empty
+}
+
+func (p *picture) pin(participant string) {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.pinned = participant
+}
+
+func (p *picture) resume() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.suspended = false
+}
+
+// tileRole is what arrange.js needs to know of a tile.
+type tileRole struct {
+	Own      bool `json:"own"`
+	Speaking bool `json:"speaking"`
+	Pinned   bool `json:"pinned"`
+
+	id string
+}
+
+// tileRoles returns the roles of the tiles of a snapshot, in their order.
+func (p *Profile) tileRoles(snapshot Snapshot, ownName string, participants []Participant) []tileRole {
+	speaking := make(map[string]bool)
+	for _, one := range participants {
+		speaking[cleanID(one.ID)] = one.Speaking
+	}
+	own := p.ownTiles(snapshot.Tiles, ownName)
+	ownIDs := make(map[string]bool)
+	for i, tile := range snapshot.Tiles {
+		if own[i] && tile.ID != "" {
+			ownIDs[tile.ID] = true
+		}
+	}
+	roles := make([]tileRole, len(snapshot.Tiles))
+	for i, tile := range snapshot.Tiles {
+		id := cleanID(tile.identity())
+		roles[i] = tileRole{Own: own[i] || ownIDs[tile.ID], Speaking: speaking[id], id: id}
+	}
+	return roles
+}
+
+// Arrange implements Adapter.
+func (s *site) Arrange(ctx context.Context, page Page, observation Observation, layout job.Layout) error {
+	s.picture.mutex.Lock()
+	defer s.picture.mutex.Unlock()
+	if s.picture.suspended {
+		return nil
+	}
+	if len(observation.tiles) == 0 || layout == "" {
+		layout = job.LayoutPage
+	}
+	if layout == job.LayoutPage && !s.picture.arranged {
+		return nil
+	}
+	for i := range observation.tiles {
+		tile := &observation.tiles[i]
+		tile.Pinned = tile.id != "" && tile.id == s.picture.pinned
+	}
+	return s.arrange(ctx, page, observation, layout)
+}
+
+// arrange calls the script. The mutex of the picture is held.
+func (s *site) arrange(ctx context.Context, page Page, observation Observation, layout job.Layout) error {
+	request, err := json.Marshal(struct {
+		Layout job.Layout `json:"layout"`
+		Number int        `json:"number"`
+		Roles  []tileRole `json:"roles"`
+		Picture
+	}{layout, observation.tileList, observation.tiles, s.profile.Picture})
+	if err != nil {
+		return fmt.Errorf("arrange the picture: %w", err)
+	}
+	if err := page.Eval(ctx, "("+arrangeScript+")("+string(request)+")", nil); err != nil {
+		return fmt.Errorf("arrange the picture: %w", err)
+	}
+	s.picture.arranged = layout != job.LayoutPage
+	return nil
+}
+
+// suspendPicture puts the page back until resume is called: what has to be pressed in a
+// tile is where the page puts it.
+func (s *site) suspendPicture(ctx context.Context, page Page) error {
+	s.picture.mutex.Lock()
+	defer s.picture.mutex.Unlock()
+	s.picture.suspended = true
+	if !s.picture.arranged {
+		return nil
+	}
+	return s.arrange(ctx, page, Observation{}, job.LayoutPage)
+}

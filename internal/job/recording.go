@@ -1,0 +1,72 @@
+package job
+
+import "slices"
+
+// RecordingOptions are the options of a job under recording in api/openapi.yaml. An empty
+// one leaves the consumer's, or else the service's, setting as it is.
+type RecordingOptions struct {
+	Mode             RecordingMode `json:"mode,omitempty"`
+	Layout           Layout        `json:"layout,omitempty"`
+	ParticipantAudio *bool         `json:"participantAudio,omitempty"`
+}
+
+// Or returns the options with those of other in place of the empty ones.
+func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions {
+	if o.Mode == "" {
+		o.Mode = other.Mode
+	}
+	if o.Layout == "" {
+		o.Layout = other.Layout
+	}
+	if o.ParticipantAudio == nil {
+		o.ParticipantAudio = other.ParticipantAudio
+	}
+	return o
+}
+
+// Equal reports whether two options are the same.
+func (o RecordingOptions) Equal(other RecordingOptions) bool {
+	same := o.ParticipantAudio == other.ParticipantAudio ||
+		o.ParticipantAudio != nil && other.ParticipantAudio != nil && *o.ParticipantAudio == *other.ParticipantAudio
+	return o.Mode == other.Mode && o.Layout == other.Layout && same
+}
+
+// RecordingMode selects what is recorded.
+type RecordingMode string
+
+// The recording modes.
+const (
+	RecordVideo   RecordingMode = "video" // video and audio
+	RecordAudio   RecordingMode = "audio" // audio only
+	RecordNothing RecordingMode = "none"  // attendance and texts only
+)
+
+// RecordsLess reports whether a mode is set and records less than another. An empty other
+// mode is video.
+func (m RecordingMode) RecordsLess(other RecordingMode) bool {
+	order := []RecordingMode{RecordNothing, RecordAudio, RecordVideo}
+	if other == "" {
+		other = RecordVideo
+	}
+	return m != "" && slices.Index(order, m) < slices.Index(order, other)
+}
+
+// Layout selects what the recorded picture shows.
+type Layout string
+
+// The layouts.
+const (
+	LayoutSpeaker Layout = "speaker" // shared content or the active speaker large, others small
+	LayoutGallery Layout = "gallery" // everyone in places of the same size
+	LayoutContent Layout = "content" // shared content as large as possible, beside the active speaker
+	LayoutPage    Layout = "page"    // the page as a participant sees it
+)
+
+// Valid reports whether the layout is one of the constants.
+func (l Layout) Valid() bool {
+	switch l {
+	case LayoutSpeaker, LayoutGallery, LayoutContent, LayoutPage:
+		return true
+	}
+	return false
+}
