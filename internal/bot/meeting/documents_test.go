@@ -29,6 +29,8 @@ func TestDocuments(t *testing.T) {
 		"allow":        testZoomAllowsDevices,
 		"dialogs":      testDialogs,
 		"outcomes":     testOutcomes,
+		"people list":  testPeopleList,
+		"marks":        testMarks,
 		"frames":       testProbeInFrames,
 		"bad selector": testProbeNamesABadSelector,
 		"inspect":      testInspect,
@@ -43,6 +45,31 @@ func TestDocuments(t *testing.T) {
 // whatever their labels say, and those of participants are not.
 func testMeetDevicesInAnyLanguage(t *testing.T, ctx context.Context, running *browser.Browser) {
 	page := openPage(t, ctx, running)
+	for _, c := range []struct {
+		platform job.Platform
+		document string
+		on       []string
+	}{
+		{job.Teams, `<button id=microphone-button data-state="mic" aria-label="ไมค์">m</button><button id=video-button data-state="call-video">v</button>`, []string{microphoneOn, cameraOn}},
+		{job.Teams, `<button id=microphone-button data-state="mic-off" aria-label="ไมค์">m</button><button id=video-button data-state="call-video-off">v</button>`, nil},
+		{job.Teams, `<button data-track-action-scenario="preJoinMute">ไมค์</button>`, []string{microphoneOn}},
+		{job.Meet, `<button aria-label="ไมค์"><i>mic</i></button><div role=button aria-label="กล้อง"><span>videocam</span></div>`, []string{microphoneOn, cameraOn}},
+		{job.Meet, `<button aria-label="ไมค์"><i>mic_off</i></button><div role=button aria-label="กล้อง"><span>videocam_off</span></div>`, nil},
+		{job.ZoomWeb, `<button id=preview-audio-control-button aria-label="ไมค์"><svg class="SvgAudioUnmute" width=20 height=20></svg></button><button id=preview-video-control-button><svg class="SvgVideoOn" width=20 height=20></svg></button>`, []string{microphoneOn, cameraOn}},
+		{job.ZoomWeb, `<button id=preview-audio-control-button aria-label="ไมค์"><svg class="SvgAudioMute" width=20 height=20></svg></button><button id=preview-video-control-button><svg class="SvgVideoOff" width=20 height=20></svg></button>`, nil},
+	} {
+		showDocument(t, ctx, page, "<main>"+c.document+"</main>")
+		snapshot := snapshotOf(t, ctx, siteOf(t, c.platform), page)
+		var on []string
+		for _, device := range []string{microphoneOn, cameraOn} {
+			if snapshot.Visible(device) {
+				on = append(on, device)
+			}
+		}
+		if !slices.Equal(on, c.on) {
+			t.Errorf("%s: %s: %q are on, want %q", c.platform, c.document, on, c.on)
+		}
+	}
 	for muted, on := range map[string]bool{"false": true, "true": false} {
 		showDocument(t, ctx, page, `<main><button data-is-muted="`+muted+`" aria-label="ปิดกล้อง">x</button>
 			<div data-participant-id=p1><button data-is-muted="false">Ada</button></div></main>`)

@@ -35,6 +35,7 @@ const (
 
 	// In the meeting.
 	chatButton   = "chatButton"
+	peopleButton = "peopleButton" // opens and closes the list of people
 	chatInput    = "chatInput"
 	leaveButton  = "leaveButton"
 	confirmLeave = "confirmLeave"
@@ -59,7 +60,7 @@ func requiredElements() []string {
 // usableElements are all elements that an adapter can use.
 func usableElements() []string {
 	return append(requiredElements(),
-		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, refusal, pinItem, allowDevices, acceptTerms,
+		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, refusal, pinItem, allowDevices, acceptTerms, peopleButton,
 		moreButton, recordButton, requestPermission, closePermission)
 }
 

@@ -97,6 +97,12 @@ type Adapter interface {
 	// that has been done. The texts appear in later observations.
 	ShowTexts(ctx context.Context, page Page, options TextOptions) error
 
+	// ReadPeople opens the list of people, reads it from its start to its end, and closes
+	// it again. It is kept out of the recorded picture. The people appear in later
+	// observations until they are read again. Pages without such a list have nothing to
+	// read.
+	ReadPeople(ctx context.Context, page Page) error
+
 	// AskPermission asks the host for permission to record, with the page's own
 	// request where the platform has one, otherwise in a chat message. The answer
 	// appears in later observations: in Permission or in Chat.

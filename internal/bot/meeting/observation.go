@@ -22,6 +22,11 @@ type Observation struct {
 
 	Participants  []Participant  // those that the page shows, without the bot
 	SpeechSources []SpeechSource // what is known of who speaks; empty when nothing is
+	// Marked has the ids of those whom the page marks as speaking when the levels of all
+	// audio are 0, which players that are muted have too.
+	Marked []string
+	// Counted is set when the page itself counts the participants.
+	Counted bool
 	// TrackOwners lists the tracks that exactly one participant's tile plays.
 	// Pages that play all sound in one element have none.
 	TrackOwners []TrackOwner
@@ -68,6 +73,9 @@ func (o *Observation) Clean() {
 	for i := range o.Participants {
 		p := &o.Participants[i]
 		p.ID, p.Name = cleanID(p.ID), text.CleanLine(p.Name, maxName)
+	}
+	for i := range o.Marked {
+		o.Marked[i] = cleanID(o.Marked[i])
 	}
 	for i := range o.TrackOwners {
 		o.TrackOwners[i].ParticipantID = cleanID(o.TrackOwners[i].ParticipantID)

@@ -129,7 +129,7 @@ func (p probe) control(entry RosterEntry, control string) string {
 		ID      string `json:"id"`
 		Name    string `json:"name"`
 		Control string `json:"control"`
-	}{entry.ID, entry.name(), control})
+	}{entry.ID, entry.shownName(), control})
 }
 
 // dialogButton returns the expression that yields a button of the dialog that

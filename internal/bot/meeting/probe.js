@@ -159,13 +159,13 @@
 	// Returns the first visible element of the first candidate that has one, or
 	// else the index of the first candidate that matches a hidden element.
 	const find = candidates => {
-		let hidden = -1;
+		let hidden = -1, hiddenElement = null;
 		for (let i = 0; i < candidates.length; i++) {
 			const candidate = candidates[i];
 			for (const element of queryAll([candidate.css])) {
 				if (!fits(candidate, element)) continue;
 				const bounds = box(element);
-				if (!bounds) { if (hidden < 0) hidden = i; continue; }
+				if (!bounds) { if (hidden < 0) { hidden = i; hiddenElement = element; } continue; }
 				const view = element.ownerDocument.defaultView;
 				const width = Math.min(bounds.left + bounds.width, view.innerWidth) - Math.max(bounds.left, 0);
 				const height = Math.min(bounds.top + bounds.height, view.innerHeight) - Math.max(bounds.top, 0);
@@ -173,7 +173,7 @@
 				return {element, candidate: i, bounds};
 			}
 		}
-		return {hidden};
+		return {hidden, hiddenElement};
 	};
 
 	// Returns what find returns for an element of the profile. A field that asks for
@@ -195,10 +195,14 @@
 		return null;
 	};
 
-	const read = (root, source) => {
+	// Icons and buttons are no part of a name.
+	const icons = 'i, svg, button, [role="button"], [class*="material-icons"], [class*="google-symbols"]';
+	const nameIn = element => element.querySelector(icons) === null ? visibleTextOf(element) :
+		textWithout(element, node => node.matches(hiddenContent) || node.matches(icons));
+	const read = (root, source, content = textOf) => {
 		const element = root.matches(source.css) ? root : query(root, source.css)[0];
 		if (!element) return null;
-		const text = clean(textOf(element));
+		const text = clean(content(element));
 		const value = source.attribute ? clean(element.getAttribute(source.attribute)) : text;
 		if (!source.pattern) return {text, value, element};
 		const found = value.match(new RegExp(source.pattern));
@@ -218,15 +222,36 @@
 		return stream && stream.getAudioTracks ? stream.getAudioTracks().map(track => track.id) : [];
 	});
 	const controls = ["pin", "pinned", "menu"];
-	const people = selectors => withoutNested(queryAll(selectors)).slice(0, maxPeople).flatMap(element => {
+	// Reports whether a person is marked as speaking. A mark may have no size.
+	const isMarked = root => profile.roster.speaking.some(candidate =>
+		[root, ...query(root, candidate.css)].some(element => element.matches(candidate.css) && fits(candidate, element) && element.checkVisibility(opaque)));
+	// Returns the place of a person in a list that scrolls, or "".
+	const placeOf = element => {
+		const place = attributeOf(element, ["aria-posinset", "data-index", "aria-rowindex", "data-item-index"]);
+		if (place !== "") return place;
+		for (let list = element.parentElement; list; list = list.parentElement) {
+			if (list.scrollHeight <= list.clientHeight + 4 || list.ownerDocument.defaultView.getComputedStyle(list).overflowY === "visible") continue;
+			return String(Math.round(element.getBoundingClientRect().top - list.getBoundingClientRect().top + list.scrollTop));
+		}
+		return "";
+	};
+	// Returns where a person is drawn, or null. In the meeting a tile may have no size.
+	const placeOnPage = element => {
 		const bounds = box(element);
+		if (bounds || !inMeeting || !element.checkVisibility(opaque) || !documentOf.get(element.ownerDocument).shown) return bounds;
+		const {left, top, width, height} = element.getBoundingClientRect();
+		return width < 2 && height < 2 ? {left, top, width, height} : null;
+	};
+	const people = selectors => withoutNested(queryAll(selectors)).slice(0, maxPeople).flatMap(element => {
+		const bounds = placeOnPage(element);
 		if (!bounds || findWithin(element, profile.roster.ignore)) return [];
 		const {x, y} = documentOf.get(element.ownerDocument);
 		const person = {
 			element,
 			id: attributeOf(element, profile.roster.id),
-			names: profile.roster.name.map(source => (read(element, source) || {value: ""}).value).filter(name => name !== ""),
-			speaking: findWithin(element, profile.roster.speaking) !== null,
+			names: profile.roster.name.map(source => (read(element, source, nameIn) || {value: ""}).value).filter(name => name !== ""),
+			place: placeOf(element),
+			speaking: isMarked(element),
 			tracks: tracksIn(element),
 			controls: controls.filter(control => findWithin(element, profile.roster[control])),
 			x: x + bounds.left + bounds.width / 2,
@@ -240,6 +265,10 @@
 	});
 
 	if (typeof wanted === "string") return findElement(wanted).element || null;
+	if (wanted !== undefined && wanted.hidden !== undefined) {
+		const found = findElement(wanted.hidden);
+		return found.element || found.hiddenElement || null;
+	}
 	const buttons = 'button, [role="button"], a[href], input[type="button"], input[type="submit"]';
 	const fields = 'input:not([type="hidden"], [type="button"], [type="submit"], [type="checkbox"], [type="radio"]), textarea, [contenteditable="true"]';
 	const labelOf = element => clean(element.getAttribute("aria-label") || textOf(element) || element.value || element.getAttribute("title") || element.getAttribute("placeholder"));

@@ -122,6 +122,8 @@ type Roster struct {
 	Pin    []Candidate `yaml:"pin" json:"pin"`
 	Pinned []Candidate `yaml:"pinned" json:"pinned"`
 	Menu   []Candidate `yaml:"menu" json:"menu"`
+
+	Hidden []HiddenElement `yaml:"hidden" json:"-"` // hidden while the bot reads the list of people
 }
 
 // Chat describes how to read the open chat.

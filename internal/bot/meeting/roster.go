@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -39,13 +40,9 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 			add(tile)
 		}
 	}
-	for _, row := range snapshot.Rows {
-		if !p.isOwnRow(row, ownIDs, ownName) && !hasTile(participants, row) {
-			add(row)
-		}
-	}
+	participants = p.addRows(participants, snapshot.Rows, ownIDs, ownName)
 	// The people button has the number in its label in any language.
-	labels := append(slices.Clone(snapshot.Counts), snapshot.Elements["peopleButton"].Text)
+	labels := append(slices.Clone(snapshot.Counts), snapshot.Elements[peopleButton].Text)
 	others = countOthers(labels, len(ownIDs), len(participants))
 	if others >= 0 {
 		others = max(others, countContributors(snapshot.Audio))
@@ -117,25 +114,90 @@ func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) []bool {
 	return own
 }
 
-// isOwnRow reports whether a row of the list of people is the bot's.
-func (p *Profile) isOwnRow(row RosterEntry, ownIDs map[string]bool, ownName string) bool {
-	if row.ID != "" {
-		return row.Mark != nil || ownIDs[row.ID] || p.isOwnWord(row.name())
+// addRows adds the rows of the list of people to the participants who have a tile.
+// A row is the person whose id it has, or else one person of its name: several rows
+// of a name are several people.
+func (p *Profile) addRows(participants []Participant, rows []RosterEntry, ownIDs map[string]bool, ownName string) []Participant {
+	own := p.ownRows(rows, ownIDs, ownName)
+	taken := make(map[string]bool) // ids of participants who have a row
+	find := func(fits func(Participant) bool) int {
+		return slices.IndexFunc(participants, func(known Participant) bool { return !taken[known.ID] && fits(known) })
 	}
-	return row.Mark != nil || p.isOwnWord(row.name()) || sameName(row.name(), ownName)
+	var rest []RosterEntry
+	merge := func(i int, row RosterEntry) {
+		one := &participants[i]
+		taken[one.ID] = true
+		if name := row.name(); name != "" && (one.Name == "" || one.ID == row.ID) {
+			one.Name = name
+		}
+		one.Speaking = one.Speaking || row.Speaking
+	}
+	for i, row := range rows {
+		if own[i] || row.identity() == "" || taken[row.ID] && row.ID != "" {
+			continue
+		}
+		if found := find(func(known Participant) bool { return row.ID != "" && known.ID == row.ID }); found >= 0 {
+			merge(found, row)
+			continue
+		}
+		rest = append(rest, row)
+	}
+	for _, row := range rest {
+		if taken[row.ID] && row.ID != "" {
+			continue // a row that was read twice
+		}
+		found := find(func(known Participant) bool {
+			return known.Name == row.name() && row.name() != "" && (row.ID == "" || strings.HasPrefix(known.ID, namePrefix))
+		})
+		if found >= 0 {
+			merge(found, row)
+			continue
+		}
+		one := Participant{ID: row.identity(), Name: row.name(), Speaking: row.Speaking}
+		for n := 2; taken[one.ID]; n++ { // others of the same name
+			one.ID = fmt.Sprintf("%s#%d", row.identity(), n)
+		}
+		taken[one.ID] = true
+		participants = append(participants, one)
+	}
+	return participants
+}
+
+// ownRows reports which rows of the list of people are the bot's: those that the page
+// marks, or else the first of its name.
+func (p *Profile) ownRows(rows []RosterEntry, ownIDs map[string]bool, ownName string) []bool {
+	own := make([]bool, len(rows))
+	marked := false
+	for i, row := range rows {
+		own[i] = row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.isOwnWord(row.shownName()) || p.isOwnWord(row.name()) || saysSelf(row.shownName(), ownName)
+		marked = marked || own[i]
+	}
+	if marked {
+		return own
+	}
+	known := slices.ContainsFunc(rows, func(row RosterEntry) bool { return row.ID != "" }) && hasIDs(ownIDs)
+	for i, row := range rows {
+		if sameName(row.name(), ownName) && !known {
+			own[i] = true
+			break
+		}
+	}
+	return own
+}
+
+// hasIDs reports whether the page gives the bot's own tiles an id.
+func hasIDs(ids map[string]bool) bool {
+	for id := range ids {
+		if id != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // isOwnWord reports whether a name is the platform's word for oneself.
 func (p *Profile) isOwnWord(name string) bool {
 	return slices.ContainsFunc(p.Roster.OwnNames, func(own string) bool { return strings.EqualFold(own, name) })
-}
-
-// hasTile reports whether a row without an id is a participant that is already
-// known by a tile.
-func hasTile(participants []Participant, row RosterEntry) bool {
-	return row.ID == "" && slices.ContainsFunc(participants, func(known Participant) bool {
-		return known.Name == row.name() && !strings.HasPrefix(known.ID, namePrefix)
-	})
 }
 
 // sameName reports whether a name on the page is the bot's. Pages remove
@@ -192,7 +254,11 @@ const (
 // there is one other participant, is more direct than a mark of the page. While all
 // audio is silent nobody speaks, whatever the page marks: Zoom marks the last
 // speaker.
-func decideSpeech(snapshot Snapshot, participants []Participant, others int, owners []TrackOwner) (sources []SpeechSource) {
+//
+// Levels of 0 say nothing when the meeting is heard all the same, because players that
+// are muted have them. Whoever knows that decides by the marks: silent reports that all
+// levels are 0, and marked has the ids of those whom the page marks.
+func decideSpeech(snapshot Snapshot, participants []Participant, others int, owners []TrackOwner) (sources []SpeechSource, marked []string, allSilent bool) {
 	levels := make(map[string]float64) // participant -> level
 	loudest, known, silent := 0.0, false, true
 	for _, audio := range snapshot.Audio {
@@ -215,7 +281,9 @@ func decideSpeech(snapshot Snapshot, participants []Participant, others int, own
 	byPage, byAudio := false, false
 	for i := range participants {
 		p := &participants[i]
-		byPage = byPage || p.Speaking
+		if byPage = byPage || p.Speaking; p.Speaking {
+			marked = append(marked, p.ID)
+		}
 		if level, direct := levels[p.ID]; direct {
 			p.Speaking, byAudio = level >= speechLevel, true
 		}
@@ -229,7 +297,7 @@ func decideSpeech(snapshot Snapshot, participants []Participant, others int, own
 	if byAudio {
 		sources = append(sources, SpeechByAudio)
 	}
-	return sources
+	return sources, marked, known && silent
 }
 
 // loudness returns the level of a track: its own, or else that of its loudest

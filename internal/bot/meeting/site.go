@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -13,6 +14,7 @@ type site struct {
 	profile  *Profile
 	visit    visitState
 	picture  picture
+	shown    TextOptions // the texts that the bot keeps open
 
 	languageTimeout time.Duration
 }
@@ -79,9 +81,14 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 	ownName := observation.Captured.Known.OwnName
 	switch observation.Screen {
 	case InMeeting, Reconnecting:
+		snapshot := s.visit.withPeople(snapshot, now)
 		observation.Participants, observation.Others = s.profile.participants(snapshot, ownName)
+		observation.Counted = slices.ContainsFunc(append(slices.Clone(snapshot.Counts), snapshot.Elements[peopleButton].Text), countPattern.MatchString)
 		observation.TrackOwners = s.profile.trackOwners(snapshot, ownName)
-		observation.SpeechSources = decideSpeech(snapshot, observation.Participants, observation.Others, observation.TrackOwners)
+		sources, marked, silent := decideSpeech(snapshot, observation.Participants, observation.Others, observation.TrackOwners)
+		if observation.SpeechSources = sources; silent {
+			observation.Marked = marked
+		}
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
 		s.profile.texts(&observation, snapshot, ownName)

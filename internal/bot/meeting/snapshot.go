@@ -101,13 +101,25 @@ type RosterEntry struct {
 	Speaking bool     `json:"speaking"`
 	Tracks   []string `json:"tracks"` // tracks that it plays
 
+	Place string `json:"place,omitempty"` // of a row: its place in the list, as far as the page tells
+
 	Controls []string `json:"controls"` // the visible ones of pin, pinned and menu
 	X        float64  `json:"x"`        // center on the page
 	Y        float64  `json:"y"`
 }
 
-// name returns the first name that was read, or "".
+// name returns the first name that was read, without badges, or "".
 func (e RosterEntry) name() string {
+	for _, name := range e.Names {
+		if cleaned := cleanName(name); cleaned != "" {
+			return cleaned
+		}
+	}
+	return ""
+}
+
+// shownName returns the first name as the page shows it, or "".
+func (e RosterEntry) shownName() string {
 	if len(e.Names) == 0 {
 		return ""
 	}

@@ -36,7 +36,7 @@ func TestDecideSpeech(t *testing.T) {
 			for _, id := range c.present {
 				participants = append(participants, Participant{ID: id, Speaking: slices.Contains(c.marked, id)})
 			}
-			sources := decideSpeech(Snapshot{Audio: c.audio}, participants, len(participants), c.owners)
+			sources, _, _ := decideSpeech(Snapshot{Audio: c.audio}, participants, len(participants), c.owners)
 			var speaking []string
 			for _, one := range participants {
 				if one.Speaking {

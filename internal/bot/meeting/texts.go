@@ -41,6 +41,7 @@ func (p *Profile) captionsOn(snapshot Snapshot) bool {
 
 // ShowTexts implements Adapter.
 func (s *site) ShowTexts(ctx context.Context, page Page, options TextOptions) error {
+	s.shown = options
 	if err := s.hideTexts(ctx, page, options); err != nil {
 		return err
 	}
@@ -122,7 +123,7 @@ func (s *site) hideTexts(ctx context.Context, page Page, options TextOptions) er
 
 // hiddenTexts returns the elements that are hidden from the recording.
 func (p *Profile) hiddenTexts(options TextOptions) []HiddenElement {
-	var all []HiddenElement
+	all := slices.Clone(p.Roster.Hidden)
 	if options.Chat {
 		all = append(all, p.Chat.Hidden...)
 	}

@@ -27,6 +27,9 @@ type visitState struct {
 
 	over dialogState // the dialog over the page
 
+	people   []RosterEntry // rows of the list of people, as it was last read
+	peopleAt time.Time
+
 	pending      Screen // the terminal screen of the last snapshot
 	pendingSince time.Time
 
@@ -151,7 +154,7 @@ func (v *visitState) update(found classification, observation *Observation, now 
 	case InMeeting:
 		v.past.Admitted = true
 	case PreJoin, Lobby, HostAbsent:
-		v.past.Admitted = false
+		v.past.Admitted, v.people = false, nil
 	}
 	if found.screen != Unknown && !found.reload {
 		v.reloadSince, v.reloadedAt = time.Time{}, time.Time{}

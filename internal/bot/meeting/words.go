@@ -27,6 +27,8 @@ const (
 type words struct {
 	Phrases map[string][][]string `yaml:"phrases"` // screen or leftPhrase -> phrases
 	Labels  map[string][][]string `yaml:"labels"`  // element -> labels
+	Badges  []string              `yaml:"badges"`  // behind names, in parentheses
+	Icons   []string              `yaml:"icons"`   // names of icons beside names
 	Dialogs struct {
 		Close       []string `yaml:"close"`
 		Acknowledge []string `yaml:"acknowledge"`

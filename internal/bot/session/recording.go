@@ -306,6 +306,19 @@ func (r *recordingSession) audio(now time.Time) audioStatus {
 // participant speaks.
 const maxSpeechSilence = 1500 * time.Millisecond
 
+// withMarked returns the participants of an observation, of whom those speak whom the page
+// marks, when the levels of all audio are 0 although the recorded sound is audible.
+func withMarked(seen meeting.Observation, stats recorder.Stats, monitored bool) []meeting.Participant {
+	if len(seen.Marked) == 0 || !monitored || stats.LastSoundAt.IsZero() || stats.LastReportAt.Sub(stats.LastSoundAt) >= maxSpeechSilence {
+		return seen.Participants
+	}
+	heard := slices.Clone(seen.Participants)
+	for i := range heard {
+		heard[i].Speaking = slices.Contains(seen.Marked, heard[i].ID)
+	}
+	return heard
+}
+
 // withoutSilent returns participants of whom nobody speaks while the meeting's sound
 // is silent. Pages mark the last speaker, or one whose sound does not arrive.
 func withoutSilent(participants []meeting.Participant, stats recorder.Stats, monitored bool) []meeting.Participant {

@@ -41,6 +41,7 @@ type session struct {
 	faults      *mediaFaults
 	texts       *captions.Texts
 	textOpener  *textOpener
+	people      peopleReader
 	wasAdmitted bool
 	interrupted exitResult // what took the bot out of the meeting; empty if nothing did
 	reportedAt  time.Time
@@ -158,6 +159,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
 		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.running())
 		s.textOpener.show(ctx, s.page, snap.at)
+		s.people.read(ctx, s.page, snap.at)
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
 			return end
 		}
@@ -176,11 +178,12 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 // meeting is silent. The marks of the page count while the capture is known to be
 // faulty, or the page receives sound.
 func (s *session) speakers(snap snapshot) []meeting.Participant {
-	if s.faults.soundFaulty() || snap.at.Sub(s.page.soundAt) < maxSpeechSilence {
-		return snap.seen.Participants
-	}
 	stats, monitored := s.recording.audioStats()
-	return withoutSilent(snap.seen.Participants, stats, monitored)
+	participants := withMarked(snap.seen, stats, monitored)
+	if s.faults.soundFaulty() || snap.at.Sub(s.page.soundAt) < maxSpeechSilence {
+		return participants
+	}
+	return withoutSilent(participants, stats, monitored)
 }
 
 // check ends or recovers a session in which something has taken too long.

@@ -266,6 +266,9 @@ func (a *Adapter) ShowTexts(_ context.Context, _ meeting.Page, options meeting.T
 	return nil
 }
 
+// ReadPeople implements meeting.Adapter. The SDK lists all participants.
+func (a *Adapter) ReadPeople(context.Context, meeting.Page) error { return nil }
+
 // ClosePermissionRequest implements meeting.Adapter. The SDK's request opens
 // nothing.
 func (a *Adapter) ClosePermissionRequest(context.Context, meeting.Page) error { return nil }

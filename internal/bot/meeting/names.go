@@ -1,0 +1,41 @@
+package meeting
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// badgePattern matches the badges in parentheses at the end of a name, such as
+// "(Host, me)", and icons whose names are drawn as ligatures, such as "mic_off".
+var badgePattern = sync.OnceValue(func() *regexp.Regexp {
+	var badges []string
+	for _, badge := range knownWords().Badges {
+		badges = append(badges, regexp.QuoteMeta(badge))
+	}
+	one := `(?:` + strings.Join(badges, "|") + `)`
+	return regexp.MustCompile(`(?i)\s*[(（]\s*` + one + `(?:\s*[,，、]\s*` + one + `)*\s*[)）]$`)
+})
+
+// cleanName returns a participant's name without badges of the page, and without the
+// names of icons beside it. Participants choose the rest.
+func cleanName(name string) string {
+	words := strings.Fields(name)
+	words = slices.DeleteFunc(words, func(word string) bool { return slices.Contains(knownWords().Icons, word) })
+	name = strings.Join(words, " ")
+	for {
+		shorter := badgePattern().ReplaceAllString(name, "")
+		if shorter == name || shorter == "" {
+			return name
+		}
+		name = shorter
+	}
+}
+
+// saysSelf reports whether the page's text for a person is a name with something
+// behind it in parentheses, which is how lists mark the viewer in any language.
+func saysSelf(shown, own string) bool {
+	open := strings.LastIndexAny(shown, "(（")
+	return open > 0 && sameName(shown[:open], own)
+}
