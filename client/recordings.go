@@ -165,14 +165,23 @@ func (c *Client) TranscriptText(ctx context.Context, id, format string) (io.Read
 }
 
 // Download opens a file of a recording at a byte offset. The caller closes it and
-// verifies the size and the SHA-256 of the manifest. The API key is not sent to
-// object storage.
+// verifies the size and the SHA-256 of the manifest. It waits for a file that is made on
+// request, such as recording.mp3. The API key is not sent to object storage.
 func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.ReadCloser, error) {
 	header := http.Header{}
 	if from > 0 {
 		header.Set("Range", fmt.Sprintf("bytes=%d-", from))
 	}
 	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "media", name), header: header})
+	for err == nil && response.StatusCode == http.StatusAccepted {
+		response.Body.Close()
+		select {
+		case <-time.After(madeAgain):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		response, err = c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "media", name), header: header})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +191,9 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 	}
 	return response.Body, nil
 }
+
+// madeAgain is the pause before a file that is being made is requested again.
+const madeAgain = 5 * time.Second
 
 // DeleteRecording deletes all files of a recording.
 func (c *Client) DeleteRecording(ctx context.Context, id string) error {

@@ -51,6 +51,7 @@ type Settings struct {
 	History     History
 	Webhooks    Webhooks
 	Recordings  Recordings
+	Formats     Formats // nil when none can be made
 	Texts       Texts
 	Live        Live
 	Bots        Bots

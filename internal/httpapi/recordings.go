@@ -18,6 +18,8 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/build"
+	"standin/internal/recording/formats"
 	"standin/internal/transcript"
 )
 
@@ -30,6 +32,14 @@ type Recordings interface {
 	ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota recording.UploadQuota) (done func(stored bool), err error)
 	PutUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64) (recording.StoredObject, error)
 }
+
+// Formats makes files from recordings; see package formats.
+type Formats interface {
+	Make(ctx context.Context, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error)
+}
+
+// conversionWait is how long a request for a file waits while it is made.
+const conversionWait = 20 * time.Second
 
 // signedURLExpiry is how long a signed URL of a media file is valid: long enough
 // to download hours of video once, too short to be shared.
@@ -93,6 +103,14 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 		return err
 	}
 	file, err := namedMedia(manifest, r.PathValue("name"))
+	if job.ErrorIs(err, job.NotFound) {
+		var made bool
+		if file, made, err = a.convert(r.Context(), id, manifest, r.PathValue("name")); err == nil && !made {
+			w.Header().Set("Retry-After", "5")
+			a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "processing"})
+			return nil
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -117,6 +135,35 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 	defer content.Close() // read only
 	a.serveContent(w, r, file, content, modified)
 	return nil
+}
+
+// convert makes a file that is not in the manifest. made is false while it is being made.
+func (a *API) convert(ctx context.Context, id uuid.UUID, manifest []byte, name string) (file mediaFile, made bool, err error) {
+	none := &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
+	how, known := build.ConversionNamed(name)
+	if !known || a.settings.Formats == nil {
+		return mediaFile{}, false, none
+	}
+	var m recording.Manifest
+	if err := json.Unmarshal(manifest, &m); err != nil {
+		return mediaFile{}, false, fmt.Errorf("read a manifest: %w", err)
+	}
+	waiting, cancel := context.WithTimeout(ctx, conversionWait)
+	defer cancel()
+	ok, err := a.settings.Formats.Make(waiting, id, m.Media, name)
+	file = mediaFile{Name: name, ContentType: how.ContentType}
+	missing := (*recording.NotFoundError)(nil)
+	switch {
+	case ok:
+		return file, true, nil
+	case errors.Is(err, formats.ErrBusy):
+		return file, false, rateLimited(5 * time.Second)
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return file, false, nil
+	case err == nil || errors.As(err, &missing):
+		return file, false, none
+	}
+	return file, false, fmt.Errorf("make %s: %w", name, err)
 }
 
 func (a *API) serveContent(w http.ResponseWriter, r *http.Request, file mediaFile, content io.ReadSeeker, modified time.Time) {

@@ -84,6 +84,19 @@ func (s *Storage) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (
 	return reader, reader.Size(), reader.ModTime(), nil
 }
 
+// HasMedia reports whether a media file exists.
+func (s *Storage) HasMedia(ctx context.Context, jobID uuid.UUID, name string) (bool, error) {
+	key, err := mediaKey(jobID, name)
+	if err != nil {
+		return false, err
+	}
+	exists, err := s.bucket.Exists(ctx, key)
+	if err != nil {
+		return false, fmt.Errorf("look for %s: %w", key, err)
+	}
+	return exists, nil
+}
+
 // SignedURL returns a URL that gives anyone access to a media file until expiry
 // has passed, or false if the store does not support signed URLs. It does not
 // check that the file exists.

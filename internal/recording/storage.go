@@ -162,6 +162,14 @@ func contentType(name string) string {
 	switch path.Ext(name) {
 	case ".mp4":
 		return "video/mp4"
+	case ".mp3":
+		return "audio/mpeg"
+	case ".wav":
+		return "audio/wav"
+	case ".webm":
+		return "video/webm"
+	case ".jpg":
+		return "image/jpeg"
 	case ".json":
 		return "application/json"
 	case ".vtt":

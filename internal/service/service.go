@@ -27,6 +27,7 @@ import (
 	"standin/internal/live"
 	"standin/internal/metrics"
 	"standin/internal/recording"
+	"standin/internal/recording/formats"
 	"standin/internal/retention"
 	"standin/internal/store"
 	"standin/internal/store/postgres"
@@ -64,6 +65,7 @@ type Service struct {
 	notifier    *postgres.Notifier
 	cleaner     *retention.Cleaner
 	transcripts *transcript.Worker
+	formats     *formats.Maker
 	live        *live.Hub
 	metrics     *metrics.Metrics
 	tracer      *tracing.Tracer // nil without a collector
@@ -166,6 +168,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.flows.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
+	s.parts.Go(func() { s.formats.Run(ctx) })
 	s.parts.Go(func() { s.live.Run(ctx) })
 	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {

@@ -31,6 +31,7 @@ import (
 	"standin/internal/mail"
 	"standin/internal/metrics"
 	"standin/internal/recording/build"
+	"standin/internal/recording/formats"
 	"standin/internal/retention"
 	"standin/internal/store/postgres"
 	"standin/internal/tracing"
@@ -103,6 +104,7 @@ func (s *Service) build(ctx context.Context) error {
 		return err
 	}
 	s.metrics.Register(s.transcripts.Collectors()...)
+	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
 	return s.buildServer(jobs, machine)
 }
 
@@ -247,7 +249,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
 		Description: description, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Webhooks: jobs, Bots: jobs,
-		Recordings: s.storage, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
+		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
 		Invites: &lifecycle.InviteScheduler{
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},

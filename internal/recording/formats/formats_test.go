@@ -1,0 +1,193 @@
+package formats_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/fsutil"
+	"standin/internal/jobfiles"
+	"standin/internal/recording"
+	"standin/internal/recording/build"
+	"standin/internal/recording/formats"
+)
+
+// TestMake makes every file from a video, once each, and deletes them with the recording.
+func TestMake(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	for _, want := range []struct{ name, probed string }{
+		{"recording.mp3", "mp3,,"},
+		{"recording.wav", "pcm_s16le,,"},
+		{"recording.webm", "vp8,320,180 opus,,"},
+		{"thumbnail.jpg", "mjpeg,640,360"},
+		{"contact-sheet.jpg", "mjpeg,1280,720"},
+	} {
+		if ok, err := h.maker.Make(t.Context(), h.jobID, h.media, want.name); !ok || err != nil {
+			t.Fatalf("%s: %t, %v", want.name, ok, err)
+		}
+		path := filepath.Join(h.folder, "jobs", h.jobID.String(), "media", want.name)
+		if got := probe(t, path); got != want.probed {
+			t.Errorf("%s is %q, want %q", want.name, got, want.probed)
+		}
+		made, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok, err := h.maker.Make(t.Context(), h.jobID, h.media, want.name); !ok || err != nil {
+			t.Fatalf("%s again: %t, %v", want.name, ok, err)
+		}
+		if again, err := os.Stat(path); err != nil || !os.SameFile(made, again) {
+			t.Errorf("%s was made twice (%v)", want.name, err)
+		}
+	}
+	if usage, err := h.storage.JobUsage(t.Context(), h.jobID); err != nil || usage.Objects != 7 {
+		t.Errorf("%d objects are counted, want 7 (%v)", usage.Objects, err)
+	}
+	if err := h.files.DeleteRecording(t.Context(), h.jobID); err != nil {
+		t.Fatal(err)
+	}
+	if usage, err := h.storage.JobUsage(t.Context(), h.jobID); err != nil || usage.Objects != 0 {
+		t.Errorf("%d objects are left (%v)", usage.Objects, err)
+	}
+}
+
+// TestMakeNothing asks for files that cannot be made.
+func TestMakeNothing(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	audio := []recording.Media{{File: recording.File{Name: "recording.m4a", Kind: recording.Audio, DurationMs: 2000}}}
+	for _, c := range []struct {
+		name  string
+		media []recording.Media
+	}{{"recording.avi", h.media}, {"../recording.mp3", h.media}, {"thumbnail.jpg", audio}, {"recording.mp3", nil}} {
+		if ok, err := h.maker.Make(t.Context(), h.jobID, c.media, c.name); ok || err != nil {
+			t.Errorf("%s: %t, %v", c.name, ok, err)
+		}
+	}
+	waiting, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.maker.Make(waiting, h.jobID, h.media, "recording.mp3"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a request that ended: %v", err)
+	}
+}
+
+// TestMakeOfDeleted makes a file of a recording whose manifest was deleted.
+func TestMakeOfDeleted(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	if err := os.Remove(filepath.Join(h.folder, "jobs", h.jobID.String(), "manifest.json")); err != nil {
+		t.Fatal(err)
+	}
+	missing := (*recording.NotFoundError)(nil)
+	if ok, err := h.maker.Make(t.Context(), h.jobID, h.media, "recording.mp3"); ok || !errors.As(err, &missing) {
+		t.Errorf("a file of a deleted recording: %t, %v", ok, err)
+	}
+	if usage, err := h.storage.JobUsage(t.Context(), h.jobID); err != nil || usage.Objects != 0 {
+		t.Errorf("%d objects are left (%v)", usage.Objects, err)
+	}
+}
+
+// harness is a stored recording of two seconds and a running maker.
+type harness struct {
+	folder  string
+	storage *recording.Storage
+	files   jobfiles.Files
+	maker   *formats.Maker
+	jobID   uuid.UUID
+	media   []recording.Media
+}
+
+func newHarness(t *testing.T) *harness {
+	t.Helper()
+	tools, err := build.FindTools()
+	if err != nil && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &harness{folder: t.TempDir(), jobID: uuid.New()}
+	if h.storage, err = recording.OpenStorage(t.Context(), "file://"+h.folder); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.storage.Close() })
+	dataDir := t.TempDir()
+	h.files = jobfiles.Files{Storage: h.storage, DataDir: dataDir}
+	path := filepath.Join(t.TempDir(), "recording.mp4")
+	output, err := exec.CommandContext(t.Context(), tools.FFmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc=s=320x180:r=10:d=2", "-f", "lavfi", "-i", "sine=d=2:r=48000",
+		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "libopus", path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("make a recording: %v: %s", err, output)
+	}
+	h.store(t, path)
+	h.maker = formats.NewMaker(h.storage, dataDir, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		h.maker.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		if left, err := filepath.Glob(filepath.Join(dataDir, "*")); err != nil || len(left) > 0 {
+			t.Errorf("the data directory has %q (%v)", left, err)
+		}
+	})
+	return h
+}
+
+func (h *harness) store(t *testing.T, path string) {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	sum, err := fsutil.SHA256(file)
+	if err == nil {
+		_, err = file.Seek(0, 0)
+	}
+	if err == nil {
+		_, err = h.storage.PutMedia(t.Context(), h.jobID, "recording.mp4", file, sum)
+	}
+	h.media = []recording.Media{{File: recording.File{Name: "recording.mp4", Kind: recording.Video, DurationMs: (2 * time.Second).Milliseconds()}}}
+	if err == nil {
+		err = h.storage.PutManifest(t.Context(), h.jobID, recording.Manifest{JobID: h.jobID.String(), Media: h.media})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// probe returns codec, width and height of each stream of a file.
+func probe(t *testing.T, path string) string {
+	t.Helper()
+	output, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_entries", "stream=codec_name,width,height", "-of", "default=nk=0:nw=1", path).Output()
+	if err != nil {
+		t.Fatalf("probe %s: %v", path, err)
+	}
+	var streams []string
+	for line := range strings.Lines(string(output)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch key {
+		case "codec_name":
+			streams = append(streams, value+",,")
+		case "width":
+			last := &streams[len(streams)-1]
+			*last = strings.TrimSuffix(*last, ",,") + "," + value
+		case "height":
+			streams[len(streams)-1] += "," + value
+		}
+	}
+	return strings.Join(streams, " ")
+}
