@@ -48,8 +48,9 @@ func TestAttackFullDisk(t *testing.T) {
 	}
 }
 
-// TestAttackDamagedDatabase starts the service on a database of a newer version, and
-// on one that is damaged after the service was stopped, and after it was killed.
+// TestAttackDamagedDatabase starts the service on a database that was damaged after
+// the service was stopped, on one of a newer version, and on one that was damaged after
+// the service was killed.
 func TestAttackDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	s := startTarget(t, newDataDir(t))
@@ -58,6 +59,26 @@ func TestAttackDamagedDatabase(t *testing.T) {
 	}
 	path := filepath.Join(s.dir, "standin.db")
 	s.stop(syscall.SIGTERM)
+
+	intact := damage(t, path, 0.1) // which the service does not read when it starts
+	if err := s.start(); err != nil && !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("damaged after a clean stop: %v", err)
+	} else if err == nil {
+		s.await("the service to end", func() bool { return s.process.Process.Signal(syscall.Signal(0)) != nil })
+		text, err := os.ReadFile(s.log)
+		if err != nil || !strings.Contains(string(text), "restore a backup") || strings.Contains(string(text), "not closed cleanly") {
+			t.Errorf("damaged after a clean stop: %s, %v", text, err)
+		}
+	}
+	if err := os.WriteFile(path, intact, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
@@ -80,30 +101,12 @@ func TestAttackDamagedDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	intact := damage(t, path)
-	if err := s.start(); err != nil && !strings.Contains(err.Error(), "restore a backup") {
-		t.Errorf("damaged after a clean stop: %v", err)
-	} else if err == nil {
-		s.await("the service to end", func() bool { return s.process.Process.Signal(syscall.Signal(0)) != nil })
-		if text, err := os.ReadFile(s.log); err != nil || !strings.Contains(string(text), "restore a backup") {
-			t.Errorf("damaged after a clean stop: %s, %v", text, err)
-		}
-	}
-	if err := os.WriteFile(path, intact, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, suffix := range []string{"-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			t.Fatal(err)
-		}
-	}
-
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
 	s.key("ada")
 	s.stop(syscall.SIGKILL)
-	damage(t, path)
+	damage(t, path, 0.5)
 	if err := s.start(); err == nil {
 		t.Error("the service uses a damaged database")
 	} else if !strings.Contains(err.Error(), "restore a backup") {
@@ -111,16 +114,17 @@ func TestAttackDamagedDatabase(t *testing.T) {
 	}
 }
 
-// damage overwrites a part of each page in the second half of a database, and returns what
-// the file was before.
-func damage(t *testing.T, path string) (intact []byte) {
+// damage overwrites a part of each page in the last part of a database, a tenth or a half
+// for example, and returns what the file was before.
+func damage(t *testing.T, path string, part float64) (intact []byte) {
 	t.Helper()
 	intact, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	damaged := bytes.Clone(intact)
-	for page := len(damaged) / 4096 / 2; page < len(damaged)/4096; page++ {
+	pages := len(damaged) / 4096
+	for page := int(float64(pages) * (1 - part)); page < pages; page++ {
 		copy(damaged[page*4096:], strings.Repeat("\xa5", 64))
 	}
 	if err := os.WriteFile(path, damaged, 0o600); err != nil {

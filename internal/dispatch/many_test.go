@@ -21,7 +21,7 @@ import (
 func TestNodesShareManyDueJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		const nodes, consumers, due, limit = 4, 4, 250, 200
+		const nodes, consumers, due, limit = 4, 4, 80, 60
 		for range consumers {
 			h.insertDue(t, due)
 		}

@@ -30,7 +30,7 @@ func dumpSQLite(ctx context.Context, path, dir string) (Dump, error) {
 	target := filepath.Join(dir, sqliteDump)
 	_, err = db.ExecContext(ctx, `VACUUM INTO $1`, target)
 	if err := errors.Join(err, db.Close()); err != nil {
-		return Dump{}, sqlite.Damaged(path, fmt.Errorf("copy the SQLite database: %w", err))
+		return Dump{}, sqlite.Explain(path, fmt.Errorf("copy the SQLite database: %w", err))
 	}
 	if err := os.Chmod(target, 0o600); err != nil {
 		return Dump{}, fmt.Errorf("restrict access to the copy: %w", err)

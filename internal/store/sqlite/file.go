@@ -50,22 +50,26 @@ func ClosedCleanly(path string) bool {
 // the whole file.
 func (db *DB) Check(ctx context.Context) error {
 	var problem string
-	err := db.reads.QueryRow(ctx, `PRAGMA quick_check(1)`).Scan(&problem)
-	if err == nil && problem != "ok" {
-		err = fmt.Errorf("quick_check: %s", problem)
+	if err := db.reads.QueryRow(ctx, `PRAGMA quick_check(1)`).Scan(&problem); err != nil {
+		return Explain(db.path, err)
 	}
-	if err != nil {
-		return Damaged(db.path, err)
+	if problem != "ok" {
+		return damaged(db.path, fmt.Errorf("quick_check: %s", problem))
 	}
 	return nil
 }
 
-// Damaged adds what to do next to an error that reports a damaged file.
-func Damaged(path string, err error) error {
+// Explain adds what to do next to an error that reports a damaged file, and returns
+// other errors as they are.
+func Explain(path string, err error) error {
 	var lite *sqlite.Error
-	if errors.As(err, &lite) && lite.Code()&0xff != sqlite3.SQLITE_CORRUPT && lite.Code()&0xff != sqlite3.SQLITE_NOTADB {
-		return err
+	if errors.As(err, &lite) && (lite.Code()&0xff == sqlite3.SQLITE_CORRUPT || lite.Code()&0xff == sqlite3.SQLITE_NOTADB) {
+		return damaged(path, err)
 	}
+	return err
+}
+
+func damaged(path string, err error) error {
 	return fmt.Errorf("the SQLite database %[1]s is damaged: stop the service, keep a copy of the file with its -wal and -shm files, "+
 		"and restore a backup, or rebuild the file with: sqlite3 %[1]s .recover | sqlite3 new.db: %[2]w", path, err)
 }

@@ -11,8 +11,7 @@ import (
 	"net/url"
 
 	"github.com/pressly/goose/v3"
-	"modernc.org/sqlite" // also the driver named sqlite
-
+	// also the driver named sqlite
 	"standin/internal/batch"
 	"standin/internal/fsutil"
 	"standin/internal/store/migrations"
@@ -47,11 +46,7 @@ func Open(ctx context.Context, path string, prepare []string) (*DB, error) {
 		return nil, fmt.Errorf("open the SQLite database %s: %w", path, err)
 	}
 	if err := migrate(ctx, writer, path); err != nil {
-		var lite *sqlite.Error
-		if errors.As(err, &lite) {
-			err = Damaged(path, err)
-		}
-		return nil, errors.Join(fmt.Errorf("SQLite database %s: %w", path, err), writer.Close())
+		return nil, errors.Join(fmt.Errorf("SQLite database %s: %w", path, Explain(path, err)), writer.Close())
 	}
 	reader, err := openPool(path, "&_pragma=query_only(ON)", readers)
 	if err != nil {

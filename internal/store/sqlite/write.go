@@ -29,7 +29,7 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 		return err
 	}
 	<-w.done
-	return w.err
+	return Explain(db.path, w.err)
 }
 
 // errWriteFailed is the error of a group of which a write failed.
