@@ -55,12 +55,14 @@ func TestAttackDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	s := startTarget(t, newDataDir(t))
 	for key, i := s.key("ada"), 0; i < 60; i++ {
-		s.create(key, map[string]any{"externalId": fmt.Sprint(i), "metadata": map[string]string{"note": strings.Repeat("a", 2000)}})
+		s.create(key, map[string]any{
+			"externalId": fmt.Sprint(i), "joinAt": "2999-01-01T00:00:00Z", "metadata": map[string]string{"note": strings.Repeat("a", 2000)},
+		})
 	}
 	path := filepath.Join(s.dir, "standin.db")
 	s.stop(syscall.SIGTERM)
 
-	intact := damage(t, path, 0.1) // which the service does not read when it starts
+	intact := damage(t, path, 0.6, 0.7) // jobs, which the service does not read when it starts
 	if err := s.start(); err != nil && !strings.Contains(err.Error(), "restore a backup") {
 		t.Errorf("damaged after a clean stop: %v", err)
 	} else if err == nil {
@@ -106,7 +108,7 @@ func TestAttackDamagedDatabase(t *testing.T) {
 	}
 	s.key("ada")
 	s.stop(syscall.SIGKILL)
-	damage(t, path, 0.5)
+	damage(t, path, 0.5, 1)
 	if err := s.start(); err == nil {
 		t.Error("the service uses a damaged database")
 	} else if !strings.Contains(err.Error(), "restore a backup") {
@@ -114,17 +116,17 @@ func TestAttackDamagedDatabase(t *testing.T) {
 	}
 }
 
-// damage overwrites a part of each page in the last part of a database, a tenth or a half
-// for example, and returns what the file was before.
-func damage(t *testing.T, path string, part float64) (intact []byte) {
+// damage overwrites a part of each page in a part of a database, from 0 to 1, and
+// returns what the file was before.
+func damage(t *testing.T, path string, from, to float64) (intact []byte) {
 	t.Helper()
 	intact, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	damaged := bytes.Clone(intact)
-	pages := len(damaged) / 4096
-	for page := int(float64(pages) * (1 - part)); page < pages; page++ {
+	pages := float64(len(damaged) / 4096)
+	for page := int(pages * from); page < int(pages*to); page++ {
 		copy(damaged[page*4096:], strings.Repeat("\xa5", 64))
 	}
 	if err := os.WriteFile(path, damaged, 0o600); err != nil {
