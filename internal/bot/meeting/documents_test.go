@@ -29,6 +29,7 @@ func TestDocuments(t *testing.T) {
 		"allow":        testZoomAllowsDevices,
 		"dialogs":      testDialogs,
 		"outcomes":     testOutcomes,
+		"languages":    testLanguages,
 		"people list":  testPeopleList,
 		"marks":        testMarks,
 		"frames":       testProbeInFrames,

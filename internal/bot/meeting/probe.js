@@ -22,7 +22,7 @@
 		let folded = folds.get(text);
 		if (folded === undefined) {
 			folded = text.normalize("NFKC").replace(/[\u2018\u2019\u02BC]/g, "'").replace(/\s+/g, " ").trim()
-				.replace(/[.! ]+$/, "").toLowerCase();
+				.replace(/[.! ]+$/, "").toLowerCase().replace(/\u0307/g, "");
 			folds.set(text, folded);
 		}
 		return folded;

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/unicode/norm"
 )
 
 // wordsFile holds the words of meeting pages in several languages.
@@ -67,6 +68,8 @@ func (p *Profile) addWords() {
 			added = Candidate{CSS: `button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)`, Text: &TextMatch{Equals: labels}}
 		case confirmLeave, allowDevices, dismissTip:
 			added.Text = &TextMatch{Equals: labels}
+		case microphoneOn, microphoneOff, cameraOn, cameraOff: // not those of participants, whom the bot could mute
+			added.CSS = `:is(button, [role="button"]):not([data-participant-id] *, [data-stream-type] *, [role="listitem"] *, [role="treeitem"] *, [class*="video-avatar"] *)`
 		case nameInput:
 			added.CSS = textFields
 		case useBrowser, launchApp:
@@ -86,7 +89,7 @@ func findPhrase(phrases [][]string, texts []string) (text string, ok bool) {
 	for _, text := range texts {
 		folded := fold(text)
 		for _, language := range phrases {
-			if slices.ContainsFunc(language, func(phrase string) bool { return strings.Contains(folded, phrase) }) {
+			if slices.ContainsFunc(language, func(phrase string) bool { return strings.Contains(folded, norm.NFKC.String(phrase)) }) {
 				return text, true
 			}
 		}
@@ -94,12 +97,14 @@ func findPhrase(phrases [][]string, texts []string) (text string, ok bool) {
 	return "", false
 }
 
-// foldings replaces characters that pages use alike.
-var foldings = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u02BC", "'", "\u200E", "", "\u200F", "")
+// foldings replaces characters that pages use alike. The dot above is what is left of a
+// Turkish capital I in lower case.
+var foldings = strings.NewReplacer("\u2018", "'", "\u2019", "'", "\u02BC", "'", "\u200E", "", "\u200F", "", "\u0307", "")
 
 // fold returns a text in the form in which texts are compared, as probe.js does.
 func fold(text string) string {
-	return strings.TrimRight(strings.ToLower(strings.Join(strings.Fields(foldings.Replace(text)), " ")), ".! ")
+	text = strings.ToLower(norm.NFKC.String(text))
+	return strings.TrimRight(strings.Join(strings.Fields(foldings.Replace(text)), " "), ".! ")
 }
 
 // maxSparseText is the length of all texts up to which a page counts as a page
