@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/recording"
+	"standin/internal/testing/s3test"
 )
 
 // botFiles are the files in the folder of a bot that was killed while it packed its
@@ -123,7 +125,35 @@ func TestSweepLocal(t *testing.T) {
 // anywhere, whatever its bots left on this machine and in storage.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
-	base := newHarness(t, Period(10*day))
+	checkNothingIsLeft(t, newHarness(t, Period(10*day)))
+}
+
+// TestNothingIsLeftOnS3 is TestNothingIsLeft with recordings in a bucket. It sets
+// environment variables, so it does not run in parallel.
+func TestNothingIsLeftOnS3(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	for name, value := range s3test.Environment() {
+		t.Setenv(name, value)
+	}
+	server, err := s3test.Start(t.Context())
+	if errors.Is(err, s3test.ErrMissing) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	bucket := server.FaultProxy(t)
+	checkNothingIsLeft(t, newHarnessOn(t, Period(10*day), bucket.Address(), bucket.Folder()))
+}
+
+func checkNothingIsLeft(t *testing.T, base *harness) {
 	rapid.Check(t, func(rt *rapid.T) {
 		h := *base
 		caller := account.Caller{ConsumerID: h.consumer(t, nil), Mode: job.Live}

@@ -42,12 +42,18 @@ type harness struct {
 
 func newHarness(t *testing.T, period Period) *harness {
 	t.Helper()
+	folder := filepath.Join(t.TempDir(), "kept")
+	return newHarnessOn(t, period, (&url.URL{Scheme: "file", Path: folder}).String(), folder)
+}
+
+// newHarnessOn is newHarness with storage at an address, which is in a folder.
+func newHarnessOn(t *testing.T, period Period, address, folder string) *harness {
+	t.Helper()
 	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := filepath.Join(t.TempDir(), "kept")
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: folder}).String())
+	storage, err := recording.OpenStorage(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ type Fault struct {
 type FaultProxy struct {
 	server   *httptest.Server
 	bucket   string
+	folder   string
 	reverse  *httputil.ReverseProxy
 	requests atomic.Int64
 
@@ -60,7 +61,7 @@ func (s *Server) FaultProxy(t *testing.T) *FaultProxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	proxy := &FaultProxy{bucket: bucket, faults: noFault}
+	proxy := &FaultProxy{bucket: bucket, folder: s.bucketFolder(bucket), faults: noFault}
 	proxy.reverse = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: "server"})
@@ -76,6 +77,9 @@ func (s *Server) FaultProxy(t *testing.T) *FaultProxy {
 
 // Address returns the URL of the bucket through the proxy, for gocloud.dev.
 func (p *FaultProxy) Address() string { return address(p.bucket, p.server.Listener.Addr().String()) }
+
+// Folder returns the folder with the objects of the bucket, whatever a client can list.
+func (p *FaultProxy) Folder() string { return p.folder }
 
 // Requests returns the number of requests since the last SetFaults.
 func (p *FaultProxy) Requests() int64 { return p.requests.Load() }

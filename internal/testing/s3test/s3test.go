@@ -147,8 +147,10 @@ func (s *Server) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // newBucket creates an empty bucket, which is a folder of this server.
 func (s *Server) newBucket() (string, error) {
 	name := fmt.Sprintf("recordings-%d", s.buckets.Add(1))
-	return name, os.MkdirAll(filepath.Join(s.folder, "buckets", name), 0o700)
+	return name, os.MkdirAll(s.bucketFolder(name), 0o700)
 }
+
+func (s *Server) bucketFolder(name string) string { return filepath.Join(s.folder, "buckets", name) }
 
 // address returns the URL of a bucket on a host, for gocloud.dev.
 func address(bucket, host string) string {
