@@ -5,6 +5,7 @@
 //	                         profiles of its browsers, and the recording that it packs
 //	<data>/work-<job>-*      recordings that the service packs or transcribes
 //	$TMPDIR/standin-browser-*  temporary files of a bot's browser, linked from its profile
+//	volumes of an engine     the spools of bots in containers
 //
 // Whatever deletes something of a job uses this package. The database has the rest.
 // Files on other machines, such as other nodes, are deleted there.
@@ -30,7 +31,17 @@ import (
 // Files is the storage together with the files of jobs on this machine.
 type Files struct {
 	*recording.Storage
-	DataDir string // of the service
+	DataDir string  // of the service
+	Volumes Volumes // nil when bots are no containers
+}
+
+// Volumes are the spools of bots that an engine keeps, as docker.Launcher does.
+type Volumes interface {
+	// Spools returns the jobs with spools, with the time of the newest one.
+	Spools(ctx context.Context) (map[uuid.UUID]time.Time, error)
+	// RemoveSpools removes the spools of a job's bots that have ended. It may be
+	// repeated.
+	RemoveSpools(ctx context.Context, jobID uuid.UUID) error
 }
 
 // BotsDir returns the folder that holds a folder for each bot.
@@ -40,19 +51,22 @@ func BotsDir(dataDir string) string { return filepath.Join(dataDir, "bots") }
 // runs: it is deleted when the dispatcher has stopped the bot, or by the next sweep. It
 // may be repeated.
 func (f Files) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
-	return errors.Join(f.Storage.DeleteRecording(ctx, jobID), f.DeleteLocal(jobID))
+	return errors.Join(f.Storage.DeleteRecording(ctx, jobID), f.DeleteLocal(ctx, jobID))
 }
 
 // DeleteUploads deletes what is no longer needed once the recording is finished: the
 // uploads, except captures of pages, and what bots that have ended left on this
-// machine, except their logs. It may be repeated.
+// machine, except their logs and what the engine keeps. It may be repeated.
 func (f Files) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
 	return errors.Join(f.Storage.DeleteUploads(ctx, jobID), f.DeleteLocalUploads(jobID))
 }
 
-// DeleteLocal is DeleteRecording for this machine only.
-func (f Files) DeleteLocal(jobID uuid.UUID) error {
+// DeleteLocal is DeleteRecording for this machine and its engine only.
+func (f Files) DeleteLocal(ctx context.Context, jobID uuid.UUID) error {
 	failures := []error{f.deleteBots(jobID, func(string) bool { return true })}
+	if f.Volumes != nil {
+		failures = append(failures, f.Volumes.RemoveSpools(ctx, jobID))
+	}
 	err := eachFolder(f.DataDir, func(name string, _ time.Time) error {
 		if id, ok := recording.ParseWorkName(name); ok && id == jobID {
 			failures = append(failures, os.RemoveAll(filepath.Join(f.DataDir, name)))
@@ -129,9 +143,10 @@ func (f Files) Spools(jobID uuid.UUID) (spools []recording.LeftoverSpool, err er
 	return spools, err
 }
 
-// LocalJobs returns the jobs with files on this machine, with the time of the last
-// change to one of their folders.
-func (f Files) LocalJobs() (map[uuid.UUID]time.Time, error) {
+// LocalJobs returns the jobs with files on this machine or in its engine, with the time
+// of the last change to one of their folders. The jobs of the machine are complete even
+// if the engine does not answer, which is an error.
+func (f Files) LocalJobs(ctx context.Context) (map[uuid.UUID]time.Time, error) {
 	jobs := make(map[uuid.UUID]time.Time)
 	add := func(id uuid.UUID, changed time.Time) {
 		if known, ok := jobs[id]; !ok || changed.After(known) {
@@ -151,6 +166,13 @@ func (f Files) LocalJobs() (map[uuid.UUID]time.Time, error) {
 		}
 		return nil
 	})
+	if err != nil || f.Volumes == nil {
+		return jobs, err
+	}
+	spools, err := f.Volumes.Spools(ctx)
+	for id, created := range spools {
+		add(id, created)
+	}
 	return jobs, err
 }
 

@@ -1,6 +1,7 @@
 package retention
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -29,8 +30,41 @@ func botFiles() []string {
 	}
 }
 
-// killed creates the files that the bot of an attempt leaves on this machine when it is
-// killed, last changed some time ago. It returns the temporary folder of its browser.
+// volumes are the spools that an engine keeps, in a folder for each bot.
+type volumes string
+
+func (v volumes) Spools(context.Context) (map[uuid.UUID]time.Time, error) {
+	jobs := make(map[uuid.UUID]time.Time)
+	return jobs, v.each(func(key launch.Key, path string) error {
+		info, err := os.Stat(path)
+		if err == nil && info.ModTime().After(jobs[key.JobID]) {
+			jobs[key.JobID] = info.ModTime()
+		}
+		return err
+	})
+}
+
+func (v volumes) RemoveSpools(_ context.Context, jobID uuid.UUID) error {
+	return v.each(func(key launch.Key, path string) error {
+		if key.JobID != jobID {
+			return nil
+		}
+		return os.RemoveAll(path)
+	})
+}
+
+func (v volumes) each(do func(key launch.Key, path string) error) error {
+	entries, err := os.ReadDir(string(v))
+	for _, entry := range entries {
+		if key, ok := launch.ParseKey(entry.Name()); ok {
+			err = errors.Join(err, do(key, filepath.Join(string(v), entry.Name())))
+		}
+	}
+	return err
+}
+
+// killed creates the files that the bot of an attempt leaves on this machine and in its
+// engine when it is killed, last changed some time ago. It returns the temporary folder of its browser.
 func (h *harness) killed(t testing.TB, id uuid.UUID, attempt int, ago time.Duration, names ...string) (temporary string) {
 	t.Helper()
 	folder := filepath.Join(h.local.DataDir, "bots", launch.Key{JobID: id, Attempt: attempt}.String())
@@ -44,8 +78,12 @@ func (h *harness) killed(t testing.TB, id uuid.UUID, attempt int, ago time.Durat
 			}
 		}
 	}
-	if err := os.Chtimes(folder, time.Time{}, now.Add(-ago)); err != nil {
-		t.Fatal(err)
+	volume := filepath.Join(string(h.local.Volumes.(volumes)), filepath.Base(folder))
+	writeFile(t, filepath.Join(volume, "spool", "events.log"))
+	for _, path := range []string{folder, volume} {
+		if err := os.Chtimes(path, time.Time{}, now.Add(-ago)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return temporary
 }
@@ -113,6 +151,10 @@ func TestSweepLocal(t *testing.T) {
 			if relative, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(relative) && filepath.Base(relative) != "tmp" {
 				left = append(left, relative)
 			}
+		}
+		spools, err := h.local.Volumes.Spools(t.Context())
+		if _, kept := spools[id]; err != nil || kept != (len(test.left) > 0) {
+			t.Errorf("%s: the spool in the engine is kept: %v (%v)", name, kept, err)
 		}
 		want := slices.Sorted(slices.Values(test.left))
 		if slices.Sort(left); !slices.Equal(left, want) {

@@ -44,8 +44,8 @@ type Files interface {
 	DeleteUploads(ctx context.Context, jobID uuid.UUID) error
 	DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error
 	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
-	LocalJobs() (map[uuid.UUID]time.Time, error)
-	DeleteLocal(jobID uuid.UUID) error
+	LocalJobs(ctx context.Context) (map[uuid.UUID]time.Time, error)
+	DeleteLocal(ctx context.Context, jobID uuid.UUID) error
 	DeleteLocalUploads(jobID uuid.UUID) error
 }
 

@@ -63,7 +63,11 @@ func newHarnessOn(t *testing.T, period Period, address, folder string) *harness 
 		}
 	})
 	clock := func() time.Time { return now }
-	local := jobfiles.Files{Storage: storage, DataDir: t.TempDir()}
+	dir := t.TempDir()
+	local := jobfiles.Files{Storage: storage, DataDir: dir, Volumes: volumes(filepath.Join(dir, "volumes"))}
+	if err := os.Mkdir(string(local.Volumes.(volumes)), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: local, Now: clock})
 	return &harness{store: s, storage: storage, folder: folder, jobs: jobs, local: local, Cleaner: New(Settings{
 		Store: s, Recordings: jobs, Files: local, Options: Options{Retention: period}, Now: clock, Log: slog.New(slog.DiscardHandler),

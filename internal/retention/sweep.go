@@ -127,10 +127,9 @@ func (c *Cleaner) sweep(ctx context.Context) {
 // sweepLocal removes the files on this machine that no job needs: each node of a
 // service does this for its own disk.
 func (c *Cleaner) sweepLocal(ctx context.Context) {
-	jobs, err := c.Files.LocalJobs()
+	jobs, err := c.Files.LocalJobs(ctx)
 	if err != nil {
-		c.logError(ctx, uuid.Nil, "cannot list the files of jobs on this machine", err)
-		return
+		c.logError(ctx, uuid.Nil, "cannot list all files of jobs on this machine; trying again in an hour", err)
 	}
 	for id, changed := range jobs {
 		if err := c.sweepJob(ctx, id, c.Now().Sub(changed)); err != nil {
@@ -151,13 +150,13 @@ func (c *Cleaner) sweepJob(ctx context.Context, id uuid.UUID, age time.Duration)
 		if age < minAge {
 			return nil
 		}
-		return c.Files.DeleteLocal(id)
+		return c.Files.DeleteLocal(ctx, id)
 	case err != nil:
 		return err
 	case !r.Status.Terminal() || !r.WakeAt.IsZero():
 		return nil
 	case !r.RecordingDeletedAt.IsZero() || age >= keepUploads:
-		return c.Files.DeleteLocal(id)
+		return c.Files.DeleteLocal(ctx, id)
 	case r.ManifestURI != "":
 		return c.Files.DeleteLocalUploads(id)
 	}

@@ -71,6 +71,7 @@ func (s *Service) build(ctx context.Context) error {
 		settings.Dispatch.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
 	}
 	files := jobfiles.Files{Storage: s.storage, DataDir: settings.DataDir}
+	files.Volumes, _ = launcher.(jobfiles.Volumes) // of the Docker launcher
 	finalizer := &dispatch.Finalizer{
 		Store:    s.store,
 		Finisher: &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},

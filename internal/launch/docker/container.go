@@ -16,7 +16,7 @@ import (
 	"standin/internal/launch"
 )
 
-// Labels that identify a bot's container. They hold no secrets.
+// Labels that identify a bot's container and its volume. They hold no secrets.
 const (
 	labelInstance = "standin.instance"
 	labelJob      = "standin.job"
@@ -103,7 +103,9 @@ func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 	if l.settings.Volume != "" {
 		volume = l.settings.Volume + "-" + key.String()
 	}
-	mounts := []mount.Mount{{Type: mount.TypeVolume, Source: volume, Target: spoolDir}}
+	mounts := []mount.Mount{{
+		Type: mount.TypeVolume, Source: volume, Target: spoolDir, VolumeOptions: &mount.VolumeOptions{Labels: l.labels(key)},
+	}}
 	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.SignIn, l.settings.Bot.ZoomSDK.Dir} {
 		if folder != "" {
 			mounts = append(mounts, mount.Mount{Type: mount.TypeBind, Source: folder, Target: folder, ReadOnly: true})

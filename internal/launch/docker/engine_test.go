@@ -2,6 +2,7 @@ package docker_test
 
 import (
 	"archive/tar"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/api/types/mount"
 	"github.com/moby/moby/api/types/system"
+	"github.com/moby/moby/api/types/volume"
 )
 
 // fakeEngine is a Docker engine for the launcher. Its paths, statuses, messages
@@ -34,6 +36,7 @@ type fakeEngine struct {
 
 	mu         sync.Mutex
 	containers map[string]*fakeContainer // by name
+	volumes    map[string]*volume.Volume // by name
 	listeners  map[chan events.Message]string
 	images     map[string]bool
 	pulls      int
@@ -46,6 +49,7 @@ type fakeContainer struct {
 	id, name string
 	request  container.CreateRequest
 	state    container.State
+	volume   string
 	files    map[string]string // in its volume
 	log      []byte
 }
@@ -53,7 +57,7 @@ type fakeContainer struct {
 func newFakeEngine(t *testing.T) *fakeEngine {
 	t.Helper()
 	e := &fakeEngine{
-		containers: make(map[string]*fakeContainer), listeners: make(map[chan events.Message]string),
+		containers: make(map[string]*fakeContainer), volumes: make(map[string]*volume.Volume), listeners: make(map[chan events.Message]string),
 		images: map[string]bool{image: true},
 	}
 	e.pulling = func(w http.ResponseWriter) { io.WriteString(w, `{"status":"Pull complete"}`+"\n") }
@@ -82,6 +86,8 @@ func (e *fakeEngine) routes() http.Handler {
 	routes.HandleFunc("POST /containers/{name}/start", e.with(e.start))
 	routes.HandleFunc("POST /containers/{name}/stop", e.with(e.stop))
 	routes.HandleFunc("DELETE /containers/{name}", e.with(e.remove))
+	routes.HandleFunc("GET /volumes", e.listVolumes)
+	routes.HandleFunc("DELETE /volumes/{name}", e.removeVolume)
 	routes.HandleFunc("GET /events", e.events)
 	routes.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) {
 		respond(w, http.StatusOK, system.VersionResponse{Version: "25.0.5", APIVersion: "1.44", MinAPIVersion: "1.24", Os: "linux", Arch: "amd64"})
@@ -157,6 +163,12 @@ func (e *fakeEngine) create(w http.ResponseWriter, r *http.Request) {
 	c := &fakeContainer{id: uuid.NewString(), name: name, request: request, files: make(map[string]string)}
 	c.state.Status = container.StateCreated
 	e.containers[name] = c
+	for i := range request.HostConfig.Mounts {
+		if m := &request.HostConfig.Mounts[i]; m.Type == mount.TypeVolume {
+			c.volume = cmp.Or(m.Source, uuid.NewString())
+			e.volumes[c.volume] = &volume.Volume{Name: c.volume, Labels: m.VolumeOptions.Labels, CreatedAt: time.Now().Format(time.RFC3339)}
+		}
+	}
 	e.publish(c, events.ActionCreate, nil)
 	respond(w, http.StatusCreated, container.CreateResponse{ID: c.id, Warnings: []string{}})
 }
@@ -262,6 +274,9 @@ func (e *fakeEngine) remove(w http.ResponseWriter, r *http.Request, c *fakeConta
 		e.die(c, 137, false)
 	}
 	delete(e.containers, c.name)
+	if r.URL.Query().Get("v") == "1" && c.request.HostConfig.Mounts[0].Source == "" {
+		delete(e.volumes, c.volume)
+	}
 	e.publish(c, events.ActionDestroy, nil)
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -285,6 +300,43 @@ func filter(r *http.Request) string {
 		return label
 	}
 	return ""
+}
+
+func (e *fakeEngine) listVolumes(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var filters map[string]map[string]bool
+	json.Unmarshal([]byte(r.URL.Query().Get("filters")), &filters)
+	found := volume.ListResponse{Volumes: []volume.Volume{}}
+	for _, v := range e.volumes {
+		matches := true
+		for label := range filters["label"] {
+			name, value, _ := strings.Cut(label, "=")
+			matches = matches && v.Labels[name] == value
+		}
+		if matches {
+			found.Volumes = append(found.Volumes, *v)
+		}
+	}
+	respond(w, http.StatusOK, found)
+}
+
+func (e *fakeEngine) removeVolume(w http.ResponseWriter, r *http.Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := r.PathValue("name")
+	for _, c := range e.containers {
+		if c.volume == name {
+			respondError(w, http.StatusConflict, "remove %s: volume is in use - [%s]", name, c.id)
+			return
+		}
+	}
+	if e.volumes[name] == nil {
+		respondError(w, http.StatusNotFound, "get %s: no such volume", name)
+		return
+	}
+	delete(e.volumes, name)
+	w.WriteHeader(http.StatusNoContent)
 }
 
 func (e *fakeEngine) list(w http.ResponseWriter, r *http.Request) {
