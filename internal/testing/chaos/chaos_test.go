@@ -16,6 +16,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/recording"
 	"standin/internal/store"
 )
 
@@ -26,28 +27,33 @@ func TestChaosOnPostgreSQL(t *testing.T) {
 	}
 	t.Parallel()
 	address := cluster.Fresh(t)
-	dir := t.TempDir()
-	h := &harness{database: cluster}
+	h := &harness{database: cluster, storage: newBucket(t)}
+	h.disk, h.diskMounted = newDisk(t)
 	for _, name := range []string{"one", "two", "three"} {
 		proxy := newDBProxy(t, cluster.Socket())
-		n := newNode(t, dir, name, through(t, address, proxy))
+		n := newNode(t, h.disk.folder, name, through(t, address, proxy), h.storage)
 		n.proxy = proxy
 		h.nodes = append(h.nodes, n)
 	}
-	chaos(t, h, address, 10)
+	chaos(t, h, address, 12)
 }
 
-// TestChaosOnSQLite injects faults into a single node.
+// TestChaosOnSQLite injects faults into a single node, with its database, recordings
+// and bots on one disk.
 func TestChaosOnSQLite(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make check-long runs it")
 	}
 	t.Parallel()
-	n := newNode(t, t.TempDir(), "only", "")
+	h := new(harness)
+	h.disk, h.diskMounted = newDisk(t)
+	h.storage = folder(filepath.Join(h.disk.folder, "recordings"))
+	n := newNode(t, h.disk.folder, "only", "", h.storage)
 	if err := os.MkdirAll(n.settings.DataDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	chaos(t, &harness{nodes: []*node{n}}, filepath.Join(n.settings.DataDir, "standin.db"), 7)
+	h.nodes = []*node{n}
+	chaos(t, h, filepath.Join(n.settings.DataDir, "standin.db"), 8)
 }
 
 // through returns the address of a database behind a proxy.
@@ -130,7 +136,12 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 	stop()
 	running.Wait()
 
-	c := &checker{store: s, receiver: l.receiver, promises: l.promises}
+	recordings, err := recording.OpenStorage(t.Context(), h.storage.address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = recordings.Close() })
+	c := &checker{store: s, recordings: recordings, receiver: l.receiver, promises: l.promises}
 	settled := time.Now()
 	if err := c.awaitSettled(t.Context()); err != nil {
 		t.Error(err)
@@ -145,6 +156,9 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 	}
 	t.Logf("%d violations; %d additional attempts; %d webhooks; %d live jobs, %d of them with prelaunched bots that were stopped",
 		len(violations), c.retries, c.hooks, c.live, c.stopped)
+	if lying, ok := h.storage.(bucket); ok {
+		t.Logf("the storage lost %d objects that it had acknowledged", lying.lost.Load())
+	}
 	if err := errors.Join(violations...); err != nil {
 		t.Errorf("repeat with STANDIN_TEST_FAULTS=%d STANDIN_TEST_SEED=%d", count, seed)
 	}

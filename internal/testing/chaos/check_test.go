@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/recording"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
@@ -20,9 +22,10 @@ const settleTime = 4 * time.Minute
 
 // checker compares the whole history with the acknowledged requests.
 type checker struct {
-	store    *store.Store
-	receiver *receiver
-	promises []*promise
+	store      *store.Store
+	recordings *recording.Storage
+	receiver   *receiver
+	promises   []*promise
 
 	retries, hooks, live, stopped int // counted
 }
@@ -97,6 +100,7 @@ func (c *checker) check(ctx context.Context) []error {
 			"duplicate attempt": checkAttempts(r, entries),
 			"missing webhook":   c.checkWebhooks(ctx, r, entries),
 			"early bot":         c.checkPrelaunch(ctx, r, entries),
+			"missing recording": c.checkRecording(ctx, r),
 		} {
 			if err != nil {
 				all = append(all, fmt.Errorf("job %s: %s: %w\n%s", p.id, what, err, timelineText(entries)))
@@ -222,6 +226,19 @@ func checkAttempts(r job.Record, entries []job.TimelineEntry) error {
 		}
 	}
 	return nil
+}
+
+// checkRecording checks that the files of a job's recording are in storage, with their
+// sizes.
+func (c *checker) checkRecording(ctx context.Context, r job.Record) error {
+	if r.ManifestURI == "" {
+		return nil
+	}
+	problems, err := c.recordings.MissingFiles(ctx, r.ID)
+	if err == nil && len(problems) > 0 {
+		err = errors.New(strings.Join(problems, "; "))
+	}
+	return err
 }
 
 // checkPrelaunch checks that nothing showed the bot of a live job before joinAt, and

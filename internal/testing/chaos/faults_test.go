@@ -2,26 +2,25 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
 )
 
-// harness holds the nodes, their database server and the receiver of their webhooks.
+// harness holds the nodes, their storage, disk and database server, and the receiver of
+// their webhooks.
 type harness struct {
-	nodes    []*node
-	receiver *receiver
-	database *storetest.Cluster // nil on SQLite
+	nodes       []*node
+	receiver    *receiver
+	storage     storage
+	disk        disk
+	diskMounted bool
+	database    *storetest.Cluster // nil on SQLite
 }
 
 // fault disturbs a node and restores it.
@@ -59,15 +58,12 @@ func (h *harness) faults() []fault {
 		{"with its bots killed, as by a lack of memory", func(_ context.Context, _ *harness, n *node, _ *rand.Rand) error {
 			return n.signalBots(syscall.SIGKILL)
 		}},
-		{"without storage", func(ctx context.Context, _ *harness, n *node, random *rand.Rand) error {
-			folder := strings.TrimPrefix(n.settings.StorageURL, "file://")
-			away := folder + ".away" // a file, in which nothing can be stored
-			exchange := func() error { return unix.Renameat2(unix.AT_FDCWD, away, unix.AT_FDCWD, folder, unix.RENAME_EXCHANGE) }
-			if err := errors.Join(os.WriteFile(away, nil, 0o600), exchange()); err != nil {
+		{"without storage", func(ctx context.Context, h *harness, _ *node, random *rand.Rand) error {
+			if err := h.storage.take(); err != nil {
 				return err
 			}
 			pause(ctx, time.Duration(random.Int64N(int64(2*lease))))
-			return errors.Join(exchange(), os.Remove(away))
+			return h.storage.restore()
 		}},
 		{"with receivers that hang", func(ctx context.Context, h *harness, _ *node, random *rand.Rand) error {
 			resume := h.receiver.hang()
@@ -78,6 +74,22 @@ func (h *harness) faults() []fault {
 			pause(ctx, webhook.DefaultSchedule()[0]+lease)
 			return nil
 		}},
+	}
+	if h.diskMounted {
+		all = append(all, fault{"with a full disk", func(ctx context.Context, h *harness, _ *node, random *rand.Rand) error {
+			if err := h.disk.fill(); err != nil {
+				return err
+			}
+			pause(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
+			return h.disk.free()
+		}})
+	}
+	if lying, ok := h.storage.(bucket); ok {
+		all = append(all, fault{"with storage that loses what it acknowledges", func(ctx context.Context, _ *harness, _ *node, random *rand.Rand) error {
+			lying.lie()
+			pause(ctx, lease+time.Duration(random.Int64N(int64(2*lease))))
+			return lying.restore()
+		}})
 	}
 	if h.database == nil {
 		return all

@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/dispatch"
 	"standin/internal/service"
+	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
 )
 
@@ -31,6 +32,12 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	for name, value := range s3test.Environment() {
+		if err := os.Setenv(name, value); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }

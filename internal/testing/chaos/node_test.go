@@ -135,14 +135,14 @@ func freeAddress(t *testing.T) string {
 }
 
 // newNode prepares a node with its data in a directory.
-func newNode(t *testing.T, dir, name, database string) *node {
+func newNode(t *testing.T, dir, name, database string, recordings storage) *node {
 	t.Helper()
 	listen := freeAddress(t)
 	n := &node{
-		log: filepath.Join(dir, name+".log"),
+		log: filepath.Join(t.TempDir(), name+".log"), // not on the disk that becomes full
 		settings: nodeSettings{
 			Name: name, Listen: listen, BaseURL: "http://" + listen, DataDir: filepath.Join(dir, name),
-			DatabaseURL: database, StorageURL: "file://" + filepath.Join(dir, "recordings"),
+			DatabaseURL: database, StorageURL: recordings.address(),
 		},
 	}
 	t.Cleanup(func() {

@@ -153,7 +153,7 @@ func measure(t *testing.T, dir, address string, size scale, jobs int) (m measure
 	fill(t, s, key.ConsumerID, jobs, time.Now().Add(24*time.Hour), 30*24*time.Hour, job.Live)
 	vacuum(t, address)
 
-	n := newNode(t, dir, "only", address)
+	n := newNode(t, dir, "only", address, folder(filepath.Join(dir, "recordings")))
 	if !strings.HasPrefix(address, "postgres") {
 		n.settings.DatabaseURL = ""
 	}
