@@ -47,6 +47,8 @@ type situation struct {
 	otherNode  bool   // the current attempt was started by another node, which is gone
 	badLink    string // why the meeting link cannot lead to a meeting; empty when it may
 	noZoomSDK  string // why bots cannot join with Zoom's Meeting SDK; empty when they can
+	leaving    bool   // the consumer has told a bot that may be lost to leave the meeting
+	stops      int    // how many bots were stopped by someone else than the service, if the bot may be lost
 
 	timeouts  Timeouts
 	prelaunch time.Duration // how long before joinAt a bot is launched
@@ -58,6 +60,10 @@ type situation struct {
 // capacityRetry is how often a job that waits for capacity is looked at. A
 // slot that becomes free wakes the dispatcher at once.
 const capacityRetry = 15 * time.Second
+
+// minLaunches is how often the launch of an attempt's bot is tried at least, so that a
+// late one does not depend on a single moment.
+const minLaunches = 5
 
 // decide returns what to do with a job. It is the dispatcher's whole policy:
 // it reads no clock and changes nothing.
@@ -176,7 +182,7 @@ func (s situation) decideLaunch() decision {
 		// Only the node that started an attempt launches its bot: there would be
 		// two bots if that node came back.
 		return s.decideLost("the node that started the attempt is gone")
-	case s.bot != launch.Starting && s.job.LaunchFailures == 0 && s.now.Before(s.meetingEnd()):
+	case s.bot != launch.Starting && s.job.LaunchFailures < minLaunches && s.now.Before(s.meetingEnd()):
 		return decision{action: launchBot} // however late: the dispatcher stopped before it tried
 	case s.now.Before(end):
 		return decision{action: launchBot}
@@ -195,7 +201,8 @@ func (s situation) decideLaunch() decision {
 // and otherwise keeps what has been recorded.
 func (s situation) decideLost(reason string) decision {
 	status, end := s.job.Status, s.meetingEnd()
-	retry := !status.Teardown() && status != job.RecordingStopped && s.now.Before(end) && s.job.Attempts < s.timeouts.MaxAttempts
+	attempts := s.job.Attempts - min(s.stops, s.timeouts.MaxStops)
+	retry := !s.leaving && !status.Teardown() && status != job.RecordingStopped && s.now.Before(end) && attempts < s.timeouts.MaxAttempts
 	switch {
 	case retry && s.noCapacity != "":
 		return decision{action: wait, until: earlier(s.now.Add(capacityRetry), end)} // or another node has capacity
@@ -203,6 +210,8 @@ func (s situation) decideLost(reason string) decision {
 		return decision{action: startAttempt, detail: reason}
 	case s.hasMedia:
 		return decision{action: salvage, detail: reason}
+	case s.leaving:
+		return decision{action: giveUp, code: job.MeetingEnded, detail: "the bot was told to leave, and nothing was recorded; " + reason}
 	case s.bot == launch.Gone || s.job.BotLost != "":
 		return decision{action: giveUp, code: job.InternalError, detail: reason + ", and nothing was recorded"}
 	case status.InCall() || status.Teardown():
@@ -236,6 +245,12 @@ func (s situation) decideCancelled() decision {
 		return decision{action: salvage, detail: "cancelled"}
 	}
 	return decision{action: cleanUp}
+}
+
+// mayBeLost reports whether the decision depends on leaving and stops.
+func (s situation) mayBeLost() bool {
+	_, lost := s.lostBot()
+	return s.job.HasBot() && !s.job.Status.Terminal() && (lost || s.otherNode)
 }
 
 // needsMedia reports whether the decision depends on hasMedia, which is

@@ -25,6 +25,7 @@ var timeouts = Timeouts{
 	Teardown:       30 * time.Minute,
 	Leaving:        10 * time.Minute,
 	MaxAttempts:    3,
+	MaxStops:       2,
 }
 
 // before returns the time that is ago before at.
@@ -87,7 +88,8 @@ func TestDecide(t *testing.T) {
 		return func(r *job.Record) { r.CreatedAt = before(ago) }
 	}
 	meetingOver := func(r *job.Record) { r.StartedAt = before(5 * time.Hour) }
-	noBrowser := func(r *job.Record) { r.LaunchFailures, r.LaunchError = 1, "no browser here" }
+	noBrowser := func(r *job.Record) { r.LaunchFailures, r.LaunchError = minLaunches, "no browser here" }
+	diskFull := func(r *job.Record) { r.LaunchFailures, r.LaunchError = 1, "no space left on device" }
 	manifest := func(r *job.Record) { r.ManifestURI = "https://standin.test/m" }
 	manual := func(r *job.Record) { r.AttemptStartedAt, r.LaunchedAt = time.Time{}, time.Time{} }
 
@@ -97,6 +99,8 @@ func TestDecide(t *testing.T) {
 		media  bool
 		sdk    bool   // the SDK is configured
 		reason string // from the launcher
+		leave  bool   // the bot was told to leave
+		stops  int    // bots that were stopped
 		want   action
 		until  time.Time
 		code   job.FailureCode
@@ -116,6 +120,7 @@ func TestDecide(t *testing.T) {
 		"bot launched and gone":           {r: launching(minute), bot: launch.Gone, want: startAttempt, detail: "before its first heartbeat"},
 		"bot cannot be launched":          {r: launching(2*minute, noBrowser), want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no browser here"},
 		"first launch, very late":         {r: launching(time.Hour), bot: launch.NotStarted, want: launchBot},
+		"second launch, very late":        {r: launching(time.Hour, diskFull), bot: launch.NotStarted, want: launchBot},
 		"first launch, after the meeting": {r: launching(time.Hour, func(r *job.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
 		"engine is starting the bot":      {r: launching(2*minute - second), bot: launch.Starting, reason: "pulling", want: wait, until: at.Add(second)},
 		"engine never starts the bot":     {r: launching(2*minute, noBrowser), bot: launch.Starting, reason: "no such image", want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no such image"},
@@ -139,6 +144,11 @@ func TestDecide(t *testing.T) {
 		"recording, state unknown":        {r: running(job.RecordingStarted, 0), bot: launch.Unknown, want: wait, until: at.Add(minute)},
 		"recording, silent":               {r: running(job.RecordingStarted, minute), bot: launch.Running, media: true, want: startAttempt, detail: "last heartbeat"},
 		"recording, gone":                 {r: running(job.RecordingStarted, 0), bot: launch.Gone, media: true, want: startAttempt},
+		"recording, gone, told to leave":  {r: running(job.RecordingStarted, 0), bot: launch.Gone, leave: true, media: true, want: salvage},
+		"in the lobby, told to leave":     {r: running(job.EnteringLobby, minute), bot: launch.Running, leave: true, want: giveUp, code: job.MeetingEnded, detail: "told to leave, and nothing was recorded; the bot's last heartbeat"},
+		"never launched, told to leave":   {r: launching(minute), bot: launch.NotStarted, leave: true, want: launchBot},
+		"recording, drained":              {r: running(job.RecordingStarted, 0, attempt(2)), bot: launch.Gone, stops: 1, media: true, want: startAttempt},
+		"recording, drained often":        {r: running(job.RecordingStarted, 0, attempt(4)), bot: launch.Gone, stops: 4, media: true, want: salvage},
 		"recording, gone, last":           {r: running(job.RecordingStarted, 0, attempt(2)), bot: launch.Gone, media: true, want: salvage},
 		"recording, gone, too late":       {r: running(job.RecordingStarted, 0, meetingOver), bot: launch.Gone, media: true, want: salvage},
 		"in meeting, silent, last":        {r: running(job.InMeeting, minute, attempt(2)), want: giveUp, code: job.NetworkLoss, detail: "nothing was recorded"},
@@ -175,6 +185,7 @@ func TestDecide(t *testing.T) {
 			t.Parallel()
 			got := decide(situation{
 				job: test.r, bot: test.bot, now: at, hasMedia: test.media, botReason: test.reason, noZoomSDK: noSDK(test.sdk), timeouts: timeouts,
+				leaving: test.leave, stops: test.stops,
 			})
 			if got.action != test.want || got.code != test.code || !got.until.Equal(test.until) || !strings.Contains(got.detail, test.detail) {
 				t.Errorf("got %+v, want %s until %v with %q and a detail of %q", got, test.want, test.until, test.code, test.detail)
@@ -216,10 +227,12 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 		bot := rapid.SampledFrom([]launch.State{launch.NotStarted, launch.Starting, launch.Running, launch.Gone, launch.Unknown}).Draw(t, "bot")
 		hasMedia := rapid.Bool().Draw(t, "has media")
 		otherNode := rapid.Bool().Draw(t, "other node")
+		leaving, stops := rapid.Bool().Draw(t, "leaving"), rapid.IntRange(0, 4).Draw(t, "stops")
 		now := at
 		for range 5 {
 			next := decide(situation{
 				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noZoomSDK: noSDK(false), timeouts: timeouts, prelaunch: time.Minute,
+				leaving: leaving, stops: stops,
 			})
 			if r.Status == job.Scheduled && now.Before(r.JoinAt) && (next.action == startAttempt || next.action == startPrelaunched || next.action == giveUp) {
 				t.Fatalf("before joinAt decide returns %+v", next)

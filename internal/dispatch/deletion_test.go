@@ -40,7 +40,7 @@ func TestFilesOfLostBots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t)
-			d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
+			d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts, s.Timeouts.MaxStops = 1, 0 })
 			id := h.create(t, time.Time{})
 			h.untilLaunched(t, id, 0)
 			h.playBot(t, id, 0, test.events, "host_ended", media)

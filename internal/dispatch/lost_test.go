@@ -208,6 +208,52 @@ func TestStoppedBotIsContinued(t *testing.T) {
 	}
 }
 
+// TestLostBotThatWasToLeave checks that no other bot joins after a bot was lost that the
+// consumer had told to leave: the meeting is over for the consumer.
+func TestLostBotThatWasToLeave(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	d, _ := h.run(t, func(s *dispatch.Settings) { s.Recordings = noFinalizer{h.recordings} })
+	for name, test := range map[string]struct {
+		events []job.Trigger
+		status job.Status
+		code   job.FailureCode
+	}{
+		"recording":    {[]job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted}, job.Completed, ""},
+		"in the lobby": {[]job.Trigger{job.BotJoined, job.BotEnteringLobby}, job.Failed, job.MeetingEnded},
+	} {
+		id := h.create(t, time.Time{})
+		h.untilLaunched(t, id, 0)
+		h.playBot(t, id, 0, test.events, "", recorded(t))
+		if _, err := h.jobs.LeaveCall(t.Context(), h.caller, id); err != nil {
+			t.Fatal(err)
+		}
+		h.bots.end(id, 0)
+		d.BotStateChanged(t.Context(), id)
+		if r := h.untilCleanedUp(t, id); r.Status != test.status || r.FailureCode != test.code || r.Attempts != 1 {
+			t.Errorf("%s: %s %s after %d attempts (%s)", name, r.Status, r.FailureCode, r.Attempts, r.FailureDetail)
+		}
+	}
+}
+
+// TestDrainedBots checks that a job outlives more drains of nodes than it has attempts
+// for bots that fail.
+func TestDrainedBots(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	d, _ := h.run(t)
+	id := h.create(t, time.Time{})
+	for attempt := range dispatch.DefaultTimeouts().MaxAttempts + 1 {
+		h.untilLaunched(t, id, attempt)
+		h.reportStop(t, id, attempt, nil)
+		h.bots.end(id, attempt)
+		d.BotStateChanged(t.Context(), id)
+	}
+	if r := h.untilLaunched(t, id, dispatch.DefaultTimeouts().MaxAttempts+1); r.Status != job.Dispatching {
+		t.Errorf("the job is %s (%s)", r.Status, r.FailureDetail)
+	}
+}
+
 // TestServiceStopsBot checks that the end that the service decided on stands when the
 // bot that it stops reports that it was stopped.
 func TestServiceStopsBot(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
@@ -79,6 +80,11 @@ func (t *task) load(ctx context.Context) (situation, error) {
 	if r.HasBot() {
 		s.botReason = d.Launcher.Reason(r.ID, r.Attempt)
 	}
+	if s.mayBeLost() {
+		if s.leaving, s.stops, err = d.history(ctx, r.ID); err != nil {
+			return s, err
+		}
+	}
 	if s.needsMedia() {
 		err = t.call(ctx, func() (err error) {
 			s.hasMedia, err = d.Recordings.HasMedia(ctx, r.ID)
@@ -89,6 +95,22 @@ func (t *task) load(ctx context.Context) (situation, error) {
 		})
 	}
 	return s, err
+}
+
+// history returns whether a job's bots were told to leave, and how many of them reported
+// that they were stopped by someone else than the service.
+func (d *Dispatcher) history(ctx context.Context, id uuid.UUID) (leaving bool, stops int, err error) {
+	commands, err := d.Store.CommandsOfKind(ctx, id, ingest.LeaveCall)
+	if err != nil {
+		return false, 0, err
+	}
+	entries, err := d.Store.Timeline(ctx, id)
+	for _, entry := range entries {
+		if entry.Kind == job.BotExited && entry.Applied && ingest.ParseEventData(entry.Data).EndReason == ingest.EndStopped {
+			stops++
+		}
+	}
+	return len(commands) > 0, stops, err
 }
 
 // situationOf returns what the decision about a job without a bot depends on.

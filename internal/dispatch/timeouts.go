@@ -13,7 +13,8 @@ type Timeouts struct {
 	Meeting        time.Duration // in the meeting, beyond the job's own maximum
 	Teardown       time.Duration // in each state in which the recording is put together
 	Leaving        time.Duration // for the bot of an ended job to leave and to upload what it has
-	MaxAttempts    int
+	MaxAttempts    int           // without MaxStops attempts whose bot was stopped by someone else than the service
+	MaxStops       int
 }
 
 // DefaultTimeouts returns the timeouts for bots that the service launches.
@@ -28,6 +29,7 @@ func DefaultTimeouts() Timeouts {
 		Teardown:       30 * time.Minute,
 		Leaving:        10 * time.Minute,
 		MaxAttempts:    3,
+		MaxStops:       10,
 	}
 }
 
@@ -37,7 +39,7 @@ func (t Timeouts) Manual() Timeouts {
 	t.FirstHeartbeat = 4 * time.Hour
 	t.Heartbeat = 30 * time.Minute
 	t.Joining = 30 * time.Minute
-	t.MaxAttempts = 1
+	t.MaxAttempts, t.MaxStops = 1, 0
 	return t
 }
 
