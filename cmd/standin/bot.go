@@ -31,7 +31,7 @@ type botCommand struct {
 	Name              string       `default:"Standin" help:"Name shown to other participants."`
 	AllowedHosts      []string     `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened beside the platforms' own."`
 	LoopbackPeers     bool         `help:"Let the meeting send media over loopback: for replicas."`
-	Dir               string       `help:"The bot's own folder. Default: a temporary one."`
+	Dir               string       `help:"The bot's own folder. Default: a temporary one, which is removed when everything is delivered."`
 	RequirePermission bool         `help:"Record only with the host's permission."`
 }
 
@@ -44,7 +44,8 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 	if err := browser.CheckSandbox(config.NoSandbox); err != nil {
 		return err
 	}
-	if config.Dir == "" {
+	temporary := config.Dir == ""
+	if temporary {
 		if config.Dir, err = os.MkdirTemp("", "standin-bot-"); err != nil {
 			return fmt.Errorf("create the bot's folder: %w", err)
 		}
@@ -56,7 +57,14 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 	defer lock.Close()
 	settings := newBotSettings(config)
 	settings.Log = config.Logger(to.Err).With("job", config.JobID, "attempt", config.Attempt)
-	return session.Run(ctx, settings)
+	err = session.Run(ctx, settings)
+	switch {
+	case !temporary:
+		return err
+	case err != nil:
+		return fmt.Errorf("%w; what was not delivered is in %s", err, config.Dir)
+	}
+	return os.RemoveAll(config.Dir)
 }
 
 // config returns the bot's configuration from its file or from the flags.

@@ -44,7 +44,7 @@ func TestEngineFlags(t *testing.T) {
 	if r := serve.Kubernetes.Resources; r.CPULimit.MilliValue() != 500 || r.MemoryLimit.String() != "3Gi" || !r.Shm.IsZero() {
 		t.Errorf("resources in Kubernetes: %+v", r)
 	}
-	for flag, values := range map[string][]string{"--docker-memory": {"", "much", "-1", "3GB", "1x"}, "--kubernetes-spool": {"much", "3GB"}} {
+	for flag, values := range map[string][]string{"--docker-memory": {"", "much", "-1", "3GB", "1x", "Gi"}, "--kubernetes-spool": {"", "much", "3GB", "Gi", "m"}} {
 		for _, value := range values {
 			if err := tryParse(t, new(serveCommand), []string{flag + "=" + value}); err == nil || !strings.Contains(err.Error(), flag) {
 				t.Errorf("%s=%q was accepted: %v", flag, value, err)

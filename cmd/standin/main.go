@@ -15,8 +15,10 @@ import (
 
 	"github.com/alecthomas/kong"
 	kongcompletion "github.com/jotaen/kong-completion"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/internal/confine"
+	"standin/internal/launch"
 )
 
 // commands declares the command line. Kong reads flags, environment variables
@@ -89,6 +91,7 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 // settings from the process's environment.
 func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(grammar, append(options, kong.Name("standin"), kong.TypeMapper(reflect.TypeFor[[]string](), kong.MapperFunc(decodeList)),
+		kong.TypeMapper(reflect.TypeFor[resource.Quantity](), kong.MapperFunc(decodeQuantity)),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."))...)
 	if err != nil {
 		return nil, err
@@ -126,4 +129,17 @@ func decodeList(ctx *kong.DecodeContext, target reflect.Value) error {
 		}
 	}
 	return nil
+}
+
+// decodeQuantity decodes the value of a flag such as 500m or 3Gi.
+func decodeQuantity(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("quantity", &text); err != nil {
+		return err
+	}
+	quantity, err := launch.ParseQuantity(text)
+	if err == nil {
+		target.Set(reflect.ValueOf(quantity))
+	}
+	return err
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/containerd/errdefs"
 	"github.com/distribution/reference"
 	"github.com/moby/moby/client"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/deploy"
 	"standin/internal/launch"
@@ -77,7 +76,7 @@ type Bytes int64
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (b *Bytes) UnmarshalText(text []byte) error {
-	size, err := resource.ParseQuantity(string(text))
+	size, err := launch.ParseQuantity(string(text))
 	if err != nil || size.Sign() < 0 {
 		return fmt.Errorf("%q is not a size such as 1073741824 or 1Gi", text)
 	}
