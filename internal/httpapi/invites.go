@@ -32,8 +32,8 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	if err := a.readRequest(w, r, "intakeInvite", &invite); err != nil {
 		return err
 	}
-	if invite.JoinAt.IsZero() {
-		invite.JoinAt = time.Now() // an unset date of Go and .NET clients
+	if isUnset(invite.JoinAt) {
+		invite.JoinAt = time.Now()
 	}
 	result, err := a.settings.Invites.Schedule(r.Context(), calendar.Invite{
 		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL,

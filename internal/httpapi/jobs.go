@@ -155,7 +155,7 @@ func checkMetadata(metadata json.RawMessage) error {
 // newJob returns the job of the request. platform is that of its link.
 func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
 	return lifecycle.NewJob{
-		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt,
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt.Truncate(time.Millisecond),
 		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
 		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Options: c.RequestOptions, Dedupe: c.Dedupe,
 	}
@@ -340,8 +340,8 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err := checkMetadata(request.Metadata); err != nil {
 		return err
 	}
-	if request.JoinAt != nil && request.JoinAt.IsZero() {
-		request.JoinAt = nil // an unset date of Go and .NET clients
+	if request.JoinAt != nil && isUnset(*request.JoinAt) {
+		request.JoinAt = nil
 	}
 	if request.DisplayName != nil {
 		*request.DisplayName = displayName(*request.DisplayName)
@@ -359,6 +359,10 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	a.writeJob(w, http.StatusOK, j)
 	return nil
 }
+
+// isUnset reports whether a time is the zero value that clients in Go and .NET send for
+// a time that was not set, to the millisecond.
+func isUnset(t time.Time) bool { return t.Truncate(time.Millisecond).IsZero() }
 
 func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	return a.deleteOf(w, r, caller, a.settings.Jobs.Cancel)

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -307,10 +308,17 @@ func TestUploads(t *testing.T) {
 	})
 }
 
+// endlessConversion makes nothing in time.
+type endlessConversion struct{}
+
+func (endlessConversion) Make(context.Context, uuid.UUID, []recording.Media, string) (bool, error) {
+	return false, context.DeadlineExceeded
+}
+
 // TestManifestAndMedia reads a stored recording.
 func TestManifestAndMedia(t *testing.T) {
 	t.Parallel()
-	s := newSurface(t, nil)
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.Formats = endlessConversion{} })
 	video := strings.Repeat("0123456789", 5000)
 	s.storeRecording(video)
 	media := jobsPath + "/" + adasJob.String() + "/media/"
@@ -326,6 +334,8 @@ func TestManifestAndMedia(t *testing.T) {
 		{"beyond the end", request{"GET", media + "recording.mp4", adasKey, map[string]string{"Range": "bytes=50000-"}, ""}, mediaRoute, 416, []string{`"error":"range_not_satisfiable"`}, nil,
 			map[string]string{"Content-Range": "bytes */50000"}},
 		{"unchanged", request{"GET", media + "recording.mp4", adasKey, map[string]string{"If-None-Match": tag}, ""}, mediaRoute, 304, nil, nil, nil},
+		{"another format, not yet made", request{"GET", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, map[string]string{"Retry-After": "5"}},
+		{"the head of another format, not yet made", request{"HEAD", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, nil},
 		{"a file that is not in the manifest", request{"GET", media + "manifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
 		{"a path instead of a name", request{"GET", media + "..%2Fmanifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
 		{"a file missing in storage", request{"GET", media + "lost.mp4", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
@@ -351,6 +361,8 @@ func TestMediaIsRedirectedToSignedURLs(t *testing.T) {
 		{"get", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 307, nil, nil,
 			map[string]string{"Location": "https://bucket.example/signed/recording.mp4", "Cache-Control": "no-store"}},
 		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, map[string]string{"Content-Length": "5"}},
+		{"another format, not yet made", request{"GET", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, map[string]string{"Retry-After": "5"}},
+		{"the head of another format, not yet made", request{"HEAD", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, nil},
 		{"a file that is not in the manifest", request{"GET", media + "other.mp4", adasKey, nil, ""}, mediaRoute, 404, nil, nil, nil},
 	})
 }

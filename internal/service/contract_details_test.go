@@ -60,15 +60,16 @@ func contractTimes(t *testing.T, h *contractHarness) {
 			}
 		}
 	}
-	const unset = "0001-01-01T00:00:00Z"
-	now := h.expect(t, 201, contractRequest{op: "createJob", bearer: h.bob, body: contractJob(`,"joinAt":"` + unset + `"`)})
-	if at, err := time.Parse(time.RFC3339, now.text(t, "joinAt")); err != nil || time.Since(at).Abs() > time.Minute {
-		t.Errorf("an unset joinAt became %s", now.text(t, "joinAt"))
-	}
-	id := h.create(t, h.ada, contractJob(contractFuture))
-	same := h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":"` + unset + `"}`})
-	if same.text(t, "joinAt") != "2999-01-01T00:00:00.000Z" {
-		t.Errorf("a patch with an unset joinAt returned %s", same.body)
+	for _, unset := range []string{"0001-01-01T00:00:00Z", "0001-01-01T00:00:00.0001Z"} {
+		now := h.expect(t, 201, contractRequest{op: "createJob", bearer: h.bob, body: contractJob(`,"joinAt":"` + unset + `"`)})
+		if at, err := time.Parse(time.RFC3339, now.text(t, "joinAt")); err != nil || time.Since(at).Abs() > time.Minute {
+			t.Errorf("an unset joinAt became %s", now.text(t, "joinAt"))
+		}
+		id := h.create(t, h.ada, contractJob(contractFuture))
+		same := h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":"` + unset + `"}`})
+		if same.text(t, "joinAt") != "2999-01-01T00:00:00.000Z" {
+			t.Errorf("a patch with an unset joinAt returned %s", same.body)
+		}
 	}
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "createJob", bearer: h.ada, body: contractJob(`,"joinAt":"2999-01-01T24:00:00Z"`)})
 }
@@ -106,7 +107,7 @@ func contractIgnored(t *testing.T, h *contractHarness) {
 		}
 	}
 	settings := h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{made.text(t, "id")}, bearer: h.ada})
-	if strings.TrimSpace(string(settings.body)) != `{"displayName":"x","webhooks":{"onStatusChange":null,"onFinalize":null}}` {
+	if strings.TrimSpace(string(settings.body)) != `{"displayName":"x","webhooks":{"onStatusChange":null,"onFinalize":null},"recording":{}}` {
 		t.Errorf("settings %s", settings.body)
 	}
 }

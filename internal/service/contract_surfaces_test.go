@@ -126,7 +126,7 @@ func contractCalendar(t *testing.T, h *contractHarness) {
 	again := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T12:00:00+02:00")})
 	moved := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-02T10:00:00Z")})
 	h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`null`, "2999-06-01T10:00:00Z")})
-	h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-2"`, "0001-01-01T00:00:00Z")})
+	h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-2"`, "0001-01-01T00:00:00.0001Z")})
 	id := made.text(t, "jobId")
 	if again.text(t, "jobId") != id || moved.text(t, "jobId") != id || made.text(t, "kind") != "scheduled" || moved.text(t, "kind") != "deduped" {
 		t.Errorf("got %s, %s, %s", made.body, again.body, moved.body)

@@ -9,6 +9,8 @@ import (
 // contractExcluded maps the statuses that this test does not cause to the reasons.
 var contractExcluded = map[string]string{
 	"getMedia 307":    "only object storage signs URLs; package httpapi tests it with an object storage",
+	"getMedia 202":    "it takes a conversion of more than 20 seconds; package httpapi tests it with one that does not end",
+	"headMedia 202":   "like getMedia 202",
 	"ingestEvent 429": "a bot's quota of events takes thousands of requests; packages httpapi and lifecycle test it with a small quota",
 	"ingestTexts 429": "a bot's quota of texts takes a thousand requests; package store tests it",
 	"uploadMedia 429": "a bot's quota of uploads takes gigabytes; packages httpapi and lifecycle test it with a small quota",

@@ -30,7 +30,6 @@ const (
 	maxIdleConns    = 2048
 	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection
 	pingTimeout     = 5 * time.Second
-	bodyShare       = 15 // this fraction of a try is reserved for the response body
 	writeBufferSize = 8 << 10
 )
 
@@ -39,7 +38,6 @@ type poster struct {
 	client  *http.Client
 	guard   *dialguard.Guard
 	timeout time.Duration // of a try, from name resolution to the end of the response
-	headers time.Duration // from the end of the request to the end of the response headers
 	direct  bool          // no proxy, so that the connection shows the destination's address
 	private bool          // see Settings.PrivateBodies
 	tracer  Tracer        // may be nil
@@ -50,7 +48,6 @@ type poster struct {
 // of the environment, because they would connect where the guard cannot check.
 // It does not follow redirects and does not request compression.
 func newPoster(settings Settings) *poster {
-	headers := settings.TryTimeout - settings.TryTimeout/bodyShare
 	guard := &dialguard.Guard{Allow: settings.Allow, OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout}
 	transport := &http.Transport{
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs},
@@ -59,7 +56,6 @@ func newPoster(settings Settings) *poster {
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
 		DisableCompression:     true,
 		TLSHandshakeTimeout:    settings.TryTimeout / tlsShare,
-		ResponseHeaderTimeout:  headers,
 		IdleConnTimeout:        idleTimeout,
 		MaxIdleConns:           maxIdleConns,
 		MaxIdleConnsPerHost:    settings.MaxTriesPerHost,
@@ -81,7 +77,6 @@ func newPoster(settings Settings) *poster {
 		},
 		guard:   guard,
 		timeout: settings.TryTimeout,
-		headers: headers,
 		direct:  settings.Proxy == nil,
 		private: settings.PrivateBodies,
 		tracer:  settings.Tracer,
@@ -110,13 +105,14 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	})))
 	if err != nil {
 		try.Latency, try.Error, try.LoggedError = time.Since(started), errorText(err), logText(err)
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) || try.Latency >= p.headers {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			try.Error = fmt.Sprintf("no response within %s", p.timeout)
 		}
 		return try, response{}
 	}
 	defer httpResponse.Body.Close()
-	// Only the status decides. A body that breaks off is kept as far as it was read.
+	// Only the status decides. A body that breaks off, or does not end in time, is kept as
+	// far as it was read.
 	// The body of an internal service is not shown to consumers (docs/internals/security.md).
 	body, _ := io.ReadAll(io.LimitReader(httpResponse.Body, MaxResponseBody))
 	if public || p.private {
