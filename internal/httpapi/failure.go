@@ -49,7 +49,7 @@ func invalid(issues []api.Issue) error {
 }
 
 func issue(code, message string, path ...any) []api.Issue {
-	return []api.Issue{{Path: path, Message: message, Code: code}}
+	return []api.Issue{{Path: append([]any{}, path...), Message: message, Code: code}}
 }
 
 // unauthorized returns the error for missing or wrong credentials. The challenge is
