@@ -361,8 +361,6 @@ func TestMediaIsRedirectedToSignedURLs(t *testing.T) {
 		{"get", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 307, nil, nil,
 			map[string]string{"Location": "https://bucket.example/signed/recording.mp4", "Cache-Control": "no-store"}},
 		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, map[string]string{"Content-Length": "5"}},
-		{"another format, not yet made", request{"GET", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, map[string]string{"Retry-After": "5"}},
-		{"the head of another format, not yet made", request{"HEAD", media + "recording.mp3", adasKey, nil, ""}, mediaRoute, 202, nil, nil, nil},
 		{"a file that is not in the manifest", request{"GET", media + "other.mp4", adasKey, nil, ""}, mediaRoute, 404, nil, nil, nil},
 	})
 }
