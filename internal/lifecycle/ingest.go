@@ -104,7 +104,7 @@ func (s *Service) machineEvent(e ingest.Event, data ingest.EventData, id uuid.UU
 		converted.FailureCode, converted.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
 		if converted.FailureCode != "" && !converted.FailureCode.Valid() {
 			converted.FailureCode = job.InternalError
-			converted.FailureDetail = fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail)
+			converted.FailureDetail = strings.TrimSuffix(fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail), ": ")
 		}
 	case job.ManifestFinalized:
 		converted.ManifestURI = s.ManifestURI(id)
@@ -156,7 +156,9 @@ func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.E
 	c.scheduleAfterEvent()
 	switch e.Kind {
 	case job.BotPermissionResponse:
-		granted := data.Granted != nil && *data.Granted || data.Outcome == "granted"
+		// If the two contradict each other, the host has not agreed.
+		granted := (data.Granted != nil || data.Outcome != "") &&
+			(data.Granted == nil || *data.Granted) && (data.Outcome == "" || data.Outcome == "granted")
 		err = c.Emit(ctx, webhook.PermissionResponse(c.Job, granted, cmp.Or(data.Detail, data.Outcome)))
 	case job.BotCompetingDetected:
 		left := c.AutoLeave.OnBotDetected || data.LeftMeeting != nil && *data.LeftMeeting

@@ -140,6 +140,7 @@ func TestFailure(t *testing.T) {
 		"code and detail":        {`{"failureCode":"lobby_timeout","failureDetail":"Nobody came."}`, job.LobbyTimeout, "Nobody came."},
 		"without a detail":       {`{"failureCode":"recording_disabled"}`, job.RecordingDisabled, "recording disabled"},
 		"unknown code":           {`{"failureCode":"cosmic_ray","failureDetail":"zap"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray": zap`},
+		"only an unknown code":   {`{"failureCode":"cosmic_ray"}`, job.InternalError, `the bot gave the unknown failure code "cosmic_ray"`},
 		"detail is not a string": {`{"failureCode":"auth_failure","failureDetail":7}`, job.AuthFailure, "auth failure"},
 	}
 	for name, test := range tests {
@@ -220,6 +221,7 @@ func TestPermissionResponse(t *testing.T) {
 		"granted":            {`{"granted":true}`, true, ""},
 		"granted by outcome": {`{"outcome":"granted"}`, true, "granted"},
 		"denied":             {`{"granted":false,"outcome":"denied","detail":"No thanks."}`, false, "No thanks."},
+		"contradictory":      {`{"granted":true,"outcome":"denied"}`, false, "denied"},
 		"timed out":          {`{"outcome":"timeout"}`, false, "timeout"},
 		"no data":            {``, false, ""},
 		"not an object":      {`[1]`, false, ""},
