@@ -34,7 +34,7 @@ type Webhooks struct {
 // Recording configures what is recorded. Empty fields are the defaults of the consumer, or
 // else of the service.
 type Recording struct {
-	Mode             string `json:"mode,omitempty"`   // video or audio
+	Mode             string `json:"mode,omitempty"`   // video, audio or none
 	Layout           string `json:"layout,omitempty"` // speaker, gallery, content or page
 	ParticipantAudio *bool  `json:"participantAudio,omitempty"`
 }

@@ -97,11 +97,12 @@ func newBotSettings(c launch.BotConfig) session.Settings {
 		Dir: c.Dir, SpoolLimit: int64(c.SpoolMiB) << 20, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox, MediaOverTCP: c.MediaOverTCP, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 		ZoomSDK: zoomsdk.Settings{Dir: c.ZoomSDK.Dir, Key: c.ZoomSDK.Key, Secret: c.ZoomSDK.Secret},
 		Recorder: recorder.Settings{
-			AudioOnly: r.Mode == job.RecordAudio, Width: r.Picture.Width, Height: r.Picture.Height,
+			AudioOnly: r.Mode.RecordsLess(job.RecordVideo), Width: r.Picture.Width, Height: r.Picture.Height,
 			FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
 			MaxParticipantTracks: r.ParticipantAudioLimit,
 		},
 		Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn, CaptionsLanguage: r.CaptionsLanguage,
-		Layout: cmp.Or(r.Layout, job.LayoutSpeaker), ParticipantAudio: r.ParticipantAudio == launch.ParticipantAudioOn, Version: version(),
+		WithoutRecording: r.Mode == job.RecordNothing,
+		Layout:           cmp.Or(r.Layout, job.LayoutSpeaker), ParticipantAudio: r.ParticipantAudio == launch.ParticipantAudioOn, Version: version(),
 	}
 }

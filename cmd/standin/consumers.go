@@ -125,7 +125,7 @@ type consumersSetCommand struct {
 	Retention       string `placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
 	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new consumers."`
 	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome when a command was executed or has failed: on or off. Off for new consumers."`
-	RecordingMode   string `placeholder:"audio" enum:"video,audio,default," default:"" help:"What is recorded for jobs of the consumer that do not say: video, audio, or default for the service's setting."`
+	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"What is recorded for jobs of the consumer that do not say: video, audio, none, or default for the service's setting."`
 	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"What the video shows for jobs of the consumer that do not say, in the same form: speaker, gallery, content, page or default."`
 	JobRetention    string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
 }

@@ -216,7 +216,7 @@ type jobsPatchCommand struct {
 
 // recordingFlags are the flags for the recording options of a job.
 type recordingFlags struct {
-	RecordingMode    string `enum:",video,audio" default:"" help:"What is recorded: video (with audio) or audio. Default: the team's or the service's setting."`
+	RecordingMode    string `enum:",video,audio,none" default:"" help:"What is recorded: video (with audio), audio, or none. Default: the team's or the service's setting."`
 	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
 	ParticipantAudio string `enum:",on,off" default:"" help:"Record the audio of each participant separately as well: on or off."`
 }

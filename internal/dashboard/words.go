@@ -49,7 +49,7 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 	if err != nil {
 		return wordsView{}, fmt.Errorf("read texts: %w", err)
 	}
-	start := m.Timeline.RecordingStartedAt.Time
+	start := m.Timeline.Origin()
 	if !found {
 		document = transcript.FromCaptions(m.JobID, texts, start, m.Participants)
 	}

@@ -289,7 +289,7 @@ func (a *API) captions(ctx context.Context, id uuid.UUID, m recording.Manifest) 
 	if err != nil {
 		return transcript.Document{}, err
 	}
-	document := transcript.FromCaptions(m.JobID, texts, m.Timeline.RecordingStartedAt.Time, m.Participants)
+	document := transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants)
 	if len(document.Segments) > 0 {
 		return document, nil
 	}

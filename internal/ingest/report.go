@@ -33,6 +33,10 @@ type Report struct {
 	// MediaFaults are the times whose media is recorded but faulty.
 	MediaFaults []MediaFault `json:"mediaFaults,omitempty"`
 
+	// WithoutRecording is set by a bot that records nothing by its job's choice: who was
+	// there and what was written is all of its result.
+	WithoutRecording bool `json:"withoutRecording,omitempty"`
+
 	// SpeechSources are the kinds of evidence of who spoke: page and audio.
 	SpeechSources []string `json:"speechSources,omitempty"`
 }

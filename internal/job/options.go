@@ -42,10 +42,10 @@ func ParseOptions(metadata json.RawMessage) (o Options, unusable []string) {
 	}
 	switch keys.RecordingMode {
 	case nil:
-	case "video", "audio":
+	case "video", "audio", "none":
 		o.Recording.Mode = RecordingMode(keys.RecordingMode.(string))
 	default:
-		unusable = append(unusable, `metadata.recordingMode is ignored: it is not "video" or "audio".`)
+		unusable = append(unusable, `metadata.recordingMode is ignored: it is not "video", "audio" or "none".`)
 	}
 	for _, one := range []struct {
 		name   string

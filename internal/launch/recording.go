@@ -13,7 +13,7 @@ import (
 
 // Recording configures how bots record. Zero values are the bot's defaults.
 type Recording struct {
-	Mode                  job.RecordingMode `json:"mode,omitempty" name:"recording-mode" env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio" help:"What is recorded: video (with audio) or audio. A job's option recording.mode can only record less."`
+	Mode                  job.RecordingMode `json:"mode,omitempty" name:"recording-mode" env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio,none" help:"What is recorded: video (with audio), audio, or none: only who is in the meeting, who speaks, and texts. A job's option recording.mode can only record less."`
 	Layout                job.Layout        `json:"layout,omitempty" name:"recording-layout" env:"STANDIN_RECORDING_LAYOUT" default:"speaker" enum:"speaker,gallery,content,page" help:"What the recorded video shows: shared content or the active speaker large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page). A job's option recording.layout overrides it."`
 	Picture               PictureSize       `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers."`
 	FrameRate             int               `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`

@@ -51,6 +51,15 @@ type Timeline struct {
 	LeftAt             Instant `json:"leftAt"`
 }
 
+// Origin is the time to which offsets relate: the start of the recording, or admission
+// if nothing was to be recorded; zero where unknown.
+func (t Timeline) Origin() time.Time {
+	if t.RecordingStartedAt.IsZero() {
+		return t.AdmittedAt.Time
+	}
+	return t.RecordingStartedAt.Time
+}
+
 // End describes why the bot left the meeting.
 type End struct {
 	Reason string  `json:"reason"`

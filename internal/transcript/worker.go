@@ -320,7 +320,7 @@ func (h *task) storeTexts(ctx context.Context, m recording.Manifest) error {
 	if err != nil || len(texts) == 0 {
 		return err
 	}
-	start := m.Timeline.RecordingStartedAt.Time
+	start := m.Timeline.Origin()
 	found := map[job.TextKind][]job.SearchText{}
 	for _, text := range texts {
 		if text.Text == "" {

@@ -33,11 +33,14 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 	if end.Reason == ReasonShutdown {
 		return d.deliverStop(ctx, end)
 	}
-	if !d.Report.HasRecording() {
+	if !d.Report.HasResult() {
 		return d.deliverFailure(ctx, end)
 	}
 	if err := d.Report.Save(); err != nil {
 		return fmt.Errorf("save the report: %w", err)
+	}
+	if !d.Report.HasRecording() {
+		return d.deliverAttendance(ctx, end)
 	}
 	if err := d.Events.Emit(job.BotRecordingStopped, nil); err != nil {
 		return err
@@ -65,7 +68,7 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 // The service decides whether another bot continues, so this one reports neither a
 // failure nor the end of the recording, and packs nothing.
 func (d *Delivery) deliverStop(ctx context.Context, end End) error {
-	if d.Report.HasRecording() {
+	if d.Report.HasResult() {
 		if err := d.Report.Save(); err != nil {
 			return fmt.Errorf("save the report: %w", err)
 		}
@@ -75,6 +78,22 @@ func (d *Delivery) deliverStop(ctx context.Context, end End) error {
 	}
 	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
 		return err
+	}
+	return d.flush(ctx)
+}
+
+// deliverAttendance ends a job of which nothing was to be recorded.
+func (d *Delivery) deliverAttendance(ctx context.Context, end End) error {
+	if err := d.Client.FlushMedia(ctx); err != nil {
+		return fmt.Errorf("upload the report: %w", err)
+	}
+	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
+		return err
+	}
+	if end.Reason != ReasonSuperseded {
+		if err := d.Events.Emit(job.ManifestFinalized, nil); err != nil {
+			return err
+		}
 	}
 	return d.flush(ctx)
 }

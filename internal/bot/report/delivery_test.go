@@ -74,7 +74,7 @@ func newTestDelivery(t *testing.T, s *testService, attempt int) *Delivery {
 	})
 	return &Delivery{
 		Log: log, Attempt: attempt, Dir: dir, Client: client, Spool: store,
-		Report: New(attempt, "v9", store, NewClock()), Events: NewEmitter(log, client),
+		Report: New(attempt, "v9", false, store, NewClock()), Events: NewEmitter(log, client),
 	}
 }
 
@@ -95,6 +95,40 @@ func deliveryContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(cancel)
 	return ctx
+}
+
+// TestDeliverAttendance: an attempt that is to record nothing succeeds if the bot was
+// admitted.
+func TestDeliverAttendance(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		admitted bool
+		attempt  int
+		want     []job.Trigger
+	}{
+		"admitted":          {true, 0, []job.Trigger{job.BotExited, job.ManifestFinalized}},
+		"second attempt":    {true, 1, []job.Trigger{job.BotExited, job.ManifestFinalized}},
+		"never in the call": {false, 0, []job.Trigger{job.BotExited}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newService(t, test.attempt)
+			d := newTestDelivery(t, s, test.attempt)
+			d.Report = New(test.attempt, "v9", true, d.Spool, NewClock())
+			if test.admitted {
+				d.Report.SetAdmitted(start)
+			}
+			if err := d.Deliver(deliveryContext(t), End{Reason: ReasonHostEnded, Code: job.MeetingEnded}); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.kinds(); !slices.Equal(got, test.want) {
+				t.Errorf("events %v, want %v", got, test.want)
+			}
+			if test.admitted != s.uploaded(ingest.ReportName) || test.admitted == (s.lastData().FailureCode != "") {
+				t.Errorf("the report is uploaded: %t, the last event is %+v", s.uploaded(ingest.ReportName), s.lastData())
+			}
+		})
+	}
 }
 
 // TestDeliverWithoutRecording: an attempt without a recording fails the job, with

@@ -60,12 +60,12 @@ type Report struct {
 }
 
 // New returns the report of an attempt that has just started. version is the
-// program's.
-func New(attempt int, version string, store *spool.Spool, clock *Clock) *Report {
+// program's. withoutRecording is set if the bot is to record nothing.
+func New(attempt int, version string, withoutRecording bool, store *spool.Spool, clock *Clock) *Report {
 	return &Report{
 		spool:   store,
 		clock:   clock,
-		content: ingest.Report{Attempt: attempt, BotVersion: version, Parts: []ingest.RecordingPart{}},
+		content: ingest.Report{Attempt: attempt, BotVersion: version, WithoutRecording: withoutRecording, Parts: []ingest.RecordingPart{}},
 		roster:  newRoster(),
 		tracks:  newTrackIndex(),
 	}
@@ -174,6 +174,15 @@ func (r *Report) SetPartEnd(reason string) {
 // HasRecording reports whether any segment was recorded.
 func (r *Report) HasRecording() bool {
 	return slices.ContainsFunc(r.parts(), func(p ingest.RecordingPart) bool { return p.Segments > 0 })
+}
+
+// HasResult reports whether the attempt has a result: a recorded segment or, if nothing
+// is to be recorded, admission.
+func (r *Report) HasResult() bool {
+	r.mu.Lock()
+	attended := r.content.WithoutRecording && !r.content.AdmittedAt.IsZero()
+	r.mu.Unlock()
+	return attended || r.HasRecording()
 }
 
 // parts returns a copy of the recording parts.

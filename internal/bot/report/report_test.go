@@ -36,7 +36,7 @@ func newTestReport(t *testing.T) *Report {
 			t.Error(err)
 		}
 	})
-	return New(1, "v9", store, NewClock())
+	return New(1, "v9", false, store, NewClock())
 }
 
 // saved saves the report and returns it.

@@ -46,7 +46,7 @@ type attempt struct {
 func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Client) *attempt {
 	log := settings.Log
 	clock := report.NewClock()
-	observed := report.New(settings.Attempt, settings.Version, store, clock)
+	observed := report.New(settings.Attempt, settings.Version, settings.WithoutRecording, store, clock)
 	events := events{report.NewEmitter(log, client)}
 	texts := captions.New(log, client, settings.DisplayName, settings.CaptionsLanguage)
 	opener := newOpener(settings, log)
@@ -61,7 +61,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 		commands:    &commands{log: log, ack: client.Ack, consent: consent, report: observed},
 		consent:     consent,
 		policy:      newLeavePolicy(settings.AutoLeave, events),
-		recording:   &recordingState{},
+		recording:   &recordingState{disabled: settings.WithoutRecording},
 		diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
 		audio:       report.NewTrackSink(log, observed),
 		texts:       texts,
@@ -177,7 +177,7 @@ func (a *attempt) conclude(end exitResult) exitResult {
 	if end.code == job.AuthFailure {
 		end.detail = strings.TrimSpace(end.detail + " " + a.opener.signIn.Advice(a.settings.Platform))
 	}
-	if a.report.HasRecording() {
+	if a.report.HasResult() {
 		if end.reason == "" {
 			end = exitResult{
 				reason: cmp.Or(a.interrupted.reason, report.ReasonConnection),

@@ -68,6 +68,10 @@ type Settings struct {
 	MediaOverTCP bool         // see browser.Options.MediaThroughProxy
 	Recorder     recorder.Settings
 
+	// WithoutRecording keeps who is in the meeting and what is written, and records
+	// nothing.
+	WithoutRecording bool
+
 	// Layout is what the recorded picture shows; empty: job.LayoutPage.
 	Layout job.Layout
 

@@ -46,7 +46,7 @@ func newTestSpool(t *testing.T) *spool.Spool {
 // newTestReport returns a report with its own spool.
 func newTestReport(t *testing.T) *report.Report {
 	t.Helper()
-	return report.New(0, "v9", newTestSpool(t), report.NewClock())
+	return report.New(0, "v9", false, newTestSpool(t), report.NewClock())
 }
 
 // newTestEvents returns events that stay in a spool.

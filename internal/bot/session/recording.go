@@ -34,6 +34,7 @@ const (
 // recordingState is what an attempt keeps about its recording when the browser
 // is replaced.
 type recordingState struct {
+	disabled       bool // nothing is recorded, by the job's choice
 	paused         bool
 	stopped        bool          // stopped by command, for good
 	full           bool          // the spool takes no more segments now
@@ -67,7 +68,7 @@ type recordingSession struct {
 // of admission. Commands outlive recorders and browsers.
 func (r *recordingSession) shouldRecord() bool {
 	return r.page.phase == phaseAdmitted && r.page.admission != nil && r.recorder == nil && r.consent.allowsRecording() &&
-		!r.state.stopped && !r.state.paused && !r.state.full && !r.state.suspended
+		!r.state.disabled && !r.state.stopped && !r.state.paused && !r.state.full && !r.state.suspended
 }
 
 // start starts a recording part, if one should be recorded; otherwise the audio
@@ -182,6 +183,11 @@ func (r *recordingSession) endPart(err error) {
 // running reports whether the meeting is being recorded.
 func (r *recordingSession) running() bool { return r.recorder != nil && !r.stopping }
 
+// keepsTexts reports whether chat messages and captions belong to the result.
+func (r *recordingSession) keepsTexts() bool {
+	return r.running() || r.state.disabled && r.page.phase == phaseAdmitted && r.consent.allowsRecording()
+}
+
 // length returns the length of the recording so far.
 func (r *recordingSession) length() time.Duration {
 	if r.recorder == nil {
@@ -243,7 +249,7 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 	}
 	needed := func() bool {
 		return r.page.phase == phaseAdmitted && r.recorder == nil && r.listener == nil &&
-			(r.state.paused || r.state.stopped || r.state.full || r.state.suspended)
+			(r.state.disabled && r.consent.allowsRecording() || r.state.paused || r.state.stopped || r.state.full || r.state.suspended)
 	}
 	if !needed() {
 		return

@@ -14,7 +14,7 @@ import (
 func (r *recordingSession) pause(ctx context.Context, command ingest.Command) {
 	r.setPaused(ctx, command, pauseChange{
 		refusal: func() error {
-			if r.state.paused || r.state.stopped {
+			if r.state.disabled || r.state.paused || r.state.stopped {
 				return errors.New("nothing is being recorded")
 			}
 			return nil
@@ -90,8 +90,12 @@ func (r *recordingSession) setPaused(ctx context.Context, command ingest.Command
 
 // stop ends the recording for good. Audio is still monitored.
 func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
-	if r.state.stopped {
-		r.recordingQueue.settle(command, errors.New("the recording is already stopped"))
+	if r.state.disabled || r.state.stopped {
+		problem := "the recording is already stopped"
+		if r.state.disabled {
+			problem = "nothing is being recorded"
+		}
+		r.recordingQueue.settle(command, errors.New(problem))
 		return
 	}
 	r.stopPart(ctx, &command, func(bool) *exitResult {

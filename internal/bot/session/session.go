@@ -157,7 +157,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 	case meeting.InMeeting:
 		s.report.UpdateRoster(s.speakers(snap), snap.seen.SpeechSources, snap.at)
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
-		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.running())
+		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.keepsTexts())
 		s.textOpener.show(ctx, s.page, snap.at)
 		s.people.read(ctx, s.page, snap.at)
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {

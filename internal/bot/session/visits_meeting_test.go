@@ -54,6 +54,23 @@ func leaveScenarios() []scenario {
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.SetSilent(true) },
 		},
 		{
+			name: "without a recording", only: onMeet(), long: true, reason: report.ReasonSilence,
+			configure: func(s *Settings) { silent(s); s.WithoutRecording, s.Recorder.AudioOnly = true, true },
+			during: func(h *harness) {
+				h.admit(1)
+				h.await("someone to speak", func() bool {
+					text, _ := h.service.Uploaded(ingest.ReportName)
+					return strings.Contains(text, `"personId"`)
+				})
+				h.meeting.SetSilent(true)
+			},
+			check: func(h *harness) {
+				if len(h.report.Parts) > 0 || len(h.report.People) != 2 || !h.report.WithoutRecording || slices.Contains(h.kinds(), job.BotRecordingStarted) {
+					h.Errorf("events %v, report %+v", h.kinds(), h.report)
+				}
+			},
+		},
+		{
 			name: "silence while paused", only: onMeet(), long: true, configure: silent, reason: report.ReasonSilence,
 			during: func(h *harness) {
 				h.admitAndRecord(1)

@@ -111,8 +111,10 @@ func (b *bot) visit(ctx context.Context) error {
 	case b.options.failureCode != "":
 		return b.failure()
 	}
-	if err := b.startRecording(ctx); err != nil {
-		return err
+	if !b.withoutRecording() {
+		if err := b.startRecording(ctx); err != nil {
+			return err
+		}
 	}
 	return b.stayInMeeting(ctx)
 }
@@ -209,6 +211,10 @@ func (b *bot) wait(ctx context.Context, length time.Duration) error {
 // first attempt finalizes it; later ones leave that to the service, which has
 // the recordings of earlier attempts.
 func (b *bot) finish(ctx context.Context) error {
+	if b.withoutRecording() && !b.admittedAt.IsZero() && b.end.code == "" {
+		b.leftAt = b.clock.now()
+		return b.finishAttendance(ctx)
+	}
 	if !b.timeline.started() {
 		code := b.end.code
 		if code == "" {
@@ -244,6 +250,32 @@ func (b *bot) finish(ctx context.Context) error {
 	return nil
 }
 
+// withoutRecording reports whether nothing is recorded, by the job's choice.
+func (b *bot) withoutRecording() bool {
+	return b.assignment.Options.Recording.Mode == job.RecordNothing
+}
+
+// speech returns the participants' turns while the meeting was recorded, or attended if
+// nothing is recorded.
+func (b *bot) speech(now time.Time) []ingest.Speech {
+	if b.withoutRecording() && !b.admittedAt.IsZero() {
+		attended := timeline{parts: []ingest.RecordingPart{{StartedAt: b.admittedAt, EndedAt: b.leftAt}}}
+		return attended.speech(now)
+	}
+	return b.timeline.speech(now)
+}
+
+// finishAttendance uploads the report of a bot that recorded nothing.
+func (b *bot) finishAttendance(ctx context.Context) error {
+	if err := b.uploadReport(ctx); err != nil {
+		return err
+	}
+	if err := b.emit(ctx, job.BotExited, ingest.EventData{EndReason: b.end.reason, Detail: b.end.detail}); err != nil {
+		return err
+	}
+	return b.emit(ctx, job.ManifestFinalized, nil)
+}
+
 // report returns the bot's report so far.
 func (b *bot) report() ingest.Report {
 	now := b.clock.now()
@@ -251,7 +283,8 @@ func (b *bot) report() ingest.Report {
 		Attempt: b.assignment.Attempt, BotVersion: version,
 		JoinedAt: b.joinedAt, AdmittedAt: b.admittedAt, LeftAt: b.leftAt,
 		Parts: b.timeline.parts, Gaps: b.timeline.gaps,
-		People: people(b.admittedAt, b.leftAt), Speech: b.timeline.speech(now),
+		WithoutRecording: b.withoutRecording(),
+		People:           people(b.admittedAt, b.leftAt), Speech: b.speech(now),
 	}
 	if b.end != nil {
 		report.EndReason, report.EndDetail = b.end.reason, b.end.detail

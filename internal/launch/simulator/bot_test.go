@@ -231,6 +231,41 @@ func TestTexts(t *testing.T) {
 	}
 }
 
+// TestNothingIsRecorded checks the result of a job that records nothing.
+func TestNothingIsRecorded(t *testing.T) {
+	t.Parallel()
+	e := newTestEnv(t)
+	e.run(t, nil, nil)
+	j := e.create(t, nil, func(n *lifecycle.NewJob) {
+		n.Options.Recording.Mode = job.RecordNothing
+		n.Metadata = json.RawMessage(`{"captions":true,"simulate":{"seconds":60,"speed":100}}`)
+	})
+	e.waitForStatus(t, j.ID, job.Completed)
+	m := e.manifest(t, j.ID)
+	var names []string
+	for _, media := range m.Media {
+		names = append(names, media.Name)
+	}
+	if want := []string{"captions.json", "captions.vtt"}; !slices.Equal(names, want) {
+		t.Errorf("files %v, want %v", names, want)
+	}
+	if m.Partial || len(m.Gaps) > 0 || len(m.Participants) != 2 || len(m.Speech) < 8 || m.End.Reason != "host_ended" {
+		t.Errorf("the manifest is %+v", m)
+	}
+	if !m.Timeline.RecordingStartedAt.IsZero() || m.Timeline.AdmittedAt.IsZero() || m.Timeline.Origin() != m.Timeline.AdmittedAt.Time || m.Speech[0].StartMs != 0 {
+		t.Errorf("the timeline is %+v, the first speech %+v", m.Timeline, m.Speech[0])
+	}
+	entries, err := e.store.Timeline(t.Context(), j.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Kind == job.BotRecordingStarted {
+			t.Error("a recording was started")
+		}
+	}
+}
+
 func TestPlainJobTakesSeconds(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)

@@ -108,11 +108,19 @@ func (b *bot) acknowledge(ctx context.Context, command ingest.Command, failure s
 
 // uploadRecording uploads the recording and its report.
 func (b *bot) uploadRecording(ctx context.Context) error {
+	if b.withoutRecording() {
+		return b.uploadReport(ctx)
+	}
 	file := clipFile()
 	if err := b.upload(ctx, file.Name, file.SHA256, clipMP4); err != nil {
 		return err
 	}
-	report, err := json.Marshal(build.FinalReport{Report: b.report(), Media: []recording.File{file}})
+	return b.uploadReport(ctx, file)
+}
+
+// uploadReport uploads the bot's report with the files of its recording.
+func (b *bot) uploadReport(ctx context.Context, files ...recording.File) error {
+	report, err := json.Marshal(build.FinalReport{Report: b.report(), Media: files})
 	if err != nil {
 		return fmt.Errorf("encode the report: %w", err)
 	}

@@ -133,7 +133,7 @@ func (b *bot) attend(ctx context.Context, length time.Duration) error {
 // captions grow while they speak.
 func (b *bot) sendTexts(ctx context.Context) error {
 	now := b.clock.now()
-	speech := b.timeline.speech(now)
+	speech := b.speech(now)
 	var texts []ingest.Text
 	for i := max(0, len(speech)-2); i < len(speech); i++ {
 		texts = append(texts, b.textsOf(i, speech[i], now)...)

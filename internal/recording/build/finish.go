@@ -46,7 +46,8 @@ const (
 type Progress func(stage Stage, done, total int64)
 
 // HasMedia reports whether a job has uploads that can become a recording: the
-// first segment of a part, or a finished file.
+// first segment of a part, a finished file, or the report of a bot that attended a
+// meeting without recording it, as its job wants.
 func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) {
 	attempts, err := f.Storage.Uploads(ctx, jobID)
 	if err != nil {
@@ -61,7 +62,22 @@ func (f *Finisher) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error) 
 			}
 		}
 	}
+	for _, attempt := range attempts {
+		report, err := f.report(ctx, jobID, attempt.Attempt)
+		if err != nil {
+			return false, fmt.Errorf("find a report: %w", err)
+		}
+		if attended(report.Report) {
+			return true, nil
+		}
+	}
 	return false, nil
+}
+
+// attended reports whether a bot was in the meeting and records nothing by its job's
+// choice.
+func attended(report ingest.Report) bool {
+	return report.WithoutRecording && !report.AdmittedAt.IsZero()
 }
 
 // Finish finishes a job whose bot ended normally, from the uploads of all
@@ -93,6 +109,9 @@ func (f *Finisher) FinishWithoutBot(ctx context.Context, input ManifestInput, en
 	uploads, done, err := f.loadUploads(ctx, input)
 	if done || err != nil {
 		return uploads.manifest, err
+	}
+	if !uploads.hasRecordings() && slices.ContainsFunc(uploads.reports(), attended) {
+		return f.writeManifest(ctx, input, uploads, Packed{})
 	}
 	packed, err := f.assemble(ctx, input.Job.ID, uploads, progress)
 	if mismatch := new(MediaMismatchError); errors.As(err, &mismatch) {

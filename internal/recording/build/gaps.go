@@ -165,6 +165,9 @@ func (b *builder) isComplete(attempt int, part ingest.RecordingPart) bool {
 
 // partial reports whether any media of a started recording is missing.
 func (b *builder) partial() bool {
+	if b.attendance {
+		return b.input.BotLost && !b.stoppedNormally()
+	}
 	if len(b.packed.Files) == 0 {
 		return !b.origin.IsZero() || len(b.packed.Parts) > 0
 	}

@@ -81,6 +81,10 @@ func (b *builder) timeline() recording.Timeline {
 			stopped = reported.EndedAt
 		}
 	}
+	started := b.origin
+	if b.attendance {
+		started = time.Time{}
+	}
 	observed := b.input.ObservedTimeline
 	instant := func(reported time.Time, observed recording.Instant) recording.Instant {
 		return recording.Instant{Time: firstNonZero(reported, observed.Time)}
@@ -88,7 +92,7 @@ func (b *builder) timeline() recording.Timeline {
 	return recording.Timeline{
 		JoinedAt:           instant(joined, observed.JoinedAt),
 		AdmittedAt:         instant(admitted, observed.AdmittedAt),
-		RecordingStartedAt: recording.Instant{Time: b.origin},
+		RecordingStartedAt: recording.Instant{Time: started},
 		RecordingStoppedAt: instant(stopped, observed.RecordingStoppedAt),
 		LeftAt:             instant(b.lastReport().LeftAt, observed.LeftAt),
 	}
@@ -120,7 +124,8 @@ type builder struct {
 	input      ManifestInput
 	reports    []ingest.Report // sorted by attempt
 	packed     Packed
-	origin     time.Time // start of the recording; zero if unknown
+	origin     time.Time // start of the recording, or of the attendance without one; zero if unknown
+	attendance bool      // nothing was to be recorded
 	mediaParts []mediaPart
 }
 
@@ -135,6 +140,11 @@ func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *bu
 	b := &builder{input: input, reports: slices.Clone(reports), packed: packed}
 	slices.SortStableFunc(b.reports, func(a, c ingest.Report) int { return cmp.Compare(a.Attempt, c.Attempt) })
 	b.origin = b.startedAt()
+	if b.origin.IsZero() && len(packed.Parts) == 0 {
+		if i := slices.IndexFunc(b.reports, attended); i >= 0 {
+			b.origin, b.attendance = b.reports[i].AdmittedAt, true
+		}
+	}
 	for _, part := range packed.Parts {
 		if part.File == "" {
 			continue
