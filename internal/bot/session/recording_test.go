@@ -68,3 +68,23 @@ func TestSilenceEndsSpeech(t *testing.T) {
 		}
 	}
 }
+
+// TestMarksWhileLevelsAreZero checks that the marks of the page decide who speaks when
+// all levels are 0 although the recorded sound is audible.
+func TestMarksWhileLevelsAreZero(t *testing.T) {
+	t.Parallel()
+	seen := meeting.Observation{Participants: []meeting.Participant{{ID: "a"}, {ID: "b"}}, Marked: []string{"b"}}
+	for name, c := range map[string]struct {
+		soundAt float64
+		want    bool
+	}{"audible": {9, true}, "silent": {5, false}} {
+		stats := recorder.Stats{LastReportAt: after(10), LastSoundAt: after(c.soundAt)}
+		got := withMarked(seen, stats, true)
+		if got[0].Speaking || got[1].Speaking != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if seen.Participants[1].Speaking {
+		t.Error("the observation was changed")
+	}
+}
