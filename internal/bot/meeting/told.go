@@ -46,7 +46,8 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 	case !past.Requested || snapshot.Media > 0 || snapshot.LobbyText != "" || len(p.callControls(snapshot)) > 0:
 		return classification{}, false
 	}
-	told, evidence := "", Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight}
+	var told string
+	evidence := Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight}
 	switch {
 	case snapshot.Over != nil && snapshot.Over.tells():
 		told = snapshot.Over.Text

@@ -2,6 +2,7 @@ package fieldpages
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -73,6 +74,11 @@ func attend(t *testing.T, plan Plan) result {
 	stop()
 	signals.Wait()
 	r := judge(plan, meeting.Log(), service.ReceivedEvents())
+	if plan.Scenario == "crowd" {
+		service.Lock()
+		r.checkPeople(service.Media[ingest.ReportName])
+		service.Unlock()
+	}
 	r.took = time.Since(started)
 	if err != nil {
 		r.problems = append(r.problems, err.Error())
@@ -196,6 +202,15 @@ func judge(plan Plan, truth []Entry, events []ingest.Event) result {
 		r.falseEnd = true
 		problem("ended while %s", ended)
 	}
+	asked := 0
+	for _, entry := range truth {
+		if entry.Kind == "asked" {
+			asked++
+		}
+	}
+	if scenario.Once && asked > 1 {
+		problem("the bot asked to join %d times", asked)
+	}
 	expected := slices.Contains(scenario.Reasons, r.reason)
 	if r.code != "" {
 		expected = slices.Contains(scenario.Codes, r.code)
@@ -220,6 +235,25 @@ func judge(plan Plan, truth []Entry, events []ingest.Event) result {
 		}
 	}
 	return r
+}
+
+// checkPeople checks that the bot's report names everybody in the meeting.
+func (r *result) checkPeople(report string) {
+	var content ingest.Report
+	if err := json.Unmarshal([]byte(report), &content); err != nil {
+		r.problems = append(r.problems, "the report is not readable: "+err.Error())
+		return
+	}
+	var names []string
+	for _, person := range content.People {
+		names = append(names, person.Name)
+	}
+	wanted := slices.Clone(r.plan.People)
+	slices.Sort(names)
+	slices.Sort(wanted)
+	if !slices.Equal(names, wanted) {
+		r.problems = append(r.problems, fmt.Sprintf("the report names %d people, of %d in the meeting: %q", len(names), len(wanted), names))
+	}
 }
 
 // endedEarly reports whether the bot ended a meeting, or the way into it, that was

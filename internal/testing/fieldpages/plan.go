@@ -39,7 +39,9 @@ func Platforms() []job.Platform { return []job.Platform{job.Meet, job.Teams, job
 
 // Languages returns the languages of the pages, most of which are English: the bot
 // asks for it.
-func Languages() []string { return []string{"en", "de", "es", "ja", "ar"} }
+func Languages() []string {
+	return []string{"en", "de", "es", "ja", "ar", "pt", "fr", "it", "nl", "pl", "tr", "ko", "zh-CN", "zh-TW", "hi"}
+}
 
 // Generate returns the meeting with a number in the sequence of a seed.
 func Generate(seed uint64, number int) Plan {
@@ -66,6 +68,12 @@ func Describe(platform job.Platform, scenario, language string, seed uint32) Pla
 		Messages: samples(random, words("decoys", "messages", "en"), 4),
 		Number:   fmt.Sprintf("%d", 90_000_000_000+random.Int64N(9_999_999_999)),
 		Passcode: fmt.Sprintf("%x", random.Uint32()),
+	}
+	if scenario == "crowd" {
+		for i := range 26 {
+			plan.People = append(plan.People, fmt.Sprintf("Guest %c", 'A'+i))
+		}
+		plan.People = append(plan.People, "Guest A") // somebody else of that name
 	}
 	if plan.Decoys {
 		plan.People[0] = samples(random, words("decoys", "names", "en"), 1)[0]

@@ -20,6 +20,7 @@ type Scenario struct {
 	// Waits is true if the bot ends the meeting by a limit of its own: the page
 	// never does.
 	Waits bool
+	Once  bool // the bot asks to join only once
 }
 
 // Scenarios returns all scenarios.
@@ -43,6 +44,10 @@ func Scenarios() []Scenario {
 		{Name: "lost", Weight: 2, Only: only(job.Meet), Reasons: hostEnded},
 		{Name: "problem", Weight: 2, Only: only(job.Meet, job.Teams), Reasons: hostEnded},
 		{Name: "workspace", Weight: 1, Only: only(job.Meet), Reasons: hostEnded, Codes: codes(job.AuthFailure, job.NetworkLoss)},
+		{Name: "terms", Weight: 2, Only: only(job.ZoomWeb), Reasons: hostEnded},
+		{Name: "freeEnd", Weight: 2, Only: only(job.ZoomWeb), Reasons: hostEnded, Once: true},
+		{Name: "strangeEnd", Weight: 2, Only: only(job.Meet, job.Teams), Reasons: hostEnded, Once: true},
+		{Name: "crowd", Weight: 3, Reasons: hostEnded},
 		{Name: "invalid", Weight: 1, Only: only(job.ZoomWeb), Reasons: hostEnded},
 
 		// The bot is not admitted.
@@ -62,6 +67,10 @@ func Scenarios() []Scenario {
 		{Name: "credentials", Weight: 1, Only: only(job.Meet), Codes: codes(job.AuthFailure)},
 		{Name: "full", Weight: 1, Only: only(job.Meet), Codes: codes(job.AuthFailure, job.HostDeniedAdmission)},
 		{Name: "refused", Weight: 1, Only: only(job.Meet), Codes: codes(job.AuthFailure, job.NetworkLoss)},
+		{Name: "locked", Weight: 2, Only: only(job.Teams, job.ZoomWeb), Codes: codes(job.HostDeniedAdmission), Once: true},
+		{Name: "finalModal", Weight: 2, Only: only(job.ZoomWeb), Codes: codes(job.HostDeniedAdmission, job.AuthFailure)},
+		{Name: "busyHost", Weight: 1, Only: only(job.ZoomWeb), Codes: codes(job.WaitingForHost), Waits: true},
+		{Name: "registration", Weight: 1, Only: only(job.ZoomWeb), Codes: codes(job.AuthFailure)},
 		{Name: "network", Weight: 1, Only: only(job.ZoomWeb), Codes: codes(job.AuthFailure, job.NetworkLoss)},
 	}
 }

@@ -33,7 +33,13 @@ var texts = sync.OnceValue(func() map[string]map[string]map[string][]string {
 })
 
 // words returns the variants of a text in a language.
-func words(page, key, language string) []string { return texts()[page][key][language] }
+func words(page, key, language string) []string {
+	variants := texts()[page][key]
+	if known := variants[language]; len(known) > 0 {
+		return known
+	}
+	return variants["en"] // pages are not translated completely
+}
 
 // Entry is an entry of a meeting's log: what the page really did.
 type Entry struct {
@@ -191,15 +197,21 @@ func (m *Meeting) serveDocument(w http.ResponseWriter, r *http.Request) {
 		status := []int{http.StatusForbidden, http.StatusTooManyRequests}[m.Plan.Seed%2]
 		http.Error(w, fmt.Sprintf("%d. That's an error. %s", status, http.StatusText(status)), status)
 		return
-	case m.Plan.Scenario == "workspace" && seen["over"] == 0:
+	case m.Plan.Scenario == "workspace" && !visitedBefore(w, r):
 		m.write("over", "workspace")
-		http.Redirect(w, r, "https://workspace.google.com/products/meet/", http.StatusFound)
+		const home = "https://workspace.google.com/products/meet/"
+		if m.Plan.Seed%2 == 0 {
+			http.Redirect(w, r, home, http.StatusFound)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<!doctype html><title>Meet</title><script>setTimeout(() => location.replace(%q), 300)</script>", home)
 		return
 	}
 	page := map[job.Platform]string{job.Meet: "meet", job.Teams: "teams", job.ZoomWeb: "zoom"}[m.Plan.Platform]
 	local := make(map[string][]string)
-	for key, languages := range texts()[page] {
-		local[key] = languages[m.Plan.Language]
+	for key := range texts()[page] {
+		local[key] = words(page, key, m.Plan.Language)
 	}
 	direction := "ltr"
 	if m.Plan.Language == "ar" {
@@ -211,6 +223,14 @@ func (m *Meeting) serveDocument(w http.ResponseWriter, r *http.Request) {
 		"Language": m.Plan.Language, "Direction": direction, "Page": page,
 		"Field": field{Plan: m.Plan, Seen: seen, Words: local},
 	})
+}
+
+// visitedBefore reports whether the browser was here before, as its cookie says: only
+// the first visit of a browser is sent to the product page.
+func visitedBefore(w http.ResponseWriter, r *http.Request) bool {
+	_, err := r.Cookie("visited")
+	w.Header().Set("Set-Cookie", "visited=1; Path=/; HttpOnly; SameSite=Lax")
+	return err == nil
 }
 
 func serveCaptchaFrame(w http.ResponseWriter, _ *http.Request) {

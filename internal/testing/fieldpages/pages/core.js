@@ -52,7 +52,7 @@ const documented = new Set([
   'roSPhc', 'oZRSLe', 'notranslate', 'Ge9Kpc', 'poVWob', 'Oaajhc', 'HX2H7', 'wEsLMd', 'OgVli', 'gjg47c',
   'vdi-frame-occlusion', 'ui-box', 'meeting-app', 'preview-join-button', 'preview-meeting-info', 'disabled', 'leave-btn',
   'login-btn-zoom', 'zm-modal-body-title', 'leave-meeting-options__btn--danger', 'speaker-active-container__video-frame',
-  'speaker-bar-container__video-frame--active', 'video-avatar__avatar-footer', 'participants-li',
+  'speaker-bar-container__video-frame--active', 'single-main-container__video-frame', 'zm-modal', 'video-avatar__avatar-footer', 'participants-li',
 ]);
 
 const className = (name) => (documented.has(name) ? name : 'k' + (hash(name + plan.seed) % 46656).toString(36));
@@ -237,6 +237,21 @@ const common = {
     return () => { cover.remove(); document.body.prepend(...before); };
   },
 
+  // crowd is a long list that holds only the rows in view.
+  crowd(names, row, attributes = {}) {
+    const inner = h('div', { css: `position:relative;height:${names.length * 28}px`, bare: true });
+    const list = h('div', { css: 'height:240px;overflow-y:scroll', bare: true, ...attributes }, [inner]);
+    const draw = () => {
+      const first = Math.floor(list.scrollTop / 28);
+      inner.replaceChildren(...names.slice(first, first + 11).map((name, i) => h('div', {
+        css: `position:absolute;height:28px;top:${(first + i) * 28}px`, bare: true,
+      }, [row(name)])));
+    };
+    list.addEventListener('scroll', draw);
+    draw();
+    return list;
+  },
+
   // openPanel shows a panel, or closes it if it is shown.
   openPanel(kind, create) {
     if (this.panel) this.panel.remove();
@@ -253,6 +268,11 @@ const common = {
 async function endMeeting(page, kind) {
   await log('over', kind);
   media.stop();
+  if (kind === 'strangeEnd') { // an end in unknown words
+    lasting.length = 0;
+    show(h('div', { css: 'padding:24px' }, [h('p', { text: text('strangeEnd') }), button('OK')]));
+    return;
+  }
   await page.end(kind);
 }
 
@@ -283,13 +303,14 @@ async function meetPeople(page, { alone = false } = {}) {
     back();
     await delay(1500, 2500);
   }
+  if (plan.scenario === 'crowd') await delay(9000, 11000); // the bot reads the list
   if (plan.scenario === 'quiet') await delay(3500, 5000); // the toolbar has hidden
 }
 
-const endings = { removed: 'removed', lost: 'lost' };
+const endings = { removed: 'removed', lost: 'lost', strangeEnd: 'strangeEnd', freeEnd: 'freeEnd' };
 
 // walls are the pages that keep the bot out.
-const walls = new Set(['notFound', 'signIn', 'captcha', 'botWall', 'full', 'credentials', 'network', 'passcode']);
+const walls = new Set(['locked', 'finalModal', 'registration', 'notFound', 'signIn', 'captcha', 'botWall', 'full', 'credentials', 'network', 'passcode']);
 
 // play runs the scenario on a page that has loaded.
 async function play(page) {
@@ -304,7 +325,7 @@ async function play(page) {
   }
   const finished = seen.over && seen.admitted && scenario !== 'lost';
   if (finished && !page.afterJoin) return page.wall('notFound');
-  const straight = ['straight', 'alone', 'consent'].includes(scenario) || seen.admitted > 0;
+  const straight = ['crowd', 'terms', 'freeEnd', 'busyHost', 'straight', 'alone', 'consent'].includes(scenario) || seen.admitted > 0;
   const hostFirst = scenario === 'hostAbsent' || scenario === 'hostNever';
   if (hostFirst && page.hostBefore) {
     await waitInLobby(page, 'hostAbsent');
@@ -312,6 +333,10 @@ async function play(page) {
   }
   await page.prejoin(straight);
   if (finished) return page.wall('notFound');
+  if (scenario === 'busyHost') {
+    await log('lobby', 'busyHost');
+    return page.wall(scenario);
+  }
   if (walls.has(scenario)) {
     await delay(200, 900);
     await log('over', scenario);

@@ -130,8 +130,11 @@ const page = {
   },
 
   togglePanel(kind) {
-    const content = kind === 'people'
-      ? h('div', { role: 'list', 'aria-label': text('participants') }, this.members.map((name) => {
+    const content = kind === 'people' && plan.scenario === 'crowd'
+      ? this.crowd(this.members, (name) => h('div', { role: 'listitem', 'aria-label': name, bare: true }, [
+        h('i', { cls: 'notranslate', 'aria-hidden': 'true', text: 'mic_off', bare: true }), h('span', { cls: 'notranslate', text: name === plan.typed ? `${name} ${text('you')}` : name }),
+      ]), { role: 'list', 'aria-label': text('participants') })
+      : kind === 'people' ? h('div', { role: 'list', 'aria-label': text('participants') }, this.members.map((name) => {
         const self = name === plan.typed;
         return h('div', { role: 'listitem', 'aria-label': name, bare: true }, [
           h('span', { cls: 'notranslate', text: name }), self && h('span', { text: text('you') }),
@@ -178,7 +181,7 @@ const page = {
     const { sound, videos } = await startMedia();
     for (let i = 0; i < 3; i++) lasting.push(audioElement(sound));
     document.body.append(...lasting);
-    plan.people.forEach((name, i) => main.append(this.tile(name, i + 1, videos[i])));
+    plan.people.slice(0, 6).forEach((name, i) => main.append(this.tile(name, i + 1, videos[i])));
     if (plan.dialogs.includes('tip')) dialog({ title: text('tip'), buttons: [text('gotIt')], attributes: { 'aria-modal': 'false' } });
   },
 

@@ -136,7 +136,7 @@ const page = {
     await delay(100, 800);
     const { sound, videos } = await startMedia();
     document.body.append(audioElement(sound));
-    plan.people.forEach((name, i) => stage.append(this.tile(name, videos[i], false, i)));
+    plan.people.slice(0, 6).forEach((name, i) => stage.append(this.tile(name, videos[i], false, i)));
     if (plan.dialogs.includes('recording')) {
       document.body.append(h('div', { role: 'alert', css: 'position:fixed;top:56px;left:20%;background:#ffd', bare: true }, [h('span', { text: text('recording') }), button(text('dismiss'), {}, (event) => event.currentTarget.parentElement.remove())]));
     }
@@ -154,8 +154,10 @@ const page = {
   },
 
   togglePanel(kind) {
-    const content = kind === 'people'
-      ? h('div', { role: 'tree', 'aria-label': text('attendees') }, this.members.map((name) => h('div', { role: 'treeitem', 'data-cid': 'roster-participant', 'data-tid': `participantsInCall-${name}`, 'aria-label': name, bare: true }, [
+    const content = kind === 'people' && plan.scenario === 'crowd'
+      ? this.crowd(this.members, (name) => h('div', { role: 'treeitem', 'data-cid': 'roster-participant', 'aria-label': `${name} External unfamiliar, muted`, bare: true }, [
+        h('span', { 'data-tid': 'participant-info-nametag', text: name === plan.typed ? `${name} ${text('you')}` : name })]), { role: 'tree', 'aria-label': text('attendees') })
+      : kind === 'people' ? h('div', { role: 'tree', 'aria-label': text('attendees') }, this.members.map((name) => h('div', { role: 'treeitem', 'data-cid': 'roster-participant', 'data-tid': `participantsInCall-${name}`, 'aria-label': name, bare: true }, [
         h('span', { text: name === plan.typed ? `${name} ${text('you')}` : name })])))
       : h('div', {}, [
         ...(this.said || []).map(([author, message]) => h('div', { 'data-tid': 'chat-pane-message', bare: true }, [h('span', { 'data-tid': 'message-author-name', text: author }), h('div', { text: message })])),
@@ -209,6 +211,7 @@ const page = {
       ]);
       return;
     }
+    if (kind === 'locked') return this.retry(null, text('locked'), [button(text('dismiss'), { 'data-tid': 'calling-retry-cancelbutton' })]);
     if (kind === 'problem') {
       this.retry(text('connect'), null, [button(text('rejoin')), button(text('dismiss'), { 'data-tid': 'calling-retry-cancelbutton' })]);
       return;

@@ -20,6 +20,7 @@ const page = {
     show(h('div', { css: boxCSS, text: 'Zoom' }));
     await delay(200, 900);
     await this.permissions();
+    if (plan.scenario === 'terms') await this.terms();
     const name = h('input', { type: 'text', id: fixed('classic', [true, false, false]) ? 'inputname' : 'input-for-name', 'aria-label': text('name'), css: 'width:280px;height:36px' });
     const join = button(text('join'), { cls: 'preview-join-button disabled zm-btn', id: name.id === 'inputname' ? 'joinBtn' : undefined });
     const passcode = plan.scenario === 'passcode' ? h('input', { type: 'password', id: 'input-for-pwd', 'aria-label': text('passcode'), css: 'width:280px;height:36px' }) : null;
@@ -59,6 +60,27 @@ const page = {
     await log('asked', `mic=${devices.mic} camera=${devices.camera} name=${name.value}`);
     show(h('div', { cls: 'meeting-app', css: boxCSS, bare: true }, [h('div', { role: 'progressbar', css: 'height:8px;width:200px;background:#48f', bare: true })]));
     await delay(150, 500);
+  },
+
+  // terms shows the terms of a company, and ends the visit of who does not agree.
+  async terms() {
+    const answer = await dialog({ title: text('terms'), buttons: [text('cancel'), text('agree')], buttonProperties: fixed('terms id', [[], [{}, { id: 'disclaimer_agree' }]]) });
+    await log('terms', answer === 1 ? 'agreed' : 'refused');
+    if (answer === 0) {
+      show(h('div', { css: boxCSS, text: 'Zoom' }));
+      await new Promise(() => {});
+    }
+  },
+
+  // acknowledged shows a modal with only OK over whatever is there.
+  async acknowledged(words, stays) {
+    const modal = h('div', { cls: 'zm-modal', css: 'position:fixed;inset:120px;background:#fff;z-index:80', bare: true }, [h('div', { cls: 'zm-modal-body-title', text: words, bare: true })]);
+    const pressed = new Promise((resolve) => { modal.append(button(text('ok'), {}, resolve)); });
+    document.body.append(modal);
+    await pressed;
+    if (stays) return new Promise(() => {});
+    modal.remove();
+    return this.prejoin();
   },
 
   // permissions asks for the devices, up to twice.
@@ -103,7 +125,10 @@ const page = {
       stage.append(this.frame(plan.typed, true, drawing(7)));
       return;
     }
-    plan.people.slice(0, 3).forEach((name, i) => stage.append(this.frame(name, i === 0, drawing(i))));
+    const crowd = plan.scenario === 'crowd';
+    plan.people.slice(0, crowd ? 1 : 3).forEach((name, i) => stage.append(this.frame(name, i === 0, drawing(i))));
+    if (crowd) stage.querySelector('.speaker-active-container__video-frame').className = 'single-main-container__video-frame';
+    if (plan.scenario === 'terms') await this.terms();
     this.rotate();
     await delay(100, 800);
     if (this.allowed && !plan.dialogs.includes('joinAudio')) await this.startSound();
@@ -139,7 +164,7 @@ const page = {
     const footer = (frame) => frame.querySelector('.video-avatar__avatar-footer');
     setInterval(() => {
       speaker = (speaker + 1) % plan.people.length;
-      const active = this.stage.querySelector('.speaker-active-container__video-frame');
+      const active = this.stage.querySelector('.speaker-active-container__video-frame, .single-main-container__video-frame');
       if (active) footer(active).textContent = plan.people[speaker];
     }, 1500);
   },
@@ -163,8 +188,9 @@ const page = {
   },
 
   togglePanel(kind) {
-    const content = kind === 'people'
-      ? h('div', { role: 'list' }, this.members.map((name) => {
+    const content = kind === 'people' && plan.scenario === 'crowd'
+      ? this.crowd(this.members, (name) => h('div', { cls: 'participants-li', role: 'listitem', 'aria-label': `${name}${name === plan.typed ? ` ${text('me')}` : ''}, muted`, bare: true }, [h('span', { text: name })]))
+      : kind === 'people' ? h('div', { role: 'list' }, this.members.map((name) => {
         const words = name === plan.typed ? `${name} ${text('me')}` : name;
         return h('div', { cls: 'participants-li', role: 'listitem', 'aria-label': words, bare: true }, [h('span', { text: words })]);
       }))
@@ -195,6 +221,7 @@ const page = {
 
   async end(kind) {
     if (kind === 'ended') return this.modal(text('ended'), [button(text('ok'))]);
+    if (kind === 'freeEnd') return this.acknowledged(text('freeEnd'), fixed('stays', [true, false]));
     if (kind === 'removed' || kind === 'denied') return this.modal(text('removed'), [button(text('ok'))]);
     show(h('div', { css: boxCSS, text: 'Zoom' }));
     return undefined;
@@ -203,6 +230,10 @@ const page = {
   async wall(kind) {
     const message = (words, ...extra) => show(h('div', { css: boxCSS }, [words && h(fixed('wall tag', ['h1', 'div', 'span']), { text: words }), ...extra]));
     switch (kind) {
+      case 'locked': return this.acknowledged(text('locked'), fixed('stays', [true, false]));
+      case 'finalModal': return this.acknowledged(text('finalModal'), true);
+      case 'busyHost': return this.acknowledged(text('busyHost'), false);
+      case 'registration': return message(text('register'), h('input', { type: 'text', placeholder: text('name'), css: 'height:32px' }), button('Register'));
       case 'notFound': return message(text('invalid'));
       case 'signIn': return message(text('signIn'), button(text('signInButton'), { cls: 'login-btn-zoom' }));
       case 'botWall': return message(text('bots'));
@@ -239,6 +270,11 @@ async function start() {
   const path = location.pathname;
   if (path.startsWith('/j/') || path.startsWith('/my/')) return launcher();
   document.title = 'Zoom';
+  if (plan.scenario === 'registration') {
+    if (!path.startsWith('/webinar/')) return location.replace(`/webinar/register/WN_${plan.passcode}`);
+    await log('over', 'registration');
+    return page.wall('registration');
+  }
   const starting = plan.scenario === 'invalid' && !seen.started;
   if (starting || plan.scenario === 'notFound') { // the host has not started, or there is no meeting
     await log(starting ? 'lobby' : 'over', 'invalid');
