@@ -32,8 +32,8 @@ func (s *site) ReadPeople(ctx context.Context, page Page) error {
 		return fmt.Errorf("open the list of people: %w", err)
 	}
 	rows, err := s.scrollPeople(ctx, page)
-	if opened {
-		err = errors.Join(err, s.clickAnywhere(ctx, page, peopleButton))
+	if opened && err == nil {
+		err = s.clickAnywhere(ctx, page, peopleButton)
 	}
 	if err != nil {
 		return fmt.Errorf("read the list of people: %w", err)
@@ -92,6 +92,9 @@ func (s *site) scrollPeople(ctx context.Context, page Page) ([]RosterEntry, erro
 		snapshot, err := s.probe.snapshotInMeeting(ctx, page)
 		if err != nil {
 			return nil, err
+		}
+		if len(snapshot.Rows) == 0 {
+			return nil, errors.New("the list closed while it was read")
 		}
 		for _, row := range snapshot.Rows {
 			if !slices.ContainsFunc(rows, func(known RosterEntry) bool { return known.Place == row.Place && known.identity() == row.identity() }) {

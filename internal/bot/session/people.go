@@ -24,6 +24,9 @@ type peopleReader struct {
 	reading bool
 	readAt  time.Time // time of the last reading
 	others  int       // number of others after it
+
+	failures int // in a row
+	retryAt  time.Time
 }
 
 // read reads the list of people if it is time.
@@ -35,7 +38,7 @@ func (r *peopleReader) read(ctx context.Context, page *meetingPage, now time.Tim
 	if r.since.IsZero() {
 		r.since = now
 	}
-	if r.reading || !page.pageQueue.idle() || !r.due(seen, now) {
+	if r.reading || now.Before(r.retryAt) || !r.due(seen, now) {
 		return
 	}
 	r.reading = true
@@ -43,8 +46,14 @@ func (r *peopleReader) read(ctx context.Context, page *meetingPage, now time.Tim
 		name: "read the list of people", timeout: page.timeouts.Command,
 		do: func(ctx context.Context) error { return page.adapter.ReadPeople(ctx, page.tab) },
 		onDone: func(ctx context.Context, err error) *exitResult {
-			r.reading, r.readAt = false, time.Now()
-			if err != nil && ctx.Err() == nil {
+			r.reading = false
+			if err == nil {
+				r.failures, r.readAt = 0, time.Now()
+				return nil
+			}
+			r.failures++
+			r.retryAt = time.Now().Add(min(peopleDelay<<min(r.failures, 10), peopleInterval))
+			if ctx.Err() == nil {
 				page.log.Debug("the list of people is not available", "error", err)
 			}
 			return nil
