@@ -61,12 +61,3 @@ const (
 	LayoutContent Layout = "content" // shared content as large as possible, beside the active speaker
 	LayoutPage    Layout = "page"    // the page as a participant sees it
 )
-
-// Valid reports whether the layout is one of the constants.
-func (l Layout) Valid() bool {
-	switch l {
-	case LayoutSpeaker, LayoutGallery, LayoutContent, LayoutPage:
-		return true
-	}
-	return false
-}

@@ -156,10 +156,6 @@ type Captions struct {
 type Picture struct {
 	Content []Candidate `yaml:"content" json:"content"` // shared content
 	Kept    []Candidate `yaml:"kept" json:"kept"`       // stay visible in every layout
-
-	// Layouts hold, per layout, the elements to press for the page's own layout, each
-	// after the one before it.
-	Layouts map[job.Layout][]string `yaml:"layouts" json:"-"`
 }
 
 // LanguageMenu describes how to choose the language of captions where the choice

@@ -131,11 +131,6 @@ func (c *profileChecker) captions(captions Captions) {
 func (c *profileChecker) picture(picture Picture) {
 	c.candidates("picture.content", picture.Content)
 	c.candidates("picture.kept", picture.Kept)
-	for layout, elements := range picture.Layouts {
-		path := fmt.Sprintf("picture.layouts.%s", layout)
-		c.expect(layout.Valid() && layout != job.LayoutPage, path, "is not a layout of a meeting page")
-		c.elements(path, elements)
-	}
 }
 
 // hidden finds the mistakes that could change the style of the whole page.
@@ -239,9 +234,6 @@ func (p *Profile) checkForPlatform(needed, usable []string) error {
 		}
 	}
 	usable = slices.Concat(usable, p.Admission.Controls, p.Captions.Enable, p.Captions.On, p.Captions.Language.elements())
-	for _, elements := range p.Picture.Layouts {
-		usable = append(usable, elements...)
-	}
 	for name := range p.Elements {
 		if !slices.Contains(usable, name) {
 			issues = append(issues, fmt.Sprintf("elements.%s: neither the adapter of %s nor a rule uses it", name, p.Platform))
