@@ -58,7 +58,7 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	request := client.NewJob{
-		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, Recording: c.recordingFlags.options(),
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, Recording: c.recordingOptions(),
 	}
 	if request.ExternalID == "" {
 		request.ExternalID = "cli-" + uuid.NewString()
@@ -221,8 +221,8 @@ type recordingFlags struct {
 	ParticipantAudio string `enum:",on,off" default:"" help:"Record the audio of each participant separately as well: on or off."`
 }
 
-// options returns the options that are set, nil for none.
-func (f recordingFlags) options() *client.Recording {
+// recordingOptions returns the options that are set, nil for none.
+func (f recordingFlags) recordingOptions() *client.Recording {
 	if f == (recordingFlags{}) {
 		return nil
 	}
@@ -240,7 +240,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	patch := client.JobPatch{DisplayName: c.Name, Recording: c.recordingFlags.options()}
+	patch := client.JobPatch{DisplayName: c.Name, Recording: c.recordingOptions()}
 	if !c.JoinAt.IsZero() {
 		patch.JoinAt = &c.JoinAt
 	}
