@@ -358,14 +358,7 @@ func newOutside(t *testing.T) *outside {
 	if o.address, err = o.cluster.NewDatabase(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	objects, err := s3test.Start(t.Context())
-	if errors.Is(err, s3test.ErrMissing) && os.Getenv("CI") == "" {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = objects.Stop() })
-	o.storage = objects.FaultProxy(t).Address()
+	o.storage = s3test.ForTest(t).FaultProxy(t).Address()
 	o.mail = httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(o.mail.Close)
 	o.provider = startProvider(t)

@@ -179,19 +179,7 @@ func TestNothingIsLeftOnS3(t *testing.T) {
 	for name, value := range s3test.Environment() {
 		t.Setenv(name, value)
 	}
-	server, err := s3test.Start(t.Context())
-	if errors.Is(err, s3test.ErrMissing) && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	bucket := server.FaultProxy(t)
+	bucket := s3test.ForTest(t).FaultProxy(t)
 	checkNothingIsLeft(t, newHarnessOn(t, Period(10*day), bucket.Address(), bucket.Folder()))
 }
 

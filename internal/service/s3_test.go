@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -27,19 +25,7 @@ func TestRecordingsOnS3(t *testing.T) {
 	for name, value := range s3test.Environment() {
 		t.Setenv(name, value)
 	}
-	server, err := s3test.Start(t.Context())
-	if errors.Is(err, s3test.ErrMissing) && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	proxy := server.FaultProxy(t)
+	proxy := s3test.ForTest(t).FaultProxy(t)
 	proxy.SetFaults(func(_ *http.Request, nth int64) s3test.Fault {
 		switch nth % 8 {
 		case 0:

@@ -48,19 +48,7 @@ type bucket struct {
 // newBucket starts an S3 server. It skips the test if that cannot be built.
 func newBucket(t *testing.T) bucket {
 	t.Helper()
-	server, err := s3test.Start(t.Context())
-	if errors.Is(err, s3test.ErrMissing) && os.Getenv("CI") == "" {
-		t.Skip(err)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	return bucket{server.FaultProxy(t), new(atomic.Int64)}
+	return bucket{s3test.ForTest(t).FaultProxy(t), new(atomic.Int64)}
 }
 
 func (b bucket) address() string { return b.proxy.Address() }

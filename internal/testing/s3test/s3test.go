@@ -52,6 +52,25 @@ func Environment() map[string]string {
 	}
 }
 
+// ForTest starts a server for one test, which it skips if the server cannot be built,
+// except in CI.
+func ForTest(t *testing.T) *Server {
+	t.Helper()
+	server, err := Start(t.Context())
+	if errors.Is(err, ErrMissing) && os.Getenv("CI") == "" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server
+}
+
 // Start builds and starts the server. The first build takes one or two minutes;
 // later builds use Go's build cache. If it cannot be built, the error is
 // ErrMissing.
