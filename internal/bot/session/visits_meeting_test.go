@@ -58,10 +58,7 @@ func leaveScenarios() []scenario {
 			configure: func(s *Settings) { silent(s); s.WithoutRecording, s.Recorder.AudioOnly = true, true },
 			during: func(h *harness) {
 				h.admit(1)
-				h.await("someone to speak", func() bool {
-					text, _ := h.service.Uploaded(ingest.ReportName)
-					return strings.Contains(text, `"personId"`)
-				})
+				h.await("someone to speak", func() bool { return strings.Contains(h.service.Media[ingest.ReportName], `"personId"`) })
 				h.meeting.SetSilent(true)
 			},
 			check: func(h *harness) {
