@@ -63,7 +63,7 @@ const capacityRetry = 15 * time.Second
 
 // minLaunches is how often the launch of an attempt's bot is tried at least, so that a
 // late one does not depend on a single moment.
-const minLaunches = 5
+const minLaunches = 3
 
 // decide returns what to do with a job. It is the dispatcher's whole policy:
 // it reads no clock and changes nothing.
