@@ -316,19 +316,26 @@ func (f *Finisher) fetch(ctx context.Context, jobID uuid.UUID, attempt int, name
 	if err != nil {
 		return err
 	}
-	for try := 1; ; try++ {
-		err = f.copyTo(ctx, file, jobID, attempt, name)
-		if missing := new(recording.NotFoundError); err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &missing) {
-			break
-		}
-		if err := retry.Sleep(ctx, time.Duration(try)*fetchDelay); err != nil {
-			return errors.Join(err, file.Close())
-		}
-	}
+	err = repeat(ctx, func() error { return f.copyTo(ctx, file, jobID, attempt, name) })
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("attempt %d, %s: %w", attempt, name, err)
 	}
 	return nil
+}
+
+// repeat calls a function that reads from the storage until it returns no error, or what
+// it reads does not exist, fetchTries times at most. The storage's library repeats
+// requests, but not the download of a response that breaks off.
+func repeat(ctx context.Context, read func() error) error {
+	for try := 1; ; try++ {
+		err := read()
+		if missing := new(recording.NotFoundError); err == nil || try == fetchTries || ctx.Err() != nil || errors.As(err, &missing) {
+			return err
+		}
+		if err := retry.Sleep(ctx, time.Duration(try)*fetchDelay); err != nil {
+			return err
+		}
+	}
 }
 
 // copyTo replaces the content of file with that of an upload.

@@ -235,7 +235,11 @@ func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploa
 		return recording.Manifest{}, fmt.Errorf("store the manifest: %w", err)
 	}
 	// The uploads are deleted next. A store may say that it has stored what it has not.
-	problems, err := f.Storage.MissingFiles(ctx, input.Job.ID)
+	var problems []string
+	err = repeat(ctx, func() (err error) {
+		problems, err = f.Storage.MissingFiles(ctx, input.Job.ID)
+		return err
+	})
 	if err == nil && len(problems) > 0 {
 		err = errors.New("the storage does not have what it was given: " + strings.Join(problems, "; "))
 	}

@@ -78,15 +78,19 @@ func ReportedParts(packed Packed) []ReportedPart {
 // report is empty and found is false.
 func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (FinalReport, error) {
 	empty := FinalReport{Report: ingest.Report{Attempt: attempt}}
-	reader, err := f.Storage.OpenUpload(ctx, jobID, attempt, ingest.ReportName)
+	var text []byte
+	err := repeat(ctx, func() error {
+		reader, err := f.Storage.OpenUpload(ctx, jobID, attempt, ingest.ReportName)
+		if err != nil {
+			return err
+		}
+		defer reader.Close() // read only
+		text, err = io.ReadAll(io.LimitReader(reader, MaxReportBytes))
+		return err
+	})
 	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
 		return empty, nil
 	}
-	if err != nil {
-		return FinalReport{}, err
-	}
-	defer reader.Close() // read only
-	text, err := io.ReadAll(io.LimitReader(reader, MaxReportBytes))
 	if err != nil {
 		return FinalReport{}, err
 	}
