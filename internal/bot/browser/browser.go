@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -169,7 +170,8 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 
 	var command *exec.Cmd
 	var relay *messageRelay
-	allocator := append(allocatorOptions(options), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
+	var output printed
+	allocator := append(allocatorOptions(options), chromedp.CombinedOutput(&output), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
 		command = c
 		isolateProcess(c, syscall.SIGKILL) // chromedp locks the thread
 		relay, c.Err = relayMessages(c)
@@ -180,6 +182,9 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		shutDown(err)
 		releaseRoot()
 		releaseAllocator()
+		if text := output.String(); ctx.Err() == nil && !strings.Contains(err.Error(), text) {
+			err = fmt.Errorf("%w: %s", err, text) // the browser exited, and chromedp noticed the broken pipe first
+		}
 		group := 0
 		if command != nil && command.Process != nil {
 			group = command.Process.Pid

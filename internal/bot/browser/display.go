@@ -27,8 +27,8 @@ const (
 	// milliseconds.
 	displayStopTimeout = 5 * time.Second
 
-	// maxDisplayOutput bounds the display server's output in an error.
-	maxDisplayOutput = 2048
+	// maxOutput bounds the output of a program in an error.
+	maxOutput = 2048
 )
 
 // display is a virtual X display (Xvfb) for one browser. Its clients need a key
@@ -192,6 +192,6 @@ type printed struct{ bytes.Buffer }
 
 // Write implements io.Writer.
 func (p *printed) Write(text []byte) (int, error) {
-	p.Buffer.Write(text[:min(len(text), maxDisplayOutput-p.Len())])
+	p.Buffer.Write(text[:min(len(text), maxOutput-p.Len())])
 	return len(text), nil
 }
