@@ -13,8 +13,8 @@ type Timeouts struct {
 	Meeting        time.Duration // in the meeting, beyond the job's own maximum
 	Teardown       time.Duration // in each state in which the recording is put together
 	Leaving        time.Duration // for the bot of an ended job to leave and to upload what it has
-	MaxAttempts    int           // without MaxStops attempts whose bot was stopped by someone else than the service
-	MaxStops       int
+	MaxAttempts    int           // of a job
+	MaxStops       int           // attempts that do not count, because someone else than the service stopped the bot
 }
 
 // DefaultTimeouts returns the timeouts for bots that the service launches.
