@@ -12,6 +12,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"standin/internal/dialguard"
@@ -179,7 +180,10 @@ func errorText(err error) string {
 	if failed := (*net.OpError)(nil); errors.As(err, &failed) {
 		return shortened(failed.Op + ": " + failed.Err.Error())
 	}
-	return shortened(withoutURL(err).Error())
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return "the connection was closed without a response"
+	}
+	return shortened(strings.TrimPrefix(withoutURL(err).Error(), "net/http: HTTP/1.x transport connection broken: "))
 }
 
 // logText describes to the operator why a try failed, with addresses and without the URL.

@@ -136,6 +136,18 @@ func TestResponses(t *testing.T) {
 			outcome: webhook.Retry, error: "reset",
 		},
 		{
+			name: "a closed connection",
+			answer: func(w http.ResponseWriter, _ *http.Request, _ message) {
+				conn, _, err := http.NewResponseController(w).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_ = conn.Close()
+			},
+			outcome: webhook.Retry, error: "the connection was closed without a response",
+		},
+		{
 			name: "no HTTP",
 			answer: func(w http.ResponseWriter, _ *http.Request, _ message) {
 				conn, _, err := http.NewResponseController(w).Hijack()

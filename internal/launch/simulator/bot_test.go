@@ -293,7 +293,7 @@ func TestInvalidOptions(t *testing.T) {
 		"unknown outcome":     {"lobby_timeuot", "lobby_timeout"},
 		"very long outcome":   {strings.Repeat("x", 100_000), "…"},
 		"unknown in object":   {map[string]any{"outcome": "nope"}, "competing_bot"},
-		"unknown field":       {map[string]any{"secnds": 3}, "secnds"},
+		"unknown field":       {map[string]any{"secnds": 3}, `permission: unknown field "secnds"`},
 		"wrong type":          {17, "name of an outcome"},
 		"list":                {[]string{"success"}, "name of an outcome"},
 		"too long":            {map[string]any{"seconds": 3601}, "from 0 to 3600"},
@@ -301,7 +301,7 @@ func TestInvalidOptions(t *testing.T) {
 		"too fast":            {map[string]any{"speed": 101}, "from 1 to 100"},
 		"standing still":      {map[string]any{"speed": 0}, "from 1 to 100"},
 		"unknown permission":  {map[string]any{"permission": "maybe"}, "granted, denied or timeout"},
-		"outcome of no text":  {map[string]any{"outcome": 3}, "outcome"},
+		"outcome of no text":  {map[string]any{"outcome": 3}, "permission: outcome must not be a number"},
 		"outcome of no words": {"", "success"},
 	} {
 		t.Run(name, func(t *testing.T) {
