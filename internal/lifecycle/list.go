@@ -47,6 +47,9 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 		if err != nil {
 			return nil, "", err
 		}
+		if millis == 0 { // of a timeline
+			return nil, "", errCursor()
+		}
 		after = job.Cursor{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
 	}
 	if len(filter.Metadata) == 0 {
@@ -118,8 +121,12 @@ func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.U
 	}
 	var after uuid.UUID
 	if page.Cursor != "" {
-		if _, after, err = readCursor(page.Cursor); err != nil {
+		var number int64
+		if number, after, err = readCursor(page.Cursor); err != nil {
 			return nil, "", err
+		}
+		if number != 0 { // of the list of jobs
+			return nil, "", errCursor()
 		}
 	}
 	entries, more, err := s.Store.ListTimeline(ctx, id, after, limit)

@@ -350,6 +350,10 @@ func contractHistory(t *testing.T, h *contractHarness) {
 
 	first := h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, query: "limit=1", bearer: h.ada})
 	rest := h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, query: "cursor=" + first.text(t, "nextCursor"), bearer: h.ada})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "listJobs", query: "cursor=" + first.text(t, "nextCursor"), bearer: h.ada})
+	h.create(t, h.ada, contractJob(contractFuture))
+	jobs := h.expect(t, 200, contractRequest{op: "listJobs", query: "limit=1", bearer: h.ada})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "listTimeline", in: []string{id}, query: "cursor=" + jobs.text(t, "nextCursor"), bearer: h.ada})
 	text := string(first.body) + string(rest.body)
 	for _, want := range []string{`"kind":"lifecycle.joined"`, `"reason":"out_of_order"`, `"kind":"command_queued"`} {
 		if !strings.Contains(text, want) {
