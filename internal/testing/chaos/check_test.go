@@ -17,8 +17,10 @@ import (
 )
 
 // settleTime is how long the nodes may take to recover after the last fault. A
-// delivery that was lost with its node is repeated when its lease expires.
-const settleTime = 4 * time.Minute
+// delivery that was lost with its node is repeated when its lease expires. On a busy
+// machine, tries exceed the short timeout of the nodes, so that the URL is dead: the
+// next probe of it may be five minutes away.
+const settleTime = 10 * time.Minute
 
 // checker compares the whole history with the acknowledged requests.
 type checker struct {
