@@ -35,7 +35,7 @@ type Recordings interface {
 
 // Formats makes files from recordings; see package formats.
 type Formats interface {
-	Make(ctx context.Context, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error)
+	Make(ctx context.Context, consumer, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error)
 }
 
 // conversionWait is how long a request for a file waits while it is made.
@@ -105,7 +105,7 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 	file, err := namedMedia(manifest, r.PathValue("name"))
 	if job.ErrorIs(err, job.NotFound) {
 		var made bool
-		if file, made, err = a.convert(r.Context(), id, manifest, r.PathValue("name")); err == nil && !made {
+		if file, made, err = a.convert(r.Context(), caller.ConsumerID, id, manifest, r.PathValue("name")); err == nil && !made {
 			w.Header().Set("Retry-After", "5")
 			a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "processing"})
 			return nil
@@ -138,7 +138,7 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 }
 
 // convert makes a file that is not in the manifest. made is false while it is being made.
-func (a *API) convert(ctx context.Context, id uuid.UUID, manifest []byte, name string) (file mediaFile, made bool, err error) {
+func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []byte, name string) (file mediaFile, made bool, err error) {
 	none := &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
 	how, known := build.ConversionNamed(name)
 	if !known || a.settings.Formats == nil {
@@ -150,7 +150,7 @@ func (a *API) convert(ctx context.Context, id uuid.UUID, manifest []byte, name s
 	}
 	waiting, cancel := context.WithTimeout(ctx, conversionWait)
 	defer cancel()
-	ok, err := a.settings.Formats.Make(waiting, id, m.Media, name)
+	ok, err := a.settings.Formats.Make(waiting, consumer, id, m.Media, name)
 	file = mediaFile{Name: name, ContentType: how.ContentType}
 	missing := (*recording.NotFoundError)(nil)
 	switch {

@@ -311,7 +311,7 @@ func TestUploads(t *testing.T) {
 // endlessConversion makes nothing in time.
 type endlessConversion struct{}
 
-func (endlessConversion) Make(context.Context, uuid.UUID, []recording.Media, string) (bool, error) {
+func (endlessConversion) Make(context.Context, uuid.UUID, uuid.UUID, []recording.Media, string) (bool, error) {
 	return false, context.DeadlineExceeded
 }
 

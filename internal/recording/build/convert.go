@@ -109,12 +109,14 @@ func (t Tools) Convert(ctx context.Context, c Conversion, source recording.File,
 		return fmt.Errorf("convert %s: %w", source.Name, err)
 	}
 	limits.FileSize = max(limits.FileSize, c.perSecond*(source.DurationMs/1000+60))
-	arguments := []string{"-nostdin", "-v", "error", "-y", "-format_whitelist", allowedFormats}
+	limits.Time = max(limits.Time, time.Duration(source.DurationMs)*time.Millisecond)
+	// One thread, because bots may be recording on the other cores.
+	arguments := []string{"-nostdin", "-v", "error", "-y", "-threads", "1", "-format_whitelist", allowedFormats}
 	if c.before != nil {
 		arguments = append(arguments, c.before(source)...)
 	}
 	arguments = append(arguments, "-i", from)
-	arguments = append(append(arguments, c.arguments(source)...), to)
+	arguments = append(append(arguments, c.arguments(source)...), "-threads", "1", to)
 	if _, err := runTool(ctx, limits, t.FFmpeg, arguments...); err != nil {
 		return fmt.Errorf("convert %s to %s: %w", source.Name, c.Name, err)
 	}

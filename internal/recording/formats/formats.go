@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	workers  = 1  // conversions at the same time: each uses several cores
-	maxQueue = 32 // conversions that wait
+	maxWaiting     = 32 // conversions
+	maxPerConsumer = 4  // of them, with the one that runs
 )
 
-// ErrBusy is returned while too many conversions wait.
+// ErrBusy is returned while too many conversions wait, in all or of the consumer.
 var ErrBusy = errors.New("too many conversions are waiting")
 
-// Maker makes files from recordings, each at most once at a time.
+// Maker makes files from recordings, one at a time.
 type Maker struct {
 	storage *recording.Storage
 	dataDir string // for temporary folders
@@ -48,31 +48,26 @@ type key struct {
 type conversion struct {
 	key
 	build.Conversion
-	source recording.File
-	done   chan struct{}
-	err    error
+	consumer uuid.UUID
+	source   recording.File
+	done     chan struct{}
+	err      error
 }
 
 // NewMaker returns a maker whose Run is to be called.
 func NewMaker(storage *recording.Storage, dataDir string, log *slog.Logger) *Maker {
-	return &Maker{storage: storage, dataDir: dataDir, log: log, queue: make(chan *conversion, maxQueue), active: make(map[key]*conversion)}
+	return &Maker{storage: storage, dataDir: dataDir, log: log, queue: make(chan *conversion, maxWaiting), active: make(map[key]*conversion)}
 }
 
 // Run makes files until ctx ends.
 func (m *Maker) Run(ctx context.Context) {
-	var running sync.WaitGroup
-	defer running.Wait()
-	for range workers {
-		running.Go(func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case c := <-m.queue:
-					m.end(c, m.convert(ctx, c))
-				}
-			}
-		})
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-m.queue:
+			m.end(c, m.convert(ctx, c))
+		}
 	}
 }
 
@@ -87,9 +82,10 @@ func (m *Maker) end(c *conversion, err error) {
 	close(c.done)
 }
 
-// Make makes a file unless it is in storage, and waits for it until ctx ends. The
-// conversion goes on then. ok is false if no such file can be made from the recording.
-func (m *Maker) Make(ctx context.Context, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error) {
+// Make makes a file of a consumer's job unless it is in storage, and waits for it until
+// ctx ends. The conversion goes on then. ok is false if no such file can be made from the
+// recording.
+func (m *Maker) Make(ctx context.Context, consumer, jobID uuid.UUID, media []recording.Media, name string) (ok bool, err error) {
 	how, known := build.ConversionNamed(name)
 	if !known {
 		return false, nil
@@ -102,7 +98,7 @@ func (m *Maker) Make(ctx context.Context, jobID uuid.UUID, media []recording.Med
 	if exists || err != nil {
 		return exists, err
 	}
-	c, err := m.enqueue(&conversion{key: key{jobID, name}, Conversion: how, source: source, done: make(chan struct{})})
+	c, err := m.enqueue(&conversion{key: key{jobID, name}, Conversion: how, consumer: consumer, source: source, done: make(chan struct{})})
 	if err != nil {
 		return false, err
 	}
@@ -120,6 +116,15 @@ func (m *Maker) enqueue(c *conversion) (*conversion, error) {
 	defer m.mutex.Unlock()
 	if other, ok := m.active[c.key]; ok {
 		return other, nil
+	}
+	ofConsumer := 0
+	for _, other := range m.active {
+		if other.consumer == c.consumer {
+			ofConsumer++
+		}
+	}
+	if ofConsumer >= maxPerConsumer {
+		return nil, ErrBusy
 	}
 	select {
 	case m.queue <- c:

@@ -31,7 +31,7 @@ func TestMake(t *testing.T) {
 		{"thumbnail.jpg", "mjpeg,640,360"},
 		{"contact-sheet.jpg", "mjpeg,1280,720"},
 	} {
-		if ok, err := h.maker.Make(t.Context(), h.jobID, h.media, want.name); !ok || err != nil {
+		if ok, err := h.maker.Make(t.Context(), h.consumer, h.jobID, h.media, want.name); !ok || err != nil {
 			t.Fatalf("%s: %t, %v", want.name, ok, err)
 		}
 		path := filepath.Join(h.folder, "jobs", h.jobID.String(), "media", want.name)
@@ -42,7 +42,7 @@ func TestMake(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := h.maker.Make(t.Context(), h.jobID, h.media, want.name); !ok || err != nil {
+		if ok, err := h.maker.Make(t.Context(), h.consumer, h.jobID, h.media, want.name); !ok || err != nil {
 			t.Fatalf("%s again: %t, %v", want.name, ok, err)
 		}
 		if again, err := os.Stat(path); err != nil || !os.SameFile(made, again) {
@@ -69,13 +69,13 @@ func TestMakeNothing(t *testing.T) {
 		name  string
 		media []recording.Media
 	}{{"recording.avi", h.media}, {"../recording.mp3", h.media}, {"thumbnail.jpg", audio}, {"recording.mp3", nil}} {
-		if ok, err := h.maker.Make(t.Context(), h.jobID, c.media, c.name); ok || err != nil {
+		if ok, err := h.maker.Make(t.Context(), h.consumer, h.jobID, c.media, c.name); ok || err != nil {
 			t.Errorf("%s: %t, %v", c.name, ok, err)
 		}
 	}
 	waiting, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.maker.Make(waiting, h.jobID, h.media, "recording.mp3"); !errors.Is(err, context.Canceled) {
+	if _, err := h.maker.Make(waiting, h.consumer, h.jobID, h.media, "recording.mp3"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a request that ended: %v", err)
 	}
 }
@@ -88,7 +88,7 @@ func TestMakeOfDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := (*recording.NotFoundError)(nil)
-	if ok, err := h.maker.Make(t.Context(), h.jobID, h.media, "recording.mp3"); ok || !errors.As(err, &missing) {
+	if ok, err := h.maker.Make(t.Context(), h.consumer, h.jobID, h.media, "recording.mp3"); ok || !errors.As(err, &missing) {
 		t.Errorf("a file of a deleted recording: %t, %v", ok, err)
 	}
 	if usage, err := h.storage.JobUsage(t.Context(), h.jobID); err != nil || usage.Objects != 0 {
@@ -96,14 +96,35 @@ func TestMakeOfDeleted(t *testing.T) {
 	}
 }
 
+// TestBusy asks for many files of one consumer, and then for one of another.
+func TestBusy(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	stopped := formats.NewMaker(h.storage, t.TempDir(), slog.New(slog.DiscardHandler))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for n := range 6 {
+		want := context.Canceled // it waits
+		if n >= 4 {
+			want = formats.ErrBusy
+		}
+		if _, err := stopped.Make(ended, h.consumer, uuid.New(), h.media, "recording.mp3"); !errors.Is(err, want) {
+			t.Errorf("file %d: %v, want %v", n+1, err, want)
+		}
+	}
+	if _, err := stopped.Make(ended, uuid.New(), uuid.New(), h.media, "recording.mp3"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a file of another consumer: %v", err)
+	}
+}
+
 // harness is a stored recording of two seconds and a running maker.
 type harness struct {
-	folder  string
-	storage *recording.Storage
-	files   jobfiles.Files
-	maker   *formats.Maker
-	jobID   uuid.UUID
-	media   []recording.Media
+	folder          string
+	storage         *recording.Storage
+	files           jobfiles.Files
+	maker           *formats.Maker
+	consumer, jobID uuid.UUID
+	media           []recording.Media
 }
 
 func newHarness(t *testing.T) *harness {
@@ -115,7 +136,7 @@ func newHarness(t *testing.T) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{folder: t.TempDir(), jobID: uuid.New()}
+	h := &harness{folder: t.TempDir(), consumer: uuid.New(), jobID: uuid.New()}
 	if h.storage, err = recording.OpenStorage(t.Context(), "file://"+h.folder); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,10 @@ import { slides } from "/assets/slides.js";
 
 // The tiles of a meeting, as far as they are the same on all platforms. Each remote
 // participant has a muted video element and an audio element with the same stream.
+//
+// Each platform's subclass has createTile(participant), which returns the tile of a
+// participant, and createPresentation(participant), which returns the tile of what a
+// participant presents.
 
 export class TileGrid {
   #grid;
@@ -19,12 +23,6 @@ export class TileGrid {
     this.#maxCount = maxCount;
     grid.append(selfTile);
   }
-
-  // createTile returns the tile of a participant.
-  createTile(participant) { throw new Error("not implemented"); }
-
-  // createPresentation returns the tile with what a participant presents.
-  createPresentation(participant) { throw new Error("not implemented"); }
 
   // mediaParent returns the element of a tile that contains video and audio.
   mediaParent(tile) { return tile; }
