@@ -121,12 +121,12 @@ const noButton = -1
 // profile knows nothing, or noButton. A button that may leave, join another call,
 // sign in, start something or open another page is never safe. One that agrees, to
 // the terms of the meeting's company or to stay, comes first, because the other one
-// may end the visit. Otherwise, a button that closes is safer than one that acknowledges, and this is safer than
-// one that declines; then comes an icon in the corner, and then the only button.
-// A notice that the meeting is recorded must be accepted, not closed: a platform
-// may remove visitors who close it. waiting is set while the bot waits to be
-// admitted: then "Cancel" may end the wait. Before entry, "Cancel" may refuse the terms
-// of a company, so the other button is pressed.
+// may end the visit. Otherwise, a button that closes is safer than one that
+// acknowledges, and this is safer than one that declines; then comes an icon in the
+// corner, and then the only button. A notice that the meeting is recorded must be
+// accepted, not closed: a platform may remove visitors who close it. In the lobby,
+// "Cancel" may end the wait. Before entry, it may refuse the terms of a company, so the
+// other button is pressed.
 func safestButton(dialog Dialog, stage stage) int {
 	known := knownWords().Dialogs
 	recorded := isRecordingNotice(dialog)

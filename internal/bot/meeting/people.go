@@ -12,6 +12,8 @@ import (
 const (
 	// peopleOpenTimeout is how long the list of people may take to open.
 	peopleOpenTimeout = 5 * time.Second
+	// peopleCloseTimeout is how long it may take to press the button that closes it.
+	peopleCloseTimeout = time.Second
 	// maxPeopleSteps limits how often a list of people is scrolled.
 	maxPeopleSteps = 200
 	// peopleLastFor is how long a list of people that was read stays known.
@@ -28,12 +30,12 @@ func (s *site) ReadPeople(ctx context.Context, page Page) error {
 		return err
 	}
 	opened, err := s.openPeople(ctx, page)
-	if err != nil {
-		return fmt.Errorf("open the list of people: %w", err)
+	var rows []RosterEntry
+	if err == nil {
+		rows, err = s.scrollPeople(ctx, page)
 	}
-	rows, err := s.scrollPeople(ctx, page)
-	if opened && err == nil {
-		err = s.clickAnywhere(ctx, page, peopleButton)
+	if opened && !errors.Is(err, errPeopleClosed) {
+		err = errors.Join(err, s.closePeople(ctx, page)) // also after a failure: it is in front of the chat
 	}
 	if err != nil {
 		return fmt.Errorf("read the list of people: %w", err)
@@ -41,6 +43,16 @@ func (s *site) ReadPeople(ctx context.Context, page Page) error {
 	s.visit.setPeople(rows, time.Now())
 	return nil
 }
+
+// closePeople closes the list of people, also when ctx has ended.
+func (s *site) closePeople(ctx context.Context, page Page) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), peopleCloseTimeout)
+	defer cancel()
+	return s.clickAnywhere(ctx, page, peopleButton)
+}
+
+// errPeopleClosed is the error of a list of people that others closed.
+var errPeopleClosed = errors.New("the list closed while it was read")
 
 // openPeople shows the list of people. opened reports whether it was closed before.
 func (s *site) openPeople(ctx context.Context, page Page) (opened bool, err error) {
@@ -94,7 +106,7 @@ func (s *site) scrollPeople(ctx context.Context, page Page) ([]RosterEntry, erro
 			return nil, err
 		}
 		if len(snapshot.Rows) == 0 {
-			return nil, errors.New("the list closed while it was read")
+			return nil, errPeopleClosed
 		}
 		for _, row := range snapshot.Rows {
 			if !slices.ContainsFunc(rows, func(known RosterEntry) bool { return known.Place == row.Place && known.identity() == row.identity() }) {

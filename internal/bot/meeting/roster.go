@@ -164,23 +164,24 @@ func (p *Profile) addRows(participants []Participant, rows []RosterEntry, ownIDs
 }
 
 // ownRows reports which rows of the list of people are the bot's: those that the page
-// marks, or else the first of its name.
+// marks, or else the first that has the bot's name with something in parentheses, or else
+// the first of its name. Others may have chosen such a name.
 func (p *Profile) ownRows(rows []RosterEntry, ownIDs map[string]bool, ownName string) []bool {
 	own := make([]bool, len(rows))
 	marked := false
 	for i, row := range rows {
-		own[i] = row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.isOwnWord(row.shownName()) || p.isOwnWord(row.name()) || saysSelf(row.shownName(), ownName)
+		own[i] = row.Mark != nil || row.ID != "" && ownIDs[row.ID] || p.isOwnWord(row.shownName()) || p.isOwnWord(row.name())
 		marked = marked || own[i]
 	}
-	if marked {
+	if marked || slices.ContainsFunc(rows, func(row RosterEntry) bool { return row.ID != "" }) && hasIDs(ownIDs) {
 		return own
 	}
-	known := slices.ContainsFunc(rows, func(row RosterEntry) bool { return row.ID != "" }) && hasIDs(ownIDs)
-	for i, row := range rows {
-		if sameName(row.name(), ownName) && !known {
-			own[i] = true
-			break
-		}
+	i := slices.IndexFunc(rows, func(row RosterEntry) bool { return saysSelf(row.shownName(), ownName) })
+	if i < 0 {
+		i = slices.IndexFunc(rows, func(row RosterEntry) bool { return sameName(row.name(), ownName) })
+	}
+	if i >= 0 {
+		own[i] = true
 	}
 	return own
 }

@@ -117,6 +117,14 @@ func TestParticipantsByOwnName(t *testing.T) {
 		"somebody of the same name is counted": {
 			Snapshot{Tiles: []RosterEntry{shownAs("", "Standin"), shownAs("", "Standin")}, Counts: []string{"People (2)"}}, nil, 1,
 		},
+		"another one with the bot's name and something in parentheses": {
+			Snapshot{Rows: []RosterEntry{markedAs("", "Standin", "Standin"), shownAs("", "Standin (Acme)")}},
+			[]Participant{{ID: "name:Standin (Acme)", Name: "Standin (Acme)"}}, 1,
+		},
+		"two with the bot's name and something in parentheses": {
+			Snapshot{Rows: []RosterEntry{shownAs("", "Standin (moi)"), shownAs("", "Standin (Acme)")}},
+			[]Participant{{ID: "name:Standin (Acme)", Name: "Standin (Acme)"}}, 1,
+		},
 		"rows": {
 			Snapshot{Tiles: []RosterEntry{shownAs("", "Standin")}, Rows: []RosterEntry{shownAs("", "Standin"), shownAs("", "Ada")}},
 			[]Participant{{ID: "name:Ada", Name: "Ada"}}, 1,

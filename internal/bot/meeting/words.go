@@ -50,6 +50,13 @@ var knownWords = sync.OnceValue(func() words {
 	if err := decoder.Decode(&known); err != nil {
 		panic(fmt.Sprintf("words.yaml: %v", err)) // it is part of the program, and tested
 	}
+	for _, languages := range known.Phrases {
+		for _, phrases := range languages {
+			for i, phrase := range phrases {
+				phrases[i] = norm.NFKC.String(phrase) // as fold does with texts
+			}
+		}
+	}
 	return known
 })
 
@@ -89,7 +96,7 @@ func findPhrase(phrases [][]string, texts []string) (text string, ok bool) {
 	for _, text := range texts {
 		folded := fold(text)
 		for _, language := range phrases {
-			if slices.ContainsFunc(language, func(phrase string) bool { return strings.Contains(folded, norm.NFKC.String(phrase)) }) {
+			if slices.ContainsFunc(language, func(phrase string) bool { return strings.Contains(folded, phrase) }) {
 				return text, true
 			}
 		}

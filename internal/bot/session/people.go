@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	// peopleDelay is the time from admission until the list of people is read, and the
-	// shortest time between two readings.
-	peopleDelay    = 2 * time.Second
+	// peopleDelay is the time from admission until the list of people is read.
+	peopleDelay = 2 * time.Second
+	// minPeoplePause is the shortest time between two readings.
 	minPeoplePause = 15 * time.Second
 	// peopleInterval is the time after which a list is read again, because people rename
 	// themselves. It is shorter than the time for which an adapter remembers the list.
