@@ -170,7 +170,7 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 		), ranked AS (
 			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
 			FROM waiting
-		), grouped AS (
+		), grouped AS MATERIALIZED (
 			SELECT consumer_id, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = waiters.consumer_id)
 				OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = waiters.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
 			FROM ranked AS waiters WHERE rank = 1
