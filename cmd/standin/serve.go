@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"standin/internal/mail"
@@ -43,6 +44,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
+	debug.FreeOSMemory() // the start parsed the API description and templates, and compiled schemas
 	fmt.Fprintf(to.Out, "standin %s listening on http://%s\n", version(), s.Addr())
 	if err := printFirstUserLink(ctx, to.Out, s); err != nil {
 		return errors.Join(err, s.Close())
