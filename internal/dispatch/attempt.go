@@ -215,7 +215,7 @@ func (t *task) assignment(ctx context.Context) (launch.Assignment, error) {
 		AllowedHosts:      settings.AllowedMeetingHosts,
 		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
-		RequirePermission: settings.RequireRecordingConsent || options.RequirePermission,
+		RequirePermission: settings.RequireRecordingConsent || options.Consent.Required != nil && *options.Consent.Required,
 	}, nil
 }
 

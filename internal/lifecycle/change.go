@@ -123,6 +123,9 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	}
 	switch result.To {
 	case job.Failed:
+		if err := c.tx.ChangeSummary(ctx, c.ID, func(s *job.Summary) { s.FailedIn = result.From }); err != nil {
+			return result, err
+		}
 		return result, c.Emit(ctx, webhook.Failed(c.Job))
 	case job.Completed:
 		return result, c.Emit(ctx, webhook.Finalized(c.Job))

@@ -193,6 +193,7 @@ CREATE TABLE jobs (
     stats                TEXT NOT NULL DEFAULT '',
     bot_events           BIGINT NOT NULL DEFAULT 0, -- number and bytes of the events that its bots have reported
     bot_event_bytes      BIGINT NOT NULL DEFAULT 0,
+    summary              TEXT NOT NULL DEFAULT '{}', -- of the meeting and the recording, for people
 
     recording_deleted_at BIGINT,
     recording_deleted_by TEXT NOT NULL DEFAULT '',
