@@ -206,6 +206,7 @@ const (
 	InviteTimePassed job.Trigger = "invite_time_passed" // data: joinAt, lateMs (when the invite arrived)
 	RecordingDeleted job.Trigger = "recording_deleted"  // data: by
 	BotLaunched      job.Trigger = "bot_launched"       // data: node, lateMs (after joinAt; of a first attempt)
+	LaunchFailed     job.Trigger = "launch_failed"      // data: node, detail
 	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 
 	TranscriptRetrying job.Trigger = "transcript_retrying" // data: detail, retryAt; after the first failure in a row

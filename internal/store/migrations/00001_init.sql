@@ -130,6 +130,7 @@ CREATE INDEX payment_customers_email ON payment_customers (email) WHERE email <>
 CREATE TABLE nodes (
     id           TEXT PRIMARY KEY,
     name         TEXT NOT NULL,   -- for people
+    base_url     TEXT NOT NULL,   -- where consumers reach the service
     started_at   BIGINT NOT NULL,
     heartbeat_at BIGINT NOT NULL,
     bots         BIGINT NOT NULL, -- that use capacity
