@@ -34,8 +34,9 @@ type Webhooks struct {
 // Recording configures what is recorded. Empty fields are the defaults of the consumer, or
 // else of the service.
 type Recording struct {
-	Mode             string `json:"mode,omitempty"`   // video, audio or none
-	Layout           string `json:"layout,omitempty"` // speaker, gallery, content or page
+	Mode             string `json:"mode,omitempty"`       // video, audio or none
+	Layout           string `json:"layout,omitempty"`     // speaker, gallery, content or page
+	Resolution       string `json:"resolution,omitempty"` // 720p or 1080p
 	ParticipantAudio *bool  `json:"participantAudio,omitempty"`
 }
 

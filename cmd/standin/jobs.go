@@ -218,6 +218,7 @@ type jobsPatchCommand struct {
 type recordingFlags struct {
 	RecordingMode    string `enum:",video,audio,none" default:"" help:"What is recorded: video (with audio), audio, or none. Default: the team's or the service's setting."`
 	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
+	Resolution       string `enum:",720p,1080p" default:"" help:"Size of the video: 720p or 1080p. Default: the team's or the service's setting."`
 	ParticipantAudio string `enum:",on,off" default:"" help:"Record the audio of each participant separately as well: on or off."`
 }
 
@@ -226,7 +227,7 @@ func (f recordingFlags) recordingOptions() *client.Recording {
 	if f == (recordingFlags{}) {
 		return nil
 	}
-	options := &client.Recording{Mode: f.RecordingMode, Layout: f.Layout}
+	options := &client.Recording{Mode: f.RecordingMode, Layout: f.Layout, Resolution: f.Resolution}
 	if f.ParticipantAudio != "" {
 		enabled := f.ParticipantAudio == "on"
 		options.ParticipantAudio = &enabled

@@ -380,7 +380,7 @@ func TestCreateAppliesDefaults(t *testing.T) {
 		AutoLeave: job.AutoLeave{
 			AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 60, AfterSoloSeconds: 600, AfterMaxSeconds: 86400, OnBotDetected: true,
 		},
-		Options: job.RequestOptions{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, ParticipantAudio: new(bool)}},
+		Options: job.RequestOptions{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, Resolution: job.Resolution1080p, ParticipantAudio: new(bool)}},
 	}
 	for _, test := range []struct {
 		name, body string
@@ -389,7 +389,7 @@ func TestCreateAppliesDefaults(t *testing.T) {
 		{"minimal", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1"}`, minimal},
 		{"empty objects", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","displayName":" \t\n","webhooks":{},"metadata":{},"autoLeave":{}}`, minimal},
 		{"field names in another case", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","DisplayName":"no","METADATA":{"no":1}}`, minimal},
-		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\n <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true},"recording":{"mode":"audio","layout":"gallery","participantAudio":false}}`, all},
+		{"all", `{"externalId":"x","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","joinAt":"2026-11-20T14:00:00.5+01:00","displayName":" Notes\n <b> ","webhooks":{"onStatusChange":"https://a.example/s","onFinalize":"https://a.example/f"},"metadata":{"html":"<&>","big":12345678901234567890123},"autoLeave":{"afterEntryDelaySeconds":1,"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2,"afterMaxSeconds":86400,"onBotDetected":true},"recording":{"mode":"audio","layout":"gallery","resolution":"1080p","participantAudio":false}}`, all},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -15,7 +15,7 @@ import (
 type Recording struct {
 	Mode                  job.RecordingMode `json:"mode,omitempty" name:"recording-mode" env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio,none" help:"What is recorded: video (with audio), audio, or none: only who is in the meeting, who speaks, and texts. A job's option recording.mode can only record less."`
 	Layout                job.Layout        `json:"layout,omitempty" name:"recording-layout" env:"STANDIN_RECORDING_LAYOUT" default:"speaker" enum:"speaker,gallery,content,page" help:"What the recorded video shows: shared content or the active speaker large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page). A job's option recording.layout overrides it."`
-	Picture               PictureSize       `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers."`
+	Picture               PictureSize       `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers. A job's option recording.resolution overrides it."`
 	FrameRate             int               `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
 	VideoBitRate          BitRate           `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
 	AudioBitRate          BitRate           `json:"audioBitRate,omitempty" env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Audio bits per second, 16k to 256k."`
@@ -63,7 +63,7 @@ func (r Recording) Check() error {
 		errs = append(errs, fmt.Errorf("the picture size is %s; the encoder needs even numbers", r.Picture))
 	}
 	checkRange("the frame rate", r.FrameRate, 1, 30, " frames per second")
-	checkRange("the video bit rate", int(r.VideoBitRate), 100_000, 10_000_000, " bits per second")
+	checkRange("the video bit rate", int(r.VideoBitRate), minBitRate, maxBitRate, " bits per second")
 	checkRange("the audio bit rate", int(r.AudioBitRate), 16_000, 256_000, " bits per second")
 	checkRange("the participant audio limit", r.ParticipantAudioLimit, 1, 64, "")
 	if r.CaptionsLanguage != "" && !job.IsLanguageTag(r.CaptionsLanguage) {
@@ -79,6 +79,9 @@ func (r Recording) WithOptions(options job.Options) Recording {
 		r.Mode = options.Recording.Mode
 	}
 	r.Layout = cmp.Or(options.Recording.Layout, r.Layout)
+	if picture, ok := resolutions[options.Recording.Resolution]; ok {
+		r = r.withPicture(picture)
+	}
 	if enabled := options.Recording.ParticipantAudio; enabled != nil && r.ParticipantAudio != ParticipantAudioNever {
 		r.ParticipantAudio = ParticipantAudioOff
 		if *enabled {
@@ -95,6 +98,31 @@ func (r Recording) WithOptions(options job.Options) Recording {
 		}
 	}
 	r.CaptionsLanguage = cmp.Or(options.CaptionsLanguage, r.CaptionsLanguage)
+	return r
+}
+
+// resolutions are the sizes of the resolutions that a job can choose.
+var resolutions = map[job.Resolution]PictureSize{
+	job.Resolution720p:  {Width: 1280, Height: 720},
+	job.Resolution1080p: {Width: 1920, Height: 1080},
+}
+
+// The bot's defaults of Picture and VideoBitRate, and the range of the bit rate.
+const (
+	defaultPixels  = 1280 * 720
+	defaultBitRate = 1_200_000
+	minBitRate     = 100_000
+	maxBitRate     = 10_000_000
+)
+
+// withPicture changes the size of the video, and its bit rate in proportion.
+func (r Recording) withPicture(picture PictureSize) Recording {
+	before, after := cmp.Or(r.Picture.Width*r.Picture.Height, defaultPixels), picture.Width*picture.Height
+	if before != after {
+		rate := int64(cmp.Or(r.VideoBitRate, defaultBitRate)) * int64(after) / int64(before)
+		r.VideoBitRate = BitRate(min(max(rate, minBitRate), maxBitRate))
+	}
+	r.Picture = picture
 	return r
 }
 
