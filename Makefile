@@ -85,6 +85,7 @@ beat: ## Record one minute and 30 minutes, and measure audio/video sync
 .PHONY: lint
 lint: ## Run golangci-lint
 	$(GOLANGCI) run ./...
+	cd client && $(GOLANGCI) run ./...
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder and parser, FUZZTIME each
@@ -161,6 +162,7 @@ schemathesis: ## Test a running service against its API description (EXAMPLES=10
 check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet ./...
+	cd client && go vet ./...
 	$(MAKE) lint
 	$(MAKE) test
 	$(MAKE) fuzz FUZZTIME=1000x

@@ -2,6 +2,8 @@ module standin
 
 go 1.26.0
 
+ignore ./clients
+
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/aws/aws-sdk-go-v2 v1.46.0
@@ -57,6 +59,7 @@ require (
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
 	sigs.k8s.io/yaml v1.6.0
+	standin/client v0.0.0
 )
 
 require (
@@ -164,3 +167,5 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
 )
+
+replace standin/client => ./client

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -98,7 +99,7 @@ func (j Job) Ended() bool {
 // CreateJob creates a job, or returns the existing job with the same externalId, or with
 // Dedupe for the same meeting.
 func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replayed bool, err error) {
-	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: newJob}, &job)
+	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: newJob, idempotent: true}, &job)
 	if err != nil {
 		return Job{}, false, err
 	}
@@ -110,6 +111,21 @@ func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replaye
 func (c *Client) Job(ctx context.Context, id string) (job Job, err error) {
 	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id)}, &job)
 	return job, err
+}
+
+// WaitUntilDone polls a job until it has ended, and returns it as it is then:
+// completed, failed or cancelled. The interval is at least a second; a good one is
+// five seconds. Webhooks and Live tell sooner.
+func (c *Client) WaitUntilDone(ctx context.Context, id string, interval time.Duration) (Job, error) {
+	for {
+		job, err := c.Job(ctx, id)
+		if err != nil || job.Ended() {
+			return job, err
+		}
+		if err := sleep(ctx, max(interval, time.Second)); err != nil {
+			return job, fmt.Errorf("job %s is still %s: %w", id, job.Status, err)
+		}
+	}
 }
 
 // JobSettings are the settings of a job that are not part of a Job.

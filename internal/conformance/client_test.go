@@ -1,4 +1,4 @@
-package client_test
+package conformance_test
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 
 	"standin/api"
 	"standin/client"
+	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/service"
 )
@@ -25,14 +26,17 @@ import (
 // harness is a running service and a client with a test key, whose jobs are
 // simulated.
 type harness struct {
-	base, secret string
+	base, secret, key string
+	keys              *account.Keys
 	*client.Client
 }
+
+const signingKey = "key"
 
 func newHarness(t *testing.T) harness {
 	t.Helper()
 	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key",
+		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: signingKey,
 		WebhookSecret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -51,7 +55,7 @@ func newHarness(t *testing.T) harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return harness{base: s.BaseURL(), secret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Client: c}
+	return harness{base: s.BaseURL(), secret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", key: key, keys: s.Keys, Client: c}
 }
 
 // TestJob creates a simulated job with the client, receives its webhooks, waits for

@@ -1,4 +1,4 @@
-package client_test
+package conformance_test
 
 import (
 	"context"
