@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -175,16 +176,16 @@ func readOutline(document []byte) (*outline, error) {
 	return &o, nil
 }
 
-// methods returns the keys of a path item that are operations.
-func methods() []string {
-	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+// Methods returns the HTTP methods that operations can have.
+func Methods() []string {
+	return []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead, http.MethodPatch, http.MethodTrace}
 }
 
 // addOperations compiles all operations.
 func (d *Description) addOperations(compiler *jsonschema.Compiler, o *outline) error {
 	for path, item := range o.Paths {
 		for method, raw := range item {
-			if !slices.Contains(methods(), method) {
+			if !slices.Contains(Methods(), strings.ToUpper(method)) {
 				continue // for example parameters
 			}
 			if err := d.addOperation(compiler, o, path, method, raw); err != nil {

@@ -23,7 +23,8 @@ type NewJob struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // a JSON object
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
 	Recording   *Recording      `json:"recording,omitempty"`
-	Dedupe      bool            `json:"dedupe,omitempty"` // return a job for the same meeting at that time instead
+	Options
+	Dedupe bool `json:"dedupe,omitempty"` // return a job for the same meeting at that time instead
 }
 
 // Webhooks are the URLs that receive the events of a job.
@@ -192,6 +193,7 @@ type JobPatch struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // replaces the metadata as a whole
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
 	Recording   *Recording      `json:"recording,omitempty"` // empty fields do not change
+	Options
 }
 
 // PatchJob changes a job that is not yet dispatched. For other jobs the error has

@@ -222,6 +222,17 @@ func TestScheduledJobs(t *testing.T) {
 	if want := (client.JobSettings{DisplayName: name, Webhooks: client.Webhooks{OnFinalize: "https://example.com/f"}}); err != nil || settings != want {
 		t.Errorf("settings %+v (%v), want %+v", settings, err, want)
 	}
+	on := true
+	batch, err := h.CreateJobs(ctx, []client.NewJob{
+		{ExternalID: "batch", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: &later, Options: client.Options{Title: "Weekly", Chat: &on}}, {ExternalID: "bad"},
+	})
+	if err != nil || len(batch) != 2 || batch[0].Status != 201 || batch[1].Error == nil || batch[1].Error.Code != "invalid_input" {
+		t.Fatalf("a batch: %+v (%v)", batch, err)
+	}
+	details, err := h.JobDetails(ctx, batch[0].Job.ID)
+	if err != nil || details.ExternalID != "batch" || details.Title == nil || *details.Title != "Weekly" || details.Options.Chat == nil || details.Outcome.Title == "" || details.Recording != nil {
+		t.Errorf("details %+v (%v)", details, err)
+	}
 	if err := h.CancelJob(ctx, first.ID); err != nil {
 		t.Errorf("cancel: %v", err)
 	}
@@ -242,7 +253,7 @@ func TestScheduledJobs(t *testing.T) {
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	methods := map[string]string{
-		"createJob": "CreateJob", "listJobs": "Jobs", "getJob": "Job", "cancelJob": "CancelJob", "patchJob": "PatchJob", "getJobSettings": "JobSettings",
+		"createJob": "CreateJob", "createJobs": "CreateJobs", "getJobDetails": "JobDetails", "listJobs": "Jobs", "getJob": "Job", "cancelJob": "CancelJob", "patchJob": "PatchJob", "getJobSettings": "JobSettings",
 		"requestRecordingPermission": "SendCommand", "pauseRecording": "SendCommand", "resumeRecording": "SendCommand",
 		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant",
 		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",

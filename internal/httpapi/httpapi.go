@@ -195,8 +195,16 @@ func (a *API) route() error {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
 		}
 		slices.Sort(methods)
-		refuse := methodNotAllowed(methods)
-		a.mux.Handle(path, a.adapt(a.authenticated(security[path], refuse)))
+		refuse := a.adapt(a.authenticated(security[path], methodNotAllowed(methods)))
+		if path != batchPath {
+			a.mux.Handle(path, refuse)
+			continue
+		}
+		for _, method := range api.Methods() { // without a method, it would conflict with GET /api/v1/jobs/{id}
+			if !slices.Contains(methods, method) {
+				a.mux.Handle(method+" "+path, refuse)
+			}
+		}
 	}
 	a.mux.Handle("/", a.adapt(noSuchPath))
 	return nil
@@ -206,9 +214,11 @@ func (a *API) route() error {
 func (a *API) handlers() map[string]handler {
 	return map[string]handler{
 		"createJob":      a.forConsumer(a.createJob),
+		"createJobs":     a.forConsumer(a.createJobs),
 		"listJobs":       a.forConsumer(a.listJobs),
 		"getJob":         a.forConsumer(a.getJob),
 		"getJobSettings": a.forConsumer(a.getJobSettings),
+		"getJobDetails":  a.forConsumer(a.getJobDetails),
 		"liveJob":        a.forConsumer(a.liveJob),
 		"patchJob":       a.forConsumer(a.patchJob),
 		"cancelJob":      a.forConsumer(a.cancelJob),

@@ -58,7 +58,7 @@ func (a *API) forScraper(handle handler) handler {
 				return handle(w, r)
 			}
 		}
-		return a.refuseSecret(r, "Bearer", "Authorization")
+		return a.refuseSecret(r, "Bearer", "Missing or invalid bearer token: it is the metrics secret or the admin secret.")
 	}
 }
 

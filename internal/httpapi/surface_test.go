@@ -380,7 +380,7 @@ func TestCreateAppliesDefaults(t *testing.T) {
 		AutoLeave: job.AutoLeave{
 			AfterEntryDelaySeconds: 1, AfterSilenceSeconds: 60, AfterSoloSeconds: 600, AfterMaxSeconds: 86400, OnBotDetected: true,
 		},
-		Options: job.RequestOptions{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, Resolution: job.Resolution1080p, ParticipantAudio: new(bool)}},
+		Options: job.Options{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, Resolution: job.Resolution1080p, ParticipantAudio: new(bool)}},
 	}
 	for _, test := range []struct {
 		name, body string

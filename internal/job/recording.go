@@ -28,13 +28,6 @@ func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions {
 	return o
 }
 
-// Equal reports whether two options are the same.
-func (o RecordingOptions) Equal(other RecordingOptions) bool {
-	same := o.ParticipantAudio == other.ParticipantAudio ||
-		o.ParticipantAudio != nil && other.ParticipantAudio != nil && *o.ParticipantAudio == *other.ParticipantAudio
-	return o.Mode == other.Mode && o.Layout == other.Layout && o.Resolution == other.Resolution && same
-}
-
 // RecordingMode selects what is recorded.
 type RecordingMode string
 

@@ -42,7 +42,7 @@ func TestRecordingOptionsWin(t *testing.T) {
 	no := false
 	j := job.Job{
 		Metadata: []byte(`{"recordingMode": "video", "participantAudio": true}`),
-		Options:  job.RequestOptions{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, ParticipantAudio: &no}},
+		Options:  job.Options{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, ParticipantAudio: &no}},
 	}
 	got := launch.Recording{Mode: "video", Layout: "speaker", ParticipantAudio: "on"}.WithOptions(j.Resolved())
 	if want := (launch.Recording{Mode: "audio", Layout: "gallery", ParticipantAudio: "off"}); got != want {

@@ -83,6 +83,9 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 			return contractRequest{op: "createJob", bearer: h.adasTest, body: contractJob(`,"metadata":{"simulate":"completed","a":"b"}`)}
 		},
 		ofJob("patchJob", `{"joinAt":"2998-01-01T00:00:00Z","displayName":"Notes","webhooks":{"onStatusChange":"https://hooks.example/s","onFinalize":null},"metadata":{"a":"b","c":[{"d":"e"}]}}`),
+		func() contractRequest {
+			return contractRequest{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob(contractFuture+`,"title":"Standup","captions":{"language":"en"},"transcript":{"language":"de-DE"}`) + `]}`}
+		},
 		ofJob("sendChatMessage", `{"text":"hello"}`),
 		ofJob("pinParticipant", `{"participantId":"p-1"}`),
 		func() contractRequest {
