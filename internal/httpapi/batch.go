@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"standin/api"
 	"standin/internal/account"
@@ -15,9 +14,6 @@ import (
 
 // batchPath is the path of createJobs, which is one of /api/v1/jobs/{id} too.
 const batchPath = "/api/v1/jobs/batch"
-
-// batchTime is how long a batch may take. The items that are left are refused.
-const batchTime = 20 * time.Second
 
 // batchResult is the JobBatchItem schema of api/openapi.yaml.
 type batchResult struct {
@@ -29,12 +25,13 @@ type batchResult struct {
 }
 
 // createJobs creates jobs one after the other. The result of each is that of createJob.
+// When the time is over, the items that are left are refused.
 func (a *API) createJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	items, err := a.readBatch(w, r)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), batchTime)
+	ctx, cancel := context.WithTimeout(r.Context(), a.settings.Timeouts.Batch)
 	defer cancel()
 	results := make([]batchResult, len(items))
 	for i, item := range items {

@@ -265,12 +265,13 @@ func (a *API) handlers() map[string]handler {
 	}
 }
 
-// Timeouts bound how long a client may take. A field that is 0 has its default.
+// Timeouts bound how long a client may take, and its batches. A field that is 0 has its default.
 type Timeouts struct {
 	Header    time.Duration // to send the headers of a request; 10 s
 	Idle      time.Duration // between two requests of a connection; 2 min
 	ReadJSON  time.Duration // to send a JSON body; 30 s
 	WriteJSON time.Duration // to read a JSON response; 30 s
+	Batch     time.Duration // for the jobs of a batch; 20 s
 	Stall     time.Duration // without a byte of media in either direction; 30 s
 	Upload    time.Duration // to send a file; 10 min
 }
@@ -281,6 +282,7 @@ func (t Timeouts) orDefaults() Timeouts {
 		Idle:      cmp.Or(t.Idle, 2*time.Minute),
 		ReadJSON:  cmp.Or(t.ReadJSON, 30*time.Second),
 		WriteJSON: cmp.Or(t.WriteJSON, 30*time.Second),
+		Batch:     cmp.Or(t.Batch, 20*time.Second),
 		Stall:     cmp.Or(t.Stall, 30*time.Second),
 		Upload:    cmp.Or(t.Upload, 10*time.Minute),
 	}
