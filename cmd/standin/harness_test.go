@@ -21,8 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"standin/client"
-
 	"standin/internal/bot/browser"
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -324,7 +322,7 @@ func receive(t *testing.T, secret string) *receiver {
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err == nil {
-			err = client.VerifyWebhook(request.Header, body, secret, time.Now())
+			err = webhook.Verify(request.Header, body, secret, time.Now())
 		}
 		var got received
 		if err == nil {

@@ -25,12 +25,6 @@ func (c versionCommand) Run(_ context.Context, to terminal) error {
 	if c.JSON {
 		return printJSON(to.Out, b)
 	}
-	_, err := fmt.Fprintln(to.Out, b)
-	return err
-}
-
-// String returns the version, the commit and the commit's date for people.
-func (b build) String() string {
 	text := "standin " + b.Version
 	if b.Commit != "" {
 		text += fmt.Sprintf(" (commit %s of %s", b.Commit, b.Date)
@@ -39,7 +33,8 @@ func (b build) String() string {
 		}
 		text += ")"
 	}
-	return text + ", " + b.Go
+	_, err := fmt.Fprintln(to.Out, text+", "+b.Go)
+	return err
 }
 
 // readBuild reads the description that the Go toolchain puts into the binary.

@@ -1,8 +1,6 @@
 package calendar
 
 import (
-	"cmp"
-	"errors"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -10,11 +8,10 @@ import (
 	"time"
 
 	"standin/internal/job"
-	"standin/internal/meetinglink"
 )
 
 // maxEvents limits the events of a calendar file.
-const maxEvents = 2000
+const maxEvents = 200
 
 // Calendar is the content of a calendar file.
 type Calendar struct {
@@ -24,7 +21,7 @@ type Calendar struct {
 
 // Event is one VEVENT (RFC 5545, section 3.6.1).
 type Event struct {
-	UID           string    // empty also if it is unknown which occurrence of a series the event is
+	UID           string
 	Original      time.Time // UTC; RECURRENCE-ID: when the occurrence of a series originally started; else zero
 	ThisAndFuture bool      // a changed occurrence and those after it
 	Sequence      int       // revision of the event; higher is newer
@@ -43,19 +40,14 @@ type Event struct {
 
 	MeetingURL string // empty if no meeting of a known platform was found
 	Platform   job.Platform
-
-	// Problem says why the event cannot be read completely, such as "DTSTART is in an
-	// unknown time zone"; empty if it can.
-	Problem string
 }
 
 // ParseICS parses a calendar file (RFC 5545) of at most MaxICS bytes. It
-// returns an *ICSError if the file is malformed. An event whose start is uncertain
-// has a Problem: a bot at the wrong time is worse than none. Other errors are those
-// of the budget. allowedHosts are meeting hosts beside those of the platforms, as in
-// meetinglink.Resolve.
-func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (Calendar, error) {
-	components, err := parseComponents(string(Text(text)), budget)
+// returns an *ICSError if the file is malformed or the start of an event is
+// uncertain: a bot at the wrong time is worse than none. Other errors are those of
+// the budget.
+func ParseICS(text []byte, budget *Budget) (Calendar, error) {
+	components, err := parseComponents(string(text), budget)
 	if err != nil {
 		return Calendar{}, err
 	}
@@ -69,7 +61,7 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (Calendar, er
 		if found.Method == "" {
 			found.Method = strings.ToUpper(strings.TrimSpace(c.text("METHOD")))
 		}
-		events, err := readEvents(c, budget, allowedHosts)
+		events, err := readEvents(c, budget)
 		if err != nil {
 			return Calendar{}, err
 		}
@@ -84,58 +76,32 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (Calendar, er
 	return found, nil
 }
 
-func readEvents(calendar *component, budget *Budget, allowedHosts []string) ([]Event, error) {
+func readEvents(calendar *component, budget *Budget) ([]Event, error) {
 	zones, err := newZones(calendar, budget)
 	if err != nil {
 		return nil, err
 	}
-	method := calendar.text("METHOD")
-	starts := make(map[string]*property) // DTSTART of whole events, by UID
-	for _, child := range calendar.children {
-		if child.name == "VEVENT" && child.first("RECURRENCE-ID") == nil {
-			starts[strings.TrimSpace(child.text("UID"))] = child.first("DTSTART")
-		}
-	}
+	cancelled := strings.EqualFold(strings.TrimSpace(calendar.text("METHOD")), "CANCEL")
 	var events []Event
 	for _, child := range calendar.children {
 		if child.name != "VEVENT" {
 			continue
 		}
-		event, err := readEvent(child, zones, starts, budget, allowedHosts)
-		var problem *ICSError
-		switch {
-		case errors.Is(err, ErrTooExpensive):
+		event, err := readEvent(child, zones, cancelled, budget)
+		if err != nil {
 			return nil, err
-		case errors.As(err, &problem):
-			event.Problem, event.Series = problem.Reason, nil
-		case err != nil:
-			return nil, err
-		}
-		if IsCancelled(method) || IsCancelled(child.text("METHOD")) || IsCancelled(child.text("STATUS")) {
-			event.Cancelled, event.Series = true, nil
-			if event.UID != "" {
-				event.Problem = ""
-			}
 		}
 		events = append(events, event)
 	}
 	return events, nil
 }
 
-// IsCancelled reports whether a METHOD or STATUS says that an event is cancelled, in one
-// of the spellings that programs use.
-func IsCancelled(text string) bool {
-	switch strings.ToUpper(strings.TrimSpace(text)) {
-	case "CANCEL", "CANCELLED", "CANCELED":
-		return true
+func readEvent(c *component, zones *zones, cancelled bool, budget *Budget) (event Event, err error) {
+	event = Event{
+		UID:       strings.TrimSpace(c.text("UID")),
+		Cancelled: cancelled || strings.EqualFold(strings.TrimSpace(c.text("STATUS")), "CANCELLED"),
+		Summary:   strings.TrimSpace(c.text("SUMMARY")),
 	}
-	return false
-}
-
-// readEvent reads a VEVENT as far as possible. starts are the DTSTART properties of
-// whole events by UID.
-func readEvent(c *component, zones *zones, starts map[string]*property, budget *Budget, allowedHosts []string) (event Event, err error) {
-	event = Event{UID: strings.TrimSpace(c.text("UID")), Summary: strings.TrimSpace(c.text("SUMMARY"))}
 	if p := c.first("ORGANIZER"); p != nil {
 		event.Organizer = mailAddress(p)
 	}
@@ -152,19 +118,21 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 	if p := c.first("DTSTAMP"); p != nil {
 		event.Stamp, _, _, _ = zones.moment(p) // an unreadable stamp is as none
 	}
-	if event.MeetingURL, event.Platform, err = meetingOf(c, budget, allowedHosts); err != nil {
-		return event, err
-	}
-	start := c.first("DTSTART")
 	if p := c.first("RECURRENCE-ID"); p != nil {
-		if event.Original, err = readOriginal(p, zones, cmp.Or(starts[event.UID], start)); err != nil {
-			event.UID = ""
+		if event.Original, _, _, err = zones.moment(p); err != nil {
 			return event, err
 		}
 		event.ThisAndFuture = strings.EqualFold(p.parameters["RANGE"], "THISANDFUTURE")
 	}
+	if event.MeetingURL, event.Platform, err = meetingOf(c, budget); err != nil {
+		return event, err
+	}
+	start := c.first("DTSTART")
 	if start == nil {
-		return event, &ICSError{LineNumber: c.lineNumber, Reason: "DTSTART is missing"}
+		if !event.Cancelled {
+			err = &ICSError{LineNumber: c.lineNumber, Reason: "event without DTSTART"}
+		}
+		return event, err
 	}
 	if event.Start, event.AllDay, event.Floating, err = zones.moment(start); err != nil {
 		return event, err
@@ -174,23 +142,10 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 	}
 	event.Zone = zones.shown(start)
 	event.End = endOf(c, zones, event.Start)
-	if !event.AllDay {
+	if !event.Cancelled && !event.AllDay {
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
 	return event, err
-}
-
-// readOriginal reads the RECURRENCE-ID of an event in a series with a DTSTART. A date
-// is the occurrence on that day.
-func readOriginal(p *property, zones *zones, start *property) (time.Time, error) {
-	inZone := inZoneOf(start, *p)
-	if start != nil && len(strings.TrimSpace(p.value)) == len("20060102") {
-		if _, clock, timed := strings.Cut(strings.TrimSpace(start.value), "T"); timed {
-			inZone = &property{name: p.name, parameters: start.parameters, value: strings.TrimSpace(p.value) + "T" + clock, lineNumber: p.lineNumber}
-		}
-	}
-	at, _, _, err := zones.moment(inZone)
-	return at, err
 }
 
 // endOf returns the end of an event: DTEND, or DURATION after its start. It
@@ -265,13 +220,11 @@ func mailAddress(p *property) string {
 // specific first.
 var meetingSources = [...]string{
 	"X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGINFORMATION",
-	"CONFERENCE", "LOCATION", "URL", "X-ALT-DESC", "DESCRIPTION", "SUMMARY", "COMMENT", "ATTACH",
+	"CONFERENCE", "LOCATION", "URL", "X-ALT-DESC", "DESCRIPTION",
 }
 
-// meetingOf finds the meeting URL of an event: the first one, in the most complete
-// form.
-func meetingOf(c *component, budget *Budget, allowedHosts []string) (string, job.Platform, error) {
-	var links []meetinglink.Link
+// meetingOf finds the meeting URL of an event.
+func meetingOf(c *component, budget *Budget) (string, job.Platform, error) {
 	for _, source := range meetingSources {
 		for i := range c.properties {
 			p := &c.properties[i]
@@ -281,15 +234,29 @@ func meetingOf(c *component, budget *Budget, allowedHosts []string) (string, job
 			if err := budget.Spend(1 + len(p.value)/16); err != nil {
 				return "", "", err
 			}
-			links = append(links, linksIn(p.text(), allowedHosts)...)
-			if p.value != p.text() {
-				links = append(links, linksIn(p.value, allowedHosts)...) // a URI, which has no escapes
+			for _, text := range readings(p) {
+				if address, platform, found := FindMeeting(text); found {
+					return address, platform, nil
+				}
 			}
 		}
 	}
-	if len(links) == 0 {
-		return "", "", nil
-	}
-	best := bestOf(links)
-	return best.URL.String(), best.Platform, nil
+	return "", "", nil
 }
+
+// readings returns the possible interpretations of a value: HTML, escaped
+// text, and a URI.
+func readings(p *property) []string {
+	text := p.text()
+	all := []string{plainHTML.Replace(text)}
+	for _, other := range []string{text, p.value} {
+		if other != all[len(all)-1] {
+			all = append(all, other)
+		}
+	}
+	return all
+}
+
+// plainHTML decodes the entities in and around URLs. Others are kept: &copy
+// may be a query parameter.
+var plainHTML = strings.NewReplacer("&amp;", "&", "&nbsp;", " ", "&lt;", "<", "&gt;", ">", "&quot;", `"`)

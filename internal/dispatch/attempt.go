@@ -104,9 +104,8 @@ func (t *task) launch(ctx context.Context) error {
 	}
 	t.d.Metrics.LaunchFailed()
 	err = t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
-		if err := c.BotLaunchFailed(ctx, t.d.Node.Name, failure); err != nil {
-			return err
-		}
+		c.LaunchFailures++
+		c.LaunchError = failure.Error()
 		c.Lease, c.WakeAt = "", t.wakeForLaunch(c.Now.Add(launchDelay(c.LaunchFailures)))
 		return nil
 	})
@@ -216,7 +215,7 @@ func (t *task) assignment(ctx context.Context) (launch.Assignment, error) {
 		AllowedHosts:      settings.AllowedMeetingHosts,
 		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
-		RequirePermission: settings.RequireRecordingConsent || options.Consent.Required != nil && *options.Consent.Required,
+		RequirePermission: settings.RequireRecordingConsent || options.RequirePermission,
 	}, nil
 }
 

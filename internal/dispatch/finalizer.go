@@ -37,22 +37,8 @@ func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
 	if err != nil {
 		return err
 	}
-	manifest, err := f.Finisher.Finish(ctx, facts)
-	if err != nil {
-		return err
-	}
-	return f.summarize(ctx, r.ID, manifest)
-}
-
-// summarize saves the summary of a manifest.
-func (f *Finalizer) summarize(ctx context.Context, id uuid.UUID, m recording.Manifest) error {
-	return f.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		r, err := tx.LockJob(ctx, id)
-		if err != nil || !r.RecordingDeletedAt.IsZero() {
-			return err
-		}
-		return tx.ChangeSummary(ctx, id, m.Summarize)
-	})
+	_, err = f.Finisher.Finish(ctx, facts)
+	return err
 }
 
 // HasMedia implements Recordings.
@@ -79,14 +65,11 @@ func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, pr
 		reason = "cancelled"
 	}
 	reporter := &progressReporter{report: progress}
-	manifest, err := f.Finisher.FinishWithoutBot(ctx, facts, reason, reporter.update)
+	_, err = f.Finisher.FinishWithoutBot(ctx, facts, reason, reporter.update)
 	if errors.As(err, new(*build.NothingSavedError)) {
 		return ErrNoMedia
 	}
-	if err := errors.Join(err, reporter.err); err != nil {
-		return err
-	}
-	return f.summarize(ctx, r.ID, manifest)
+	return errors.Join(err, reporter.err)
 }
 
 // CleanUp implements Recordings.
@@ -183,12 +166,13 @@ func consents(requests []ingest.QueuedCommand, entries []job.TimelineEntry) []re
 }
 
 // consentOutcome returns the outcome of the host's answer. An answer that names
-// no outcome, or contradicts itself, is a denial, as in the webhook.
+// no outcome is a denial, as in the webhook.
 func consentOutcome(data ingest.EventData) recording.ConsentOutcome {
+	granted := data.Granted != nil && *data.Granted
 	switch outcome := recording.ConsentOutcome(data.Outcome); {
-	case data.Consented():
+	case granted:
 		return recording.ConsentGranted
-	case outcome == recording.ConsentTimeout:
+	case outcome == recording.ConsentGranted || outcome == recording.ConsentTimeout:
 		return outcome
 	}
 	return recording.ConsentDenied

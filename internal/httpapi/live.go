@@ -83,8 +83,7 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	if err != nil {
 		return err
 	}
-	last, ended := live.CutEnd(r.Header.Get("Last-Event-ID"))
-	at, err := live.ParseCursor(last)
+	at, err := live.ParseCursor(r.Header.Get("Last-Event-ID"))
 	if err != nil {
 		return &job.Error{Code: job.InvalidInput, Message: "Last-Event-ID is not the id of an event.", Path: []any{"Last-Event-ID"}}
 	}
@@ -95,7 +94,7 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	defer done()
 	feed, leave := a.settings.Live.Join(j.ID)
 	defer leave()
-	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended}
+	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at}
 	return s.run(r)
 }
 
@@ -106,7 +105,6 @@ type liveStream struct {
 	control *http.ResponseController
 	feed    *live.Feed
 	at      live.Cursor
-	ended   bool // the client has the event end
 
 	started                bool
 	participants, speaking []byte // as sent
@@ -179,7 +177,7 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 			status = current
 		}
 	}
-	if status.End != nil && !s.started && s.ended {
+	if status.End != nil && !s.started && s.at != (live.Cursor{}) {
 		s.writer.WriteHeader(http.StatusNoContent) // a browser that reconnects stops
 		return true, nil
 	}
@@ -194,7 +192,7 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 			s.speaking = status.Speaking
 		}
 	} else {
-		writeEvent(&out, "end", status.End, live.EndID(s.at))
+		writeEvent(&out, "end", status.End, s.at.String())
 	}
 	if (out.Len() > 0 || !s.started) && !s.write(out.Bytes()) {
 		return true, nil

@@ -28,7 +28,7 @@ type NewJob struct {
 	Webhooks    job.Webhooks
 	Metadata    json.RawMessage
 	AutoLeave   job.AutoLeave
-	Options     job.Options
+	Options     job.RequestOptions
 	Dedupe      bool // return another job for the meeting at that time instead
 }
 

@@ -18,8 +18,6 @@ import (
 	"testing"
 	"time"
 
-	"standin/client"
-
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
@@ -45,7 +43,7 @@ func receive(t *testing.T, secret string) (address string, events <-chan event) 
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = client.VerifyWebhook(r.Header, body, secret, time.Now())
+			err = webhook.Verify(r.Header, body, secret, time.Now())
 		}
 		var got event
 		if err == nil {

@@ -185,11 +185,7 @@ func (c *Cleaner) delete(ctx context.Context, id uuid.UUID, reason string) error
 
 // logError logs an error, unless ctx has ended.
 func (c *Cleaner) logError(ctx context.Context, id uuid.UUID, message string, err error) {
-	switch {
-	case ctx.Err() != nil:
-	case id == uuid.Nil:
-		c.Log.Error(message, "error", err)
-	default:
+	if ctx.Err() == nil {
 		c.Log.Error(message, "job", id, "error", err)
 	}
 }

@@ -158,15 +158,8 @@ type options struct {
 	speed float64
 }
 
-// parseOptions returns what a job's option simulate asks for, or else metadata.simulate:
-// the name of an outcome, or an object.
-func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options, error) {
-	var fields simulation
-	if requested != nil {
-		fields.Outcome, fields.Seconds, fields.Speed = nonzero(requested.Outcome), requested.Seconds, requested.Speed
-		fields.Permission = nonzero(permission(requested.Permission))
-		return fields.options()
-	}
+// parseOptions parses metadata.simulate: the name of an outcome, or an object.
+func parseOptions(metadata json.RawMessage) (options, error) {
 	var body struct {
 		Simulate json.RawMessage `json:"simulate"`
 	}
@@ -175,6 +168,12 @@ func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options,
 			return options{}, errors.New("the job's metadata is not a JSON object")
 		}
 	}
+	fields := struct {
+		Outcome    *string     `json:"outcome"`
+		Seconds    *float64    `json:"seconds"`
+		Speed      *float64    `json:"speed"`
+		Permission *permission `json:"permission"`
+	}{}
 	switch text := bytes.TrimSpace(body.Simulate); {
 	case len(text) == 0 || string(text) == "null":
 	case text[0] == '"':
@@ -187,27 +186,6 @@ func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options,
 			return options{}, fmt.Errorf("metadata.simulate must be the name of an outcome, or an object with outcome, seconds, speed and permission: %s", truncate(err.Error()))
 		}
 	}
-	return fields.options()
-}
-
-// simulation is the object form of metadata.simulate.
-type simulation struct {
-	Outcome    *string     `json:"outcome"`
-	Seconds    *float64    `json:"seconds"`
-	Speed      *float64    `json:"speed"`
-	Permission *permission `json:"permission"`
-}
-
-// nonzero returns a pointer to a text, nil for an empty one.
-func nonzero[T ~string](text T) *T {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// options returns the scenario with its changes.
-func (fields simulation) options() (options, error) {
 	opts := options{scenario: scenarios()[0], speed: 1}
 	if fields.Outcome != nil {
 		at := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == *fields.Outcome })
