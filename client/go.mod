@@ -1,3 +1,0 @@
-module standin/client
-
-go 1.24
