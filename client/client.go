@@ -5,18 +5,20 @@
 //	standin, err := client.New("https://standin.example.com", apiKey)
 //	job, err := standin.CreateJob(ctx, client.NewJob{ExternalID: "standup", MeetingURL: url})
 //
-// A Client is safe for concurrent use. It does not retry requests. Creating a job
-// is idempotent by externalId and can be repeated. An *Error may have a
-// RetryAfter.
+// A Client is safe for concurrent use. It repeats requests that failed for a
+// reason that passes, twice by default; see WithRetries. Limit the time of a call
+// with its context.
 package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -30,10 +32,11 @@ const maxResponse = 128 << 20
 
 // Client calls the API of one service with one API key.
 type Client struct {
-	base  *url.URL
-	key   string
-	agent string
-	http  *http.Client
+	base    *url.URL
+	key     string
+	agent   string
+	http    *http.Client
+	retries int
 }
 
 // New returns a client for the service at a base URL, for example
@@ -46,19 +49,36 @@ func New(baseURL, apiKey string) (*Client, error) {
 	if strings.ContainsFunc(apiKey, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return nil, errors.New("the API key contains invalid characters")
 	}
-	return &Client{base: base, key: apiKey, http: &http.Client{}}, nil
+	return &Client{base: base, key: apiKey, http: &http.Client{}, retries: defaultRetries}, nil
 }
 
 // WithUserAgent returns a client that sends a User-Agent. The page that authorizes
 // a command line shows it.
 func (c *Client) WithUserAgent(agent string) *Client {
-	return &Client{base: c.base, key: c.key, agent: agent, http: c.http}
+	other := *c
+	other.agent = agent
+	return &other
 }
 
 // WithHTTPClient returns a client that uses another http.Client, for example one
 // with a proxy or a timeout.
 func (c *Client) WithHTTPClient(own *http.Client) *Client {
-	return &Client{base: c.base, key: c.key, agent: c.agent, http: own}
+	other := *c
+	other.http = own
+	return &other
+}
+
+// WithRetries returns a client that repeats a failed request up to n times. The
+// default is 2.
+//
+// After a 429 or 503 every request is repeated. After a 408, another status from
+// 500 on, or a failed connection, only requests that are idempotent are: all but
+// those with the method POST, and CreateJob. The pause is what Retry-After says, up
+// to a minute, else half a second that doubles each time.
+func (c *Client) WithRetries(n int) *Client {
+	other := *c
+	other.retries = n
+	return &other
 }
 
 // BaseURL returns the URL of the service.
@@ -126,11 +146,14 @@ func Is(err error, code string) bool {
 
 // request is an API request.
 type request struct {
-	method string
-	path   []string // segments, escaped
-	query  url.Values
-	body   any // sent as JSON unless nil
-	header http.Header
+	method     string
+	path       []string // segments, escaped
+	query      url.Values
+	body       any    // sent as JSON unless nil
+	content    []byte // sent as it is instead, unless nil
+	token      string // sent instead of the API key, unless empty
+	header     http.Header
+	idempotent bool // although it is a POST
 }
 
 // call sends a request and decodes the JSON response into out, unless out is nil.
@@ -151,21 +174,39 @@ func (c *Client) call(ctx context.Context, req request, out any) (http.Header, e
 	return response.Header, nil
 }
 
-// send sends a request. An error response becomes an *Error.
+// send sends a request, and again if that may help. An error response becomes an
+// *Error.
 func (c *Client) send(ctx context.Context, req request) (*http.Response, error) {
-	var body io.Reader
 	if req.body != nil {
 		encoded, err := json.Marshal(req.body)
 		if err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
 		}
-		body = bytes.NewReader(encoded)
+		req.content = encoded
 	}
 	for _, segment := range req.path {
 		// These segments would change the path.
 		if segment == "" || segment == "." || segment == ".." {
 			return nil, fmt.Errorf("%q is not a valid id or name", segment)
 		}
+	}
+	for attempt := 0; ; attempt++ {
+		response, err := c.sendOnce(ctx, req)
+		if err == nil {
+			return response, nil
+		}
+		pause, again := req.retry(err, attempt)
+		if !again || attempt >= c.retries || sleep(ctx, pause) != nil {
+			return nil, err
+		}
+	}
+}
+
+// sendOnce sends a request.
+func (c *Client) sendOnce(ctx context.Context, req request) (*http.Response, error) {
+	var body io.Reader
+	if req.content != nil {
+		body = bytes.NewReader(req.content)
 	}
 	target := c.base.JoinPath(req.path...)
 	target.RawQuery = req.query.Encode()
@@ -176,14 +217,14 @@ func (c *Client) send(ctx context.Context, req request) (*http.Response, error) 
 	for name, values := range req.header {
 		sent.Header[name] = values
 	}
-	if body != nil {
+	if req.body != nil {
 		sent.Header.Set("Content-Type", "application/json")
 	}
 	if c.agent != "" {
 		sent.Header.Set("User-Agent", c.agent)
 	}
-	if c.key != "" {
-		sent.Header.Set("Authorization", "Bearer "+c.key)
+	if token := cmp.Or(req.token, c.key); token != "" {
+		sent.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := c.http.Do(sent)
 	if err != nil {
@@ -194,6 +235,49 @@ func (c *Client) send(ctx context.Context, req request) (*http.Response, error) 
 		return nil, responseError(response)
 	}
 	return response, nil
+}
+
+const (
+	defaultRetries = 2
+	firstPause     = 500 * time.Millisecond
+	longestPause   = 8 * time.Second
+	longestWait    = time.Minute // that is accepted from Retry-After
+)
+
+// retry returns whether sending the request again can help after an error, and the
+// pause before it.
+func (r request) retry(err error, attempt int) (time.Duration, bool) {
+	var refused *Error
+	if errors.As(err, &refused) {
+		switch {
+		case refused.RetryAfter > longestWait:
+			return 0, false
+		case refused.Status == http.StatusTooManyRequests || refused.Status == http.StatusServiceUnavailable: // nothing was done
+			return cmp.Or(refused.RetryAfter, backoff(attempt)), true
+		case refused.Status < http.StatusInternalServerError && refused.Status != http.StatusRequestTimeout:
+			return 0, false
+		}
+	}
+	return backoff(attempt), r.idempotent || r.method != http.MethodPost
+}
+
+// backoff returns a pause that doubles with each attempt, starting with 0. Half of
+// it is random, so that many clients do not return at the same moment.
+func backoff(attempt int) time.Duration {
+	pause := min(firstPause<<min(attempt, 10), longestPause)
+	return pause/2 + rand.N(pause/2) //nolint:gosec // a pause is not secret
+}
+
+// sleep waits, and returns an error if the context ends first.
+func sleep(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // responseError reads an error response.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -22,7 +23,8 @@ type NewJob struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // a JSON object
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
 	Recording   *Recording      `json:"recording,omitempty"`
-	Dedupe      bool            `json:"dedupe,omitempty"` // return a job for the same meeting at that time instead
+	Options
+	Dedupe bool `json:"dedupe,omitempty"` // return a job for the same meeting at that time instead
 }
 
 // Webhooks are the URLs that receive the events of a job.
@@ -34,8 +36,9 @@ type Webhooks struct {
 // Recording configures what is recorded. Empty fields are the defaults of the consumer, or
 // else of the service.
 type Recording struct {
-	Mode             string `json:"mode,omitempty"`   // video, audio or none
-	Layout           string `json:"layout,omitempty"` // speaker, gallery, content or page
+	Mode             string `json:"mode,omitempty"`       // video, audio or none
+	Layout           string `json:"layout,omitempty"`     // speaker, gallery, content or page
+	Resolution       string `json:"resolution,omitempty"` // 720p or 1080p
 	ParticipantAudio *bool  `json:"participantAudio,omitempty"`
 }
 
@@ -97,7 +100,7 @@ func (j Job) Ended() bool {
 // CreateJob creates a job, or returns the existing job with the same externalId, or with
 // Dedupe for the same meeting.
 func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replayed bool, err error) {
-	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: newJob}, &job)
+	header, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(), body: newJob, idempotent: true}, &job)
 	if err != nil {
 		return Job{}, false, err
 	}
@@ -109,6 +112,21 @@ func (c *Client) CreateJob(ctx context.Context, newJob NewJob) (job Job, replaye
 func (c *Client) Job(ctx context.Context, id string) (job Job, err error) {
 	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id)}, &job)
 	return job, err
+}
+
+// WaitUntilDone polls a job until it has ended, and returns it as it is then:
+// completed, failed or cancelled. The interval is at least a second; a good one is
+// five seconds. Webhooks and Live tell sooner.
+func (c *Client) WaitUntilDone(ctx context.Context, id string, interval time.Duration) (Job, error) {
+	for {
+		job, err := c.Job(ctx, id)
+		if err != nil || job.Ended() {
+			return job, err
+		}
+		if err := sleep(ctx, max(interval, time.Second)); err != nil {
+			return job, fmt.Errorf("job %s is still %s: %w", id, job.Status, err)
+		}
+	}
 }
 
 // JobSettings are the settings of a job that are not part of a Job.
@@ -175,6 +193,7 @@ type JobPatch struct {
 	Metadata    json.RawMessage `json:"metadata,omitempty"` // replaces the metadata as a whole
 	AutoLeave   *AutoLeavePatch `json:"autoLeave,omitempty"`
 	Recording   *Recording      `json:"recording,omitempty"` // empty fields do not change
+	Options
 }
 
 // PatchJob changes a job that is not yet dispatched. For other jobs the error has

@@ -2,8 +2,10 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"net/http"
@@ -33,48 +35,70 @@ type LiveText struct {
 }
 
 // Live follows a job: from its beginning, or after the event with the ID lastEvent.
-// It ends after the event end, without an error, or with the error of a lost
-// connection. The service closes streams after an hour.
+// It ends after the event end. It reconnects when the connection is lost, and
+// continues after the last event; it yields an error if it cannot.
 func (c *Client) Live(ctx context.Context, id, lastEvent string) iter.Seq2[LiveEvent, error] {
 	return func(yield func(LiveEvent, error) bool) {
-		header := http.Header{}
-		header.Set("Accept", "text/event-stream")
-		if lastEvent != "" {
-			header.Set("Last-Event-ID", lastEvent)
-		}
-		response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "live"), header: header})
-		if err != nil {
-			yield(LiveEvent{}, err)
-			return
-		}
-		defer response.Body.Close()
-		rows := bufio.NewScanner(response.Body)
-		rows.Buffer(nil, maxLiveLine)
-		var event LiveEvent
-		for rows.Scan() {
-			field, value, _ := strings.Cut(rows.Text(), ":")
-			value = strings.TrimPrefix(value, " ")
-			switch {
-			case rows.Text() == "" && event.Name != "":
-				if !yield(event, nil) || event.Name == "end" {
-					return
-				}
-				event = LiveEvent{}
-			case field == "id":
-				event.ID = value
-			case field == "event":
-				event.Name = value
-			case field == "data":
-				event.Data = json.RawMessage(value)
+		for failures := 0; ; failures++ {
+			began := time.Now()
+			finished, err := c.follow(ctx, id, lastEvent, func(event LiveEvent) bool {
+				failures = 0
+				lastEvent = cmp.Or(event.ID, lastEvent)
+				return yield(event, nil)
+			})
+			if finished {
+				return
+			}
+			if time.Since(began) > longestWait { // the service closes streams after an hour
+				failures = 0
+			}
+			var refused *Error
+			if errors.As(err, &refused) || failures >= c.retries || sleep(ctx, backoff(failures)) != nil {
+				yield(LiveEvent{}, err)
+				return
 			}
 		}
-		if response.StatusCode == http.StatusNoContent {
-			return
-		}
-		if err := rows.Err(); err != nil {
-			yield(LiveEvent{}, fmt.Errorf("follow job %s: %w", id, err))
-			return
-		}
-		yield(LiveEvent{}, fmt.Errorf("follow job %s: the service closed the stream", id))
 	}
+}
+
+// follow reads one stream. It returns whether the caller has all events or wants no
+// more, or else why the stream ended.
+func (c *Client) follow(ctx context.Context, id, lastEvent string, yield func(LiveEvent) bool) (finished bool, err error) {
+	header := http.Header{}
+	header.Set("Accept", "text/event-stream")
+	if lastEvent != "" {
+		header.Set("Last-Event-ID", lastEvent)
+	}
+	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "live"), header: header})
+	if err != nil {
+		return false, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusNoContent {
+		return true, nil
+	}
+	rows := bufio.NewScanner(response.Body)
+	rows.Buffer(nil, maxLiveLine)
+	var event LiveEvent
+	for rows.Scan() {
+		field, value, _ := strings.Cut(rows.Text(), ":")
+		value = strings.TrimPrefix(value, " ")
+		switch {
+		case rows.Text() == "" && event.Name != "":
+			if !yield(event) || event.Name == "end" {
+				return true, nil
+			}
+			event = LiveEvent{}
+		case field == "id":
+			event.ID = value
+		case field == "event":
+			event.Name = value
+		case field == "data":
+			event.Data = json.RawMessage(value)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return false, fmt.Errorf("follow job %s: %w", id, err)
+	}
+	return false, fmt.Errorf("follow job %s: the service closed the stream", id)
 }

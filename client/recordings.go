@@ -2,11 +2,15 @@ package client
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -194,6 +198,52 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 
 // madeAgain is the pause before a file that is being made is requested again.
 const madeAgain = 5 * time.Second
+
+// ErrChecksum reports that a downloaded file is not the one that the manifest
+// describes.
+var ErrChecksum = errors.New("the file does not have the size and SHA-256 of the manifest")
+
+// DownloadFile writes a file of a manifest to w. It reconnects when the connection is
+// lost, continues where it stopped, and returns ErrChecksum if the size or the
+// SHA-256 is not that of the manifest. Discard what was written after an error.
+func (c *Client) DownloadFile(ctx context.Context, id string, file Media, w io.Writer) error {
+	sum := sha256.New()
+	into := io.MultiWriter(w, sum)
+	for at, failures := int64(0), 0; at < file.Bytes; failures++ {
+		content, err := c.Download(ctx, id, file.Name, at)
+		if err != nil {
+			return err // it was repeated
+		}
+		n, err := io.CopyN(into, content, file.Bytes-at)
+		content.Close()
+		if at += n; at == file.Bytes {
+			break
+		}
+		if n > 0 {
+			failures = 0
+		}
+		if failures >= c.retries || sleep(ctx, backoff(failures)) != nil {
+			return fmt.Errorf("download %s: %w", file.Name, err)
+		}
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != file.SHA256 {
+		return fmt.Errorf("download %s: %w", file.Name, ErrChecksum)
+	}
+	return nil
+}
+
+// UploadMedia stores a file of a recording, for bots that are not Standin's own. The
+// token is that of the attempt. It sends the SHA-256, so that a damaged body is
+// refused, and can be repeated.
+func (c *Client) UploadMedia(ctx context.Context, token, id string, attempt int, name string, content []byte) error {
+	sum := sha256.Sum256(content)
+	header := http.Header{}
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("X-Content-Sha256", hex.EncodeToString(sum[:]))
+	path := []string{"api", "v1", "ingest", "media", url.PathEscape(id), strconv.Itoa(attempt), url.PathEscape(name)}
+	_, err := c.call(ctx, request{method: http.MethodPut, path: path, content: content, token: token, header: header}, nil)
+	return err
+}
 
 // DeleteRecording deletes all files of a recording.
 func (c *Client) DeleteRecording(ctx context.Context, id string) error {

@@ -1,13 +1,18 @@
 package client
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
-
-	"standin/internal/webhook"
 )
 
 // MaxWebhookBytes bounds the body of a webhook. Metadata take at most 1 MiB of it.
@@ -36,10 +41,61 @@ type Webhook struct {
 	} `json:"data"`
 }
 
-// VerifyWebhook checks that a webhook was signed with the secret less than five
-// minutes ago. It compares signatures in constant time.
+// ErrSignature reports that a webhook was not signed with the secret, or was
+// signed too long ago.
+var ErrSignature = errors.New("webhook signature does not verify")
+
+// signatureTolerance is that of the Standard Webhooks libraries.
+const signatureTolerance = 5 * time.Minute
+
+// VerifyWebhook checks that a webhook was signed with the secret, in both schemes,
+// within five minutes of now. It compares signatures in constant time. The body is
+// the raw one, the secret the text as it was shown (whsec_…).
 func VerifyWebhook(header http.Header, body []byte, secret string, now time.Time) error {
-	return webhook.Verify(header, body, secret, now)
+	id, timestamp := header.Get("webhook-id"), header.Get("webhook-timestamp")
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > signatureTolerance {
+		return ErrSignature
+	}
+	service := hmac.New(sha256.New, []byte(secret))
+	service.Write(body)
+	standard := hmac.New(sha256.New, standardKey(secret))
+	standard.Write([]byte(id + "." + timestamp + "."))
+	standard.Write(body)
+	// While two secrets are valid, there is a signature for each. Some frameworks join
+	// headers of one name with commas.
+	var services []string
+	for _, value := range header.Values("x-service-signature") {
+		services = append(services, strings.Split(strings.ReplaceAll(value, " ", ""), ",")...)
+	}
+	standards := strings.Fields(header.Get("webhook-signature"))
+	if !contains(services, "sha256="+hex.EncodeToString(service.Sum(nil))) ||
+		!contains(standards, "v1,"+base64.StdEncoding.EncodeToString(standard.Sum(nil))) {
+		return ErrSignature
+	}
+	return nil
+}
+
+// contains compares in constant time.
+func contains(signatures []string, wanted string) bool {
+	found := false
+	for _, signature := range signatures {
+		if hmac.Equal([]byte(signature), []byte(wanted)) {
+			found = true
+		}
+	}
+	return found
+}
+
+// standardKey returns the Standard Webhooks key of a secret: the decoded part of
+// whsec_…, or the bytes of a secret in another form.
+func standardKey(secret string) []byte {
+	if encoded, ok := strings.CutPrefix(secret, "whsec_"); ok {
+		if key, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(key) > 0 {
+			return key
+		}
+	}
+	return []byte(secret)
 }
 
 // ReceiveWebhook reads, verifies and decodes a webhook request. Respond with any

@@ -88,7 +88,7 @@ func run(path string, w io.Writer) error {
 	standard := strings.TrimPrefix(strings.Fields(info.GoVersion)[0], "go")
 	document.Components = []component{{Type: "library", Ref: purl("std", standard), Name: "std", Version: standard, PURL: purl("std", standard)}}
 	for _, module := range info.Deps {
-		if module.Replace != nil {
+		if module.Replace != nil && module.Replace.Version != "" { // otherwise it is a folder of this repository
 			module = module.Replace
 		}
 		library := component{

@@ -1,0 +1,75 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// JobDetails is a job with its details.
+type JobDetails struct {
+	Job
+	Title           *string    `json:"title"`
+	DisplayName     string     `json:"displayName"`
+	Webhooks        Webhooks   `json:"webhooks"` // an empty URL is the default one of the consumer
+	Options         JobOptions `json:"options"`
+	EndedAt         *time.Time `json:"endedAt"`
+	DurationSeconds *float64   `json:"durationSeconds"` // of the recording with its gaps
+	Participants    []struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"participants"` // the first 100
+	Outcome struct {
+		Title     string  `json:"title"`
+		Text      string  `json:"text"`
+		Cause     *string `json:"cause"`     // meeting, request or service; nil when nothing went wrong
+		Action    *string `json:"action"`    // what to do next
+		Stage     *string `json:"stage"`     // how far a job got that failed
+		EndReason *string `json:"endReason"` // of the manifest
+	} `json:"outcome"`
+	Recording *struct {
+		ManifestURI string  `json:"manifestUri"`
+		MediaURI    *string `json:"mediaUri"`
+		Partial     bool    `json:"partial"`
+	} `json:"recording"` // nil without one
+	Transcript *struct {
+		URI    string `json:"uri"`
+		Source string `json:"source"` // transcriber or captions
+	} `json:"transcript"` // nil without one
+}
+
+// JobOptions are all options of a job.
+type JobOptions struct {
+	Recording *Recording `json:"recording,omitempty"`
+	Options
+}
+
+// JobDetails returns a job with its details.
+func (c *Client) JobDetails(ctx context.Context, id string) (details JobDetails, err error) {
+	_, err = c.call(ctx, request{method: http.MethodGet, path: jobPath(id, "details")}, &details)
+	return details, err
+}
+
+// BatchResult is the result of one request of CreateJobs.
+type BatchResult struct {
+	Status   int    `json:"status"` // as of CreateJob; with 408 and 500 you can repeat the request
+	Job      *Job   `json:"job"`    // nil after an error
+	Replayed bool   `json:"replayed"`
+	Warning  string `json:"warning"`
+	Error    *struct {
+		Code    string  `json:"error"`
+		Message string  `json:"message"`
+		Issues  []Issue `json:"issues"`
+	} `json:"error"`
+}
+
+// CreateJobs creates up to 100 jobs, one after the other. Each has a result, in the same
+// order: an invalid one does not refuse the others.
+func (c *Client) CreateJobs(ctx context.Context, jobs []NewJob) ([]BatchResult, error) {
+	var answer struct {
+		Results []BatchResult `json:"results"`
+	}
+	body := map[string][]NewJob{"jobs": jobs}
+	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath("batch"), body: body}, &answer)
+	return answer.Results, err
+}

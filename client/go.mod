@@ -1,0 +1,3 @@
+module standin/client
+
+go 1.24

@@ -1,0 +1,32 @@
+package client
+
+// Options are the options of a job beside Recording. Empty fields are the settings of the
+// service; in a patch, they do not change.
+type Options struct {
+	Title      string          `json:"title,omitempty"` // of the meeting
+	Captions   *TextOptions    `json:"captions,omitempty"`
+	Chat       *bool           `json:"chat,omitempty"` // record the chat of the meeting
+	Transcript *TextOptions    `json:"transcript,omitempty"`
+	Consent    *ConsentOptions `json:"consent,omitempty"`
+	Simulate   *Simulation     `json:"simulate,omitempty"` // with test keys only
+}
+
+// TextOptions configure captions or the transcript.
+type TextOptions struct {
+	Enabled  *bool  `json:"enabled,omitempty"`
+	Language string `json:"language,omitempty"` // that is spoken, as a BCP 47 tag
+}
+
+// ConsentOptions configure the permission to record.
+type ConsentOptions struct {
+	Required *bool `json:"required,omitempty"` // ask the host, and record only when it is granted
+}
+
+// Simulation is what happens to the bot of a test job. Empty fields have the defaults of
+// the outcome.
+type Simulation struct {
+	Outcome    string   `json:"outcome,omitempty"`    // success when empty
+	Seconds    *float64 `json:"seconds,omitempty"`    // length of the meeting, up to 3600
+	Speed      float64  `json:"speed,omitempty"`      // 1 to 100
+	Permission string   `json:"permission,omitempty"` // granted, denied or timeout
+}
