@@ -1,9 +1,5 @@
 // Package api embeds the OpenAPI description of Standin's HTTP API and the JSON
-// Schema of the recording manifest, and checks requests against the description.
-//
-// manifest.schema.json and texts.schema.json have the schemas Manifest and TextFile of
-// openapi.yaml, for validators that read no OpenAPI, and standin.postman_collection.json
-// has its operations. After a change of openapi.yaml, write them with make collection.
+// Schema of the recording manifest, and checks requests against them.
 //
 // It imports no other package of Standin but text.
 package api
@@ -14,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -28,9 +25,12 @@ var openapiYAML []byte
 //go:embed manifest.schema.json
 var manifestSchema []byte
 
-// descriptionURL is the URL of the description in the schema compiler. Nothing is
-// fetched from it.
-const descriptionURL = "https://standin.invalid/openapi.json"
+// URLs of the two documents in the schema compiler. Nothing is fetched from them. The
+// description refers to the manifest's schema by a relative reference.
+const (
+	descriptionURL = "https://standin.invalid/openapi.json"
+	manifestURL    = "https://standin.invalid/manifest.schema.json"
+)
 
 // Description is the compiled OpenAPI description. It is safe for concurrent
 // use.
@@ -39,6 +39,7 @@ type Description struct {
 	operations []Operation
 	bodies     map[string]body             // by operation id
 	queries    map[string][]queryParameter // by operation id
+	filtered   map[string]bool             // operation ids whose queries may filter by metadata
 	identity   body                        // jobId and attempt of a bot's message
 }
 
@@ -57,13 +58,13 @@ type Operation struct {
 	Statuses []string // of its responses, in order
 }
 
-// Load returns the compiled description. The first call compiles it. It fails only when
-// it is invalid.
+// Load returns the compiled embedded documents. The first call compiles them. It fails
+// only when they are invalid.
 func Load() (*Description, error) { return load() }
 
 var load = sync.OnceValues(compile)
 
-// compile compiles the description.
+// compile compiles the embedded documents.
 func compile() (*Description, error) {
 	document, err := readYAML(openapiYAML)
 	if err != nil {
@@ -81,6 +82,7 @@ func compile() (*Description, error) {
 		document: document,
 		bodies:   map[string]body{},
 		queries:  map[string][]queryParameter{},
+		filtered: map[string]bool{},
 	}
 	identity, err := compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity")
 	if err != nil {
@@ -108,9 +110,6 @@ func readYAML(document []byte) ([]byte, error) {
 // The caller must not change it.
 func (d *Description) JSON() []byte { return d.document }
 
-// YAML returns the description as OpenAPI in YAML. The caller must not change it.
-func (d *Description) YAML() []byte { return openapiYAML }
-
 // ManifestSchema returns the JSON Schema of the recording manifest. The caller
 // must not change it.
 func (d *Description) ManifestSchema() []byte { return manifestSchema }
@@ -118,7 +117,8 @@ func (d *Description) ManifestSchema() []byte { return manifestSchema }
 // Operations lists every operation, ordered by path and method.
 func (d *Description) Operations() []Operation { return slices.Clone(d.operations) }
 
-// newCompiler returns a compiler with the description and the formats of this package.
+// newCompiler returns a compiler with both documents and the formats of this
+// package.
 func newCompiler(document []byte) (*jsonschema.Compiler, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
@@ -126,12 +126,14 @@ func newCompiler(document []byte) (*jsonschema.Compiler, error) {
 	for _, format := range formats() {
 		compiler.RegisterFormat(format)
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	if err != nil {
-		return nil, fmt.Errorf("parse the description: %w", err)
-	}
-	if err := compiler.AddResource(descriptionURL, value); err != nil {
-		return nil, fmt.Errorf("add the description: %w", err)
+	for url, text := range map[string][]byte{descriptionURL: document, manifestURL: manifestSchema} {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+		if err != nil {
+			return nil, fmt.Errorf("parse %s: %w", url, err)
+		}
+		if err := compiler.AddResource(url, value); err != nil {
+			return nil, fmt.Errorf("add %s: %w", url, err)
+		}
 	}
 	return compiler, nil
 }
@@ -174,16 +176,16 @@ func readOutline(document []byte) (*outline, error) {
 	return &o, nil
 }
 
-// methods returns the keys of a path item that are operations.
-func methods() []string {
-	return []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+// Methods returns the HTTP methods that operations can have.
+func Methods() []string {
+	return []string{http.MethodGet, http.MethodPut, http.MethodPost, http.MethodDelete, http.MethodOptions, http.MethodHead, http.MethodPatch, http.MethodTrace}
 }
 
 // addOperations compiles all operations.
 func (d *Description) addOperations(compiler *jsonschema.Compiler, o *outline) error {
 	for path, item := range o.Paths {
 		for method, raw := range item {
-			if !slices.Contains(methods(), method) {
+			if !slices.Contains(Methods(), strings.ToUpper(method)) {
 				continue // for example parameters
 			}
 			if err := d.addOperation(compiler, o, path, method, raw); err != nil {

@@ -46,6 +46,9 @@ func (backupCommand) Help() string {
 
 // Run writes the backup.
 func (c *backupCommand) Run(ctx context.Context, to terminal) error {
+	if err := c.requireDatabase(); err != nil {
+		return err
+	}
 	settings, err := c.settings(c.Dir, c.Recordings)
 	if err != nil {
 		return err

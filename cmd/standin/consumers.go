@@ -102,8 +102,8 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 			return printConsumer(to.Out, one, c.Secret)
 		}
 		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\ncommand event\t%s\nrecording mode\t%s\nlayout\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
-			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), onOff(one.CommandEvent), cmp.Or(string(one.Recording.Mode), serviceDefault), cmp.Or(string(one.Recording.Layout), serviceDefault), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
+		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\ncommand event\t%s\nrecording mode\t%s\nlayout\t%s\nresolution\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
+			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), onOff(one.CommandEvent), cmp.Or(string(one.Recording.Mode), serviceDefault), cmp.Or(string(one.Recording.Layout), serviceDefault), cmp.Or(string(one.Recording.Resolution), serviceDefault), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
 		if c.Secret {
 			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
 		}
@@ -127,13 +127,14 @@ type consumersSetCommand struct {
 	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome when a command was executed or has failed: on or off. Off for new consumers."`
 	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"What is recorded for jobs of the consumer that do not say: video, audio, none, or default for the service's setting."`
 	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"What the video shows for jobs of the consumer that do not say, in the same form: speaker, gallery, content, page or default."`
+	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Size of the video for jobs of the consumer that do not say, in the same form: 720p, 1080p or default."`
 	JobRetention    string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
 }
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" && c.Layout == "" {
-		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --transcript-event or --command-event")
+	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" {
+		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --transcript-event or --command-event")
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
 		for _, setting := range []struct {
@@ -164,7 +165,7 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 }
 
 func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, to terminal) error {
-	if c.RecordingMode == "" && c.Layout == "" {
+	if c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" {
 		return nil
 	}
 	one, err := s.ConsumerByName(ctx, c.Name)
@@ -178,11 +179,14 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 	if c.Layout != "" {
 		own.Layout = job.Layout(strings.TrimPrefix(c.Layout, serviceDefault))
 	}
+	if c.Resolution != "" {
+		own.Resolution = job.Resolution(strings.TrimPrefix(c.Resolution, serviceDefault))
+	}
 	if err := s.SetRecordingOptions(ctx, one.ID, own); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.Out, "recording of %s: mode %s, layout %s\n", c.Name,
-		cmp.Or(string(own.Mode), serviceDefault), cmp.Or(string(own.Layout), serviceDefault))
+	_, err = fmt.Fprintf(to.Out, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name,
+		cmp.Or(string(own.Mode), serviceDefault), cmp.Or(string(own.Layout), serviceDefault), cmp.Or(string(own.Resolution), serviceDefault))
 	return err
 }
 

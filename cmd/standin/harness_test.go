@@ -21,6 +21,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	"standin/internal/bot/browser"
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -322,7 +324,7 @@ func receive(t *testing.T, secret string) *receiver {
 	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err == nil {
-			err = webhook.Verify(request.Header, body, secret, time.Now())
+			err = client.VerifyWebhook(request.Header, body, secret, time.Now())
 		}
 		var got received
 		if err == nil {

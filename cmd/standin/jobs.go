@@ -48,7 +48,9 @@ type jobsCreateCommand struct {
 	Metadata   string    `placeholder:"JSON" help:"JSON object that is returned with the job and in webhooks."`
 	AutoLeave  string    `placeholder:"JSON" help:"JSON object with the autoLeave settings to change."`
 	recordingFlags
-	Watch bool `help:"Watch the job until it ends."`
+	optionFlags
+	Simulate string `placeholder:"OUTCOME" help:"With a test key: what happens, such as lobby_timeout. The guide lists the outcomes."`
+	Watch    bool   `help:"Watch the job until it ends."`
 }
 
 // Run creates the job.
@@ -58,7 +60,10 @@ func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	request := client.NewJob{
-		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, Recording: c.recordingOptions(),
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, Recording: c.recordingOptions(), Options: c.options(),
+	}
+	if c.Simulate != "" {
+		request.Simulate = &client.Simulation{Outcome: c.Simulate}
 	}
 	if request.ExternalID == "" {
 		request.ExternalID = "cli-" + uuid.NewString()
@@ -212,13 +217,54 @@ type jobsPatchCommand struct {
 	Metadata  string    `placeholder:"JSON" help:"JSON object that replaces the job's metadata."`
 	AutoLeave string    `placeholder:"JSON" help:"JSON object with the autoLeave settings to change."`
 	recordingFlags
+	optionFlags
 }
 
 // recordingFlags are the flags for the recording options of a job.
 type recordingFlags struct {
 	RecordingMode    string `enum:",video,audio,none" default:"" help:"What is recorded: video (with audio), audio, or none. Default: the team's or the service's setting."`
 	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
+	Resolution       string `enum:",720p,1080p" default:"" help:"Size of the video: 720p or 1080p. Default: the team's or the service's setting."`
 	ParticipantAudio string `enum:",on,off" default:"" help:"Record the audio of each participant separately as well: on or off."`
+}
+
+// optionFlags are the flags for the other options of a job.
+type optionFlags struct {
+	Title              string `help:"Title of the meeting."`
+	Captions           string `enum:",on,off" default:"" help:"Record the live captions of the meeting page: on or off. Default: the service's setting."`
+	CaptionsLanguage   string `placeholder:"TAG" help:"Language of the captions, such as en-US."`
+	Chat               string `enum:",on,off" default:"" help:"Record the chat of the meeting: on or off. Default: the service's setting."`
+	Transcript         string `enum:",on,off" default:"" help:"Transcribe the recording: on or off. Default: on, if the service has a transcriber."`
+	TranscriptLanguage string `placeholder:"TAG" help:"Language that is spoken, such as en. Default: detected."`
+	AskPermission      string `enum:",on,off" default:"" help:"Ask the host for permission and record only when it is granted: on or off. Default: the service's setting."`
+}
+
+// options returns the options that are set.
+func (f optionFlags) options() client.Options {
+	options := client.Options{
+		Title: f.Title, Captions: textOptions(f.Captions, f.CaptionsLanguage), Chat: isOn(f.Chat), Transcript: textOptions(f.Transcript, f.TranscriptLanguage),
+	}
+	if required := isOn(f.AskPermission); required != nil {
+		options.Consent = &client.ConsentOptions{Required: required}
+	}
+	return options
+}
+
+// textOptions returns the options of captions or the transcript, nil for none.
+func textOptions(enabled, language string) *client.TextOptions {
+	if enabled == "" && language == "" {
+		return nil
+	}
+	return &client.TextOptions{Enabled: isOn(enabled), Language: language}
+}
+
+// isOn returns whether a flag is on, nil when it is not set.
+func isOn(flag string) *bool {
+	if flag == "" {
+		return nil
+	}
+	on := flag == "on"
+	return &on
 }
 
 // recordingOptions returns the options that are set, nil for none.
@@ -226,11 +272,8 @@ func (f recordingFlags) recordingOptions() *client.Recording {
 	if f == (recordingFlags{}) {
 		return nil
 	}
-	options := &client.Recording{Mode: f.RecordingMode, Layout: f.Layout}
-	if f.ParticipantAudio != "" {
-		enabled := f.ParticipantAudio == "on"
-		options.ParticipantAudio = &enabled
-	}
+	options := &client.Recording{Mode: f.RecordingMode, Layout: f.Layout, Resolution: f.Resolution}
+	options.ParticipantAudio = isOn(f.ParticipantAudio)
 	return options
 }
 
@@ -240,7 +283,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	patch := client.JobPatch{DisplayName: c.Name, Recording: c.recordingOptions()}
+	patch := client.JobPatch{DisplayName: c.Name, Recording: c.recordingOptions(), Options: c.options()}
 	if !c.JoinAt.IsZero() {
 		patch.JoinAt = &c.JoinAt
 	}

@@ -24,7 +24,7 @@ func (c *jobsWatchCommand) Run(ctx context.Context, to terminal) error {
 // watchInterval is the polling interval of watch.
 const watchInterval = time.Second
 
-// watch prints the timeline of a job until the job ends.
+// watch prints the timeline of a job until the job ends, and then where its recording is.
 func watch(ctx context.Context, to terminal, api *client.Client, id string, asJSON bool) error {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
@@ -50,6 +50,9 @@ func watch(ctx context.Context, to terminal, api *client.Client, id string, asJS
 		}
 		switch current.Status {
 		case client.Completed:
+			if current.ManifestURI != nil && !asJSON {
+				fmt.Fprintf(to.Err, "The recording is complete. To play it, open %s/jobs/%s\nTo download it, run standin recordings download %s\n", api.BaseURL(), id, id)
+			}
 			return nil
 		case client.Failed, client.Cancelled:
 			detail := current.Status

@@ -41,6 +41,7 @@ type shownConsumer struct {
 	CommandEvent        bool      `json:"commandEvent"`            // receives bot.command_outcome
 	RecordingMode       string    `json:"recordingMode"`           // of jobs that do not set their own; empty: service default
 	Layout              string    `json:"layout"`                  // likewise
+	Resolution          string    `json:"resolution"`              // likewise
 	WebhookSecret       string    `json:"webhookSecret,omitempty"` // only with --secret
 	RetentionSeconds    *float64  `json:"retentionSeconds"`        // null: service default; 0: forever
 	JobRetentionSeconds *float64  `json:"jobRetentionSeconds"`     // the same, of jobs
@@ -51,7 +52,7 @@ func showConsumer(one account.Consumer, secret bool) shownConsumer {
 	shown := shownConsumer{
 		ID: one.ID.String(), Name: one.Name, Email: one.Email, WebhookURL: one.WebhookURL, WebhookVersion: one.WebhookVersion,
 		TranscriptEvent: one.TranscriptEvent, CommandEvent: one.CommandEvent, CreatedAt: one.CreatedAt,
-		RecordingMode: string(one.Recording.Mode), Layout: string(one.Recording.Layout),
+		RecordingMode: string(one.Recording.Mode), Layout: string(one.Recording.Layout), Resolution: string(one.Recording.Resolution),
 	}
 	if secret {
 		shown.WebhookSecret = one.WebhookSecret

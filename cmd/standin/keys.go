@@ -21,7 +21,15 @@ type keysCommand struct {
 	Revoke keysRevokeCommand `cmd:"" help:"Revoke a key. It stops working with the next request."`
 }
 
-// open opens the database. The service may be running.
+// requireDatabase returns an error if standin serve has not made a database.
+func (f dataFlags) requireDatabase() error {
+	if service.HasDatabase(f.DatabaseURL, f.DataDir) {
+		return nil
+	}
+	return fmt.Errorf("no Standin database in %s; set STANDIN_DATA_DIR or --data-dir to the data directory of standin serve", f.DataDir)
+}
+
+// open opens the database, or makes a new one.
 func (f dataFlags) open(ctx context.Context) (*store.Store, error) {
 	if !service.Shared(f.DatabaseURL) {
 		if err := service.PrepareDataDir(f.DataDir); err != nil {
@@ -31,11 +39,27 @@ func (f dataFlags) open(ctx context.Context) (*store.Store, error) {
 	return store.Open(ctx, service.DatabaseAddress(f.DatabaseURL, f.DataDir))
 }
 
-// withStore runs fn with the database open.
+// withStore runs fn with the database open. The service may be running.
 func (f dataFlags) withStore(ctx context.Context, fn func(*store.Store) error) error {
+	if err := f.requireDatabase(); err != nil {
+		return err
+	}
 	s, err := f.open(ctx)
 	if err != nil {
 		return err
+	}
+	return errors.Join(fn(s), s.Close())
+}
+
+// withNewStore is like withStore, and makes a missing database.
+func (f dataFlags) withNewStore(ctx context.Context, to terminal, fn func(*store.Store) error) error {
+	created := !service.HasDatabase(f.DatabaseURL, f.DataDir)
+	s, err := f.open(ctx)
+	if err != nil {
+		return err
+	}
+	if created {
+		fmt.Fprintf(to.Err, "created a new database in %s\n", f.DataDir)
 	}
 	return errors.Join(fn(s), s.Close())
 }
@@ -51,7 +75,7 @@ type keysCreateCommand struct {
 
 // Run creates the key.
 func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
+	return c.withNewStore(ctx, to, func(s *store.Store) error {
 		mode := job.Live
 		if c.Test {
 			mode = job.Test

@@ -21,7 +21,7 @@ const pollInterval = 2 * time.Second
 
 type loginCommand struct {
 	configFlags
-	URL       string `env:"STANDIN_URL" required:"" placeholder:"https://…" help:"URL of the service."`
+	URL       string `env:"STANDIN_URL" name:"url" default:"http://127.0.0.1:8080" help:"URL of the service."`
 	JSON      bool   `name:"json" help:"Print JSON after signing in; link and code go to standard error."`
 	NoBrowser bool   `help:"Print the link without opening a browser."`
 	WithKey   bool   `help:"Read an API key from standard input, for example: standin keys create --consumer ada | standin login --with-key."`

@@ -24,6 +24,7 @@ import (
 const (
 	envIntakeSecret  = "STANDIN_INTAKE_SECRET"
 	envIMAPPassword  = "STANDIN_MAIL_IMAP_PASSWORD"
+	envOAuthSecret   = "STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET"
 	envReplyPassword = "STANDIN_MAIL_REPLY_PASSWORD"
 )
 
@@ -38,6 +39,12 @@ type mailCommand struct {
 	Test  mailTestCommand  `cmd:"" help:"Explain what would happen to a message."`
 	List  mailListCommand  `cmd:"" help:"List received messages."`
 	Retry mailRetryCommand `cmd:"" help:"Process a received message again."`
+	Login mailLoginCommand `cmd:"" help:"Permit the worker to read a mailbox with OAuth 2.0."`
+}
+
+// Help says where the flags of the default command are.
+func (mailCommand) Help() string {
+	return "Without a command, standin mail receives mail as standin mail run does. standin mail run --help shows the flags."
 }
 
 // policyFlags decide who may schedule meetings by mail.
@@ -47,15 +54,50 @@ type policyFlags struct {
 	Recipients     []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses that people invite to their meetings, or @ and a domain. The SMTP server accepts mail for them. Default: the user of the mailbox, if that is an address."`
 	Networks       []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
 	Relays         []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
-	AuthservIDs    []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays. Default: none."`
+	AuthservIDs    []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays; none stands for a host that writes no name, such as Microsoft 365. Default: no host is trusted."`
 	Window         time.Duration  `env:"STANDIN_MAIL_WINDOW" default:"336h" help:"How far ahead occurrences of series are scheduled."`
 }
 
-func (f policyFlags) policy() mail.Policy {
+// policy returns the policy with the operator's meeting hosts.
+func (f policyFlags) policy(meetingHosts []string) mail.Policy {
 	return mail.Policy{
 		Senders: f.Senders, DomainMeetings: f.DomainMeetings, Recipients: f.Recipients,
-		Networks: f.Networks, Relays: f.Relays, AuthservIDs: f.AuthservIDs,
+		Networks: f.Networks, Relays: f.Relays, AuthservIDs: f.AuthservIDs, MeetingHosts: meetingHosts,
 	}
+}
+
+// meetingHostFlags extend the hosts of meeting links, outside of standin serve, which
+// has them for all its parts.
+type meetingHostFlags struct {
+	MeetingHosts []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" name:"allowed-meeting-hosts" help:"Hosts of meetings in addition to the meeting platforms' hosts, as in the service."`
+}
+
+// imapFlags configure the mailbox. The URLs are texts, because Kong shows values that
+// cannot be parsed, and these may contain a password by mistake.
+type imapFlags struct {
+	IMAPURL             string `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
+	IMAPPasswordFile    string `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`
+	IMAPOAuth           string `env:"STANDIN_MAIL_IMAP_OAUTH" name:"imap-oauth" placeholder:"microsoft|google" help:"Sign in to the mailbox with OAuth 2.0, after standin mail login. Default: with the password."`
+	IMAPOAuthClientID   string `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_ID" name:"imap-oauth-client-id" help:"ID of the application that you registered with the OAuth provider. Its secret, if it has one, comes from the environment variable STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET or a file."`
+	IMAPOAuthSecretFile string `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET_FILE" name:"imap-oauth-client-secret-file" type:"existingfile" help:"File with the secret of the application."`
+	IMAPOAuthTenant     string `env:"STANDIN_MAIL_IMAP_OAUTH_TENANT" name:"imap-oauth-tenant" default:"organizations" help:"Domain or ID of the Microsoft 365 tenant of the mailbox."`
+}
+
+// settings returns the settings of the mailbox; without a URL if there is none.
+func (f imapFlags) settings() (mail.IMAPSettings, error) {
+	password, err := secretOf(envIMAPPassword, f.IMAPPasswordFile)
+	if err != nil {
+		return mail.IMAPSettings{}, err
+	}
+	secret, err := secretOf(envOAuthSecret, f.IMAPOAuthSecretFile)
+	if err != nil {
+		return mail.IMAPSettings{}, err
+	}
+	address, err := mailURL("STANDIN_MAIL_IMAP_URL", f.IMAPURL)
+	return mail.IMAPSettings{
+		URL: address, Password: password,
+		OAuth: mail.OAuthSettings{Provider: f.IMAPOAuth, Tenant: f.IMAPOAuthTenant, ClientID: f.IMAPOAuthClientID, ClientSecret: secret},
+	}, err
 }
 
 // mailFlags configure the mail worker.
@@ -69,10 +111,7 @@ type mailFlags struct {
 	MaxMessage int64       `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
 	MaxSpool   int64       `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
 
-	// The URLs are texts, because Kong shows values that cannot be parsed, and these may
-	// contain a password by mistake.
-	IMAPURL          string `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
-	IMAPPasswordFile string `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`
+	imapFlags
 
 	ReplyURL          string `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
 	ReplyPasswordFile string `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
@@ -80,16 +119,13 @@ type mailFlags struct {
 }
 
 // settings returns the settings of a worker that passes invites to a service.
-func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *slog.Logger) (mail.Settings, error) {
-	imapPassword, err := secretOf(envIMAPPassword, f.IMAPPasswordFile)
+func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meetingHosts []string, log *slog.Logger) (mail.Settings, error) {
+	imap, err := f.imapFlags.settings()
 	if err != nil {
 		return mail.Settings{}, err
 	}
+	imap.MaxMessage = f.MaxMessage << 20
 	replyPassword, err := secretOf(envReplyPassword, f.ReplyPasswordFile)
-	if err != nil {
-		return mail.Settings{}, err
-	}
-	imapURL, err := mailURL("STANDIN_MAIL_IMAP_URL", f.IMAPURL)
 	if err != nil {
 		return mail.Settings{}, err
 	}
@@ -97,7 +133,7 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *sl
 	if err != nil {
 		return mail.Settings{}, err
 	}
-	if f.SMTPListen == "" && imapURL == nil {
+	if f.SMTPListen == "" && imap.URL == nil {
 		return mail.Settings{}, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
 	}
 	if f.MaxMessage < 1 || f.MaxMessage > 64 || f.MaxSpool < f.MaxMessage {
@@ -106,9 +142,9 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *sl
 	if f.Window < time.Hour || f.Window > maxWindow {
 		return mail.Settings{}, fmt.Errorf("STANDIN_MAIL_WINDOW must be from 1h to %s", maxWindow)
 	}
-	policy := f.policy()
-	if imapURL != nil && len(policy.Recipients) == 0 && strings.Contains(imapURL.User.Username(), "@") {
-		policy.Recipients = []string{imapURL.User.Username()}
+	policy := f.policy(meetingHosts)
+	if imap.URL != nil && len(policy.Recipients) == 0 && strings.Contains(imap.URL.User.Username(), "@") {
+		policy.Recipients = []string{imap.URL.User.Username()}
 	}
 	hostname, err := os.Hostname()
 	if err != nil {
@@ -121,14 +157,14 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, log *sl
 			Listen: f.SMTPListen, Hostname: cmp.Or(f.Hostname, hostname),
 			MaxMessage: f.MaxMessage << 20, Rate: f.Rate, CertFile: f.TLSCert, KeyFile: f.TLSKey,
 		},
-		IMAP:  mail.IMAPSettings{URL: imapURL, Password: imapPassword, MaxMessage: f.MaxMessage << 20},
+		IMAP:  imap,
 		Reply: mail.ReplySettings{URL: replyURL, Password: replyPassword, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")},
 	}, nil
 }
 
 // checkMail returns an error for settings with which the worker cannot start.
 func (f mailFlags) checkMail() error {
-	settings, err := f.settings("", "", "", "", nil)
+	settings, err := f.settings("", "", "", "", nil, nil)
 	if err != nil {
 		return err
 	}
@@ -166,6 +202,7 @@ type mailRunCommand struct {
 	BaseURL          string `env:"STANDIN_BASE_URL" help:"URL of the dashboard, for links in replies. Default: no links."`
 	IntakeSecretFile string `env:"STANDIN_INTAKE_SECRET_FILE" name:"intake-secret-file" type:"existingfile" help:"File with the intake secret of the service. Default: the environment variable STANDIN_INTAKE_SECRET."`
 	mailFlags
+	meetingHostFlags
 	launch.LogSettings
 }
 
@@ -184,7 +221,7 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 	if secret == "" {
 		return errors.New("STANDIN_INTAKE_SECRET must be set, to the same value as for the service")
 	}
-	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.Logger(to.Err))
+	settings, err := c.settings(c.DataDir, c.ServiceURL, c.BaseURL, secret, c.MeetingHosts, c.Logger(to.Err))
 	if err != nil {
 		return err
 	}
@@ -199,9 +236,11 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 }
 
 type mailTestCommand struct {
-	File   string `arg:"" type:"existingfile" help:"Message in a file (.eml)."`
-	Remote string `placeholder:"192.0.2.1" help:"Address of the SMTP client that sent the message. Default: the message is from the mailbox."`
+	File   string    `arg:"" type:"existingfile" help:"Message in a file (.eml)."`
+	Remote string    `placeholder:"192.0.2.1" help:"Address of the SMTP client that sent the message. Default: the message is from the mailbox."`
+	Now    time.Time `placeholder:"2026-11-25T10:00:00Z" help:"Time at which the message is received. Default: the present."`
 	policyFlags
+	meetingHostFlags
 }
 
 // Run explains a message.
@@ -217,7 +256,11 @@ func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	explanation, err := mail.Explain(ctx, c.policy(), raw, c.Remote, c.Window, time.Now())
+	now := c.Now
+	if now.IsZero() {
+		now = time.Now()
+	}
+	explanation, err := mail.Explain(ctx, c.policy(c.MeetingHosts), raw, c.Remote, c.Window, now)
 	if err != nil {
 		return err
 	}
@@ -245,9 +288,9 @@ func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
 		return printJSON(to.Out, records)
 	}
 	table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tRECEIVED\tFROM\tSUBJECT\tVERDICT\tJOBS")
+	fmt.Fprintln(table, "ID\tRECEIVED\tFROM\tSUBJECT\tVERDICT\tJOBS\tREASON")
 	for _, r := range records {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\n", r.ID, r.ReceivedAt.Format(time.RFC3339), r.Sender, r.Subject, r.Verdict, len(r.Changes))
+		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t%s\n", r.ID, r.ReceivedAt.Format(time.RFC3339), r.Sender, r.Subject, r.Verdict, len(r.Changes), strings.ReplaceAll(r.Detail, "\n", " "))
 	}
 	return table.Flush()
 }
@@ -260,4 +303,23 @@ type mailRetryCommand struct {
 // Run marks a message for processing.
 func (c *mailRetryCommand) Run(ctx context.Context, _ terminal) error {
 	return mail.Directory(service.MailDir(c.DataDir)).Retry(ctx, c.ID)
+}
+
+type mailLoginCommand struct {
+	mailDirFlags
+	imapFlags
+}
+
+// Run asks the user to sign in.
+func (c *mailLoginCommand) Run(ctx context.Context, to terminal) error {
+	settings, err := c.settings()
+	if err != nil {
+		return err
+	}
+	show := func(instruction string) { fmt.Fprintln(to.Out, instruction) }
+	if err := mail.Login(ctx, service.MailDir(c.DataDir), settings, show); err != nil {
+		return err
+	}
+	fmt.Fprintln(to.Out, "The mail worker can read the mailbox.")
+	return nil
 }

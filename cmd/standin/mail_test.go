@@ -46,6 +46,31 @@ func TestMailTest(t *testing.T) {
 	}
 }
 
+// TestMailTestNow checks the explanation of a message at another time, and with a meeting
+// host of the operator.
+func TestMailTestNow(t *testing.T) {
+	t.Parallel()
+	file := invitationFile(t)
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, bytes.Replace(raw, []byte("meet.google.com"), []byte("meet.example.test"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(72 * time.Hour).UTC().Format(time.RFC3339)
+	for want, args := range map[string][]string{
+		"join at: ":         {"--allowed-meeting-hosts=meet.example.test"},
+		"has no link":       {},
+		"“Review” is over.": {"--allowed-meeting-hosts=meet.example.test", "--now=" + later},
+	} {
+		var out, stderr bytes.Buffer
+		if got := run(append([]string{"mail", "test", "--senders=*", "--remote=192.0.2.1", "--networks=192.0.2.0/24", file}, args...), &out, &stderr); got != 0 || !strings.Contains(out.String(), want) {
+			t.Errorf("%q: %d: %s%s", args, got, out.String(), stderr.String())
+		}
+	}
+}
+
 // TestMailSettings checks that settings that cannot work are refused.
 func TestMailSettings(t *testing.T) {
 	t.Setenv(envIntakeSecret, "secret")
@@ -56,6 +81,8 @@ func TestMailSettings(t *testing.T) {
 		"STANDIN_MAIL_SENDERS must be set":            {"--smtp-listen=127.0.0.1:0", "--recipients=notes@example.test"},
 		"STANDIN_MAIL_RECIPIENTS must be set":         {"--smtp-listen=127.0.0.1:0", "--senders=*"},
 		"the addresses that people invite":            {"--imap-url=imaps://notes@example.test", "--senders=*"},
+		"STANDIN_MAIL_IMAP_OAUTH must be microsoft":   {"--imap-url=imaps://notes%40example.test@example.test", "--senders=*", "--imap-oauth=x"},
+		"STANDIN_MAIL_IMAP_OAUTH_CLIENT_ID must be":   {"--imap-url=imaps://notes%40example.test@example.test", "--senders=*", "--imap-oauth=google"},
 		"must be set together":                        append(slices.Clone(smtp), "--tls-cert=/dev/null"),
 		"STANDIN_MAIL_IMAP_PASSWORD must be set":      {"--imap-url=imaps://notes%40example.test@example.test", "--senders=*"},
 		"must not contain the password":               append(slices.Clone(smtp), "--imap-url=imaps://notes:hunter2@example.test"),
@@ -144,6 +171,9 @@ func TestServeMail(t *testing.T) {
 		t.Errorf("the message is %+v", got)
 	}
 	var out, stderr bytes.Buffer
+	if got := run([]string{"mail", "list", "--data-dir=" + dir}, &out, &stderr); got != 0 || !strings.Contains(out.String(), "REASON") || !strings.Contains(out.String(), "accepted") {
+		t.Errorf("list: %d, %s%s", got, out.String(), stderr.String())
+	}
 	if got := run([]string{"mail", "retry", "1", "--data-dir=" + dir}, &out, &stderr); got != 0 {
 		t.Errorf("retry: %d, %s", got, stderr.String())
 	}

@@ -41,6 +41,8 @@ type commands struct {
 	Restore     restoreCommand     `cmd:"" help:"Load a backup into a database."`
 	Completions completionsCommand `cmd:"" help:"Print a shell completion script."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
+
+	VersionFlag kong.VersionFlag `name:"version" short:"V" help:"Print the version."`
 }
 
 func main() {
@@ -92,6 +94,7 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(grammar, append(options, kong.Name("standin"), kong.TypeMapper(reflect.TypeFor[[]string](), kong.MapperFunc(decodeList)),
 		kong.TypeMapper(reflect.TypeFor[resource.Quantity](), kong.MapperFunc(decodeQuantity)),
+		kong.Vars{"version": readBuild().String()},
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."))...)
 	if err != nil {
 		return nil, err

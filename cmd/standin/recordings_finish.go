@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,7 +20,7 @@ import (
 type recordingsFinishCommand struct {
 	dataFlags
 	service.StorageSettings
-	BaseURL string `env:"STANDIN_BASE_URL" default:"http://127.0.0.1:8080" help:"URL at which consumers reach the service, for the links in the manifest."`
+	BaseURL string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service, for the links in the manifest. Default: that of the service that last ran with this database."`
 	Job     string `arg:"" help:"ID of the job."`
 }
 
@@ -50,11 +49,15 @@ func (c *recordingsFinishCommand) Run(ctx context.Context, to terminal) error {
 		case !r.RecordingDeletedAt.IsZero():
 			return fmt.Errorf("the recording of job %s was deleted at %s", id, r.RecordingDeletedAt.Format(time.RFC3339))
 		}
+		base, err := baseURL(ctx, s, c.BaseURL)
+		if err != nil {
+			return err
+		}
 		finalizer := &dispatch.Finalizer{Store: s, Files: files, Finisher: &recordingbuild.Finisher{
-			Storage: files.Storage, BaseURL: c.BaseURL, TempDir: files.DataDir, Log: slog.New(slog.DiscardHandler),
+			Storage: files.Storage, BaseURL: base, TempDir: files.DataDir, Log: slog.New(slog.DiscardHandler),
 		}}
 		jobs := lifecycle.New(lifecycle.Settings{
-			Store: s, Finalizer: finalizer, Recordings: files, BaseURL: strings.TrimRight(c.BaseURL, "/"), Now: time.Now,
+			Store: s, Finalizer: finalizer, Recordings: files, BaseURL: base, Now: time.Now,
 		})
 		defer jobs.Close()
 		err = finalizer.Salvage(ctx, r, "finished by the operator", func(dispatch.Progress) error { return nil })

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/alecthomas/kong"
+
 	"standin/internal/mail"
 	"standin/internal/service"
 )
@@ -26,7 +28,7 @@ type serveCommand struct {
 }
 
 // Run serves until a signal arrives.
-func (c *serveCommand) Run(ctx context.Context, to terminal) error {
+func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the standin binary: %w", err)
@@ -40,6 +42,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 		}
 	}
 	c.Executable, c.Tracing.Version, c.Log = self, version(), c.Bots.Logger(to.Err)
+	warnUnknownSettings(parsed.Model, c.Log)
 	s, err := service.Start(ctx, c.Settings)
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal) error {
 
 // serveMail runs the mail worker beside the service.
 func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service) error {
-	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.HTTP.IntakeSecret, c.Log)
+	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.HTTP.IntakeSecret, c.Dispatch.AllowedMeetingHosts, c.Log)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}

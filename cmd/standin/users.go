@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -118,7 +119,7 @@ type usersInviteCommand struct {
 	userFlags
 	Consumer string `required:"" help:"Name of the consumer that the user belongs to. See standin consumers create."`
 	Operator bool   `help:"The user is an operator, who also sees the machine and the failures of all consumers."`
-	BaseURL  string `env:"STANDIN_BASE_URL" default:"http://127.0.0.1:8080" help:"URL of the service, for the link."`
+	BaseURL  string `env:"STANDIN_BASE_URL" help:"URL of the service, for the link. Default: that of the service that last ran with this database."`
 }
 
 // Run creates the invitation.
@@ -128,13 +129,29 @@ func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return fmt.Errorf("consumer %q: %w", c.Consumer, err)
 		}
+		base, err := baseURL(ctx, s, c.BaseURL)
+		if err != nil {
+			return err
+		}
 		token, err := account.NewRecovery(s).Invite(ctx, consumer.ID, c.Email, c.Operator)
 		if err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err = fmt.Fprintf(to.Out, "%s/welcome?token=%s\n", strings.TrimRight(c.BaseURL, "/"), token)
+		_, err = fmt.Fprintf(to.Out, "%s/welcome?token=%s\n", base, token)
 		return err
 	})
+}
+
+// baseURL returns the given URL of the service, or the one with which it last ran.
+func baseURL(ctx context.Context, s *store.Store, given string) (string, error) {
+	if given != "" {
+		return strings.TrimRight(given, "/"), nil
+	}
+	base, err := s.BaseURL(ctx)
+	if err == nil && base == "" {
+		err = errors.New("the URL of the service is unknown until standin serve has run; set STANDIN_BASE_URL or --base-url")
+	}
+	return base, err
 }
 
 type usersRemoveCommand struct{ userFlags }

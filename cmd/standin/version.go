@@ -25,6 +25,12 @@ func (c versionCommand) Run(_ context.Context, to terminal) error {
 	if c.JSON {
 		return printJSON(to.Out, b)
 	}
+	_, err := fmt.Fprintln(to.Out, b)
+	return err
+}
+
+// String returns the version, the commit and the commit's date for people.
+func (b build) String() string {
 	text := "standin " + b.Version
 	if b.Commit != "" {
 		text += fmt.Sprintf(" (commit %s of %s", b.Commit, b.Date)
@@ -33,8 +39,7 @@ func (c versionCommand) Run(_ context.Context, to terminal) error {
 		}
 		text += ")"
 	}
-	_, err := fmt.Fprintln(to.Out, text+", "+b.Go)
-	return err
+	return text + ", " + b.Go
 }
 
 // readBuild reads the description that the Go toolchain puts into the binary.

@@ -53,14 +53,67 @@ func TestFindMeeting(t *testing.T) {
 		"glued to a word":  {"Link:https://zoom.us/j/1", "https://zoom.us/j/1", job.ZoomWeb},
 		"all encoded":      {"https%253A%252F%252Fzoom.us%252Fj%252F1", "https://zoom.us/j/1", job.ZoomWeb},
 		"another scheme":   {"zoommtg://zoom.us/join?confno=1 ftp://zoom.us/j/1", "", ""},
-		"no scheme":        {"zoom.us/j/1", "", ""},
-		"nothing":          {"", "", ""},
-		"a percent sign":   {"100% https://zoom.us/j/1", "https://zoom.us/j/1", job.ZoomWeb},
+		"no scheme":        {"Room 3, us02web.zoom.us/j/123?pwd=x", "https://us02web.zoom.us/j/123?pwd=x", job.ZoomWeb},
+		"no scheme, Meet":  {"Ort:meet.google.com/abc-defg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"a mail address":   {"ann@zoom.us/j/1", "", ""},
+		"another's host":   {"zoom.us.evil.test/j/1", "", ""},
+		"Chinese brackets": {"会议链接：https://us02web.zoom.us/j/86012345678?pwd=QWxh.1（密码：123456）", "https://us02web.zoom.us/j/86012345678?pwd=QWxh.1", job.ZoomWeb},
+		"Chinese comma":    {"链接 https://meet.google.com/abc-defg-hij，请准时参加", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Japanese stop":    {"https://us02web.zoom.us/j/1?pwd=a.1。よろしく", "https://us02web.zoom.us/j/1?pwd=a.1", job.ZoomWeb},
+		"Japanese quotes":  {"「https://meet.google.com/abc-defg-hij」", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Chinese letters":  {"加入https://meet.google.com/abc-defg-hij会议", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Arabic":           {"https://zoom.us/j/1، غرفة", "https://zoom.us/j/1", job.ZoomWeb},
+		"an ellipsis":      {"https://meet.google.com/abc-defg-hij…", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"a comma":          {"https://zoom.us/j/1?pwd=a.1,Conference Room 3", "https://zoom.us/j/1?pwd=a.1", job.ZoomWeb},
+		"a semicolon":      {"https://meet.google.com/abc-defg-hij;Room 3", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"soft hyphens":     {"https://meet.google.com/abc-\u00addefg-hij", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"Markdown":         {"[https://meet.google.com/abc-defg-hij](https://meet.google.com/abc-defg-hij)", "https://meet.google.com/abc-defg-hij", job.Meet},
+		"numeric entities": {"https:&#47;&#x2F;zoom.us&#47;j&#47;1?pwd&#61;x&amp;tk=y", "https://zoom.us/j/1?pwd=x&tk=y", job.ZoomWeb},
+		"a copyright sign": {"https://zoom.us/j/1?pwd=x&copy=1", "https://zoom.us/j/1?pwd=x&copy=1", job.ZoomWeb},
+		"no passcode first": {
+			"https://zoom.us/j/123456789 or https://us02web.zoom.us/j/123456789?pwd=x", "https://us02web.zoom.us/j/123456789?pwd=x", job.ZoomWeb,
+		},
+		"cut off first": {
+			"https://zoom.us/j/12345… https://zoom.us/j/123456789?pwd=QU... https://zoom.us/j/123456789?pwd=QUJD.1 https://zoom.us/j/987", "https://zoom.us/j/123456789?pwd=QUJD.1", job.ZoomWeb,
+		},
+		"other rooms": {"https://zoom.us/my/ada https://zoom.us/my/adam", "https://zoom.us/my/ada", job.ZoomWeb},
+		"Safe Links of Teams": {
+			"https://teams.public.onecdn.static.microsoft/evergreen-assets/safelinks/2/atp-safelinks.html?url=https%3A%2F%2Fmeet.google.com%2Fabc-defg-hij&locale=en", "https://meet.google.com/abc-defg-hij", job.Meet,
+		},
+		"Proofpoint":     {"https://urldefense.com/v3/__https://zoom.us/j/1?pwd=x__;!!A!x$", "https://zoom.us/j/1?pwd=x", job.ZoomWeb},
+		"nothing":        {"", "", ""},
+		"a percent sign": {"100% https://zoom.us/j/1", "https://zoom.us/j/1", job.ZoomWeb},
 	}
 	for name, test := range tests {
 		address, platform, found := calendar.FindMeeting(test.text)
 		if address != test.address || platform != test.platform || found != (test.address != "") {
 			t.Errorf("%s: %q, %q, %v, want %q, %q", name, address, platform, found, test.address, test.platform)
+		}
+	}
+}
+
+// TestAllowedHosts checks that the operator's meeting hosts are found in calendars.
+func TestAllowedHosts(t *testing.T) {
+	t.Parallel()
+	text := []byte(inEvent("DTSTART:20261120T100000Z", "COMMENT:Join https://zoom-x.de/j/123?pwd=x"))
+	for allowed, want := range map[string]string{"zoom-x.de": "https://zoom-x.de/j/123?pwd=x", "example.test": ""} {
+		parsed, err := calendar.ParseICS(text, nil, allowed)
+		if err != nil || parsed.Events[0].MeetingURL != want {
+			t.Errorf("%s: %+v, %v", allowed, parsed.Events, err)
+		}
+	}
+}
+
+// TestMeetingSources checks the properties of an event in which its link is found.
+func TestMeetingSources(t *testing.T) {
+	t.Parallel()
+	for _, lines := range [][]string{
+		{"SUMMARY:Weekly https://zoom.us/j/123?pwd=x"}, {"COMMENT:https://zoom.us/j/123?pwd=x"}, {"ATTACH:https://zoom.us/j/123?pwd=x"}, {"LOCATION:zoom.us/j/123?pwd=x"},
+		{"LOCATION:https://zoom.us/j/123", "DESCRIPTION:https://zoom.us/j/99\\nhttps://zoom.us/j/123?pwd=x"},
+	} {
+		parsed, err := calendar.ParseICS([]byte(inEvent(append(lines, "DTSTART:20261120T100000Z")...)), nil)
+		if err != nil || parsed.Events[0].MeetingURL != "https://zoom.us/j/123?pwd=x" {
+			t.Errorf("%q: %+v, %v", lines, parsed.Events, err)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package calendar
 
 import (
+	"cmp"
+	"errors"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -8,10 +10,11 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // maxEvents limits the events of a calendar file.
-const maxEvents = 200
+const maxEvents = 2000
 
 // Calendar is the content of a calendar file.
 type Calendar struct {
@@ -21,7 +24,7 @@ type Calendar struct {
 
 // Event is one VEVENT (RFC 5545, section 3.6.1).
 type Event struct {
-	UID           string
+	UID           string    // empty also if it is unknown which occurrence of a series the event is
 	Original      time.Time // UTC; RECURRENCE-ID: when the occurrence of a series originally started; else zero
 	ThisAndFuture bool      // a changed occurrence and those after it
 	Sequence      int       // revision of the event; higher is newer
@@ -40,14 +43,19 @@ type Event struct {
 
 	MeetingURL string // empty if no meeting of a known platform was found
 	Platform   job.Platform
+
+	// Problem says why the event cannot be read completely, such as "DTSTART is in an
+	// unknown time zone"; empty if it can.
+	Problem string
 }
 
 // ParseICS parses a calendar file (RFC 5545) of at most MaxICS bytes. It
-// returns an *ICSError if the file is malformed or the start of an event is
-// uncertain: a bot at the wrong time is worse than none. Other errors are those of
-// the budget.
-func ParseICS(text []byte, budget *Budget) (Calendar, error) {
-	components, err := parseComponents(string(text), budget)
+// returns an *ICSError if the file is malformed. An event whose start is uncertain
+// has a Problem: a bot at the wrong time is worse than none. Other errors are those
+// of the budget. allowedHosts are meeting hosts beside those of the platforms, as in
+// meetinglink.Resolve.
+func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (Calendar, error) {
+	components, err := parseComponents(string(Text(text)), budget)
 	if err != nil {
 		return Calendar{}, err
 	}
@@ -61,7 +69,7 @@ func ParseICS(text []byte, budget *Budget) (Calendar, error) {
 		if found.Method == "" {
 			found.Method = strings.ToUpper(strings.TrimSpace(c.text("METHOD")))
 		}
-		events, err := readEvents(c, budget)
+		events, err := readEvents(c, budget, allowedHosts)
 		if err != nil {
 			return Calendar{}, err
 		}
@@ -76,32 +84,58 @@ func ParseICS(text []byte, budget *Budget) (Calendar, error) {
 	return found, nil
 }
 
-func readEvents(calendar *component, budget *Budget) ([]Event, error) {
+func readEvents(calendar *component, budget *Budget, allowedHosts []string) ([]Event, error) {
 	zones, err := newZones(calendar, budget)
 	if err != nil {
 		return nil, err
 	}
-	cancelled := strings.EqualFold(strings.TrimSpace(calendar.text("METHOD")), "CANCEL")
+	method := calendar.text("METHOD")
+	starts := make(map[string]*property) // DTSTART of whole events, by UID
+	for _, child := range calendar.children {
+		if child.name == "VEVENT" && child.first("RECURRENCE-ID") == nil {
+			starts[strings.TrimSpace(child.text("UID"))] = child.first("DTSTART")
+		}
+	}
 	var events []Event
 	for _, child := range calendar.children {
 		if child.name != "VEVENT" {
 			continue
 		}
-		event, err := readEvent(child, zones, cancelled, budget)
-		if err != nil {
+		event, err := readEvent(child, zones, starts, budget, allowedHosts)
+		var problem *ICSError
+		switch {
+		case errors.Is(err, ErrTooExpensive):
 			return nil, err
+		case errors.As(err, &problem):
+			event.Problem, event.Series = problem.Reason, nil
+		case err != nil:
+			return nil, err
+		}
+		if IsCancelled(method) || IsCancelled(child.text("METHOD")) || IsCancelled(child.text("STATUS")) {
+			event.Cancelled, event.Series = true, nil
+			if event.UID != "" {
+				event.Problem = ""
+			}
 		}
 		events = append(events, event)
 	}
 	return events, nil
 }
 
-func readEvent(c *component, zones *zones, cancelled bool, budget *Budget) (event Event, err error) {
-	event = Event{
-		UID:       strings.TrimSpace(c.text("UID")),
-		Cancelled: cancelled || strings.EqualFold(strings.TrimSpace(c.text("STATUS")), "CANCELLED"),
-		Summary:   strings.TrimSpace(c.text("SUMMARY")),
+// IsCancelled reports whether a METHOD or STATUS says that an event is cancelled, in one
+// of the spellings that programs use.
+func IsCancelled(text string) bool {
+	switch strings.ToUpper(strings.TrimSpace(text)) {
+	case "CANCEL", "CANCELLED", "CANCELED":
+		return true
 	}
+	return false
+}
+
+// readEvent reads a VEVENT as far as possible. starts are the DTSTART properties of
+// whole events by UID.
+func readEvent(c *component, zones *zones, starts map[string]*property, budget *Budget, allowedHosts []string) (event Event, err error) {
+	event = Event{UID: strings.TrimSpace(c.text("UID")), Summary: strings.TrimSpace(c.text("SUMMARY"))}
 	if p := c.first("ORGANIZER"); p != nil {
 		event.Organizer = mailAddress(p)
 	}
@@ -118,21 +152,19 @@ func readEvent(c *component, zones *zones, cancelled bool, budget *Budget) (even
 	if p := c.first("DTSTAMP"); p != nil {
 		event.Stamp, _, _, _ = zones.moment(p) // an unreadable stamp is as none
 	}
+	if event.MeetingURL, event.Platform, err = meetingOf(c, budget, allowedHosts); err != nil {
+		return event, err
+	}
+	start := c.first("DTSTART")
 	if p := c.first("RECURRENCE-ID"); p != nil {
-		if event.Original, _, _, err = zones.moment(p); err != nil {
+		if event.Original, err = readOriginal(p, zones, cmp.Or(starts[event.UID], start)); err != nil {
+			event.UID = ""
 			return event, err
 		}
 		event.ThisAndFuture = strings.EqualFold(p.parameters["RANGE"], "THISANDFUTURE")
 	}
-	if event.MeetingURL, event.Platform, err = meetingOf(c, budget); err != nil {
-		return event, err
-	}
-	start := c.first("DTSTART")
 	if start == nil {
-		if !event.Cancelled {
-			err = &ICSError{LineNumber: c.lineNumber, Reason: "event without DTSTART"}
-		}
-		return event, err
+		return event, &ICSError{LineNumber: c.lineNumber, Reason: "DTSTART is missing"}
 	}
 	if event.Start, event.AllDay, event.Floating, err = zones.moment(start); err != nil {
 		return event, err
@@ -142,10 +174,23 @@ func readEvent(c *component, zones *zones, cancelled bool, budget *Budget) (even
 	}
 	event.Zone = zones.shown(start)
 	event.End = endOf(c, zones, event.Start)
-	if !event.Cancelled && !event.AllDay {
+	if !event.AllDay {
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
 	return event, err
+}
+
+// readOriginal reads the RECURRENCE-ID of an event in a series with a DTSTART. A date
+// is the occurrence on that day.
+func readOriginal(p *property, zones *zones, start *property) (time.Time, error) {
+	inZone := inZoneOf(start, *p)
+	if start != nil && len(strings.TrimSpace(p.value)) == len("20060102") {
+		if _, clock, timed := strings.Cut(strings.TrimSpace(start.value), "T"); timed {
+			inZone = &property{name: p.name, parameters: start.parameters, value: strings.TrimSpace(p.value) + "T" + clock, lineNumber: p.lineNumber}
+		}
+	}
+	at, _, _, err := zones.moment(inZone)
+	return at, err
 }
 
 // endOf returns the end of an event: DTEND, or DURATION after its start. It
@@ -220,11 +265,13 @@ func mailAddress(p *property) string {
 // specific first.
 var meetingSources = [...]string{
 	"X-GOOGLE-CONFERENCE", "X-MICROSOFT-SKYPETEAMSMEETINGURL", "X-MICROSOFT-ONLINEMEETINGINFORMATION",
-	"CONFERENCE", "LOCATION", "URL", "X-ALT-DESC", "DESCRIPTION",
+	"CONFERENCE", "LOCATION", "URL", "X-ALT-DESC", "DESCRIPTION", "SUMMARY", "COMMENT", "ATTACH",
 }
 
-// meetingOf finds the meeting URL of an event.
-func meetingOf(c *component, budget *Budget) (string, job.Platform, error) {
+// meetingOf finds the meeting URL of an event: the first one, in the most complete
+// form.
+func meetingOf(c *component, budget *Budget, allowedHosts []string) (string, job.Platform, error) {
+	var links []meetinglink.Link
 	for _, source := range meetingSources {
 		for i := range c.properties {
 			p := &c.properties[i]
@@ -234,29 +281,15 @@ func meetingOf(c *component, budget *Budget) (string, job.Platform, error) {
 			if err := budget.Spend(1 + len(p.value)/16); err != nil {
 				return "", "", err
 			}
-			for _, text := range readings(p) {
-				if address, platform, found := FindMeeting(text); found {
-					return address, platform, nil
-				}
+			links = append(links, linksIn(p.text(), allowedHosts)...)
+			if p.value != p.text() {
+				links = append(links, linksIn(p.value, allowedHosts)...) // a URI, which has no escapes
 			}
 		}
 	}
-	return "", "", nil
-}
-
-// readings returns the possible interpretations of a value: HTML, escaped
-// text, and a URI.
-func readings(p *property) []string {
-	text := p.text()
-	all := []string{plainHTML.Replace(text)}
-	for _, other := range []string{text, p.value} {
-		if other != all[len(all)-1] {
-			all = append(all, other)
-		}
+	if len(links) == 0 {
+		return "", "", nil
 	}
-	return all
+	best := bestOf(links)
+	return best.URL.String(), best.Platform, nil
 }
-
-// plainHTML decodes the entities in and around URLs. Others are kept: &copy
-// may be a query parameter.
-var plainHTML = strings.NewReplacer("&amp;", "&", "&nbsp;", " ", "&lt;", "<", "&gt;", ">", "&quot;", `"`)

@@ -1,6 +1,7 @@
 package calendar_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"standin/internal/calendar"
 	"standin/internal/job"
@@ -123,34 +125,24 @@ func inEvent(lines ...string) string {
 	return "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n" + strings.Join(lines, "\r\n") + "\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 }
 
-// Malformed calendars and uncertain starts are refused.
+// Malformed calendars are refused.
 func TestParseICSRefuses(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		text       string
 		lineNumber int
 	}{
-		"nothing":                   {"", 0},
-		"something else":            {"<html>", 0},
-		"another component":         {"BEGIN:VCARD\nEND:VCARD\n", 0},
-		"the end is missing":        {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 1},
-		"half an event":             {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\n", 2},
-		"crossed ends":              {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nEND:VCALENDAR\nEND:VEVENT\n", 3},
-		"an end too many":           {"BEGIN:VCALENDAR\nEND:VCALENDAR\nEND:VCALENDAR\n", 3},
-		"too deep":                  {strings.Repeat("BEGIN:VCALENDAR\n", 20), 9},
-		"too many components":       {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:X\nEND:X\n", 2000) + "END:VCALENDAR\n", 2000},
-		"too long":                  {strings.Repeat("X:y\n", calendar.MaxICS/4+1), 0},
-		"too many events":           {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 201) + "END:VCALENDAR\n", 0},
-		"no start":                  {inEvent("UID:1"), 2},
-		"the first moment of all":   {inEvent("DTSTART:00010101T000000Z"), 3},
-		"a start that is none":      {inEvent("UID:1", "DTSTART:tomorrow"), 4},
-		"a day that is none":        {inEvent("DTSTART:20260230T100000Z"), 3},
-		"an unknown zone":           {inEvent("DTSTART;TZID=Nowhere/City:20261120T100000"), 3},
-		"this machine's zone":       {inEvent("DTSTART;TZID=Local:20261120T100000"), 3},
-		"a file":                    {inEvent("DTSTART;TZID=../../etc/passwd:20261120T100000"), 3},
-		"a zone of an endless name": {inEvent("DTSTART;TZID=" + strings.Repeat("Europe/Berlin/", 100) + ":20261120T100000"), 3},
-		"a zone whose rule is not understood": {strings.Replace(inEvent("DTSTART;TZID=Mine:20261120T100000"), "BEGIN:VEVENT",
-			"BEGIN:VTIMEZONE\nTZID:Mine\nBEGIN:STANDARD\nDTSTART:20200101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nRRULE:FREQ=MONTHLY\nEND:STANDARD\nEND:VTIMEZONE\nBEGIN:VEVENT", 1), 12},
+		"nothing":             {"", 0},
+		"something else":      {"<html>", 0},
+		"another component":   {"BEGIN:VCARD\nEND:VCARD\n", 0},
+		"the end is missing":  {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 1},
+		"half an event":       {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nDTSTART:20261120T100000Z\n", 2},
+		"crossed ends":        {"BEGIN:VCALENDAR\nBEGIN:VEVENT\nEND:VCALENDAR\nEND:VEVENT\n", 3},
+		"an end too many":     {"BEGIN:VCALENDAR\nEND:VCALENDAR\nEND:VCALENDAR\n", 3},
+		"too deep":            {strings.Repeat("BEGIN:VCALENDAR\n", 20), 9},
+		"too many components": {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:X\nEND:X\n", 6000) + "END:VCALENDAR\n", 10000},
+		"too long":            {strings.Repeat("X:y\n", calendar.MaxICS/4+1), 0},
+		"too many events":     {"BEGIN:VCALENDAR\n" + strings.Repeat("BEGIN:VEVENT\nDTSTART:20261120T100000Z\nEND:VEVENT\n", 2001) + "END:VCALENDAR\n", 0},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -161,6 +153,65 @@ func TestParseICSRefuses(t *testing.T) {
 				t.Errorf("%+v, %v, want an error in line %d", parsed, err, test.lineNumber)
 			}
 		})
+	}
+}
+
+// TestUncertainEvents checks the problems of events whose start is uncertain. The other
+// event of the calendar has none.
+func TestUncertainEvents(t *testing.T) {
+	t.Parallel()
+	const zone = "BEGIN:VTIMEZONE\nTZID:Mine\nBEGIN:STANDARD\nDTSTART:20200101T000000\nTZOFFSETFROM:+0100\nTZOFFSETTO:+0200\nRRULE:FREQ=MONTHLY\nEND:STANDARD\nEND:VTIMEZONE\n"
+	for name, test := range map[string]struct{ line, want string }{
+		"no start":                  {"X:y", "DTSTART is missing"},
+		"the first moment of all":   {"DTSTART:00010101T000000Z", "DTSTART is not the time of a meeting"},
+		"a start that is none":      {"DTSTART:tomorrow", "DTSTART is not a date or date-time"},
+		"a day that is none":        {"DTSTART:20260230T100000Z", "DTSTART is not a date or date-time"},
+		"an unknown zone":           {"DTSTART;TZID=Nowhere/City:20261120T100000", "DTSTART is in an unknown time zone"},
+		"this machine's zone":       {"DTSTART;TZID=Local:20261120T100000", "DTSTART is in an unknown time zone"},
+		"a file":                    {"DTSTART;TZID=../../etc/passwd:20261120T100000", "DTSTART is in an unknown time zone"},
+		"a zone of an endless name": {"DTSTART;TZID=" + strings.Repeat("Europe/Berlin/", 100) + ":20261120T100000", "DTSTART is in an unknown time zone"},
+		"a zone with another rule":  {"DTSTART;TZID=Mine:20261120T100000", "DTSTART is in an unknown time zone"},
+		"an unknown rule":           {"DTSTART:20261120T100000Z\nRRULE:FREQ=HOURLY", "RRULE is not understood"},
+	} {
+		text := "BEGIN:VCALENDAR\n" + zone + "BEGIN:VEVENT\nUID:bad\nSEQUENCE:2\n" + test.line + "\nEND:VEVENT\nBEGIN:VEVENT\nUID:good\nDTSTART:20261120T100000Z\nEND:VEVENT\nEND:VCALENDAR\n"
+		parsed, err := calendar.ParseICS([]byte(text), nil)
+		if err != nil || len(parsed.Events) != 2 || parsed.Events[0].Problem != test.want || parsed.Events[0].UID != "bad" || parsed.Events[0].Sequence != 2 || parsed.Events[1].Problem != "" {
+			t.Errorf("%s: %+v, %v", name, parsed.Events, err)
+		}
+	}
+	text := inEvent("UID:1", "RECURRENCE-ID;TZID=Nowhere:20261120T100000", "DTSTART:20261120T100000Z")
+	if parsed, err := calendar.ParseICS([]byte(text), nil); err != nil || parsed.Events[0].UID != "" || parsed.Events[0].Problem != "RECURRENCE-ID is in an unknown time zone" {
+		t.Errorf("an unknown occurrence: %+v, %v", parsed.Events, err)
+	}
+}
+
+// TestCancelledSpellings checks the ways in which programs say that an event is
+// cancelled.
+func TestCancelledSpellings(t *testing.T) {
+	t.Parallel()
+	for _, lines := range [][]string{{"STATUS:CANCELLED"}, {"STATUS:Canceled"}, {"METHOD:CANCEL"}} {
+		parsed, err := calendar.ParseICS([]byte(inEvent(append(lines, "UID:1", "DTSTART:20261120T100000Z")...)), nil)
+		if err != nil || !parsed.Events[0].Cancelled {
+			t.Errorf("%s: %+v, %v", lines, parsed.Events, err)
+		}
+	}
+}
+
+// TestUTF16 checks that files in UTF-16 are read, with and without a byte order mark.
+func TestUTF16(t *testing.T) {
+	t.Parallel()
+	text := inEvent("UID:1", "SUMMARY:Größe", "DTSTART:20261120T100000Z")
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for _, mark := range []string{"", "\ufeff"} {
+			var file []byte
+			for _, unit := range utf16.Encode([]rune(mark + text)) {
+				file = order.AppendUint16(file, unit)
+			}
+			parsed, err := calendar.ParseICS(file, nil)
+			if err != nil || len(parsed.Events) != 1 || parsed.Events[0].Summary != "Größe" {
+				t.Errorf("%s %q: %+v, %v", order, mark, parsed, err)
+			}
+		}
 	}
 }
 
@@ -274,6 +325,15 @@ func TestOccurrences(t *testing.T) {
 		"the last Friday of the month": {[]string{"DTSTART" + zone + "20260925T093000", "RRULE:FREQ=MONTHLY;BYDAY=-1FR"}, "10-30 13:30, 11-27 14:30"},
 		"the second workday":           {[]string{"DTSTART" + zone + "20261002T093000", "RRULE:FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=2"}, "11-03 14:30"},
 		"a day that few months have":   {[]string{"DTSTART" + zone + "20260831T093000", "RRULE:FREQ=MONTHLY"}, "10-31 13:30"},
+		"exclusions without a zone":    {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;COUNT=3", "EXDATE:20261027T093000"}, "10-26 13:30, 10-28 13:30"},
+		"more without a zone":          {[]string{"DTSTART" + zone + "20261026T093000", "RDATE:20261028T080000"}, "10-26 13:30, 10-28 12:00"},
+		"exclusions in the start's Z":  {[]string{"DTSTART:20261026T133000Z", "RRULE:FREQ=DAILY;COUNT=3", "EXDATE:20261027T133000"}, "10-26 13:30, 10-28 13:30"},
+		"certain months":               {[]string{"DTSTART" + zone + "20260702T093000", "RRULE:FREQ=MONTHLY;BYMONTH=1,4,7,11;BYDAY=1TH;COUNT=3"}, "11-05 14:30"},
+		"hours":                        {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;BYHOUR=9,15;BYMINUTE=30;COUNT=3"}, "10-26 13:30, 10-26 19:30, 10-27 13:30"},
+		"every seventh day":            {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=DAILY;INTERVAL=7;BYDAY=MO;COUNT=2"}, "10-26 13:30, 11-02 14:30"},
+		"spaces":                       {[]string{"DTSTART" + zone + "20261026T093000", "RRULE: FREQ = WEEKLY; BYDAY=MO, TU;COUNT=3"}, "10-26 13:30, 10-27 13:30, 11-02 14:30"},
+		"two rules":                    {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:FREQ=WEEKLY;COUNT=2", "RRULE:FREQ=DAILY;COUNT=2"}, "10-26 13:30, 10-27 13:30, 11-02 14:30"},
+		"a long count":                 {[]string{"DTSTART" + zone + "19700101T093000", "RRULE:FREQ=DAILY;COUNT=20755"}, "10-20 13:30, 10-21 13:30, 10-22 13:30, 10-23 13:30, 10-24 13:30, 10-25 13:30, 10-26 13:30, 10-27 13:30, 10-28 13:30"},
 		"small letters":                {[]string{"DTSTART" + zone + "20261026T093000", "RRULE:freq=daily;count=1"}, "10-26 13:30"},
 		"all day":                      {[]string{"DTSTART;VALUE=DATE:20261026", "RRULE:FREQ=DAILY"}, ""},
 	}
@@ -298,10 +358,51 @@ func TestOccurrences(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, strings.Join(got, ", "), test.want)
 		}
 	}
-	for _, rule := range []string{"FREQ=HOURLY", "FREQ=DAILY;INTERVAL=7;BYDAY=MO", "FREQ=DAILY;BYHOUR=1", "COUNT=2", "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;INTERVAL=-1", "FREQ=WEEKLY;BYDAY=XX", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;INTERVAL=1001"} {
-		wrong := (*calendar.ICSError)(nil)
-		if _, err := calendar.ParseICS([]byte(inEvent("DTSTART:20261026T093000Z", "RRULE:"+rule)), nil); !errors.As(err, &wrong) || wrong.LineNumber != 4 {
-			t.Errorf("%s: %v", rule, err)
+	for _, rule := range []string{"FREQ=HOURLY", "COUNT=2", "FREQ=DAILY;UNTIL=soon", "FREQ=DAILY;INTERVAL=-1", "FREQ=WEEKLY;BYDAY=XX", "FREQ=WEEKLY;BYSETPOS=1", "FREQ=DAILY;BYHOUR=1,2,3,4,5;BYMINUTE=1,2,3,4,5", "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30", "FREQ=DAILY;INTERVAL=1001"} {
+		if parsed, err := calendar.ParseICS([]byte(inEvent("DTSTART:20261026T093000Z", "RRULE:"+rule)), nil); err != nil || parsed.Events[0].Problem != "RRULE is not understood" {
+			t.Errorf("%s: %+v, %v", rule, parsed, err)
+		}
+	}
+}
+
+// TestChangedOccurrences checks which changed occurrences of an event take place.
+func TestChangedOccurrences(t *testing.T) {
+	t.Parallel()
+	const old, later = "DTSTAMP:20261001T000000Z", "DTSTAMP:20261002T000000Z"
+	change := func(lines ...string) string {
+		return "END:VEVENT\r\nBEGIN:VEVENT\r\nUID:1\r\nDURATION:PT1H\r\n" + strings.Join(lines, "\r\n")
+	}
+	moved := []string{"RECURRENCE-ID;TZID=Europe/Berlin:20261027T100000", "DTSTART;TZID=Europe/Berlin:20261027T150000"}
+	daily := []string{"DTSTART;TZID=Europe/Berlin:20261026T100000", "RRULE:FREQ=DAILY;COUNT=3"}
+	with := func(lines []string, more ...string) []string { return append(append([]string{}, lines...), more...) }
+	for name, test := range map[string]struct {
+		lines []string
+		want  string
+	}{
+		"moved":                         {with(daily, change(moved...)), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
+		"an identity without a zone":    {with(daily, change("RECURRENCE-ID:20261027T100000", "DTSTART:20261027T140000Z")), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
+		"an identity that is a date":    {with(daily, change("RECURRENCE-ID;VALUE=DATE:20261027", "DTSTART:20261027T140000Z")), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
+		"made all-day":                  {with(daily, change(moved[0], "DTSTART;VALUE=DATE:20261027")), "10-26 09:00, 10-28 09:00"},
+		"in an unknown zone":            {with(daily, change(moved[0], "DTSTART;TZID=Nowhere:20261027T150000")), "10-26 09:00, 10-28 09:00"},
+		"moved out of sight":            {with(daily, change(moved[0], "DTSTART:20270101T100000Z")), "10-26 09:00, 10-28 09:00"},
+		"excluded":                      {with(daily, old, "EXDATE;TZID=Europe/Berlin:20261027T100000", change(with(moved, old)...)), "10-26 09:00, 10-28 09:00"},
+		"excluded, then moved":          {with(daily, old, "EXDATE;TZID=Europe/Berlin:20261027T100000", change(with(moved, later)...)), "10-26 09:00, 10-27 14:00, 10-28 09:00"},
+		"not of the series":             {with(daily, change("RECURRENCE-ID:20261030T090000Z", moved[1])), "10-26 09:00, 10-27 09:00, 10-28 09:00"},
+		"of what no longer is a series": {with(daily[:1], later, change(with(moved, old)...)), "10-26 09:00"},
+		"of a series that is cancelled": {with(daily, "STATUS:CANCELLED", change(moved...)), ""},
+	} {
+		parsed, err := calendar.ParseICS([]byte(inEvent(append([]string{"UID:1", "DURATION:PT1H"}, test.lines...)...)), nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		found, err := calendar.Occurrences(parsed.Events, utc(2026, 10, 20, 0, 0), utc(2026, 11, 30, 0, 0), nil)
+		var got []string
+		for _, o := range found {
+			got = append(got, o.Start.Format("01-02 15:04"))
+		}
+		if err != nil || strings.Join(got, ", ") != test.want {
+			t.Errorf("%s: %s, %v, want %s", name, strings.Join(got, ", "), err, test.want)
 		}
 	}
 }

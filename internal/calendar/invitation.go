@@ -22,7 +22,7 @@ func ParseInvitation(text string) (Invitation, bool) {
 	if at := strings.Index(text, "BEGIN:VCALENDAR"); at >= 0 {
 		if parsed, err := ParseICS([]byte(strings.TrimSpace(text[at:])+"\n"), NewBudget(time.Time{})); err == nil {
 			for _, event := range parsed.Events {
-				if event.MeetingURL != "" && !event.Cancelled {
+				if event.MeetingURL != "" && !event.Cancelled && event.Problem == "" {
 					return Invitation{event.MeetingURL, event.Platform, event.Start}, true
 				}
 			}
@@ -34,7 +34,7 @@ func ParseInvitation(text string) (Invitation, bool) {
 	if address, platform, found := FindMeeting(text); found {
 		return Invitation{MeetingURL: address, Platform: platform}, true
 	}
-	for address, rest, more := nextAddress(text); more; address, rest, more = nextAddress(rest) {
+	for address := range candidates(text) {
 		if link, err := meetinglink.Resolve(address); err == nil {
 			return Invitation{MeetingURL: link.URL.String(), Platform: link.Platform}, true
 		}

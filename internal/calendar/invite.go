@@ -31,6 +31,7 @@ type Invite struct {
 	Platform       job.Platform // meet, teams or zoom-web
 	JoinAt         time.Time
 	ICalUID        string // UID of the calendar event; empty if unknown
+	RecurrenceID   string // of an occurrence of a recurring event; empty for other events
 	Cancelled      bool   // the meeting does not take place
 }
 
@@ -60,6 +61,7 @@ func (i Invite) Normal() (Invite, error) {
 	i.OrganizerEmail = strings.ToLower(strings.TrimSpace(i.OrganizerEmail))
 	i.MeetingURL = strings.TrimSpace(i.MeetingURL)
 	i.ICalUID = strings.TrimSpace(i.ICalUID)
+	i.RecurrenceID = strings.TrimSpace(i.RecurrenceID)
 	if strings.TrimSpace(i.Subject) == "" {
 		i.Subject = NoSubject
 	}
@@ -106,11 +108,28 @@ func parseMeetingURL(text string) (*url.URL, bool) {
 	return parsed, ok
 }
 
-// Key identifies a canonical invite by its iCalendar UID and time, or without
+// EventID identifies the event of a canonical invite: by its iCalendar UID, or for an
+// occurrence of a recurring event by that and its recurrence ID. It is empty without a
+// UID.
+func (i Invite) EventID() string {
+	if i.ICalUID == "" || i.RecurrenceID == "" {
+		return i.ICalUID
+	}
+	return i.ICalUID + "\n" + i.RecurrenceID // neither has line breaks
+}
+
+// SameEvent reports whether the invite can be for the event with an EventID: one of both
+// may lack the recurrence ID.
+func (i Invite) SameEvent(eventID string) bool {
+	uid, recurrence, _ := strings.Cut(eventID, "\n")
+	return uid == i.ICalUID && (recurrence == i.RecurrenceID || recurrence == "" || i.RecurrenceID == "")
+}
+
+// Key identifies a canonical invite by its EventID and time, or without
 // a UID by its meeting, however its URL is written, and time. Invites of a consumer with the same key
 // request the same job.
 func (i Invite) Key() string {
-	kind, name := "uid", i.ICalUID
+	kind, name := "uid", i.EventID()
 	if name == "" {
 		kind, name = "url", meetinglink.Key(i.MeetingURL)
 	}

@@ -1,14 +1,17 @@
 package calendar
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+
+	"golang.org/x/text/encoding/unicode"
 )
 
 // Limits of a calendar file, far above those of real invites.
 const (
 	MaxICS        = 1 << 20 // bytes
-	maxComponents = 1000
+	maxComponents = 5000
 	maxNesting    = 8
 	maxParameters = 32 // parameters of a property; further ones are ignored
 )
@@ -80,6 +83,23 @@ func (p *property) text() string {
 	return b.String()
 }
 
+// Text returns a calendar file in UTF-8 and without a byte order mark. A file in UTF-16
+// is recognized by the mark, or by the zero bytes of its first letter.
+func Text(file []byte) []byte {
+	endianness := unicode.LittleEndian
+	switch {
+	case len(file) < 2, !bytes.HasPrefix(file, []byte("\xff\xfe")) && !bytes.HasPrefix(file, []byte("\xfe\xff")) && file[0] != 0 && file[1] != 0:
+		return bytes.TrimPrefix(file, []byte("\uFEFF"))
+	case file[0] == 0:
+		endianness = unicode.BigEndian
+	}
+	text, err := unicode.UTF16(endianness, unicode.UseBOM).NewDecoder().Bytes(file)
+	if err != nil {
+		return file
+	}
+	return text
+}
+
 // parseComponents parses the outermost components. Malformed lines are
 // ignored. Unbalanced components are an error, because the missing part may be
 // important.
@@ -90,7 +110,7 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 	root := &component{}
 	open := []*component{root}
 	count := 0
-	for row, content := range unfolded(strings.TrimPrefix(text, "\uFEFF")) {
+	for row, content := range unfolded(text) {
 		if err := budget.Spend(1 + len(content)/256); err != nil {
 			return nil, err
 		}

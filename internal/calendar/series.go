@@ -1,6 +1,7 @@
 package calendar
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,26 +12,34 @@ import (
 )
 
 const (
-	maxDates       = 1000   // dates in the RDATE and EXDATE properties of an event
-	maxOccurrences = 40_000 // occurrences of a series that are examined: daily for more than a century
-	maxInterval    = 1000
-	maxRulePart    = 256 // bytes
-	expandSteps    = 200 // of a Budget, to find the first occurrence
+	maxDates        = 1000   // dates in the RDATE and EXDATE properties of an event
+	maxRules        = 10     // RRULE properties of an event
+	maxOccurrences  = 40_000 // occurrences that are counted for a COUNT: daily for more than a century
+	maxInterval     = 1000
+	maxRulePart     = 256 // bytes
+	maxTimes        = 24  // occurrences of a rule on one day
+	expandSteps     = 200 // of a Budget, to find the first occurrence of a rule
+	impossibleSteps = 100_000
 )
 
-// earliestSeries is the earliest start of a series: each occurrence since then
-// may be examined.
-var earliestSeries = time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
+// earliestSeries is the earliest start of a series.
+var earliestSeries = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Series is the recurrence of an event: its RRULE, RDATE and EXDATE (RFC 5545,
 // section 3.8.5).
 type Series struct {
-	rule         *rrule.ROption // complete, in local time as if it were UTC; nil if there is no rule
-	until        time.Time      // UTC; zero if unlimited
+	rules        []seriesRule
 	utc          func(local time.Time) (time.Time, bool)
 	dates        []time.Time        // UTC; the first start and RDATE
 	excluded     map[time.Time]bool // UTC
 	excludedDays map[string]bool    // local dates, as in 20060102
+}
+
+// seriesRule is an RRULE.
+type seriesRule struct {
+	options rrule.ROption // complete, without an end, in local time as if it were UTC
+	until   time.Time     // UTC; zero if unlimited
+	last    time.Time     // local, of the last occurrence of a COUNT; zero if unlimited
 }
 
 // readSeries returns the recurrence of an event; nil if it does not recur. It
@@ -49,12 +58,10 @@ func readSeries(c *component, zones *zones, start *property, budget *Budget) (*S
 		p := &c.properties[i]
 		switch p.name {
 		case "RRULE":
-			if recurs = true; s.rule != nil {
-				return nil, &ICSError{LineNumber: p.lineNumber, Reason: "more than one RRULE"}
+			if recurs = true; len(s.rules) == maxRules {
+				return nil, &ICSError{LineNumber: p.lineNumber, Reason: "too many RRULEs"}
 			}
-			if err = budget.Spend(expandSteps); err == nil {
-				err = s.readRule(p, first)
-			}
+			err = s.readRule(p, first, budget)
 		case "RDATE", "EXDATE":
 			recurs = recurs || p.name == "RDATE"
 			for value := range strings.SplitSeq(p.value, ",") {
@@ -64,7 +71,7 @@ func readSeries(c *component, zones *zones, start *property, budget *Budget) (*S
 				if err = budget.Spend(1); err != nil {
 					break
 				}
-				if err = s.readDate(p, zones, value); err != nil {
+				if err = s.readDate(p, zones, start, value); err != nil {
 					break
 				}
 			}
@@ -80,12 +87,12 @@ func readSeries(c *component, zones *zones, start *property, budget *Budget) (*S
 }
 
 // readDate reads one value of RDATE or EXDATE.
-func (s *Series) readDate(p *property, zones *zones, value string) error {
+func (s *Series) readDate(p *property, zones *zones, start *property, value string) error {
 	value, _, _ = strings.Cut(strings.TrimSpace(value), "/") // the start of a period
 	if value == "" {
 		return nil
 	}
-	at, date, _, err := zones.moment(&property{name: p.name, parameters: p.parameters, value: value, lineNumber: p.lineNumber})
+	at, date, _, err := zones.moment(inZoneOf(start, property{name: p.name, parameters: p.parameters, value: value, lineNumber: p.lineNumber}))
 	switch {
 	case err != nil:
 		return err
@@ -99,75 +106,125 @@ func (s *Series) readDate(p *property, zones *zones, value string) error {
 	return nil
 }
 
-// ruleParts are the parts of an RRULE that are accepted for each frequency.
-// Calendars write no others, which make rules that have no occurrence and are
-// expensive to expand.
-var ruleParts = map[string][]string{
-	"DAILY":   {"BYDAY"}, // every day
-	"WEEKLY":  {"BYDAY"},
-	"MONTHLY": {"BYDAY", "BYMONTHDAY", "BYSETPOS"},
-	"YEARLY":  {"BYDAY", "BYMONTH", "BYMONTHDAY", "BYSETPOS"},
+// acceptedParts are the parts of an RRULE that are accepted for each frequency.
+// Rules that recur within a day are not meetings.
+var acceptedParts = map[string][]string{
+	"DAILY":   {"BYDAY", "BYMONTH", "BYMONTHDAY"},
+	"WEEKLY":  {"BYDAY", "BYMONTH"},
+	"MONTHLY": {"BYDAY", "BYMONTH", "BYMONTHDAY", "BYSETPOS"},
+	"YEARLY":  {"BYDAY", "BYMONTH", "BYMONTHDAY", "BYSETPOS", "BYWEEKNO", "BYYEARDAY"},
 }
 
-// readRule reads an RRULE.
-func (s *Series) readRule(p *property, first time.Time) (err error) {
-	unusable := &ICSError{LineNumber: p.lineNumber, Reason: "RRULE is not understood"}
-	if first.Before(earliestSeries) {
-		return unusable
-	}
+// commonParts are accepted for each frequency.
+var commonParts = []string{"FREQ", "INTERVAL", "COUNT", "WKST", "BYHOUR", "BYMINUTE", "BYSECOND"}
+
+// ruleParts returns the parts of an RRULE by their names. Empty ones and the spaces
+// that some programs write are left out.
+func ruleParts(text string) map[string]string {
 	parts := make(map[string]string)
-	for part := range strings.SplitSeq(strings.ToUpper(strings.TrimSpace(p.value)), ";") {
-		if name, value, found := strings.Cut(part, "="); found {
-			parts[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	for part := range strings.SplitSeq(strings.Join(strings.Fields(strings.ToUpper(text)), ""), ";") {
+		if name, value, _ := strings.Cut(part, "="); value != "" {
+			parts[name] = value
 		}
 	}
-	if text := parts["UNTIL"]; text != "" {
-		if s.until, err = s.readUntil(text); err != nil {
-			return unusable
-		}
-		delete(parts, "UNTIL")
-	}
-	accepted, known := ruleParts[parts["FREQ"]]
-	sparse := parts["FREQ"] == "DAILY" && parts["BYDAY"] != "" && parts["INTERVAL"] != "" && parts["INTERVAL"] != "1"
-	if !known || sparse {
-		return unusable
+	return parts
+}
+
+// parseRule returns the rule with the given parts and first local time, with all that
+// it takes from that time. It knows no UNTIL.
+func parseRule(parts map[string]string, first time.Time) (*rrule.ROption, error) {
+	accepted, known := acceptedParts[parts["FREQ"]]
+	if !known {
+		return nil, fmt.Errorf("unknown frequency %q", parts["FREQ"])
 	}
 	var text []string
+	times := 1
 	for _, name := range slices.Sorted(maps.Keys(parts)) {
-		if !slices.Contains([]string{"FREQ", "INTERVAL", "COUNT", "WKST"}, name) && !slices.Contains(accepted, name) || len(parts[name]) > maxRulePart {
-			return unusable
+		if !slices.Contains(commonParts, name) && !slices.Contains(accepted, name) || len(parts[name]) > maxRulePart {
+			return nil, fmt.Errorf("part %s is not accepted", name)
+		}
+		if name == "BYHOUR" || name == "BYMINUTE" || name == "BYSECOND" {
+			times *= 1 + strings.Count(parts[name], ",")
 		}
 		text = append(text, name+"="+parts[name])
 	}
 	options, err := rrule.StrToROption(strings.Join(text, ";"))
-	if err != nil || options.Interval > maxInterval {
-		return unusable
+	if err != nil {
+		return nil, err
+	}
+	if options.Interval > maxInterval || times > maxTimes {
+		return nil, errors.New("too large a number")
 	}
 	options.Dtstart = first
 	rule, err := rrule.NewRRule(*options)
 	if err != nil {
+		return nil, err
+	}
+	return &rule.Options, nil
+}
+
+// readRule reads an RRULE.
+func (s *Series) readRule(p *property, first time.Time, budget *Budget) error {
+	unusable := &ICSError{LineNumber: p.lineNumber, Reason: "RRULE is not understood"}
+	if err := budget.Spend(expandSteps); err != nil {
+		return err
+	}
+	var r seriesRule
+	var err error
+	parts := ruleParts(p.value)
+	if text := parts["UNTIL"]; text != "" {
+		if r.until, err = s.readUntil(text); err != nil {
+			return unusable
+		}
+		delete(parts, "UNTIL")
+	}
+	options, err := parseRule(parts, first)
+	if err != nil || first.Before(earliestSeries) {
 		return unusable
 	}
-	if _, possible := rule.Iterator()(); !possible {
-		return unusable // such as February 30, for which each expansion would search all years
+	count := options.Count
+	r.options = *options
+	r.options.Count = 0
+	rule, err := rrule.NewRRule(r.options)
+	if err != nil {
+		return unusable
 	}
-	s.rule = &rule.Options
+	next := rule.Iterator()
+	local, possible := next()
+	if !possible { // such as February 30, for which all years were searched
+		if err := budget.Spend(impossibleSteps); err != nil {
+			return err
+		}
+		return unusable
+	}
+	for n := 1; n <= min(count, maxOccurrences); n++ {
+		if n == count {
+			r.last = local
+			break
+		}
+		if err := budget.Spend(1); err != nil {
+			return err
+		}
+		if local, possible = next(); !possible {
+			break
+		}
+	}
+	s.rules = append(s.rules, r)
 	return nil
 }
 
-// ruleNear returns the rule from a local time on, or from shortly before it. It
+// near returns the rule from a local time on, or from shortly before it. It
 // starts at the beginning of a period of the rule that is a multiple of the interval
-// after the first one. A rule with a COUNT starts at its first occurrence.
-func (s *Series) ruleNear(local time.Time) rrule.ROption {
-	near := *s.rule
+// after the first one.
+func (r seriesRule) near(local time.Time) rrule.ROption {
+	near := r.options
 	first := near.Dtstart
-	if near.Count > 0 || !local.After(first) {
+	if !local.After(first) {
 		return near
 	}
 	interval := max(1, near.Interval)
 	whole := func(periods int) int { return periods / interval * interval }
 	days, years := int(local.Sub(first)/(24*time.Hour)), local.Year()-first.Year()
-	clock := first.Sub(first.Truncate(24 * time.Hour))
 	switch near.Freq {
 	case rrule.DAILY:
 		near.Dtstart = first.AddDate(0, 0, whole(days))
@@ -175,15 +232,18 @@ func (s *Series) ruleNear(local time.Time) rrule.ROption {
 		near.Dtstart = first.AddDate(0, 0, 7*whole(days/7))
 	case rrule.MONTHLY:
 		if months := whole(12*years + int(local.Month()-first.Month())); months > 0 {
-			near.Dtstart = time.Date(first.Year(), first.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC).Add(clock)
+			near.Dtstart = time.Date(first.Year(), first.Month()+time.Month(months), 1, 0, 0, 0, 0, time.UTC).Add(clock(first))
 		}
 	case rrule.YEARLY:
 		if years = whole(years); years > 0 {
-			near.Dtstart = time.Date(first.Year()+years, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock)
+			near.Dtstart = time.Date(first.Year()+years, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock(first))
 		}
 	}
 	return near
 }
+
+// clock returns the time of day.
+func clock(local time.Time) time.Duration { return local.Sub(local.Truncate(24 * time.Hour)) }
 
 // readUntil parses the end of a rule, which is inclusive: a time in UTC, or a
 // local time or date.
@@ -206,9 +266,9 @@ func (s *Series) starts(from, to time.Time, withExcluded bool, budget *Budget) (
 		return nil, err
 	}
 	found := slices.Clone(s.dates)
-	if s.rule != nil {
+	for _, rule := range s.rules {
 		var err error
-		if found, err = s.appendRule(found, from, to, withExcluded, budget); err != nil {
+		if found, err = s.appendRule(found, rule, from, to, withExcluded, budget); err != nil {
 			return nil, err
 		}
 	}
@@ -219,32 +279,28 @@ func (s *Series) starts(from, to time.Time, withExcluded bool, budget *Budget) (
 	return slices.CompactFunc(found, time.Time.Equal), nil
 }
 
-// appendRule appends the starts in [from, to) that the rule has, and some others.
-func (s *Series) appendRule(found []time.Time, from, to time.Time, withExcluded bool, budget *Budget) ([]time.Time, error) {
+// appendRule appends the starts in [from, to) that a rule has, and some others.
+func (s *Series) appendRule(found []time.Time, r seriesRule, from, to time.Time, withExcluded bool, budget *Budget) ([]time.Time, error) {
 	if err := budget.Spend(expandSteps); err != nil {
 		return nil, err
 	}
 	earliest := from.AddDate(0, 0, -2) // local times are less than a day from UTC
-	options := s.ruleNear(earliest)
+	options := r.near(earliest)
 	options.Until = to.AddDate(0, 0, 2)
 	rule, err := rrule.NewRRule(options)
 	if err != nil {
 		return nil, fmt.Errorf("expand a series: %w", err)
 	}
 	next := rule.Iterator()
-	for range maxOccurrences {
+	for local, more := next(); more; local, more = next() {
 		if err := budget.Spend(1); err != nil {
 			return nil, err
-		}
-		local, more := next()
-		if !more {
-			break
 		}
 		if local.Before(earliest) {
 			continue
 		}
 		at, ok := s.utc(local)
-		if !s.until.IsZero() && at.After(s.until) {
+		if !r.until.IsZero() && at.After(r.until) || !r.last.IsZero() && local.After(r.last) {
 			break
 		}
 		if ok && (withExcluded || !s.excludedDays[local.Format("20060102")]) {
@@ -254,11 +310,23 @@ func (s *Series) appendRule(found []time.Time, from, to time.Time, withExcluded 
 	return found, nil
 }
 
+// has reports whether a series has an occurrence, and whether EXDATE excludes it.
+func (s *Series) has(start time.Time, budget *Budget) (has, excluded bool, err error) {
+	all, err := s.starts(start, start.Add(time.Second), true, budget)
+	if err != nil || len(all) == 0 {
+		return false, false, err
+	}
+	left, err := s.starts(start, start.Add(time.Second), false, budget)
+	return true, len(left) == 0, err
+}
+
 // Occurrences returns the meetings of an event that start before to and end
 // after from, in the sequence of their starts. events are the event, if it is
 // known, and its changed occurrences. All-day events, cancelled occurrences and
-// changes of occurrences that the series no longer has are left out. Occurrences
-// have no Series. Errors are those of the budget.
+// events with a Problem are left out, and so are changes that the event no longer
+// permits: of occurrences that the series does not have, that EXDATE excludes since,
+// or that are older than an event that no longer is a series. Occurrences have no
+// Series. Errors are those of the budget.
 func Occurrences(events []Event, from, to time.Time, budget *Budget) (found []Event, err error) {
 	var whole *Event
 	var changes []Event
@@ -275,14 +343,14 @@ func Occurrences(events []Event, from, to time.Time, budget *Budget) (found []Ev
 		found = changes
 	case whole.Cancelled:
 	case whole.Series == nil:
-		found = append(changes, *whole)
+		found = append(slices.DeleteFunc(changes, func(e Event) bool { return e.Stamp.Before(whole.Stamp) }), *whole)
 	default:
 		if found, err = whole.expand(changes, from, to, budget); err != nil {
 			return nil, err
 		}
 	}
 	found = slices.DeleteFunc(found, func(e Event) bool {
-		return e.Cancelled || e.AllDay || !e.Start.Before(to) || !e.End.After(from) && !e.Start.After(from)
+		return e.Cancelled || e.AllDay || e.Problem != "" || !e.during(from, to)
 	})
 	for i := range found {
 		found[i].Series = nil
@@ -291,24 +359,29 @@ func Occurrences(events []Event, from, to time.Time, budget *Budget) (found []Ev
 	return found, nil
 }
 
+// during reports whether an event starts before to and ends after from.
+func (e Event) during(from, to time.Time) bool {
+	return e.Start.Before(to) && (e.End.After(from) || e.Start.After(from))
+}
+
 // expand returns the occurrences of a series that start from before to, and
 // those that are changed. changes are sorted.
 func (e Event) expand(changes []Event, from, to time.Time, budget *Budget) (found []Event, err error) {
-	first, last := from, to
-	if len(changes) > 0 {
-		first, last = changes[0].Original, changes[len(changes)-1].Original.Add(time.Second)
-	}
-	known, err := e.Series.starts(first, last, true, budget)
-	if err != nil {
-		return nil, err
-	}
 	var later []Event // changes of an occurrence and those after it
 	for _, change := range changes {
-		if _, ok := slices.BinarySearchFunc(known, change.Original, time.Time.Compare); ok {
-			found = append(found, change)
-			if change.ThisAndFuture {
-				later = append(later, change)
-			}
+		if !change.during(from, to) && !change.ThisAndFuture {
+			continue
+		}
+		has, excluded, err := e.Series.has(change.Original, budget)
+		switch {
+		case err != nil:
+			return nil, err
+		case !has || excluded && !change.Stamp.After(e.Stamp):
+			continue
+		}
+		found = append(found, change)
+		if change.ThisAndFuture {
+			later = append(later, change)
 		}
 	}
 	length := e.End.Sub(e.Start)

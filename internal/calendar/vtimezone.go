@@ -1,23 +1,27 @@
 package calendar
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/teambition/rrule-go"
 )
 
 // Limits of a time zone. Those of programs have two to ten observances.
 const (
 	maxObservances = 20
 	maxOnsets      = 500 // RDATE values of an observance
+	onsetSteps     = 3   // of a Budget, for an onset
 )
 
 // The years for which the onsets of a zone are computed. Times before and after them
 // have the offset of the nearest onset.
 const (
-	firstOnsetYear = 1900
-	lastOnsetYear  = 2199
+	firstOnsetYear = 1970
+	lastOnsetYear  = 2099
 )
 
 // definedZone is a VTIMEZONE (RFC 5545, section 3.6.5). It is needed for zones
@@ -40,18 +44,8 @@ type onset struct {
 type observance struct {
 	start    time.Time // local, the first onset
 	from, to time.Duration
-	more     []time.Time // local, of RDATE
-	rule     *yearly     // nil if there is none
-}
-
-// yearly is the RRULE of an observance: one day of each year.
-type yearly struct {
-	month   time.Month
-	weekday time.Weekday
-	nth     int // number in BYDAY: 1 is the first in the month, -1 the last; 0 if days decides
-	days    []int
-	any     bool      // BYMONTHDAY without BYDAY
-	until   time.Time // UTC; zero if unlimited
+	more     []time.Time    // local, of RDATE
+	rule     *rrule.ROption // complete; nil if there is none
 }
 
 // readZone parses a VTIMEZONE. It returns nil if it does not understand all of it: a
@@ -74,11 +68,15 @@ func readZone(c *component, budget *Budget) (*definedZone, error) {
 	first := slices.MinFunc(observances, func(a, b observance) int { return a.start.Compare(b.start) })
 	zone := &definedZone{before: first.from}
 	for _, o := range observances {
-		zone.onsets = append(zone.onsets, o.onsets()...)
+		onsets, err := o.onsets(budget)
+		if err != nil {
+			return nil, err
+		}
+		zone.onsets = append(zone.onsets, onsets...)
 	}
 	slices.SortStableFunc(zone.onsets, func(a, b onset) int { return a.local.Compare(b.local) })
 	zone.onsets = slices.CompactFunc(zone.onsets, func(a, b onset) bool { return a.local.Equal(b.local) })
-	return zone, budget.Spend(1 + len(zone.onsets)/4)
+	return zone, nil
 }
 
 func readObservance(c *component) (o observance, ok bool) {
@@ -100,10 +98,7 @@ func readObservance(c *component) (o observance, ok bool) {
 				o.more = append(o.more, at)
 			}
 		case "RRULE":
-			if o.rule != nil {
-				return o, false
-			}
-			if o.rule, ok = readYearly(p.value, o.start); !ok {
+			if o.rule != nil || !o.readRule(p.value) {
 				return o, false
 			}
 		}
@@ -111,25 +106,57 @@ func readObservance(c *component) (o observance, ok bool) {
 	return o, true
 }
 
+// readRule parses the RRULE of an observance: days of each year.
+func (o *observance) readRule(text string) bool {
+	parts := ruleParts(text)
+	until, inUTC := strings.CutSuffix(parts["UNTIL"], "Z")
+	delete(parts, "UNTIL")
+	rule, err := parseRule(parts, o.start)
+	if err != nil || rule.Freq != rrule.YEARLY || rule.Interval != 1 || rule.Count > 0 {
+		return false
+	}
+	if until != "" {
+		end, ok := localTime(until)
+		if !ok {
+			return false
+		}
+		if inUTC {
+			end = end.Add(o.from)
+		}
+		rule.Until = end
+	}
+	o.rule = rule
+	return true
+}
+
 // onsets returns the onsets of an observance, unsorted.
-func (o observance) onsets() []onset {
+func (o observance) onsets(budget *Budget) ([]onset, error) {
 	found := []onset{{o.start, o.to}}
 	for _, at := range o.more {
 		found = append(found, onset{at, o.to})
 	}
 	if o.rule == nil {
-		return found
+		return found, budget.Spend(len(found))
 	}
-	for year := max(o.start.Year(), firstOnsetYear); year <= lastOnsetYear; year++ {
-		at := o.rule.onset(year, o.start)
-		if !o.rule.until.IsZero() && at.Add(-o.from).After(o.rule.until) {
-			break
-		}
-		if !at.Before(o.start) {
-			found = append(found, onset{at, o.to})
-		}
+	rule := *o.rule
+	if rule.Dtstart.Year() < firstOnsetYear {
+		rule.Dtstart = time.Date(firstOnsetYear, time.January, 1, 0, 0, 0, 0, time.UTC).Add(clock(o.start))
 	}
-	return found
+	if end := time.Date(lastOnsetYear+1, time.January, 1, 0, 0, 0, 0, time.UTC); rule.Until.IsZero() || rule.Until.After(end) {
+		rule.Until = end
+	}
+	all, err := rrule.NewRRule(rule)
+	if err != nil {
+		return nil, fmt.Errorf("expand a time zone: %w", err)
+	}
+	next := all.Iterator()
+	for at, more := next(); more; at, more = next() {
+		if err := budget.Spend(onsetSteps); err != nil {
+			return nil, err
+		}
+		found = append(found, onset{at, o.to})
+	}
+	return found, nil
 }
 
 // moment converts a local time of the zone to UTC.
@@ -144,91 +171,6 @@ func (z *definedZone) moment(local time.Time) time.Time {
 		return local.Add(-z.before)
 	}
 	return local.Add(-z.onsets[next-1].offset)
-}
-
-// readYearly parses the RRULE of an observance.
-func readYearly(text string, start time.Time) (*yearly, bool) {
-	r := &yearly{month: start.Month(), days: []int{start.Day()}, any: true}
-	freq, weekdays := "", false
-	for part := range strings.SplitSeq(strings.ToUpper(strings.TrimSpace(text)), ";") {
-		key, value, _ := strings.Cut(part, "=")
-		ok := true
-		switch key {
-		case "FREQ":
-			freq = value
-		case "BYMONTH":
-			var month int
-			month, ok = number(value, 1, 12)
-			r.month = time.Month(month)
-		case "BYDAY":
-			weekdays = true
-			ok = r.readByDay(value)
-		case "BYMONTHDAY":
-			r.days = nil
-			for day := range strings.SplitSeq(value, ",") {
-				n, valid := number(day, 1, 31)
-				ok = ok && valid
-				r.days = append(r.days, n)
-			}
-		case "UNTIL":
-			r.until, ok = localTime(strings.TrimSuffix(value, "Z"))
-		case "INTERVAL":
-			ok = value == "1"
-		case "WKST", "":
-		default:
-			ok = false
-		}
-		if !ok {
-			return nil, false
-		}
-	}
-	r.any = !weekdays
-	if r.nth != 0 {
-		r.days = nil
-	}
-	return r, freq == "YEARLY" && (r.nth != 0 || len(r.days) > 0) && len(r.days) <= 31
-}
-
-// readByDay parses a weekday with or without its number in the month.
-func (r *yearly) readByDay(text string) bool {
-	if len(text) < 2 {
-		return false
-	}
-	day := slices.Index([]string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}, text[len(text)-2:])
-	if day < 0 {
-		return false
-	}
-	r.weekday = time.Weekday(day)
-	if position := text[:len(text)-2]; position != "" {
-		var ok bool
-		if r.nth, ok = number(position, -5, 5); !ok || r.nth == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// onset returns the day of the rule in a year, at the time of day of start.
-func (r *yearly) onset(year int, start time.Time) time.Time {
-	at := func(day int) time.Time {
-		return time.Date(year, r.month, day, start.Hour(), start.Minute(), start.Second(), 0, time.UTC)
-	}
-	switch {
-	case r.nth > 0:
-		first := at(1)
-		return at(1 + (int(r.weekday)-int(first.Weekday())+7)%7 + 7*(r.nth-1))
-	case r.nth < 0:
-		last := time.Date(year, r.month+1, 0, 0, 0, 0, 0, time.UTC)
-		return at(last.Day() - (int(last.Weekday())-int(r.weekday)+7)%7 + 7*(r.nth+1))
-	case r.any:
-		return at(r.days[0])
-	}
-	for _, day := range r.days {
-		if onset := at(day); onset.Weekday() == r.weekday {
-			return onset
-		}
-	}
-	return at(r.days[0])
 }
 
 // localTime parses a date-time without a zone as if it were UTC.

@@ -18,8 +18,8 @@ type zones struct {
 	located map[string]*time.Location
 }
 
-// newZones reads the VTIMEZONE components of a calendar. Malformed ones are
-// ignored until they are needed.
+// newZones reads the VTIMEZONE components of a calendar that have no unambiguous name.
+// Malformed ones are ignored until they are needed.
 func newZones(calendar *component, budget *Budget) (*zones, error) {
 	z := &zones{defined: make(map[string]*definedZone), unnamed: time.UTC, located: make(map[string]*time.Location)}
 	for _, child := range calendar.children {
@@ -27,6 +27,13 @@ func newZones(calendar *component, budget *Budget) (*zones, error) {
 			continue
 		}
 		name := strings.TrimSpace(child.text("TZID"))
+		location := z.locate(name)
+		if location != nil && z.display == "" {
+			z.display = location.String()
+		}
+		if isUnambiguous(location) {
+			continue
+		}
 		zone, err := readZone(child, budget)
 		if err != nil {
 			return nil, err
@@ -34,14 +41,18 @@ func newZones(calendar *component, budget *Budget) (*zones, error) {
 		if zone != nil {
 			z.defined[name] = zone
 		}
-		if location := z.locate(name); location != nil && z.display == "" {
-			z.display = location.String()
-		}
 	}
 	if location := z.locate(strings.TrimSpace(calendar.text("X-WR-TIMEZONE"))); location != nil {
 		z.unnamed, z.display = location, location.String()
 	}
 	return z, nil
+}
+
+// isUnambiguous reports whether a location was found by a Windows name or an IANA name
+// with a slash. These take precedence over the calendar's own definition, which programs
+// shorten. Abbreviations, which are ambiguous, come last.
+func isUnambiguous(location *time.Location) bool {
+	return location != nil && strings.Contains(location.String(), "/")
 }
 
 // locate returns the location of a zone name as located does, or nil. It remembers
@@ -90,6 +101,20 @@ func (z *zones) moment(p *property) (at time.Time, date, floating bool, err erro
 	return at, false, !inUTC && strings.TrimSpace(p.parameters["TZID"]) == "", nil
 }
 
+// inZoneOf returns a property whose value has the zone of DTSTART, if it has no zone
+// itself. RFC 5545 requires one, but some programs leave it out.
+func inZoneOf(start *property, p property) *property {
+	value := strings.TrimSpace(p.value)
+	if start == nil || p.parameters["TZID"] != "" || strings.HasSuffix(value, "Z") || len(value) == len("20060102") {
+		return &p
+	}
+	if strings.HasSuffix(strings.TrimSpace(start.value), "Z") {
+		p.value = value + "Z"
+	}
+	p.parameters = start.parameters
+	return &p
+}
+
 // localOf parses a date-time as it is written, as if it were UTC.
 func localOf(value string) (local time.Time, inUTC bool, err error) {
 	text, inUTC := strings.CutSuffix(value, "Z")
@@ -98,9 +123,7 @@ func localOf(value string) (local time.Time, inUTC bool, err error) {
 }
 
 // converter returns the function that converts local times of a property to
-// UTC. It reports false in an unknown zone. IANA names with a slash and Windows names
-// take precedence over the calendar's own definition, which programs shorten.
-// Abbreviations, which are ambiguous, come last.
+// UTC. It reports false in an unknown zone.
 func (z *zones) converter(p *property) func(local time.Time) (time.Time, bool) {
 	name := strings.TrimSpace(p.parameters["TZID"])
 	if strings.HasSuffix(strings.TrimSpace(p.value), "Z") {
@@ -111,7 +134,7 @@ func (z *zones) converter(p *property) func(local time.Time) (time.Time, bool) {
 		location, defined = z.locate(name), z.defined[name]
 	}
 	switch {
-	case defined != nil && (location == nil || !strings.Contains(location.String(), "/")):
+	case defined != nil && !isUnambiguous(location):
 		return func(local time.Time) (time.Time, bool) { return defined.moment(local), true }
 	case location == nil:
 		return func(time.Time) (time.Time, bool) { return time.Time{}, false }

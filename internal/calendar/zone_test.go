@@ -1,6 +1,7 @@
 package calendar_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -17,6 +18,9 @@ func startOf(t *testing.T, before, dtstart string) (time.Time, error) {
 	parsed, err := calendar.ParseICS([]byte(text), nil)
 	if err != nil {
 		return time.Time{}, err
+	}
+	if problem := parsed.Events[0].Problem; problem != "" {
+		return time.Time{}, errors.New(problem)
 	}
 	return parsed.Events[0].Start, nil
 }
@@ -58,6 +62,8 @@ func TestDefinedZonesAgree(t *testing.T) {
 	tests := map[string][2]string{ // RRULE to standard time and to daylight time
 		"Europe/Berlin|+0100|+0200|T030000|T020000":    {"FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU", "FREQ=YEARLY;BYDAY=-1SU;BYMONTH=3;WKST=MO"},
 		"America/New_York|-0500|-0400|T020000|T020000": {"FREQ=YEARLY;BYMONTH=11;BYDAY=1SU", "FREQ=YEARLY;BYMONTH=3;BYDAY=SU;BYMONTHDAY=8,9,10,11,12,13,14"},
+		// HCL Notes writes the time of day into the rule.
+		"America/Chicago|-0600|-0500|T020000|T020000":  {"FREQ=YEARLY;BYMINUTE=0;BYHOUR=2;BYDAY=1SU;BYMONTH=11", "FREQ=YEARLY;BYMINUTE=0;BYHOUR=2;BYSECOND=0;BYDAY=SU;BYSETPOS=2;BYMONTH=3"},
 		"Australia/Sydney|+1000|+1100|T030000|T020000": {"FREQ=YEARLY;BYMONTH=4;BYDAY=1SU", "FREQ=YEARLY;BYMONTH=10;BYDAY=1SU"},
 	}
 	for zone, rules := range tests {
@@ -71,11 +77,19 @@ func TestDefinedZonesAgree(t *testing.T) {
 			"BEGIN:DAYLIGHT\nDTSTART:20100101%s\nTZOFFSETFROM:%s\nTZOFFSETTO:%s\nRRULE:%s\nEND:DAYLIGHT\nEND:VTIMEZONE\n",
 			part[3], part[2], part[1], rules[0], part[4], part[1], part[2], rules[1])
 		for _, year := range []int{2012, 2026, 2027, 2035} {
+			text := "BEGIN:VCALENDAR\n" + definition
+			var want []time.Time
 			for day := range 365 {
-				local := time.Date(year, 1, 1+day, 10, 0, 0, 0, location)
-				got, err := startOf(t, definition, "DTSTART;TZID=Mine:"+local.Format("20060102T150405"))
-				if err != nil || !got.Equal(local) {
-					t.Fatalf("%s: 10:00 on %s is %v, %v, want %v", part[0], local.Format(time.DateOnly), got, err, local.UTC())
+				want = append(want, time.Date(year, 1, 1+day, 10, 0, 0, 0, location))
+				text += "BEGIN:VEVENT\nDTSTART;TZID=Mine:" + want[day].Format("20060102T150405") + "\nEND:VEVENT\n"
+			}
+			parsed, err := calendar.ParseICS([]byte(text+"END:VCALENDAR\n"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for day, event := range parsed.Events {
+				if !event.Start.Equal(want[day]) {
+					t.Fatalf("%s: %s is %v (%s)", part[0], want[day], event.Start, event.Problem)
 				}
 			}
 		}

@@ -352,6 +352,7 @@ func (d *Dashboard) serveAsset(req *pageRequest) error {
 	if !ok {
 		return notFound("There is no such file.")
 	}
+	httpmw.RecordOf(req.r).Level = slog.LevelDebug
 	header := req.Header()
 	header.Set("Content-Type", found.contentType)
 	header.Set("Cache-Control", "no-cache")

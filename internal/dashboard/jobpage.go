@@ -14,6 +14,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/outcome"
 	"standin/internal/recording"
 	"standin/internal/webhook"
 )
@@ -34,7 +35,7 @@ const (
 // jobView is the data of a job's page.
 type jobView struct {
 	job.Job
-	Explanation    explanation
+	Explanation    outcome.Explanation
 	Entries        []entryView
 	MoreEntries    string // URL of the rest; empty when all are shown
 	Deliveries     []webhook.DeliveryRecord
@@ -136,7 +137,7 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 	if view.Recording != nil {
 		end, partial = view.Recording.End.Reason, view.Recording.Partial
 	}
-	view.Explanation = explain(found, entries, end, partial)
+	view.Explanation = outcome.Explain(found, statusBefore(entries, job.Failed), end, partial)
 	view.Controls = controlsOf(found, view.Recording != nil)
 	return view, nil
 }

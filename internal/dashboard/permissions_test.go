@@ -14,12 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/recording"
 	"standin/internal/service"
-	"standin/internal/webhook"
 )
 
 // TestAccessOfOtherConsumers checks that users of another consumer cannot read or
@@ -169,7 +170,7 @@ func TestWebhookPage(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = webhook.Verify(r.Header, body, secret, time.Now())
+			err = client.VerifyWebhook(r.Header, body, secret, time.Now())
 		}
 		got <- err
 		w.WriteHeader(http.StatusAccepted)

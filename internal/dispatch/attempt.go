@@ -104,8 +104,9 @@ func (t *task) launch(ctx context.Context) error {
 	}
 	t.d.Metrics.LaunchFailed()
 	err = t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
-		c.LaunchFailures++
-		c.LaunchError = failure.Error()
+		if err := c.BotLaunchFailed(ctx, t.d.Node.Name, failure); err != nil {
+			return err
+		}
 		c.Lease, c.WakeAt = "", t.wakeForLaunch(c.Now.Add(launchDelay(c.LaunchFailures)))
 		return nil
 	})
@@ -215,7 +216,7 @@ func (t *task) assignment(ctx context.Context) (launch.Assignment, error) {
 		AllowedHosts:      settings.AllowedMeetingHosts,
 		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
-		RequirePermission: settings.RequireRecordingConsent || options.RequirePermission,
+		RequirePermission: settings.RequireRecordingConsent || options.Consent.Required != nil && *options.Consent.Required,
 	}, nil
 }
 

@@ -42,7 +42,7 @@ type Options struct {
 	Lease                   time.Duration `env:"STANDIN_LEASE" default:"30s" help:"Lease duration: other nodes take over a node's work when it has not renewed its lease for this long. Use the same value on all nodes."`
 	AllowedMeetingHosts     []string      `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that bots may open in addition to the meeting platforms' hosts."`
 	LoopbackMeetings        bool          `env:"STANDIN_LOOPBACK_MEETINGS" help:"Allow meetings on this machine to send media over loopback. For replicas only."`
-	RequireRecordingConsent bool          `env:"STANDIN_REQUIRE_RECORDING_CONSENT" help:"Record only with the host's permission. A job can request this with the metadata recordingPermission \"required\"."`
+	RequireRecordingConsent bool          `env:"STANDIN_REQUIRE_RECORDING_CONSENT" help:"Record only with the host's permission. A job can request this with its option consent.required."`
 }
 
 // Settings configure a Dispatcher.

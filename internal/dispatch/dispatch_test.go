@@ -118,6 +118,19 @@ func TestLaunchAfterFailures(t *testing.T) {
 	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 {
 		t.Errorf("job %+v", r)
 	}
+	timeline, err := h.store.Timeline(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failures []string
+	for _, entry := range timeline {
+		if entry.Kind == lifecycle.LaunchFailed {
+			failures = append(failures, string(entry.Data))
+		}
+	}
+	if want := []string{`{"detail":"no capacity","node":""}`}; !slices.Equal(failures, want) {
+		t.Errorf("failed launches on the timeline: %s, want %s", failures, want)
+	}
 }
 
 // TestLostBotIsReplaced checks that a bot without heartbeats is stopped before the

@@ -37,8 +37,22 @@ func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Finisher.Finish(ctx, facts)
-	return err
+	manifest, err := f.Finisher.Finish(ctx, facts)
+	if err != nil {
+		return err
+	}
+	return f.summarize(ctx, r.ID, manifest)
+}
+
+// summarize saves the summary of a manifest.
+func (f *Finalizer) summarize(ctx context.Context, id uuid.UUID, m recording.Manifest) error {
+	return f.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
+		if err != nil || !r.RecordingDeletedAt.IsZero() {
+			return err
+		}
+		return tx.ChangeSummary(ctx, id, m.Summarize)
+	})
 }
 
 // HasMedia implements Recordings.
@@ -65,11 +79,14 @@ func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, pr
 		reason = "cancelled"
 	}
 	reporter := &progressReporter{report: progress}
-	_, err = f.Finisher.FinishWithoutBot(ctx, facts, reason, reporter.update)
+	manifest, err := f.Finisher.FinishWithoutBot(ctx, facts, reason, reporter.update)
 	if errors.As(err, new(*build.NothingSavedError)) {
 		return ErrNoMedia
 	}
-	return errors.Join(err, reporter.err)
+	if err := errors.Join(err, reporter.err); err != nil {
+		return err
+	}
+	return f.summarize(ctx, r.ID, manifest)
 }
 
 // CleanUp implements Recordings.
@@ -166,13 +183,12 @@ func consents(requests []ingest.QueuedCommand, entries []job.TimelineEntry) []re
 }
 
 // consentOutcome returns the outcome of the host's answer. An answer that names
-// no outcome is a denial, as in the webhook.
+// no outcome, or contradicts itself, is a denial, as in the webhook.
 func consentOutcome(data ingest.EventData) recording.ConsentOutcome {
-	granted := data.Granted != nil && *data.Granted
 	switch outcome := recording.ConsentOutcome(data.Outcome); {
-	case granted:
+	case data.Consented():
 		return recording.ConsentGranted
-	case outcome == recording.ConsentGranted || outcome == recording.ConsentTimeout:
+	case outcome == recording.ConsentTimeout:
 		return outcome
 	}
 	return recording.ConsentDenied

@@ -17,8 +17,9 @@ const nodeRetention = 7 * 24 * time.Hour
 
 // Node identifies one of the services that share a database.
 type Node struct {
-	ID   string // the same after each restart: the node's bots may outlive it
-	Name string // for people
+	ID      string // the same after each restart: the node's bots may outlive it
+	Name    string // for people
+	BaseURL string // where consumers reach the service
 }
 
 // joinFleet resumes what this node left behind when it stopped: its leases end,
@@ -95,7 +96,7 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 	defer cancel()
 	now := d.Now()
 	node := job.Node{
-		ID: d.Node.ID, Name: d.Node.Name, StartedAt: d.startedAt, HeartbeatAt: now,
+		ID: d.Node.ID, Name: d.Node.Name, BaseURL: d.Node.BaseURL, StartedAt: d.startedAt, HeartbeatAt: now,
 		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx, now), StartTime: d.startTimes.percentile90(),
 	}
 	return d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {

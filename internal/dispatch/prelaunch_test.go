@@ -240,7 +240,7 @@ func TestPrelaunchedBotWaits(t *testing.T) {
 		_, stop := h.run(t, node("a", 1), early)
 		id := h.createEarly(t)
 		r := h.untilPrelaunched(t, id, 0)
-		if _, err := h.jobs.PauseRecording(t.Context(), h.caller, id); err != nil {
+		if _, err := h.jobs.RequestRecordingPermission(t.Context(), h.caller, id); err != nil {
 			t.Fatal(err)
 		}
 		stop()

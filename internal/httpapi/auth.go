@@ -97,16 +97,16 @@ func (a *API) withSecret(header, secret string, handle handler) handler {
 		if secret != "" && sameSecret(r.Header.Get(header), secret) {
 			return handle(w, r)
 		}
-		return a.refuseSecret(r, fmt.Sprintf("Secret header=%q", header), header)
+		return a.refuseSecret(r, fmt.Sprintf("Secret header=%q", header), "Missing or invalid secret in the header "+header+".")
 	}
 }
 
 // refuseSecret returns the error for a wrong shared secret.
-func (a *API) refuseSecret(r *http.Request, challenge, header string) error {
+func (a *API) refuseSecret(r *http.Request, challenge, message string) error {
 	if ok, wait := a.limits.guesses.Allow(a.addressKey(r)); !ok {
 		return rateLimited(wait)
 	}
-	return unauthorized(challenge, "Missing or invalid secret in the header "+header+".")
+	return unauthorized(challenge, message)
 }
 
 // sameSecret compares two secrets in constant time, even if their lengths differ.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -73,6 +74,7 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	var query struct {
 		Wait float64 `json:"wait"` // seconds
 	}
+	httpmw.RecordOf(r).Level = slog.LevelDebug
 	var beat ingest.Heartbeat
 	parameters := a.settings.Description.CheckQuery("heartbeat", r.URL.Query())
 	sender, err := a.readBotMessage(w, r, "heartbeat", &beat, parameters.Issues...)

@@ -121,6 +121,10 @@ func (s *fakeJobs) Job(_ context.Context, caller account.Caller, id uuid.UUID) (
 	return j, nil
 }
 
+func (s *fakeJobs) Details(context.Context, []job.Job) (map[uuid.UUID]lifecycle.Details, error) {
+	return nil, s.broken
+}
+
 func (s *fakeJobs) Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Job(ctx, caller, id)
 	return err

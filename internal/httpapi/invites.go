@@ -24,6 +24,7 @@ type inviteRequest struct {
 	Platform       job.Platform `json:"platform"`
 	JoinAt         time.Time    `json:"joinAt"`
 	ICalUID        string       `json:"icalUid"`
+	RecurrenceID   string       `json:"recurrenceId"`
 	Cancelled      bool         `json:"cancelled"`
 }
 
@@ -37,13 +38,14 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	}
 	result, err := a.settings.Invites.Schedule(r.Context(), calendar.Invite{
 		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL,
-		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, Cancelled: invite.Cancelled,
+		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, RecurrenceID: invite.RecurrenceID, Cancelled: invite.Cancelled,
 	})
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)
 	}
 	record := httpmw.RecordOf(r)
 	record.ConsumerID, record.JobID = result.ConsumerID, result.JobID
+	warn(w, a.describeLink(invite.MeetingURL).warning)
 	status := http.StatusOK
 	if result.Kind == calendar.Scheduled {
 		status = http.StatusCreated

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -31,12 +32,14 @@ type Jobs interface {
 	OtherJob(ctx context.Context, j job.Job) (job.Job, error)
 	JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error)
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
+	// Details returns what is known about jobs beside their fields.
+	Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]lifecycle.Details, error)
 	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
 }
 
-// createRequest is the JobCreate schema of api/openapi.yaml.
+// createRequest is the CreateJobRequest schema of api/openapi.yaml.
 type createRequest struct {
 	ExternalID  string          `json:"externalId"`
 	MeetingURL  string          `json:"meetingUrl"`
@@ -46,7 +49,7 @@ type createRequest struct {
 	Webhooks    jobWebhooks     `json:"webhooks"`
 	Metadata    json.RawMessage `json:"metadata"`
 	AutoLeave   job.AutoLeave   `json:"autoLeave"`
-	job.RequestOptions
+	job.Options
 	Dedupe bool `json:"dedupe"`
 }
 
@@ -55,38 +58,70 @@ type jobWebhooks struct {
 	OnFinalize     string `json:"onFinalize"`
 }
 
-func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	request := createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
-	checked, err := a.readChecked(w, r, "createJob", &request)
-	if err == nil {
-		err = checkMetadata(request.Metadata)
-	}
-	if err != nil {
-		return a.replayOr(w, r, caller, checked, err)
-	}
-	link := a.describeLink(request.MeetingURL)
-	j, replayed, err := a.settings.Jobs.Create(r.Context(), caller, request.newJob(link.platform))
-	if err != nil {
-		return fmt.Errorf("create a job: %w", err)
-	}
-	return a.writeCreated(w, r, j, replayed, link)
+// emptyRequest returns a request with the defaults.
+func emptyRequest() createRequest {
+	return createRequest{AutoLeave: job.DefaultAutoLeave(), Metadata: json.RawMessage("{}")}
 }
 
-// replayOr responds to an invalid request with the job that has its externalId. It
-// returns the error of the request when there is no such job.
-func (a *API) replayOr(w http.ResponseWriter, r *http.Request, caller account.Caller, checked api.Checked, invalid error) error {
-	externalID, _ := checked.Field("externalId").(string)
-	if externalID == "" || slices.ContainsFunc(checked.Issues, func(i api.Issue) bool { return slices.Equal(i.Path, []any{"externalId"}) }) {
-		return invalid
+func (a *API) createJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	request := emptyRequest()
+	checked, err := a.readChecked(w, r, "createJob", &request)
+	created, err := a.create(r.Context(), caller, checked, request, err)
+	if err != nil {
+		return err
 	}
-	found, err := a.settings.Jobs.JobByExternalID(r.Context(), caller, externalID)
-	if job.ErrorIs(err, job.NotFound) {
-		return invalid
+	warn(w, created.warnings...)
+	httpmw.RecordOf(r).JobID = created.ID
+	status := http.StatusCreated
+	if created.replayed {
+		w.Header().Set("Idempotent-Replayed", "true")
+		status = http.StatusOK
+	} else {
+		w.Header().Set("Location", "/api/v1/jobs/"+created.ID.String())
+	}
+	a.writeJob(w, status, created.Job)
+	return nil
+}
+
+// createdJob is the result of a request for a job.
+type createdJob struct {
+	job.Job
+	replayed bool // the job existed
+	warnings []string
+}
+
+// create creates the job of a request. If the request is invalid, as err says, or cannot
+// be used, the result is the job that has its externalId, or the error.
+func (a *API) create(ctx context.Context, caller account.Caller, checked api.Checked, request createRequest, err error) (createdJob, error) {
+	if err == nil {
+		err = request.check(caller)
 	}
 	if err != nil {
-		return fmt.Errorf("find a job by externalId: %w", err)
+		return a.replay(ctx, caller, checked, err)
 	}
-	return a.writeCreated(w, r, found, true, meetingLink{})
+	link := a.describeLink(request.MeetingURL)
+	j, replayed, err := a.settings.Jobs.Create(ctx, caller, request.newJob(link.platform))
+	if err != nil {
+		return createdJob{}, fmt.Errorf("create a job: %w", err)
+	}
+	return a.describeCreated(ctx, j, replayed, link)
+}
+
+// replay returns the job that has the externalId of an invalid request, or the error of
+// the request when there is no such job.
+func (a *API) replay(ctx context.Context, caller account.Caller, checked api.Checked, invalid error) (createdJob, error) {
+	externalID, _ := checked.Field("externalId").(string)
+	if externalID == "" || slices.ContainsFunc(checked.Issues, func(i api.Issue) bool { return slices.Equal(i.Path, []any{"externalId"}) }) {
+		return createdJob{}, invalid
+	}
+	found, err := a.settings.Jobs.JobByExternalID(ctx, caller, externalID)
+	if job.ErrorIs(err, job.NotFound) {
+		return createdJob{}, invalid
+	}
+	if err != nil {
+		return createdJob{}, fmt.Errorf("find a job by externalId: %w", err)
+	}
+	return a.describeCreated(ctx, found, true, meetingLink{})
 }
 
 // meetingLink is what is known about the link to a meeting.
@@ -101,10 +136,10 @@ func (a *API) describeLink(text string) meetingLink {
 	return meetingLink{text, platform, warning}
 }
 
-// writeCreated responds with a job, which a replayed request did not create. link is
-// the link of the request.
-func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, replayed bool, link meetingLink) error {
-	_, warnings := job.ParseOptions(j.Metadata)
+// describeCreated returns a job with the warnings about it. link is the link of the
+// request.
+func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool, link meetingLink) (createdJob, error) {
+	warnings := j.UnusableMetadata()
 	if j.Mode == job.Live { // the simulator opens no link
 		if link.text != j.MeetingURL {
 			link = a.describeLink(j.MeetingURL)
@@ -112,25 +147,15 @@ func (a *API) writeCreated(w http.ResponseWriter, r *http.Request, j job.Job, re
 		warnings = append(warnings, link.warning)
 	}
 	if !j.Status.Terminal() {
-		other, err := a.settings.Jobs.OtherJob(r.Context(), j)
+		other, err := a.settings.Jobs.OtherJob(ctx, j)
 		if err != nil && !job.ErrorIs(err, job.NotFound) {
-			return fmt.Errorf("find other jobs for the meeting: %w", err)
+			return createdJob{}, fmt.Errorf("find other jobs for the meeting: %w", err)
 		}
 		if err == nil {
 			warnings = append(warnings, "Job "+other.ID.String()+" is for the same meeting at this time: both send a bot.")
 		}
 	}
-	warn(w, warnings...)
-	httpmw.RecordOf(r).JobID = j.ID
-	status := http.StatusCreated
-	if replayed {
-		w.Header().Set("Idempotent-Replayed", "true")
-		status = http.StatusOK
-	} else {
-		w.Header().Set("Location", "/api/v1/jobs/"+j.ID.String())
-	}
-	a.writeJob(w, status, j)
-	return nil
+	return createdJob{j, replayed, warnings}, nil
 }
 
 // warningHeader has a sentence for each part of a request that will not work.
@@ -138,25 +163,43 @@ const warningHeader = "X-Standin-Warning"
 
 // warn adds sentences to the warnings of a response.
 func warn(w http.ResponseWriter, sentences ...string) {
-	all := append([]string{w.Header().Get(warningHeader)}, sentences...)
-	if text := strings.Join(slices.DeleteFunc(all, func(s string) bool { return s == "" }), " "); text != "" {
+	if text := joinSentences(append([]string{w.Header().Get(warningHeader)}, sentences...)); text != "" {
 		w.Header().Set(warningHeader, text)
 	}
 }
 
-func checkMetadata(metadata json.RawMessage) error {
+// joinSentences joins the sentences that are not empty.
+func joinSentences(sentences []string) string {
+	return strings.Join(slices.DeleteFunc(sentences, func(s string) bool { return s == "" }), " ")
+}
+
+// check checks what the schema of the request cannot.
+func (c createRequest) check(caller account.Caller) error {
+	return checkMore(caller, c.Metadata, c.Options)
+}
+
+// checkMore checks what the schemas of jobs cannot.
+func checkMore(caller account.Caller, metadata json.RawMessage, options job.Options) error {
+	var issues []api.Issue
 	if len(metadata) > job.MaxMetadata {
-		return invalid(issue("maxLength", fmt.Sprintf("must be at most %d bytes long as JSON", job.MaxMetadata), "metadata"))
+		issues = append(issues, issue("maxLength", fmt.Sprintf("must be at most %d bytes long as JSON", job.MaxMetadata), "metadata")...)
+	}
+	if options.Simulate != nil && caller.Mode != job.Test {
+		issues = append(issues, issue("not", "needs a test key", "simulate")...)
+	}
+	if len(issues) > 0 {
+		return invalid(issues)
 	}
 	return nil
 }
 
 // newJob returns the job of the request. platform is that of its link.
 func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
+	c.Title = title(c.Title)
 	return lifecycle.NewJob{
 		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt.Truncate(time.Millisecond),
 		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
-		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Options: c.RequestOptions, Dedupe: c.Dedupe,
+		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Options: c.Options, Dedupe: c.Dedupe,
 	}
 }
 
@@ -165,6 +208,9 @@ func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
 func displayName(name string) string {
 	return cmp.Or(text.CleanLine(name, maxDisplayName), job.DefaultDisplayName)
 }
+
+// title returns a title on one line.
+func title(given string) string { return text.CleanLine(given, len(given)) }
 
 // maxDisplayName is the number of characters to which display names are cut.
 const maxDisplayName = 1000
@@ -193,12 +239,9 @@ func (a *API) namedJob(r *http.Request, caller account.Caller) (job.Job, error) 
 
 // settingsBody is the JobSettings schema of api/openapi.yaml.
 type settingsBody struct {
-	DisplayName string `json:"displayName"`
-	Webhooks    struct {
-		OnStatusChange *string `json:"onStatusChange"`
-		OnFinalize     *string `json:"onFinalize"`
-	} `json:"webhooks"`
-	Recording job.RecordingOptions `json:"recording"`
+	DisplayName string       `json:"displayName"`
+	Webhooks    webhooksBody `json:"webhooks"`
+	job.Options
 }
 
 func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -206,10 +249,7 @@ func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller acco
 	if err != nil {
 		return err
 	}
-	body := settingsBody{DisplayName: j.DisplayName, Recording: j.Options.Recording}
-	body.Webhooks.OnStatusChange = nullText(j.Webhooks.OnStatusChange)
-	body.Webhooks.OnFinalize = nullText(j.Webhooks.OnFinalize)
-	a.writeJSON(w, http.StatusOK, body)
+	a.writeJSON(w, http.StatusOK, settingsBody{DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks), Options: j.Options})
 	return nil
 }
 
@@ -225,8 +265,7 @@ type listQuery struct {
 	CreatedBefore time.Time    `json:"createdBefore"`
 	JoinFrom      time.Time    `json:"joinFrom"`
 	JoinTo        time.Time    `json:"joinTo"`
-
-	Metadata map[string]string `json:"metadata"`
+	Expand        []string     `json:"expand"`
 }
 
 func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -234,10 +273,12 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err := a.readQuery(w, r, "listJobs", &query); err != nil {
 		return err
 	}
-	filter := query.filter()
+	filter, err := query.filter(r.URL.Query())
+	if err != nil {
+		return err
+	}
 	release := func() {}
 	if len(filter.Metadata) > 0 {
-		var err error
 		if release, err = a.costlyRead(r, caller); err != nil {
 			return err
 		}
@@ -247,21 +288,31 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return fmt.Errorf("list jobs: %w", err)
 	}
-	views := make([]job.View, len(jobs))
+	views := make([]any, len(jobs))
 	for i, j := range jobs {
 		views[i] = job.NewView(j)
 	}
+	if len(query.Expand) > 0 {
+		details, err := a.settings.Jobs.Details(r.Context(), jobs)
+		if err != nil {
+			return fmt.Errorf("read the details of jobs: %w", err)
+		}
+		for i, j := range jobs {
+			views[i] = newDetailedJob(j, details[j.ID])
+		}
+	}
 	a.writeJSON(w, http.StatusOK, struct {
-		Jobs []job.View `json:"jobs"`
-		Next *string    `json:"nextCursor"`
+		Jobs []any   `json:"jobs"`
+		Next *string `json:"nextCursor"`
 	}{views, nullText(next)})
 	return nil
 }
 
-// filter returns the filter of a query.
-func (q listQuery) filter() job.Filter {
+// filter returns the filter of a query. Metadata filters are not in the struct,
+// because their names are not fixed.
+func (q listQuery) filter(values url.Values) (job.Filter, error) {
 	filter := job.Filter{
-		Statuses: q.Status, Platform: q.Platform, ExternalID: q.ExternalID, Metadata: q.Metadata,
+		Statuses: q.Status, Platform: q.Platform, ExternalID: q.ExternalID,
 		CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo, JoinFrom: q.JoinFrom, JoinTo: q.JoinTo,
 	}
 	if !q.CreatedAfter.IsZero() {
@@ -273,10 +324,24 @@ func (q listQuery) filter() job.Filter {
 	if !q.CreatedBefore.IsZero() && (filter.CreatedTo.IsZero() || q.CreatedBefore.Before(filter.CreatedTo)) {
 		filter.CreatedTo = q.CreatedBefore
 	}
-	return filter
+	const maxMetadataFilters = 10
+	for name, given := range values {
+		key, ok := strings.CutPrefix(name, "metadata.")
+		if !ok {
+			continue
+		}
+		if len(given) > 1 || len(filter.Metadata) == maxMetadataFilters {
+			return filter, invalid(issue("maxItems", fmt.Sprintf("must be given once, and with at most %d metadata filters", maxMetadataFilters), name))
+		}
+		if filter.Metadata == nil {
+			filter.Metadata = make(map[string]string)
+		}
+		filter.Metadata[key] = given[0]
+	}
+	return filter, nil
 }
 
-// patchRequest is the JobPatch schema of api/openapi.yaml. A nil field
+// patchRequest is the PatchJobRequest schema of api/openapi.yaml. A nil field
 // does not change. An empty webhook URL, null in JSON, removes the URL.
 type patchRequest struct {
 	JoinAt      *time.Time       `json:"joinAt"`
@@ -284,7 +349,8 @@ type patchRequest struct {
 	Metadata    json.RawMessage  `json:"metadata"`
 	AutoLeave   autoLeavePatch   `json:"autoLeave"`
 	Webhooks    jobWebhooksPatch `json:"webhooks"`
-	job.RequestOptions
+	Title       nullableText     `json:"title"`
+	job.Options
 }
 
 type autoLeavePatch struct {
@@ -321,8 +387,11 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err := a.readRequest(w, r, "patchJob", &request); err != nil {
 		return err
 	}
-	if err := checkMetadata(request.Metadata); err != nil {
+	if err := checkMore(caller, request.Metadata, request.Options); err != nil {
 		return err
+	}
+	if request.Title.text != nil {
+		*request.Title.text = title(*request.Title.text)
 	}
 	if request.JoinAt != nil && isUnset(*request.JoinAt) {
 		request.JoinAt = nil
@@ -333,13 +402,14 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
 		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata,
 		AutoLeave: lifecycle.AutoLeavePatch(request.AutoLeave), Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
-		Recording: request.Recording,
+		Title: request.Title.text, Options: request.Options,
 	})
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)
 	}
-	_, unusable := job.ParseOptions(request.Metadata)
-	warn(w, unusable...)
+	if request.Metadata != nil {
+		warn(w, j.UnusableMetadata()...)
+	}
 	a.writeJob(w, http.StatusOK, j)
 	return nil
 }

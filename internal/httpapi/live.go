@@ -83,7 +83,8 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	if err != nil {
 		return err
 	}
-	at, err := live.ParseCursor(r.Header.Get("Last-Event-ID"))
+	last, ended := live.CutEnd(r.Header.Get("Last-Event-ID"))
+	at, err := live.ParseCursor(last)
 	if err != nil {
 		return &job.Error{Code: job.InvalidInput, Message: "Last-Event-ID is not the id of an event.", Path: []any{"Last-Event-ID"}}
 	}
@@ -94,7 +95,7 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	defer done()
 	feed, leave := a.settings.Live.Join(j.ID)
 	defer leave()
-	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at}
+	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended}
 	return s.run(r)
 }
 
@@ -105,6 +106,7 @@ type liveStream struct {
 	control *http.ResponseController
 	feed    *live.Feed
 	at      live.Cursor
+	ended   bool // the client has the event end
 
 	started                bool
 	participants, speaking []byte // as sent
@@ -177,7 +179,7 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 			status = current
 		}
 	}
-	if status.End != nil && !s.started && s.at != (live.Cursor{}) {
+	if status.End != nil && !s.started && s.ended {
 		s.writer.WriteHeader(http.StatusNoContent) // a browser that reconnects stops
 		return true, nil
 	}
@@ -192,7 +194,7 @@ func (s *liveStream) advance(ctx context.Context, status live.Status) (finished 
 			s.speaking = status.Speaking
 		}
 	} else {
-		writeEvent(&out, "end", status.End, s.at.String())
+		writeEvent(&out, "end", status.End, live.EndID(s.at))
 	}
 	if (out.Len() > 0 || !s.started) && !s.write(out.Bytes()) {
 		return true, nil

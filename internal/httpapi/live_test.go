@@ -157,7 +157,7 @@ func TestLive(t *testing.T) {
 	for name = ""; name != "end"; names = append(names, name) {
 		last, name, data = next(t, stream)
 	}
-	if got := strings.Join(names, " "); got != "state caption end" && got != "caption state end" || data != `{"status":"cancelled"}` {
+	if got := strings.Join(names, " "); got != "caption state end" || data != `{"type":"end","status":"cancelled"}` {
 		t.Errorf("after the first caption: %v, %s", names, data)
 	}
 	if _, err := stream.ReadByte(); err != io.EOF {

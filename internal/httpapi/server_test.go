@@ -186,7 +186,7 @@ func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 		}
 		return lines[0], true
 	})
-	if text["status"] != 499.0 || text["level"] != "INFO" {
+	if text["status"] != 499.0 || text["level"] != "DEBUG" {
 		t.Errorf("the log line is %v", text)
 	}
 }

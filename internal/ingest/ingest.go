@@ -63,6 +63,12 @@ func ParseEventData(raw json.RawMessage) EventData {
 	return data
 }
 
+// Consented reports whether the host has granted the permission to record. If granted and
+// outcome contradict each other, the host has not.
+func (d EventData) Consented() bool {
+	return (d.Granted != nil || d.Outcome != "") && (d.Granted == nil || *d.Granted) && (d.Outcome == "" || d.Outcome == "granted")
+}
+
 // parseKey decodes a value into into, unless it is missing or of another type.
 func parseKey[T any](raw json.RawMessage, into *T) {
 	var value T

@@ -49,14 +49,9 @@ type Job struct {
 	Webhooks    Webhooks
 	Metadata    json.RawMessage // a JSON object, never empty
 	AutoLeave   AutoLeave
-	Options     RequestOptions
+	Options     Options // of the request
 
 	State
-}
-
-// RequestOptions are the typed options of a request for a job.
-type RequestOptions struct {
-	Recording RecordingOptions `json:"recording,omitzero"`
 }
 
 // Webhooks are the URLs that a job's events are sent to; either may be empty.

@@ -1,34 +1,78 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
+	"strings"
 )
 
-// Options are a job's options. Nil and empty ones leave the settings of the service as
-// they are.
+// Options are a job's options: those of its request, or with those in its metadata. Empty
+// ones leave the settings of the consumer, or else of the service, as they are.
 type Options struct {
-	Recording         RecordingOptions // in metadata: recordingMode and participantAudio
-	Chat              *bool
-	Captions          *bool
-	CaptionsLanguage  string
-	Transcript        *bool
-	RequirePermission bool // recordingPermission
+	Title      string           `json:"title,omitempty"`
+	Recording  RecordingOptions `json:"recording,omitzero"`
+	Captions   TextOptions      `json:"captions,omitzero"`
+	Chat       *bool            `json:"chat,omitempty"`
+	Transcript TextOptions      `json:"transcript,omitzero"`
+	Consent    ConsentOptions   `json:"consent,omitzero"`
+	Simulate   *Simulation      `json:"simulate,omitempty"` // of test jobs
+}
+
+// TextOptions are the options of captions and transcripts.
+type TextOptions struct {
+	Enabled  *bool  `json:"enabled,omitempty"`
+	Language string `json:"language,omitempty"` // BCP 47
+}
+
+// Or returns the options with those of other in place of the empty ones.
+func (o TextOptions) Or(other TextOptions) TextOptions {
+	return TextOptions{cmp.Or(o.Enabled, other.Enabled), cmp.Or(o.Language, other.Language)}
+}
+
+// ConsentOptions are the options of asking for permission to record.
+type ConsentOptions struct {
+	Required *bool `json:"required,omitempty"`
+}
+
+// Simulation is what happens to the bot of a test job (docs/simulator.md).
+type Simulation struct {
+	Outcome    string   `json:"outcome,omitempty"`
+	Seconds    *float64 `json:"seconds,omitempty"`
+	Speed      *float64 `json:"speed,omitempty"`
+	Permission string   `json:"permission,omitempty"`
+}
+
+// Or returns the options with those of other in place of the empty ones.
+func (o Options) Or(other Options) Options {
+	return Options{
+		Title: cmp.Or(o.Title, other.Title), Recording: o.Recording.Or(other.Recording), Captions: o.Captions.Or(other.Captions),
+		Chat: cmp.Or(o.Chat, other.Chat), Transcript: o.Transcript.Or(other.Transcript),
+		Consent:  ConsentOptions{cmp.Or(o.Consent.Required, other.Consent.Required)},
+		Simulate: cmp.Or(o.Simulate, other.Simulate),
+	}
 }
 
 // Resolved returns the job's options: those of its request, or else those in its
 // metadata.
 func (j Job) Resolved() Options {
-	options, _ := ParseOptions(j.Metadata) // the API names what is unusable
-	options.Recording = j.Options.Recording.Or(options.Recording)
-	return options
+	options, _ := parseOptions(j.Metadata, j.Options) // the API names what is unusable
+	return j.Options.Or(options)
 }
 
-// ParseOptions reads the options in a job's metadata. The rest of it belongs to the
-// consumer. unusable has a sentence for each option whose value cannot be used, which is
-// ignored, but for recordingPermission: a bot that does not know asks.
-func ParseOptions(metadata json.RawMessage) (o Options, unusable []string) {
+// UnusableMetadata returns a sentence for each option in the job's metadata whose value
+// cannot be used. It is ignored, but for recordingPermission: a bot that does not know
+// asks.
+func (j Job) UnusableMetadata() []string {
+	_, unusable := parseOptions(j.Metadata, j.Options)
+	return unusable
+}
+
+// parseOptions reads the options in a job's metadata. The rest of it belongs to the
+// consumer. unusable is without the keys that the options of the request replace.
+func parseOptions(metadata json.RawMessage, request Options) (o Options, unusable []string) {
 	var keys struct {
+		Title               any        `json:"title"`
 		RecordingMode       any        `json:"recordingMode"`
 		ParticipantAudio    choice     `json:"participantAudio"`
 		Chat                choice     `json:"chat"`
@@ -40,37 +84,48 @@ func ParseOptions(metadata json.RawMessage) (o Options, unusable []string) {
 	if json.Unmarshal(metadata, &keys) != nil {
 		return Options{}, nil // another shape has no options
 	}
+	o.Title, _ = keys.Title.(string)
+	complain := func(replaced bool, sentence string) {
+		if !replaced {
+			unusable = append(unusable, sentence)
+		}
+	}
 	switch keys.RecordingMode {
 	case nil:
 	case "video", "audio", "none":
 		o.Recording.Mode = RecordingMode(keys.RecordingMode.(string))
 	default:
-		unusable = append(unusable, `metadata.recordingMode is ignored: it is not "video", "audio" or "none".`)
+		complain(request.Recording.Mode != "", `metadata.recordingMode is ignored: it is not "video", "audio" or "none".`)
 	}
 	for _, one := range []struct {
-		name   string
-		choice choice
-		to     **bool
+		name      string
+		choice    choice
+		to        **bool
+		requested *bool
 	}{
-		{"participantAudio", keys.ParticipantAudio, &o.Recording.ParticipantAudio}, {"chat", keys.Chat, &o.Chat},
-		{"captions", keys.Captions, &o.Captions}, {"transcript", keys.Transcript, &o.Transcript},
+		{"participantAudio", keys.ParticipantAudio, &o.Recording.ParticipantAudio, request.Recording.ParticipantAudio},
+		{"chat", keys.Chat, &o.Chat, request.Chat},
+		{"captions", keys.Captions, &o.Captions.Enabled, request.Captions.Enabled},
+		{"transcript", keys.Transcript, &o.Transcript.Enabled, request.Transcript.Enabled},
 	} {
 		*one.to = one.choice.value
 		if one.choice.unusable {
-			unusable = append(unusable, "metadata."+one.name+" is ignored: it is not true or false.")
+			complain(one.requested != nil, "metadata."+one.name+" is ignored: it is not true or false.")
 		}
 	}
 	tag, isText := keys.CaptionsLanguage.(string)
 	switch {
 	case keys.CaptionsLanguage == nil:
 	case isText && IsLanguageTag(tag):
-		o.CaptionsLanguage = tag
+		o.Captions.Language = tag
 	default:
-		unusable = append(unusable, `metadata.captionsLanguage is ignored: it is not a language tag such as "en-US".`)
+		complain(request.Captions.Language != "", `metadata.captionsLanguage is ignored: it is not a language tag such as "en-US".`)
 	}
-	o.RequirePermission = keys.RecordingPermission.required
+	if keys.RecordingPermission.required {
+		o.Consent.Required = &keys.RecordingPermission.required
+	}
 	if keys.RecordingPermission.unusable {
-		unusable = append(unusable, `metadata.recordingPermission is not "required" or false, so the bot asks for permission.`)
+		complain(request.Consent.Required != nil, `metadata.recordingPermission is not "required" or false, so the bot asks for permission.`)
 	}
 	return o, unusable
 }
@@ -114,3 +169,19 @@ func (p *permission) UnmarshalJSON(text []byte) error {
 func IsLanguageTag(text string) bool { return languageTag.MatchString(text) }
 
 var languageTag = regexp.MustCompile(`^[A-Za-z0-9]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$`)
+
+// Title returns the title of the meeting, as the request for the job or the metadata have
+// it: title, or the subject of a calendar invite. It is empty without one.
+func (j Job) Title() string {
+	if j.Options.Title != "" {
+		return j.Options.Title
+	}
+	var keys struct{ Title, Subject any }
+	_ = json.Unmarshal(j.Metadata, &keys) // another shape has no title
+	for _, value := range []any{keys.Title, keys.Subject} {
+		if text, _ := value.(string); strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}

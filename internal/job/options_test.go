@@ -9,12 +9,12 @@ import (
 	"standin/internal/job"
 )
 
-// TestParseOptions uses metadata of every shape, because consumers may store any JSON
+// TestOptionsInMetadata uses metadata of every shape, because consumers may store any JSON
 // in it. An option that is nearly right is named, and consent fails closed.
-func TestParseOptions(t *testing.T) {
+func TestOptionsInMetadata(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false
-	ask := job.Options{RequirePermission: true}
+	ask := job.Options{Consent: job.ConsentOptions{Required: &yes}}
 	for _, test := range []struct {
 		metadata string
 		want     job.Options
@@ -23,10 +23,10 @@ func TestParseOptions(t *testing.T) {
 		{``, job.Options{}, ""}, {`null`, job.Options{}, ""}, {`[1]`, job.Options{}, ""}, {`{}`, job.Options{}, ""},
 		{`{"customer": {"captions": 1, "recordingPermission": "required"}}`, job.Options{}, ""},
 		{`{"recordingMode": "audio", "participantAudio": false, "chat": true, "captions": true, "captionsLanguage": "de-DE", "transcript": false}`,
-			job.Options{Recording: job.RecordingOptions{Mode: job.RecordAudio, ParticipantAudio: &no}, Chat: &yes, Captions: &yes, CaptionsLanguage: "de-DE", Transcript: &no}, ""},
+			job.Options{Recording: job.RecordingOptions{Mode: job.RecordAudio, ParticipantAudio: &no}, Chat: &yes, Captions: job.TextOptions{Enabled: &yes, Language: "de-DE"}, Transcript: job.TextOptions{Enabled: &no}}, ""},
 		{`{"recordingMode": "video", "captions": null, "captionsLanguage": null}`, job.Options{Recording: job.RecordingOptions{Mode: job.RecordVideo}}, ""},
 		{`{"recordingMode": "Audio", "captions": "true", "chat": 1}`, job.Options{}, "recordingMode chat captions"},
-		{`{"recordingMode": ["audio"], "participantAudio": {}, "transcript": "no", "captions": true}`, job.Options{Captions: &yes}, "recordingMode participantAudio transcript"},
+		{`{"recordingMode": ["audio"], "participantAudio": {}, "transcript": "no", "captions": true}`, job.Options{Captions: job.TextOptions{Enabled: &yes}}, "recordingMode participantAudio transcript"},
 		{`{"captionsLanguage": "German, please"}`, job.Options{}, "captionsLanguage"},
 		{`{"captionsLanguage": 7}`, job.Options{}, "captionsLanguage"},
 		{`{"recordingPermission": "required"}`, ask, ""},
@@ -40,7 +40,8 @@ func TestParseOptions(t *testing.T) {
 		{`{"recordingPermission": "required", "RecordingPermission": false}`, ask, ""},
 		{`{"recordingpermission": "yes"}`, ask, "recordingPermission"},
 	} {
-		got, unusable := job.ParseOptions(json.RawMessage(test.metadata))
+		j := job.Job{Metadata: json.RawMessage(test.metadata)}
+		got, unusable := j.Resolved(), j.UnusableMetadata()
 		if !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: got %+v, want %+v", test.metadata, got, test.want)
 		}

@@ -76,6 +76,7 @@ type UpcomingCount struct {
 type Node struct {
 	ID          string
 	Name        string // of the machine
+	BaseURL     string // where consumers reach the service; not read by Nodes
 	StartedAt   time.Time
 	HeartbeatAt time.Time
 	Bots        int           // that use capacity

@@ -7,6 +7,7 @@ import "slices"
 type RecordingOptions struct {
 	Mode             RecordingMode `json:"mode,omitempty"`
 	Layout           Layout        `json:"layout,omitempty"`
+	Resolution       Resolution    `json:"resolution,omitempty"`
 	ParticipantAudio *bool         `json:"participantAudio,omitempty"`
 }
 
@@ -18,17 +19,13 @@ func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions {
 	if o.Layout == "" {
 		o.Layout = other.Layout
 	}
+	if o.Resolution == "" {
+		o.Resolution = other.Resolution
+	}
 	if o.ParticipantAudio == nil {
 		o.ParticipantAudio = other.ParticipantAudio
 	}
 	return o
-}
-
-// Equal reports whether two options are the same.
-func (o RecordingOptions) Equal(other RecordingOptions) bool {
-	same := o.ParticipantAudio == other.ParticipantAudio ||
-		o.ParticipantAudio != nil && other.ParticipantAudio != nil && *o.ParticipantAudio == *other.ParticipantAudio
-	return o.Mode == other.Mode && o.Layout == other.Layout && same
 }
 
 // RecordingMode selects what is recorded.
@@ -60,4 +57,13 @@ const (
 	LayoutGallery Layout = "gallery" // everyone in places of the same size
 	LayoutContent Layout = "content" // shared content as large as possible, beside the active speaker
 	LayoutPage    Layout = "page"    // the page as a participant sees it
+)
+
+// Resolution is the size of the recorded picture.
+type Resolution string
+
+// The resolutions.
+const (
+	Resolution720p  Resolution = "720p"  // 1280x720
+	Resolution1080p Resolution = "1080p" // 1920x1080
 )

@@ -30,6 +30,7 @@ const (
 // The triggers that the service causes.
 const (
 	NoCapacity        Trigger = "no_capacity"
+	Rescheduled       Trigger = "rescheduled" // joinAt was moved into the future while the job waited for capacity
 	AttemptStarted    Trigger = "attempt_started"
 	SalvageStarted    Trigger = "salvage_started" // the bot is lost; what it uploaded is finalized without it
 	SalvagePacking    Trigger = "salvage_packing"

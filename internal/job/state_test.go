@@ -226,12 +226,12 @@ func diagram() string {
 		case row.Trigger == job.AttemptStarted:
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.Scheduled, row.To, label)
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.Pending, row.To, label)
-			fmt.Fprintf(&b, "    %s --> %s: %s again (bot lost)\n", job.InMeeting, row.To, label)
+			fmt.Fprintf(&b, "    %s --> %s: %s again (bot lost; from any state up to %s)\n", job.InMeeting, row.To, label, job.RecordingStopped)
 		case row.Trigger == job.BotRecordingStarted:
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.InMeeting, row.To, label)
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.RecordingPaused, row.To, label)
 		case row.Trigger == job.BotPermissionRequest:
-			fmt.Fprintf(&b, "    %s --> %s: %s\n", job.InMeeting, row.To, label)
+			fmt.Fprintf(&b, "    %s --> %s: %s (from any state up to %s)\n", job.InMeeting, row.To, label, job.RecordingStopped)
 		default:
 			fmt.Fprintf(&b, "    %s --> %s: %s\n", row.From[len(row.From)-1], row.To, label)
 		}

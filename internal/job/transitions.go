@@ -15,11 +15,13 @@ type Transition struct {
 var transitions = Transitions()
 
 // Transitions returns the transition table. A job may skip statuses. It goes back
-// only by pause and resume, after a permission request, and for a new attempt. A
+// only by pause and resume, after a permission request, for a new attempt, and when it is
+// moved to a later time. A
 // job in permission_requested counts as being in the status before the request.
 func Transitions() []Transition {
 	return []Transition{
 		{Trigger: NoCapacity, From: []Status{Scheduled}, To: Pending},
+		{Trigger: Rescheduled, From: []Status{Pending}, To: Scheduled},
 		{Trigger: AttemptStarted, From: upTo(RecordingStopped), To: Dispatching},
 
 		{Trigger: BotJoined, From: upTo(Dispatching), To: Joining},

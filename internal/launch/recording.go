@@ -15,16 +15,16 @@ import (
 type Recording struct {
 	Mode                  job.RecordingMode `json:"mode,omitempty" name:"recording-mode" env:"STANDIN_RECORDING_MODE" default:"video" enum:"video,audio,none" help:"What is recorded: video (with audio), audio, or none: only who is in the meeting, who speaks, and texts. A job's option recording.mode can only record less."`
 	Layout                job.Layout        `json:"layout,omitempty" name:"recording-layout" env:"STANDIN_RECORDING_LAYOUT" default:"speaker" enum:"speaker,gallery,content,page" help:"What the recorded video shows: shared content or the active speaker large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page). A job's option recording.layout overrides it."`
-	Picture               PictureSize       `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers."`
+	Picture               PictureSize       `json:"picture,omitzero" name:"picture-size" env:"STANDIN_PICTURE_SIZE" default:"1280x720" placeholder:"WIDTHxHEIGHT" help:"Size of the recorded video in pixels, 320x180 to 1920x1080, even numbers. A job's option recording.resolution overrides it."`
 	FrameRate             int               `json:"frameRate,omitempty" env:"STANDIN_FRAME_RATE" default:"15" help:"Maximum frames per second, 1 to 30."`
 	VideoBitRate          BitRate           `json:"videoBitRate,omitempty" env:"STANDIN_VIDEO_BITRATE" name:"video-bitrate" default:"1200k" help:"Video bits per second, 100k to 10M."`
 	AudioBitRate          BitRate           `json:"audioBitRate,omitempty" env:"STANDIN_AUDIO_BITRATE" name:"audio-bitrate" default:"64k" help:"Audio bits per second, 16k to 256k."`
 	ParticipantAudio      ParticipantAudio  `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's option recording.participantAudio (true, false) overrides on and off."`
 	ParticipantAudioLimit int               `json:"participantAudioLimit,omitempty" env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Number of participants recorded separately at the same time, 1 to 64."`
 
-	Chat             Texts  `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's metadata chat (true, false) overrides it."`
-	Captions         Texts  `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's metadata captions (true, false) overrides it."`
-	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's metadata captionsLanguage overrides it. Default: unknown."`
+	Chat             Texts  `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
+	Captions         Texts  `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's option captions.enabled (true, false) overrides it."`
+	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's option captions.language overrides it. Default: unknown."`
 }
 
 // ParticipantAudio selects whether the audio of each participant is recorded
@@ -63,7 +63,7 @@ func (r Recording) Check() error {
 		errs = append(errs, fmt.Errorf("the picture size is %s; the encoder needs even numbers", r.Picture))
 	}
 	checkRange("the frame rate", r.FrameRate, 1, 30, " frames per second")
-	checkRange("the video bit rate", int(r.VideoBitRate), 100_000, 10_000_000, " bits per second")
+	checkRange("the video bit rate", int(r.VideoBitRate), minBitRate, maxBitRate, " bits per second")
 	checkRange("the audio bit rate", int(r.AudioBitRate), 16_000, 256_000, " bits per second")
 	checkRange("the participant audio limit", r.ParticipantAudioLimit, 1, 64, "")
 	if r.CaptionsLanguage != "" && !job.IsLanguageTag(r.CaptionsLanguage) {
@@ -79,13 +79,16 @@ func (r Recording) WithOptions(options job.Options) Recording {
 		r.Mode = options.Recording.Mode
 	}
 	r.Layout = cmp.Or(options.Recording.Layout, r.Layout)
+	if picture, ok := resolutions[options.Recording.Resolution]; ok {
+		r = r.withPicture(picture)
+	}
 	if enabled := options.Recording.ParticipantAudio; enabled != nil && r.ParticipantAudio != ParticipantAudioNever {
 		r.ParticipantAudio = ParticipantAudioOff
 		if *enabled {
 			r.ParticipantAudio = ParticipantAudioOn
 		}
 	}
-	for setting, enabled := range map[*Texts]*bool{&r.Chat: options.Chat, &r.Captions: options.Captions} {
+	for setting, enabled := range map[*Texts]*bool{&r.Chat: options.Chat, &r.Captions: options.Captions.Enabled} {
 		if enabled == nil {
 			continue
 		}
@@ -94,7 +97,32 @@ func (r Recording) WithOptions(options job.Options) Recording {
 			*setting = TextsOn
 		}
 	}
-	r.CaptionsLanguage = cmp.Or(options.CaptionsLanguage, r.CaptionsLanguage)
+	r.CaptionsLanguage = cmp.Or(options.Captions.Language, r.CaptionsLanguage)
+	return r
+}
+
+// resolutions are the sizes of the resolutions that a job can choose.
+var resolutions = map[job.Resolution]PictureSize{
+	job.Resolution720p:  {Width: 1280, Height: 720},
+	job.Resolution1080p: {Width: 1920, Height: 1080},
+}
+
+// The bot's defaults of Picture and VideoBitRate, and the range of the bit rate.
+const (
+	defaultPixels  = 1280 * 720
+	defaultBitRate = 1_200_000
+	minBitRate     = 100_000
+	maxBitRate     = 10_000_000
+)
+
+// withPicture changes the size of the video, and its bit rate in proportion.
+func (r Recording) withPicture(picture PictureSize) Recording {
+	before, after := cmp.Or(r.Picture.Width*r.Picture.Height, defaultPixels), picture.Width*picture.Height
+	if before != after {
+		rate := int64(cmp.Or(r.VideoBitRate, defaultBitRate)) * int64(after) / int64(before)
+		r.VideoBitRate = BitRate(min(max(rate, minBitRate), maxBitRate))
+	}
+	r.Picture = picture
 	return r
 }
 

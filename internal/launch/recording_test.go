@@ -42,11 +42,36 @@ func TestRecordingOptionsWin(t *testing.T) {
 	no := false
 	j := job.Job{
 		Metadata: []byte(`{"recordingMode": "video", "participantAudio": true}`),
-		Options:  job.RequestOptions{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, ParticipantAudio: &no}},
+		Options:  job.Options{Recording: job.RecordingOptions{Mode: job.RecordAudio, Layout: job.LayoutGallery, ParticipantAudio: &no}},
 	}
 	got := launch.Recording{Mode: "video", Layout: "speaker", ParticipantAudio: "on"}.WithOptions(j.Resolved())
 	if want := (launch.Recording{Mode: "audio", Layout: "gallery", ParticipantAudio: "off"}); got != want {
 		t.Errorf("the settings are %+v, want %+v", got, want)
+	}
+}
+
+// TestResolution: a job's resolution changes the size of the video, and the bit rate in
+// proportion, within its range.
+func TestResolution(t *testing.T) {
+	t.Parallel()
+	type recording = launch.Recording
+	small, hd, full := launch.PictureSize{Width: 640, Height: 360}, launch.PictureSize{Width: 1280, Height: 720}, launch.PictureSize{Width: 1920, Height: 1080}
+	for _, c := range []struct {
+		operator   recording
+		resolution job.Resolution
+		want       recording
+	}{
+		{recording{Picture: hd, VideoBitRate: 1_200_000}, job.Resolution1080p, recording{Picture: full, VideoBitRate: 2_700_000}},
+		{recording{}, job.Resolution1080p, recording{Picture: full, VideoBitRate: 2_700_000}},
+		{recording{Picture: full, VideoBitRate: 9_000_000}, job.Resolution720p, recording{Picture: hd, VideoBitRate: 4_000_000}},
+		{recording{Picture: small, VideoBitRate: 2_000_000}, job.Resolution1080p, recording{Picture: full, VideoBitRate: 10_000_000}},
+		{recording{Picture: hd, VideoBitRate: 700_000}, job.Resolution720p, recording{Picture: hd, VideoBitRate: 700_000}},
+		{recording{Picture: small, VideoBitRate: 300_000}, "", recording{Picture: small, VideoBitRate: 300_000}},
+	} {
+		got := c.operator.WithOptions(job.Options{Recording: job.RecordingOptions{Resolution: c.resolution}})
+		if got != c.want || got.Check() != nil {
+			t.Errorf("%+v with %q is %+v (%v), want %+v", c.operator, c.resolution, got, got.Check(), c.want)
+		}
 	}
 }
 

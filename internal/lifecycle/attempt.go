@@ -57,6 +57,17 @@ func (c *Change) BotLaunched(ctx context.Context, nodeName string) error {
 	return c.addEntry(ctx, BotLaunched, data)
 }
 
+// BotLaunchFailed records that a node could not start the bot of the current attempt,
+// and that the launch is tried again after a delay.
+func (c *Change) BotLaunchFailed(ctx context.Context, nodeName string, failure error) error {
+	c.LaunchFailures++
+	c.LaunchError = failure.Error()
+	if c.Prelaunch == job.Prelaunched { // its launch is not part of the job's history yet
+		return nil
+	}
+	return c.addEntry(ctx, LaunchFailed, map[string]any{"node": nodeName, "detail": c.LaunchError})
+}
+
 // BeginPrelaunch records that a node is about to launch the job's bot before
 // joinAt. It returns false when the job cannot have such a bot.
 func (c *Change) BeginPrelaunch(node string) bool {

@@ -123,6 +123,9 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 	}
 	switch result.To {
 	case job.Failed:
+		if err := c.tx.ChangeSummary(ctx, c.ID, func(s *job.Summary) { s.FailedIn = result.From }); err != nil {
+			return result, err
+		}
 		return result, c.Emit(ctx, webhook.Failed(c.Job))
 	case job.Completed:
 		return result, c.Emit(ctx, webhook.Finalized(c.Job))
@@ -203,6 +206,7 @@ const (
 	InviteTimePassed job.Trigger = "invite_time_passed" // data: joinAt, lateMs (when the invite arrived)
 	RecordingDeleted job.Trigger = "recording_deleted"  // data: by
 	BotLaunched      job.Trigger = "bot_launched"       // data: node, lateMs (after joinAt; of a first attempt)
+	LaunchFailed     job.Trigger = "launch_failed"      // data: node, detail
 	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 
 	TranscriptRetrying job.Trigger = "transcript_retrying" // data: detail, retryAt; after the first failure in a row

@@ -24,10 +24,10 @@ const (
 
 // The methods below queue a command for the job's bot and return its ID. The bot
 // receives it with its next heartbeat, at once if it holds one open, and again
-// until it acknowledges it. Commands wait for a bot that does not run yet. A job
-// that has ended, or whose bot has left the meeting, is a *job.Error with
-// InvalidState; one that does not exist or belongs to another consumer,
-// NotFound.
+// until it acknowledges it. A permission request, a chat message and a pinned participant
+// wait for a bot that does not run yet. A job that has ended, or whose bot has left the
+// meeting, or has not been started for the other commands, is a *job.Error with
+// InvalidState; one that does not exist or belongs to another consumer, NotFound.
 
 // RequestRecordingPermission makes the bot ask the host for permission to
 // record. While an earlier request is not acknowledged, RequestRecordingPermission
@@ -93,10 +93,22 @@ func (s *Service) queueCommand(ctx context.Context, caller account.Caller, id uu
 		if err := checkControllable(c, caller); err != nil {
 			return err
 		}
+		if undispatched(c.Status) && needsBot(kind) {
+			return &job.Error{Code: job.InvalidState, Message: "no bot has been started yet: the job is " + string(c.Status)}
+		}
 		command, err = c.queueForConsumer(ctx, kind, args)
 		return err
 	})
 	return command, err
+}
+
+// needsBot reports whether a command makes no sense before a bot was started.
+func needsBot(kind ingest.CommandKind) bool {
+	switch kind {
+	case ingest.LeaveCall, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording:
+		return true
+	}
+	return false
 }
 
 // queueForConsumer queues a command and records it on the timeline.

@@ -28,7 +28,7 @@ type NewJob struct {
 	Webhooks    job.Webhooks
 	Metadata    json.RawMessage
 	AutoLeave   job.AutoLeave
-	Options     job.RequestOptions
+	Options     job.Options
 	Dedupe      bool // return another job for the meeting at that time instead
 }
 

@@ -88,6 +88,10 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		if err := c.tx.DeleteSearchTexts(ctx, id); err != nil {
 			return err
 		}
+		err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { *s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true} })
+		if err != nil {
+			return err
+		}
 		entries, err := c.tx.Timeline(ctx, id)
 		if err != nil {
 			return err

@@ -156,10 +156,7 @@ func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.E
 	c.scheduleAfterEvent()
 	switch e.Kind {
 	case job.BotPermissionResponse:
-		// If the two contradict each other, the host has not agreed.
-		granted := (data.Granted != nil || data.Outcome != "") &&
-			(data.Granted == nil || *data.Granted) && (data.Outcome == "" || data.Outcome == "granted")
-		err = c.Emit(ctx, webhook.PermissionResponse(c.Job, granted, cmp.Or(data.Detail, data.Outcome)))
+		err = c.Emit(ctx, webhook.PermissionResponse(c.Job, data.Consented(), cmp.Or(data.Detail, data.Outcome)))
 	case job.BotCompetingDetected:
 		left := c.AutoLeave.OnBotDetected || data.LeftMeeting != nil && *data.LeftMeeting
 		err = c.Emit(ctx, webhook.CompetingBot(c.Job, data.DetectedBotName, left))

@@ -45,13 +45,14 @@ const pastInvite = 15 * time.Minute
 // The job belongs to the consumer with the organizer's e-mail address, which is
 // created if necessary.
 //
-// An invite is identified by its icalUid and time, or without an icalUid by its
-// meeting and time. A job of the consumer for the same meeting at the same time
-// matches too, unless both have an icalUid and these differ. An icalUid with
+// An invite is identified by its event and time, or without an icalUid by its
+// meeting and time. An event is an icalUid, with the recurrenceId of an occurrence. A job
+// of the consumer for the same meeting at the same time
+// matches too, unless both have an icalUid and the events differ. An event at
 // another time moves the job that is not yet dispatched, or creates a new one if
-// there is none. An invite with another address changes a job that is not yet
-// dispatched. Everything else about the job stays, including its metadata, which
-// the consumer may have changed.
+// there is none. An invite with another address or subject changes a job that is not yet
+// dispatched. Everything else about the job stays, including the rest of its metadata,
+// which the consumer may have changed.
 //
 // A bot that was started for the old time or address, and is not in the meeting yet,
 // leaves: its job is cancelled, and a new one is created. A new one is also created if
@@ -226,11 +227,11 @@ func outside(status job.Status) bool {
 // dispatched. If a bot for another time is not in the meeting yet, it leaves.
 func (s *inviteTx) findMoved(ctx context.Context) (found bool, err error) {
 	tx := s.change.tx
-	found, err = s.use(tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
+	found, err = s.use(tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.EventID()))
 	if found || err != nil {
 		return found, err
 	}
-	if found, err = s.use(tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.ICalUID)); !found || err != nil {
+	if found, err = s.use(tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.EventID())); !found || err != nil {
 		return false, err
 	}
 	return false, s.leave(ctx)
@@ -263,9 +264,9 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 		return err
 	}
 	if (!found || c.CalendarKey == "") && s.invite.ICalUID != "" {
-		found, err = s.use(c.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.ICalUID))
+		found, err = s.use(c.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.EventID()))
 		if !found && err == nil {
-			found, err = s.use(c.tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.ICalUID))
+			found, err = s.use(c.tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.EventID()))
 		}
 	}
 	if err != nil {
@@ -286,10 +287,19 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 func (s *inviteTx) find(ctx context.Context) (bool, error) {
 	r, err := s.change.tx.LockJobByCalendarKey(ctx, s.consumer, s.invite.Key())
 	if job.ErrorIs(err, job.NotFound) {
-		withoutUID := s.invite.ICalUID != "" // a job with another icalUid is for another event
-		r, err = s.change.tx.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, withoutUID)
+		r, err = s.change.tx.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, false)
+		if err == nil && !s.matches(r) {
+			r, err = s.change.tx.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, true)
+		}
 	}
 	return s.use(r, err)
+}
+
+// matches reports whether a job for the same meeting at the same time may be for the
+// event of the invite: one of both has no icalUid, or only one has the recurrenceId.
+func (s *inviteTx) matches(r job.Record) bool {
+	event := s.invite.EventID()
+	return event == "" || r.ICalUID == "" || r.ICalUID != event && s.invite.SameEvent(r.ICalUID)
 }
 
 // use makes a job that was found the one to change.
@@ -340,8 +350,9 @@ func (s *inviteTx) update(ctx context.Context) error {
 	}
 	previousKey := c.CalendarKey
 	var changed []string
-	if key := s.invite.Key(); s.invite.ICalUID != "" && key != c.CalendarKey {
-		c.ICalUID, c.CalendarKey = s.invite.ICalUID, key
+	less := s.invite.RecurrenceID == "" && s.invite.SameEvent(c.ICalUID) && c.ICalUID != s.invite.ICalUID // the job knows its occurrence
+	if key := s.invite.Key(); s.invite.ICalUID != "" && key != c.CalendarKey && !less {
+		c.ICalUID, c.CalendarKey = s.invite.EventID(), key
 		if c.setJoinAt(s.invite.JoinAt) {
 			changed = append(changed, "joinAt")
 		}
@@ -351,6 +362,9 @@ func (s *inviteTx) update(ctx context.Context) error {
 	}
 	if replace(&c.Platform, &s.invite.Platform) {
 		changed = append(changed, "platform")
+	}
+	if s.renames() {
+		changed = append(changed, "metadata")
 	}
 	switch {
 	case len(changed) > 0:
@@ -363,6 +377,28 @@ func (s *inviteTx) update(ctx context.Context) error {
 		}
 	}
 	return c.tx.SaveJob(ctx, c.Record)
+}
+
+// renames sets the subject in the metadata of the job, and reports whether it changed.
+// A consumer that has removed it from the metadata keeps them.
+func (s *inviteTx) renames() bool {
+	var metadata map[string]json.RawMessage
+	var subject string
+	if s.invite.Subject == calendar.NoSubject || json.Unmarshal(s.change.Metadata, &metadata) != nil ||
+		json.Unmarshal(metadata["subject"], &subject) != nil || subject == s.invite.Subject {
+		return false
+	}
+	encoded, err := json.Marshal(s.invite.Subject)
+	if err != nil {
+		return false
+	}
+	metadata["subject"] = encoded
+	changed, err := json.Marshal(metadata)
+	if err != nil || len(changed) > job.MaxMetadata {
+		return false
+	}
+	s.change.Metadata = changed
+	return true
 }
 
 // create creates the invite's job. It fails at once when the free tier is
@@ -409,6 +445,9 @@ func (s *inviteTx) newRecord() (job.Record, error) {
 	if s.invite.ICalUID != "" {
 		metadata["icalUid"] = s.invite.ICalUID
 	}
+	if s.invite.RecurrenceID != "" {
+		metadata["recurrenceId"] = s.invite.RecurrenceID
+	}
 	encoded, err := json.Marshal(metadata)
 	if err != nil {
 		return job.Record{}, fmt.Errorf("encode an invite's metadata: %w", err)
@@ -431,7 +470,7 @@ func (s *inviteTx) newRecord() (job.Record, error) {
 		},
 		StatusSince: s.change.Now,
 		WakeAt:      s.invite.JoinAt,
-		ICalUID:     s.invite.ICalUID,
+		ICalUID:     s.invite.EventID(),
 		CalendarKey: s.invite.Key(),
 	}, nil
 }

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"time"
 
@@ -20,7 +21,8 @@ type Patch struct {
 	Metadata    json.RawMessage // a JSON object; replaces the old one
 	AutoLeave   AutoLeavePatch
 	Webhooks    WebhooksPatch
-	Recording   job.RecordingOptions // empty options do not change
+	Title       *string     // an empty one removes it
+	Options     job.Options // empty ones do not change
 }
 
 // AutoLeavePatch changes single settings of a job's AutoLeave.
@@ -88,11 +90,32 @@ func (p Patch) apply(c *Change) []string {
 	if replace(&c.Webhooks, &webhooks) {
 		changed = append(changed, "webhooks")
 	}
-	recording := p.Recording.Or(c.Options.Recording)
-	if !recording.Equal(c.Options.Recording) {
-		c.Options.Recording = recording
-		changed = append(changed, "recording")
+	return append(changed, p.applyOptions(c)...)
+}
+
+// applyOptions changes the options of the job and returns the names of the changed ones.
+func (p Patch) applyOptions(c *Change) (changed []string) {
+	options := p.Options.Or(c.Options)
+	if p.Title != nil {
+		options.Title = *p.Title
 	}
+	for _, one := range []struct {
+		name    string
+		was, is any
+	}{
+		{"title", c.Options.Title, options.Title},
+		{"recording", c.Options.Recording, options.Recording},
+		{"captions", c.Options.Captions, options.Captions},
+		{"chat", c.Options.Chat, options.Chat},
+		{"transcript", c.Options.Transcript, options.Transcript},
+		{"consent", c.Options.Consent, options.Consent},
+		{"simulate", c.Options.Simulate, options.Simulate},
+	} {
+		if !reflect.DeepEqual(one.was, one.is) {
+			changed = append(changed, one.name)
+		}
+	}
+	c.Options = options
 	return changed
 }
 
@@ -122,7 +145,8 @@ func (c *Change) setJoinAt(at time.Time) bool {
 }
 
 // saveRequest saves changed fields of the request for the job, withdraws a bot
-// that was launched for the old ones, and records the change on the timeline.
+// that was launched for the old ones, and records the change on the timeline. A job that
+// waits for capacity and is not due any more is scheduled again.
 func (c *Change) saveRequest(ctx context.Context, by string, changed []string) error {
 	c.WithdrawPrelaunch()
 	if err := c.tx.SaveJobRequest(ctx, c.Record); err != nil {
@@ -132,5 +156,12 @@ func (c *Change) saveRequest(ctx context.Context, by string, changed []string) e
 	if slices.Contains(changed, "joinAt") {
 		data["joinAt"] = job.Timestamp(c.JoinAt)
 	}
-	return c.addEntry(ctx, JobChanged, data)
+	if err := c.addEntry(ctx, JobChanged, data); err != nil {
+		return err
+	}
+	if c.Status == job.Pending && c.JoinAt.After(c.Now) {
+		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.Rescheduled}, nil)
+		return err
+	}
+	return nil
 }

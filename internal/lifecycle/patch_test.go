@@ -52,7 +52,7 @@ func TestPatch(t *testing.T) {
 				func(j *job.Job) { j.Webhooks = job.Webhooks{} }, `["webhooks"]`,
 			},
 			"recording": {
-				lifecycle.Patch{Recording: job.RecordingOptions{Layout: job.LayoutContent}},
+				lifecycle.Patch{Options: job.Options{Recording: job.RecordingOptions{Layout: job.LayoutContent}}},
 				func(j *job.Job) { j.Options.Recording.Layout = job.LayoutContent }, `["recording"]`,
 			},
 			"several": {

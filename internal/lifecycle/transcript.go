@@ -89,6 +89,9 @@ func (s *Service) EndTranscription(ctx context.Context, id uuid.UUID, lease stri
 		if err := c.addEntry(ctx, TranscriptAttached, result); err != nil {
 			return err
 		}
+		if err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { s.Transcript = true }); err != nil {
+			return err
+		}
 		return c.emitOptional(ctx, webhook.TranscriptReady(c.Job, *result), func(of account.Consumer) bool { return of.TranscriptEvent })
 	})
 }

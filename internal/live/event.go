@@ -41,6 +41,16 @@ func ParseCursor(text string) (c Cursor, err error) {
 	return c, nil
 }
 
+// endSuffix ends the ID of the event end, which is the ID of the event before it
+// otherwise.
+const endSuffix = ".end"
+
+// EndID returns the ID of the event end after a position.
+func EndID(c Cursor) string { return c.String() + endSuffix }
+
+// CutEnd returns the ID of the last event before end, and whether the ID was that of end.
+func CutEnd(id string) (before string, end bool) { return strings.CutSuffix(id, endSuffix) }
+
 // Event is an event of a job, encoded once for all listeners.
 type Event struct {
 	Name   string // state, command, caption or chat; empty for an entry that is no event
@@ -50,6 +60,7 @@ type Event struct {
 
 // stateData is the data of an event state.
 type stateData struct {
+	Type     string        `json:"type"`
 	Status   job.Status    `json:"status"`
 	Previous job.Status    `json:"previous"`
 	At       job.Timestamp `json:"at"`
@@ -57,6 +68,7 @@ type stateData struct {
 
 // commandData is the data of an event command.
 type commandData struct {
+	Type      string        `json:"type"`
 	CommandID string        `json:"commandId"`
 	Command   string        `json:"command"`
 	Outcome   string        `json:"outcome"`          // done or failed
@@ -69,6 +81,7 @@ var outcomes = map[job.Trigger]string{lifecycle.CommandDone: "done", lifecycle.C
 
 // textData is the data of an event caption or chat.
 type textData struct {
+	Type          job.TextKind  `json:"type"`
 	ID            string        `json:"id"` // an event with the ID of an earlier one replaces its text
 	ParticipantID string        `json:"participantId,omitempty"`
 	Author        string        `json:"author,omitempty"`
@@ -80,16 +93,19 @@ type textData struct {
 
 // Participants is who is in the meeting, as of the bot's last heartbeat.
 type Participants struct {
+	Type         string                   `json:"type"`
 	Participants []ingest.LiveParticipant `json:"participants"`
 }
 
 // Speaking is who of the participants speaks.
 type Speaking struct {
+	Type           string   `json:"type"`
 	ParticipantIDs []string `json:"participantIds"`
 }
 
 // End is the data of the last event of a job.
 type End struct {
+	Type   string     `json:"type"`
 	Status job.Status `json:"status"`
 }
 
@@ -97,20 +113,20 @@ type End struct {
 // neither changed the state nor is the outcome of a command.
 func entryEvent(e job.TimelineEntry, at Cursor) Event {
 	if outcome, ok := outcomes[e.Kind]; ok {
-		data := commandData{Outcome: outcome, At: job.Timestamp(e.ReceivedAt)}
+		data := commandData{Type: "command", Outcome: outcome, At: job.Timestamp(e.ReceivedAt)}
 		_ = json.Unmarshal(e.Data, &data) // lifecycle has encoded it
 		return Event{Name: "command", Data: encode(data), Cursor: at}
 	}
 	if !e.Applied || e.From == e.To {
 		return Event{Cursor: at}
 	}
-	return Event{Name: "state", Data: encode(stateData{Status: e.To, Previous: e.From, At: job.Timestamp(e.ReceivedAt)}), Cursor: at}
+	return Event{Name: "state", Data: encode(stateData{Type: "state", Status: e.To, Previous: e.From, At: job.Timestamp(e.ReceivedAt)}), Cursor: at}
 }
 
 // textEvent returns the event of a text.
 func textEvent(t job.MeetingText, at Cursor) Event {
 	return Event{Name: string(t.Kind), Cursor: at, Data: encode(textData{
-		ID: fmt.Sprintf("%d-%s", t.Attempt, t.ID), ParticipantID: t.ParticipantID, Author: t.Author, Text: t.Text, Language: t.Language,
+		Type: t.Kind, ID: fmt.Sprintf("%d-%s", t.Attempt, t.ID), ParticipantID: t.ParticipantID, Author: t.Author, Text: t.Text, Language: t.Language,
 		StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
 	})}
 }

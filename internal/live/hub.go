@@ -166,8 +166,8 @@ func (f *Feed) After(ctx context.Context, at Cursor) ([]Event, Cursor, error) {
 	return events, next, err
 }
 
-// read reads a page of events from the database, and reports whether there are
-// more.
+// read reads a page of events from the database in the order of their times, and
+// reports whether there are more.
 func (f *Feed) read(ctx context.Context, at Cursor) (events []Event, next Cursor, more bool, err error) {
 	entries, moreEntries, err := f.source.ListTimeline(ctx, f.id, at.Entry, pageSize)
 	if err != nil {
@@ -178,15 +178,28 @@ func (f *Feed) read(ctx context.Context, at Cursor) (events []Event, next Cursor
 		return nil, at, false, err
 	}
 	next = at
-	for _, e := range entries {
-		next.Entry = e.ID
-		events = append(events, entryEvent(e, next))
-	}
-	for _, t := range texts {
-		next.Text = t.Sequence
-		events = append(events, textEvent(t, next))
+	for len(entries) > 0 || len(texts) > 0 {
+		if len(entries) == 0 && moreEntries || len(texts) == 0 && moreTexts {
+			return events, next, true, nil // the next page may have an earlier one
+		}
+		if len(texts) == 0 || len(entries) > 0 && precedes(entries[0], texts[0]) {
+			next.Entry = entries[0].ID
+			events = append(events, entryEvent(entries[0], next))
+			entries = entries[1:]
+		} else {
+			next.Text = texts[0].Sequence
+			events = append(events, textEvent(texts[0], next))
+			texts = texts[1:]
+		}
 	}
 	return events, next, moreEntries || moreTexts, nil
+}
+
+// precedes reports whether a timeline entry comes before a text. Both have the time of
+// the bot's clock. The end of the job comes after all texts.
+func precedes(e job.TimelineEntry, t job.MeetingText) bool {
+	ended := e.Applied && e.From != e.To && e.To.Terminal()
+	return !ended && !e.EmittedAt.After(t.StartedAt)
 }
 
 // run follows the job until the last listener leaves or ctx is cancelled.
@@ -235,7 +248,7 @@ func (f *Feed) refresh(ctx context.Context) error {
 			before = event.Cursor
 		}
 		if status.Ready = !more; status.Ready && r.Status.Terminal() {
-			status.End = encode(End{r.Status})
+			status.End = encode(End{"end", r.Status})
 		}
 		f.update(steps, status)
 	}
@@ -270,8 +283,8 @@ func present(r job.Record) (participants, speaking []byte) {
 	if len(r.Stats) == 0 || json.Unmarshal(r.Stats, &stats) != nil || stats.Roster == nil {
 		return nil, nil
 	}
-	people := Participants{Participants: []ingest.LiveParticipant{}}
-	speak := Speaking{ParticipantIDs: []string{}}
+	people := Participants{Type: "participants", Participants: []ingest.LiveParticipant{}}
+	speak := Speaking{Type: "speaking", ParticipantIDs: []string{}}
 	for _, p := range stats.Roster.Participants {
 		if p.Speaking {
 			speak.ParticipantIDs = append(speak.ParticipantIDs, p.ID)

@@ -25,11 +25,11 @@ var corpus = []corpusTest{
 	{messages: "google-single", jobs: []string{"10-21 13:00 meet ada"}},
 	{messages: "google-single google-single", jobs: []string{"10-21 13:00 meet ada"}},
 	{messages: "google-single google-update", jobs: []string{"10-22 14:00 meet ada"}},
-	{messages: "google-update google-single", jobs: []string{"10-22 14:00 meet ada"}},
+	{messages: "google-update google-single", jobs: []string{"10-22 14:00 meet ada"}, detail: "A newer version of"},
 	{messages: "google-single google-same-sequence", jobs: []string{"10-21 16:00 meet ada"}},
-	{messages: "google-same-sequence google-single", jobs: []string{"10-21 16:00 meet ada"}},
+	{messages: "google-same-sequence google-single", jobs: []string{"10-21 16:00 meet ada"}, detail: "A newer version of"},
 	{messages: "google-single google-update google-cancel"},
-	{messages: "google-cancel google-single google-update"},
+	{messages: "google-cancel google-single google-update", detail: "A newer version of"},
 	{messages: "google-zone", jobs: []string{"10-26 14:00 meet ada"}}, // the day after the end of daylight saving time
 	{messages: "google-weekly", jobs: []string{"10-20 13:00 meet ada", "10-27 14:00 meet ada"}},
 	{messages: "google-weekly google-weekly-exdate", jobs: []string{"10-20 13:00 meet ada"}},
@@ -67,7 +67,7 @@ var corpus = []corpusTest{
 	// Microsoft 365.
 	{messages: "m365-teams", jobs: []string{"10-22 14:00 teams grace"}},
 	{messages: "m365-teams m365-update", jobs: []string{"10-22 17:00 teams grace"}},
-	{messages: "m365-teams m365-cancel m365-update"},
+	{messages: "m365-teams m365-cancel m365-update", detail: "A newer version of"},
 	{messages: "m365-safelinks", jobs: []string{"10-23 14:00 teams grace"}},
 	{messages: "m365-altdesc", jobs: []string{"10-23 16:00 teams grace"}},
 	{messages: "m365-until", jobs: []string{"10-19 19:00 teams grace", "10-20 19:00 teams grace", "10-21 19:00 teams grace", "10-22 19:00 teams grace", "10-23 19:00 teams grace"}},
@@ -110,7 +110,7 @@ var corpus = []corpusTest{
 	{messages: "fastmail-biweekly", jobs: []string{"10-22 16:00 meet2 ada"}},
 	{messages: "proton-invite", jobs: []string{"10-23 06:30 zoom ada"}},
 	{messages: "proton-invite proton-update", jobs: []string{"10-23 06:30 meet2 ada"}},
-	{messages: "proton-update proton-invite", jobs: []string{"10-23 06:30 meet2 ada"}},
+	{messages: "proton-update proton-invite", jobs: []string{"10-23 06:30 meet2 ada"}, detail: "A newer version of"},
 	{messages: "proton-invite proton-cancel"},
 
 	// People, and defects.
@@ -132,7 +132,32 @@ var corpus = []corpusTest{
 	{messages: "unknown-zone", verdict: ignored, detail: "unknown time zone"},
 	{messages: "hourly", verdict: ignored, detail: "RRULE is not understood"},
 	{messages: "google-single other-organizer"}, // all senders are trusted here; TestSenders has others
+
+	// Updates, unusual links and rules, in November.
+	{messages: "planning-weekly", jobs: []string{"11-27 09:00 meet ann", "12-04 09:00 meet ann"}, at: november},
+	{messages: "planning-weekly planning-ended", detail: "“Planning” is over.", at: november},
+	{messages: "planning-ended planning-weekly", detail: "A newer version of “Planning” is known.", verdict: ignored, at: november},
+	{messages: "planning-single planning-webex", detail: "“Planning” has no link to a meeting of a known platform.", at: november},
+	{messages: "planning-webex planning-single", detail: "A newer version of “Planning” is known.", verdict: ignored, at: november},
+	{messages: "planning-later", detail: "“Weekly later” will be scheduled from Monday, December 7, 2026 on, 14 days before its next date, Monday, December 21, 2026 at 10:00 (Europe/Berlin).", at: november},
+	{messages: "planning-later", jobs: []string{"12-21 09:00 meet ann"}, at: time.Date(2026, 12, 7, 12, 0, 0, 0, time.UTC)},
+	{messages: "planning-past-exception", jobs: []string{"11-30 09:00 meet ann", "12-07 09:00 meet ann"}, at: november},
+	{messages: "planning-exceptions", jobs: []string{"11-27 09:00 meet ann", "11-28 14:00 meet ann", "11-30 09:00 meet ann"}, at: november},
+	{messages: "planning-same-version-1 planning-same-version-2", jobs: []string{"11-27 14:00 meet ann"}, at: november},
+	{messages: "planning-since-1970", jobs: slices.Repeat([]string{
+		"11-26 09:00 meet ann", "11-27 09:00 meet ann", "11-28 09:00 meet ann", "11-29 09:00 meet ann", "11-30 09:00 meet ann", "12-01 09:00 meet ann", "12-02 09:00 meet ann",
+		"12-03 09:00 meet ann", "12-04 09:00 meet ann", "12-05 09:00 meet ann", "12-06 09:00 meet ann", "12-07 09:00 meet ann", "12-08 09:00 meet ann", "12-09 09:00 meet ann",
+	}, 20), at: november},
+	{messages: "exdate-floating", jobs: []string{"11-30 09:00 meet ann", "12-01 09:00 meet ann", "12-03 09:00 meet ann", "12-04 09:00 meet ann"}, at: november},
+	{messages: "one-bad-event", jobs: []string{"12-02 09:00 meet ann"}, detail: "“x” cannot be scheduled: DTSTART is in an unknown time zone.", at: november},
+	{messages: "monthly-bymonth", jobs: []string{"01-04 09:00 meet ann"}, at: time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC)},
+	{messages: "link-chinese-comma", jobs: []string{"11-27 10:00 meet ann"}, at: november},
+	{messages: "link-chinese-brackets", jobs: []string{"11-27 10:00 https://us02web.zoom.us/j/86012345678?pwd=QWxhZGRpbjpvcGVu.1 ann"}, at: november},
+	{messages: "link-no-scheme", jobs: []string{"11-27 10:00 https://us02web.zoom.us/j/86012345678 ann"}, at: november},
 }
+
+// november is the time of the later messages.
+var november = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
 // TestCorpus checks which jobs messages cause, and that receiving the messages
 // again and continuing the series changes nothing.
@@ -169,6 +194,7 @@ func TestCorpus(t *testing.T) {
 			if got.Verdict != test.verdict || !strings.Contains(got.Detail, test.detail) || test.detail == "" && got.Detail != "" {
 				t.Errorf("the verdict is %s: %q, want %s: %q", got.Verdict, got.Detail, test.verdict, test.detail)
 			}
+			slices.Sort(test.jobs)
 			if jobs := h.service.scheduled(); !slices.Equal(jobs, test.jobs) {
 				t.Errorf("jobs %q, want %q", jobs, test.jobs)
 			}

@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,10 +22,13 @@ type Explanation struct {
 	Problems      []string // why other events, or the message, cannot be used
 }
 
-// ExplainedMeeting is a meeting that would be scheduled or cancelled.
+// ExplainedMeeting is a meeting with its changed occurrences.
 type ExplainedMeeting struct {
-	calendar.Event
-	Occurrences []Change // meetings that would be scheduled now
+	calendar.Event                  // as a whole, or else its first changed occurrence
+	Occurrences    []calendar.Event // for which jobs would be scheduled now
+	Next           calendar.Event   // for which a job would be scheduled later; zero if there is none
+	Cancelled      []calendar.Event // what jobs would be cancelled for
+	Reasons        []string         // sentences that say why there are no other jobs
 }
 
 // Explain explains a message. remote is the address of the SMTP client; a message
@@ -33,7 +37,7 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, wind
 	if !bytes.Contains(raw, []byte("\r\n")) { // an editor has saved it; signatures are about CRLF
 		raw = bytes.ReplaceAll(raw, []byte("\n"), []byte("\r\n"))
 	}
-	c, err := parseMessage(raw)
+	c, err := parseMessage(raw, policy.MeetingHosts)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -57,32 +61,65 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, wind
 		auth.addressed = true // the reader wants to know about the meetings
 	}
 	budget := calendar.NewBudget(time.Time{})
-	found, err := makePlan(c, now, budget)
+	found, err := makePlan(c, budget)
 	if err != nil {
 		return Explanation{}, err
 	}
 	p := policy.filter(c, auth, found)
-	if err := p.dropLinkless(func(meeting) (bool, error) { return false, nil }); err != nil {
-		return Explanation{}, err
-	}
 	e.Problems = p.problems
-	if len(policy.Recipients) == 0 {
-		e.Problems = append(e.Problems, "STANDIN_MAIL_RECIPIENTS is not set, so it is not checked whether the meetings invite one of them.")
-	}
-	for _, event := range p.events {
-		meeting := ExplainedMeeting{Event: event}
-		occurrences, err := calendar.Occurrences([]calendar.Event{event}, now, now.Add(horizon), budget)
+	for m, events := range meetingsOf(p.events, c.from) {
+		explained, err := explainMeeting(events, window, now, budget)
 		if err != nil {
 			return Explanation{}, err
 		}
-		for _, o := range occurrences {
-			if o.Start.Before(now.Add(window)) || o.Original.IsZero() {
-				meeting.Occurrences = append(meeting.Occurrences, Change{Kind: "scheduled", Summary: o.Summary, Start: o.Start, Zone: o.Zone})
-			}
-		}
-		e.Meetings = append(e.Meetings, meeting)
+		explained.Organizer = m.organizer
+		e.Meetings = append(e.Meetings, explained)
+	}
+	if len(policy.Recipients) == 0 {
+		e.Problems = append(e.Problems, "STANDIN_MAIL_RECIPIENTS is not set, so it is not checked whether the meetings invite one of them.")
 	}
 	return e, nil
+}
+
+// meetingsOf yields the meetings of a message with their events, in the sequence of the
+// message. The author is the organizer of those that name none.
+func meetingsOf(events []calendar.Event, author string) func(yield func(meeting, []calendar.Event) bool) {
+	return func(yield func(meeting, []calendar.Event) bool) {
+		var order []meeting
+		byMeeting := make(map[meeting][]calendar.Event)
+		for _, e := range events {
+			m := meeting{cmp.Or(e.Organizer, author), e.UID}
+			if len(byMeeting[m]) == 0 {
+				order = append(order, m)
+			}
+			byMeeting[m] = append(byMeeting[m], e)
+		}
+		for _, m := range order {
+			if !yield(m, byMeeting[m]) {
+				return
+			}
+		}
+	}
+}
+
+// explainMeeting explains a meeting that the worker has not known before.
+func explainMeeting(events []calendar.Event, window time.Duration, now time.Time, budget *calendar.Budget) (ExplainedMeeting, error) {
+	explained := ExplainedMeeting{Event: wholeOf(events)}
+	o, err := look(events, now, window, func(time.Time) bool { return false }, budget)
+	if rejected, ok := errors.AsType[*RejectedError](err); ok {
+		explained.Reasons = []string{sentence("A meeting", rejected)}
+		return explained, nil
+	}
+	if err != nil {
+		return ExplainedMeeting{}, err
+	}
+	explained.Occurrences, explained.Next, explained.Reasons = o.wanted, o.next, o.reasons
+	for _, e := range events {
+		if e.Cancelled {
+			explained.Cancelled = append(explained.Cancelled, e)
+		}
+	}
+	return explained, nil
 }
 
 // WriteText writes the explanation for people.
@@ -98,16 +135,28 @@ func (e Explanation) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "\nIf it were accepted:\n")
 	}
 	for _, m := range e.Meetings {
-		if m.Cancelled {
-			fmt.Fprintf(&b, "\nCancel %s of %s (%s)\n", title(m.Event), m.Organizer, printable(m.ID(), maxSubject))
-			continue
+		if len(m.Occurrences) > 0 || !m.Next.Start.IsZero() {
+			fmt.Fprintf(&b, "\nSchedule %s for %s\n", title(m.Event), m.Organizer)
+			if m.MeetingURL != "" {
+				fmt.Fprintf(&b, "  meeting:   %s (%s)\n", m.MeetingURL, m.Platform)
+			}
+			fmt.Fprintf(&b, "  event:     %s, version %d\n", printable(m.ID(), maxSubject), m.Sequence)
 		}
-		fmt.Fprintf(&b, "\nSchedule %s for %s\n  meeting:   %s (%s)\n  event:     %s, version %d\n", title(m.Event), m.Organizer, m.MeetingURL, m.Platform, printable(m.ID(), maxSubject), m.Sequence)
 		for _, o := range m.Occurrences {
-			fmt.Fprintf(&b, "  join at:   %s\n", o.LocalStart())
+			fmt.Fprintf(&b, "  join at:   %s", localTime(o.Start, o.Zone))
+			if o.MeetingURL != m.MeetingURL {
+				fmt.Fprintf(&b, ", %s (%s)", o.MeetingURL, o.Platform)
+			}
+			fmt.Fprintln(&b)
 		}
-		if m.Series != nil {
+		if len(m.Occurrences) > 0 && !m.Next.Start.IsZero() {
 			fmt.Fprintf(&b, "  further occurrences of the series are scheduled later\n")
+		}
+		for _, c := range m.Cancelled {
+			fmt.Fprintf(&b, "\nCancel %s of %s (%s)\n", title(c), m.Organizer, printable(c.ID(), maxSubject))
+		}
+		for _, reason := range m.Reasons {
+			fmt.Fprintf(&b, "\n%s\n", reason)
 		}
 	}
 	for _, problem := range e.Problems {

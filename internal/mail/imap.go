@@ -31,6 +31,7 @@ const (
 type IMAPSettings struct {
 	URL        *url.URL // imaps://user@host/mailbox, or imap:// for STARTTLS; the default mailbox is INBOX
 	Password   string
+	OAuth      OAuthSettings // instead of the password
 	MaxMessage int64         // bytes; larger messages stay unread; DefaultMaxMessage when 0
 	Interval   time.Duration // between checks; mailboxInterval when 0
 	Reconnect  time.Duration // shortest pause before a new connection; reconnectMin when 0
@@ -44,7 +45,18 @@ func (s IMAPSettings) check() error {
 	if s.URL.Scheme != "imaps" && s.URL.Scheme != "imap" || s.URL.Hostname() == "" || s.URL.User.Username() == "" {
 		return errors.New("STANDIN_MAIL_IMAP_URL must have the form imaps://user@host/mailbox")
 	}
+	if s.OAuth.Provider != "" {
+		if s.Password != "" {
+			return errors.New("STANDIN_MAIL_IMAP_PASSWORD and STANDIN_MAIL_IMAP_OAUTH must not be set together")
+		}
+		return errors.Join(checkPassword("STANDIN_MAIL_IMAP", s.URL, "-"), s.OAuth.check())
+	}
 	return checkPassword("STANDIN_MAIL_IMAP", s.URL, s.Password)
+}
+
+// name identifies the mailbox.
+func (s IMAPSettings) name() string {
+	return s.URL.User.Username() + "@" + s.URL.Host + "/" + s.mailbox()
 }
 
 // checkPassword checks that the password of an account is set, and not in its
@@ -95,7 +107,11 @@ func (r *mailboxReader) run(ctx context.Context) {
 		if time.Since(began) > reconnectMax {
 			pause.Reset()
 		}
-		r.worker.settings.Log.Warn("the connection to the mailbox is lost", "host", r.settings.URL.Hostname(), "error", err)
+		if refused, ok := errors.AsType[*signInError](err); ok {
+			r.worker.settings.Log.Error("the mailbox cannot be read: "+refused.advice, "host", r.settings.URL.Hostname(), "user", r.settings.URL.User.Username(), "error", err)
+		} else {
+			r.worker.settings.Log.Warn("the connection to the mailbox is lost", "host", r.settings.URL.Hostname(), "error", err)
+		}
 		_ = retry.Sleep(ctx, pause.Next()) // the loop checks ctx
 	}
 }
@@ -115,8 +131,8 @@ func (r *mailboxReader) session(ctx context.Context) error {
 	defer client.Close()
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() }) // ends the waiting command
 	defer stop()
-	if err := client.Login(r.settings.URL.User.Username(), r.settings.Password).Wait(); err != nil {
-		return fmt.Errorf("sign in: %w", err)
+	if err := r.signIn(ctx, client); err != nil {
+		return err
 	}
 	selected, err := client.Select(r.settings.mailbox(), nil).Wait()
 	if err != nil {
@@ -173,7 +189,7 @@ func waitForMail(ctx context.Context, client *imapclient.Client, announced <-cha
 // worker first saw the mailbox. It does not touch older messages. selected is the
 // state of the mailbox when it was opened.
 func (r *mailboxReader) readNew(ctx context.Context, client *imapclient.Client, selected *imap.SelectData) error {
-	name := r.settings.URL.User.Username() + "@" + r.settings.URL.Host + "/" + r.settings.mailbox()
+	name := r.settings.name()
 	box, err := r.worker.store.mailbox(ctx, name)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/emersion/go-imap/v2/imapclient"
 	"github.com/emersion/go-imap/v2/imapserver"
 	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
+	"github.com/emersion/go-sasl"
 )
 
 // imapHost is an IMAP server with one mailbox.
@@ -26,6 +28,9 @@ type imapHost struct {
 	config   *tls.Config // of the server
 	client   *tls.Config
 	certFile string
+
+	mechanism string                        // of OAuth; empty without
+	accepts   func(user, token string) bool // access tokens
 
 	mu      sync.Mutex
 	fetches []string // the messages of each FETCH of sizes, and "body" for the others
@@ -46,6 +51,59 @@ func (s *countedSession) Fetch(w *imapserver.FetchWriter, set imap.NumSet, optio
 	}
 	s.host.mu.Unlock()
 	return s.UserSession.Fetch(w, set, options)
+}
+
+// AuthenticateMechanisms implements imapserver.SessionSASL.
+func (s *countedSession) AuthenticateMechanisms() []string { return []string{s.host.mechanism} }
+
+// Authenticate implements imapserver.SessionSASL.
+func (s *countedSession) Authenticate(mechanism string) (sasl.Server, error) {
+	signIn := func(user, token string) error {
+		if !s.host.accepts(user, token) {
+			return &imap.Error{Type: imap.StatusResponseTypeNo, Code: imap.ResponseCodeAuthenticationFailed, Text: "no"}
+		}
+		return s.Login("notes", "secret")
+	}
+	switch {
+	case mechanism != s.host.mechanism:
+		return nil, &imap.Error{Type: imap.StatusResponseTypeNo, Text: "unknown mechanism"}
+	case mechanism == sasl.OAuthBearer:
+		return sasl.NewOAuthBearerServer(func(o sasl.OAuthBearerOptions) *sasl.OAuthBearerError {
+			if signIn(o.Username, o.Token) != nil {
+				return &sasl.OAuthBearerError{Status: "invalid_token"}
+			}
+			return nil
+		}), nil
+	}
+	return &xoauth2Server{signIn: signIn}, nil
+}
+
+// xoauth2Server is the server of XOAUTH2.
+type xoauth2Server struct {
+	signIn func(user, token string) error
+	failed error
+}
+
+// Next implements sasl.Server.
+func (x *xoauth2Server) Next(response []byte) (challenge []byte, done bool, err error) {
+	if x.failed != nil || response == nil {
+		return nil, false, x.failed
+	}
+	var user, token string
+	for field := range strings.SplitSeq(string(response), "\x01") {
+		name, value, _ := strings.Cut(field, "=")
+		switch name {
+		case "user":
+			user = value
+		case "auth":
+			token = strings.TrimPrefix(value, "Bearer ")
+		}
+	}
+	x.failed = x.signIn(user, token)
+	if x.failed == nil {
+		return nil, true, nil
+	}
+	return []byte(`{"status":"400"}`), false, nil
 }
 
 // fetched returns the FETCH commands so far.

@@ -1,11 +1,13 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/calendar"
@@ -37,33 +39,145 @@ func (q quota) checkNew(recent, bytes, maxBytes int64) error {
 	return nil
 }
 
-// apply saves the events of a message that are newer than those that are known. It
-// returns all meetings of the message, and sentences about those beyond the quota.
-func (s *Store) apply(ctx context.Context, message int64, events []calendar.Event, q quota, now time.Time) (meetings []meeting, problems []string, err error) {
+// author is whose message is applied.
+type author struct {
+	address string
+	quota   quota
+	named   bool // may schedule the meetings of others
+}
+
+// applied is the result of apply.
+type applied struct {
+	meetings  []meeting // of the message
+	replaced  []meeting // those with the same UIDs and other organizers
+	overQuota []string  // sentences about meetings beyond the quota
+	outdated  []string  // sentences about events of which a newer version is known
+}
+
+// apply saves the events of a message that are newer than those that are known. A
+// meeting may have changed its organizer; that of an author who may schedule the
+// meetings of others then replaces the one with the former organizer.
+func (s *Store) apply(ctx context.Context, message int64, events []calendar.Event, by author, now time.Time) (found applied, err error) {
 	err = s.write(ctx, func(tx *sql.Tx) error {
+		found = applied{}
 		for _, e := range events {
-			m := meeting{e.Organizer, e.UID}
-			if !slices.Contains(meetings, m) {
-				err := s.saveMeeting(ctx, tx, m, q, now)
+			organizer, err := organizerOf(ctx, tx, e, by)
+			if err != nil {
+				return err
+			}
+			m := meeting{organizer, e.UID}
+			if !slices.Contains(found.meetings, m) {
+				err := s.saveMeeting(ctx, tx, m, by.quota, now)
 				if rejected, ok := errors.AsType[*RejectedError](err); ok {
-					problems = append(problems, sentence(title(e), rejected))
+					found.overQuota = append(found.overQuota, sentence(title(e), rejected))
 					continue
 				}
 				if err != nil {
 					return err
 				}
-				meetings = append(meetings, m)
+				if by.named {
+					others, err := otherMeetings(ctx, tx, m)
+					if err != nil {
+						return err
+					}
+					found.replaced = append(found.replaced, others...)
+				}
+				found.meetings = append(found.meetings, m)
 			}
-			err = exec(ctx, tx, `INSERT INTO events (organizer, uid, original, sequence, stamp, message) VALUES ($1, $2, $3, $4, $5, $6)
-				ON CONFLICT (organizer, uid, original) DO UPDATE SET sequence = $4, stamp = $5, message = $6
-				WHERE $4 > sequence OR $4 = sequence AND $5 > stamp`, m.organizer, m.uid, millis(e.Original), e.Sequence, millis(e.Stamp), message)
+			isOutdated, err := saveEvent(ctx, tx, m, e, by.named, message)
 			if err != nil {
 				return err
+			}
+			if reason := "A newer version of " + strings.TrimPrefix(title(e), "The ") + " is known."; isOutdated && len(found.outdated) < maxMeetings && !slices.Contains(found.outdated, reason) {
+				found.outdated = append(found.outdated, reason)
 			}
 		}
 		return nil
 	})
-	return meetings, problems, err
+	return found, err
+}
+
+// organizerOf returns the organizer of an event. For an event that names none, it is
+// the known one of the same meeting, or else the author.
+func organizerOf(ctx context.Context, tx *sql.Tx, e calendar.Event, by author) (organizer string, err error) {
+	if e.Organizer != "" || !by.named {
+		return cmp.Or(e.Organizer, by.address), nil
+	}
+	err = tx.QueryRowContext(ctx, `SELECT organizer FROM events WHERE uid = $1 AND named = 1 ORDER BY assumed, organizer LIMIT 1`, e.UID).Scan(&organizer)
+	if errors.Is(err, sql.ErrNoRows) {
+		return by.address, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("mail database: %w", err)
+	}
+	return organizer, nil
+}
+
+// maxOrganizers limits the organizers of a meeting that may replace each other.
+const maxOrganizers = 20
+
+// otherMeetings returns the meetings with the same UID and other organizers.
+func otherMeetings(ctx context.Context, tx *sql.Tx, m meeting) (found []meeting, err error) {
+	rows, err := tx.QueryContext(ctx, `SELECT organizer FROM meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC LIMIT $3`, m.uid, m.organizer, maxOrganizers)
+	if err != nil {
+		return nil, fmt.Errorf("mail database: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		other := meeting{uid: m.uid}
+		if err := rows.Scan(&other.organizer); err != nil {
+			return nil, fmt.Errorf("mail database: %w", err)
+		}
+		found = append(found, other)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("mail database: %w", err)
+	}
+	return found, nil
+}
+
+// saveEvent saves an event unless its meeting has a newer version of it, which it
+// reports. Of two versions with the same SEQUENCE and DTSTAMP, the one that arrived
+// last counts, but not a copy of an earlier message, or one that leaves out the
+// organizer.
+func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, named bool, message int64) (outdated bool, err error) {
+	var known struct {
+		sequence, stamp, message int64
+		assumed                  bool
+	}
+	assumed := e.Organizer == ""
+	err = tx.QueryRowContext(ctx, `SELECT sequence, stamp, assumed, message FROM events WHERE organizer = $1 AND uid = $2 AND original = $3`,
+		m.organizer, m.uid, millis(e.Original)).Scan(&known.sequence, &known.stamp, &known.assumed, &known.message)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return false, fmt.Errorf("mail database: %w", err)
+	default:
+		order := cmp.Or(cmp.Compare(int64(e.Sequence), known.sequence), cmp.Compare(millis(e.Stamp), known.stamp))
+		if order < 0 {
+			return true, nil
+		}
+		if order == 0 {
+			isCopy, err := isCopy(ctx, tx, message)
+			if err != nil || isCopy || message <= known.message || assumed && !known.assumed {
+				return false, err
+			}
+		}
+	}
+	return false, exec(ctx, tx, `INSERT INTO events (organizer, uid, original, sequence, stamp, assumed, named, message) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (organizer, uid, original) DO UPDATE SET sequence = $4, stamp = $5, assumed = $6, named = $7, message = $8`,
+		m.organizer, m.uid, millis(e.Original), e.Sequence, millis(e.Stamp), assumed, named, message)
+}
+
+// isCopy reports whether a message has the Message-ID of an earlier one of its sender.
+func isCopy(ctx context.Context, tx *sql.Tx, message int64) (bool, error) {
+	var count int
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages JOIN messages AS earlier ON earlier.sender = messages.sender AND earlier.message_id = messages.message_id AND earlier.id < messages.id
+		WHERE messages.id = $1 AND messages.message_id <> ''`, message).Scan(&count)
+	if err != nil {
+		return false, fmt.Errorf("mail database: %w", err)
+	}
+	return count > 0, nil
 }
 
 // saveMeeting saves that a meeting is known. It returns a *RejectedError if the quota
@@ -117,7 +231,7 @@ func millis(at time.Time) int64 {
 
 // eventSource is where the latest version of an event is.
 type eventSource struct {
-	original, sequence, stamp, message int64
+	original, message int64
 }
 
 // quotaTime is the time for which quotas count.
@@ -127,12 +241,13 @@ const quotaTime = 24 * time.Hour
 // meeting.
 type reading struct {
 	budget *calendar.Budget
+	hosts  []string       // of meetings, as in Policy
 	plans  map[int64]plan // of messages that events came with
 }
 
 // newReading returns a reading that ends after readTime.
-func newReading() *reading {
-	return &reading{budget: calendar.NewBudget(time.Now().Add(readTime)), plans: make(map[int64]plan)}
+func (w *Worker) newReading() *reading {
+	return &reading{budget: calendar.NewBudget(time.Now().Add(readTime)), hosts: w.settings.Policy.MeetingHosts, plans: make(map[int64]plan)}
 }
 
 // plan returns the plan of a message whose events were accepted before.
@@ -147,11 +262,11 @@ func (r *reading) plan(ctx context.Context, s *Store, message int64) (plan, erro
 	if err := r.budget.Spend(len(raw) / bytesPerStep); err != nil {
 		return plan{}, readError(err)
 	}
-	c, err := parseMessage(raw)
+	c, err := parseMessage(raw, r.hosts)
 	if err != nil {
 		return plan{}, err
 	}
-	p, err := makePlan(c, time.Time{}, r.budget) // nothing is over
+	p, err := makePlan(c, r.budget)
 	if err != nil {
 		return plan{}, readError(err)
 	}
@@ -169,12 +284,20 @@ func readError(err error) error {
 }
 
 // events returns the latest versions of a meeting's events, read from the
-// messages that they came with, and the newest of these messages.
+// messages that they came with, and the newest of these messages. Events are left out
+// if an author who may schedule the meetings of others has sent a newer version with
+// another organizer. Versions of an occurrence and of the whole series are compared by
+// their times only, because each has its own count of revisions.
 func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []calendar.Event, message int64, err error) {
 	sources, err := list(ctx, s, func(scan func(...any) error) (e eventSource, err error) {
-		err = scan(&e.original, &e.sequence, &e.stamp, &e.message)
+		err = scan(&e.original, &e.message)
 		return e, err
-	}, `SELECT original, sequence, stamp, message FROM events WHERE organizer = $1 AND uid = $2`, m.organizer, m.uid)
+	}, `SELECT original, message FROM events WHERE organizer = $1 AND uid = $2 AND NOT EXISTS (
+			SELECT 1 FROM events AS other WHERE other.uid = events.uid AND other.organizer <> events.organizer AND other.named = 1 AND
+			CASE WHEN other.original = events.original
+				THEN (other.sequence, other.stamp, events.assumed) > (events.sequence, events.stamp, other.assumed)
+				ELSE other.original = 0 AND other.stamp > events.stamp
+			END)`, m.organizer, m.uid)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -185,8 +308,10 @@ func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []cal
 		}
 		message = max(message, source.message)
 		for _, e := range p.events {
-			if e.Organizer == m.organizer && e.UID == m.uid && millis(e.Original) == source.original {
+			if (e.Organizer == m.organizer || e.Organizer == "") && e.UID == m.uid && millis(e.Original) == source.original {
+				e.Organizer = m.organizer
 				events = append(events, e)
+				break
 			}
 		}
 	}
@@ -249,8 +374,9 @@ func (s *Store) deleteOccurrence(ctx context.Context, m meeting, o occurrence, m
 	})
 }
 
+// saveChange saves a change for people, if a message has caused it.
 func saveChange(ctx context.Context, tx *sql.Tx, message int64, c Change) error {
-	if c.Kind == "" {
+	if message == 0 {
 		return nil
 	}
 	return exec(ctx, tx, `INSERT INTO changes (message, job, kind, summary, starts_at, zone) VALUES ($1, $2, $3, $4, $5, $6)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/emersion/go-message"
@@ -36,22 +37,32 @@ type content struct {
 	from    string   // mail address in lower case; empty unless the message has exactly one author
 	refers  []string // message IDs in In-Reply-To and References
 
-	calendars [][]byte // parts with calendars, without copies
-	links     []string // meeting links in text and HTML parts, without copies
-	winmail   bool     // a part is in Microsoft's TNEF format, which hides the calendar
-	framed    bool     // a multipart whose body begins with its boundary
-	unsealed  bool     // calendars are left out, because others may have written the structure of the body
+	sent time.Time // Date; zero if it is unreadable
+
+	hosts     []string       // of meetings, beside those of the platforms
+	calendars []calendarPart // without copies
+	links     []string       // of the different meetings in text and HTML parts
+	closed    string         // what to do about a part in a format that hides the calendar; empty without one
+	framed    bool           // a multipart whose body begins with its boundary
+	unsealed  bool           // calendars are left out, because others may have written the structure of the body
 	parts     int
 	textBytes int // that were read of text and HTML parts
+}
+
+// calendarPart is a part with a calendar.
+type calendarPart struct {
+	text   []byte
+	method string // of its Content-Type, which applies if the calendar has none; may be empty
 }
 
 // ErrMalformed is the error for a message that violates RFC 5322.
 var ErrMalformed = errors.New("the message is malformed")
 
-// parseMessage parses a message.
-func parseMessage(raw []byte) (*content, error) {
+// parseMessage parses a message. meetingHosts are those of Policy.
+func parseMessage(raw []byte, meetingHosts []string) (*content, error) {
 	c, entity, err := parseHeader(raw)
 	if err == nil {
+		c.hosts = meetingHosts
 		c.read(entity, 0)
 	}
 	return c, err
@@ -71,6 +82,7 @@ func parseHeader(raw []byte) (*content, *message.Entity, error) {
 	}
 	c.subject = printable(subject, maxSubject)
 	c.from = c.author()
+	c.sent, _ = c.header.Date()
 	for _, name := range []string{"In-Reply-To", "References"} {
 		ids, _ := c.header.MsgIDList(name)
 		c.refers = append(c.refers, ids[:min(len(ids), maxRefers)]...)
@@ -140,35 +152,48 @@ func (c *content) read(entity *message.Entity, depth int) {
 		if inner, err := readEntity(entity.Body); err == nil {
 			c.read(inner, depth+1)
 		}
-	case kind == "text/calendar", kind == "application/ics", strings.HasSuffix(name, ".ics"):
-		c.addCalendar(entity.Body)
+	case kind == "text/calendar", kind == "application/ics", kind == "text/x-vcalendar", strings.HasSuffix(name, ".ics"), strings.HasSuffix(name, ".vcs"):
+		c.addCalendar(readAll(entity.Body, calendar.MaxICS+1), parameters["method"]) // the parser refuses what is incomplete
 	case kind == "application/ms-tnef", kind == "application/vnd.ms-tnef", name == "winmail.dat":
-		c.winmail = true
+		c.closed = "The message has a winmail.dat attachment, whose calendar only Outlook can read. Send the invitation as HTML or plain text, or attach it as an .ics file."
+	case kind == "application/vnd.ms-outlook", strings.HasSuffix(name, ".msg"):
+		c.closed = "The message has an Outlook item (.msg), whose calendar only Outlook can read. Invite this address to the meeting, or attach the invitation as an .ics file."
+	case kind == "application/pkcs7-mime", kind == "application/x-pkcs7-mime", strings.HasSuffix(name, ".p7m"):
+		c.closed = "The message is encrypted, or its signature includes the text (S/MIME), so its calendar cannot be read. Send it without encryption and with a clear-text signature or none."
 	case kind == "text/plain", kind == "text/html", kind == "":
-		c.addText(entity.Body)
+		c.addText(readAll(entity.Body, maxTextBytes-c.textBytes))
 	}
 }
 
-// addText reads the meeting links of a text or HTML part.
-func (c *content) addText(body io.Reader) {
-	text, _ := io.ReadAll(io.LimitReader(body, int64(maxTextBytes-c.textBytes))) // keeps what can be decoded
+// readAll reads what can be decoded of a part, up to a limit.
+func readAll(body io.Reader, limit int) []byte {
+	text, _ := io.ReadAll(io.LimitReader(body, int64(limit)))
+	return text
+}
+
+// addText reads the meeting links of a text or HTML part. A text that is nothing but a
+// calendar is read as one.
+func (c *content) addText(text []byte) {
 	c.textBytes += len(text)
-	for _, address := range calendar.FindMeetings(strings.ToValidUTF8(string(text), "\uFFFD")) {
-		if !slices.Contains(c.links, address) {
-			c.links = append(c.links, address)
-		}
+	const end = "END:VCALENDAR"
+	if trimmed := bytes.TrimSpace(text); isCalendar(trimmed) && len(trimmed) > len(end) && bytes.EqualFold(trimmed[len(trimmed)-len(end):], []byte(end)) {
+		c.addCalendar(trimmed, "")
+		return
+	}
+	for _, address := range calendar.FindMeetings(strings.ToValidUTF8(string(text), "\uFFFD"), c.hosts...) {
+		c.links = calendar.AddMeeting(c.links, address)
 	}
 }
 
 // addCalendar reads a calendar. Programs attach the calendar that they also send
 // as a part, so copies are left out.
-func (c *content) addCalendar(body io.Reader) {
-	text, _ := io.ReadAll(io.LimitReader(body, calendar.MaxICS+1)) // the parser refuses what is incomplete
-	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\uFEFF")))
-	if !isCalendar(text) || len(c.calendars) >= maxCalendars || slices.ContainsFunc(c.calendars, func(other []byte) bool { return bytes.Equal(other, text) }) {
+func (c *content) addCalendar(text []byte, method string) {
+	text = bytes.TrimSpace(calendar.Text(text))
+	isCopy := func(other calendarPart) bool { return bytes.Equal(other.text, text) }
+	if !isCalendar(text) || len(c.calendars) >= maxCalendars || slices.ContainsFunc(c.calendars, isCopy) {
 		return
 	}
-	c.calendars = append(c.calendars, text)
+	c.calendars = append(c.calendars, calendarPart{text, method})
 }
 
 // isCalendar reports whether a text begins as a calendar. Others, such as replies that

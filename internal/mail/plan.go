@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"standin/internal/calendar"
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 
 // plan is what a message asks for.
 type plan struct {
-	events   []calendar.Event // can be scheduled, moved or cancelled; each has a UID and an organizer, but not always a link
+	events   []calendar.Event // each has a UID, but not always an organizer; those with a Problem are not scheduled
 	problems []string         // sentences that say why other events, or the message, cannot be used
 	refused  bool             // the author may not schedule some of them
 
@@ -27,17 +29,24 @@ type plan struct {
 	budget *calendar.Budget
 }
 
-// makePlan decides what to do with the calendars of a message. If now is zero,
-// no meeting is over. It returns an error only after the deadline of the budget.
-func makePlan(c *content, now time.Time, budget *calendar.Budget) (plan, error) {
+// makePlan decides what to do with the calendars of a message. It returns an error
+// only after the deadline of the budget.
+func makePlan(c *content, budget *calendar.Budget) (plan, error) {
 	p := plan{uids: make(map[string]bool), budget: budget}
-	for _, text := range c.calendars {
-		if err := p.addCalendar(c, text, now); err != nil {
+	for _, part := range c.calendars {
+		if err := p.addCalendar(c, part); err != nil {
 			return plan{}, err
 		}
 	}
 	if len(c.calendars) == 0 {
 		p.problems = append(p.problems, c.missing())
+	}
+	for i := range p.events {
+		for _, other := range p.events {
+			if p.events[i].Organizer == "" && other.UID == p.events[i].UID {
+				p.events[i].Organizer = other.Organizer
+			}
+		}
 	}
 	return p, nil
 }
@@ -47,8 +56,8 @@ func (c *content) missing() string {
 	switch {
 	case c.unsealed:
 		return "The message's type is not signed by the sender, so others may have written its calendar."
-	case c.winmail:
-		return "The message has a winmail.dat attachment, whose calendar only Outlook can read. Send the invitation as HTML or plain text, or attach it as an .ics file."
+	case c.closed != "":
+		return c.closed
 	case len(c.links) == 1:
 		return "The message has a meeting link, but no calendar (.ics) that says when the meeting takes place. Invite this address to the meeting, or forward the invitation with its calendar."
 	case len(c.links) > 1:
@@ -58,14 +67,17 @@ func (c *content) missing() string {
 }
 
 // addCalendar adds the events of a calendar.
-func (p *plan) addCalendar(c *content, text []byte, now time.Time) error {
-	parsed, err := calendar.ParseICS(text, p.budget)
+func (p *plan) addCalendar(c *content, part calendarPart) error {
+	parsed, err := calendar.ParseICS(part.text, p.budget, c.hosts...)
 	if malformed, ok := errors.AsType[*calendar.ICSError](err); ok {
-		p.problem("The calendar cannot be used: %s.", malformed.Reason)
+		p.problem("The calendar cannot be used: %s. What was scheduled before stays.", malformed.Reason)
 		return nil
 	}
 	if err != nil {
 		return err
+	}
+	if parsed.Method == "" {
+		parsed.Method = strings.ToUpper(part.method)
 	}
 	switch parsed.Method {
 	case "", "REQUEST", "PUBLISH", "CANCEL":
@@ -77,18 +89,18 @@ func (p *plan) addCalendar(c *content, text []byte, now time.Time) error {
 		p.problem("The calendar has no event.")
 	}
 	for _, event := range parsed.Events {
-		if event.Organizer == "" {
-			event.Organizer = c.from
-		}
 		event.Organizer = strings.ToLower(event.Organizer)
 		event.Summary = printable(event.Summary, maxSubject)
-		reason, err := p.unusable(c, &event, now)
-		if err != nil {
-			return err
+		event.Cancelled = event.Cancelled || calendar.IsCancelled(parsed.Method)
+		if event.Stamp.IsZero() {
+			event.Stamp = c.sent
 		}
-		if reason != "" {
+		if reason := p.unusable(event); reason != "" {
 			p.problem("%s %s.", title(event), reason)
 			continue
+		}
+		if !event.Cancelled {
+			event.Problem = c.complete(&event)
 		}
 		p.add(event)
 	}
@@ -98,23 +110,20 @@ func (p *plan) addCalendar(c *content, text []byte, now time.Time) error {
 // add adds an event unless the plan has a newer or equal version of it.
 func (p *plan) add(event calendar.Event) {
 	at := slices.IndexFunc(p.events, func(e calendar.Event) bool {
-		return e.Organizer == event.Organizer && e.ID() == event.ID()
+		return e.Organizer == event.Organizer && e.UID == event.UID && e.Original.Equal(event.Original)
 	})
 	switch {
 	case at < 0:
 		p.events = append(p.events, event)
-	case newer(event, p.events[at]):
+	case compareVersions(event, p.events[at]) > 0:
 		p.events[at] = event
 	}
 }
 
-// newer reports whether a is a later version of an event than b (RFC 5546,
-// section 2.1.5).
-func newer(a, b calendar.Event) bool {
-	if a.Sequence != b.Sequence {
-		return a.Sequence > b.Sequence
-	}
-	return a.Stamp.After(b.Stamp)
+// compareVersions returns 1 if a is a later version of an event than b, and -1 if it
+// is an earlier one (RFC 5546, section 2.1.5).
+func compareVersions(a, b calendar.Event) int {
+	return cmp.Or(cmp.Compare(a.Sequence, b.Sequence), a.Stamp.Compare(b.Stamp))
 }
 
 func (p *plan) problem(format string, args ...any) {
@@ -123,74 +132,49 @@ func (p *plan) problem(format string, args ...any) {
 	}
 }
 
-// unusable returns why an event cannot be used, or "". It completes the link of
-// an event whose link is only in the text of the message.
-func (p *plan) unusable(c *content, event *calendar.Event, now time.Time) (string, error) {
+// unusable returns why an event cannot be told apart from others, or "".
+func (p *plan) unusable(event calendar.Event) string {
 	p.uids[event.UID] = true
 	switch {
 	case len(p.uids) > maxMeetings:
-		return fmt.Sprintf("is one of more than %d meetings in this message", maxMeetings), nil
+		return fmt.Sprintf("is one of more than %d meetings in this message", maxMeetings)
+	case event.UID == "" && event.Problem != "":
+		return "cannot be used: " + event.Problem
 	case event.UID == "" || len(event.UID) > maxUID:
-		return "has no usable UID, so later changes could not be recognized", nil
-	case event.Cancelled:
-		return "", nil
-	case event.AllDay:
-		return "lasts all day", nil
-	case event.Floating && event.Zone == "":
-		return "has no time zone, so its start is uncertain", nil
+		return "has no usable UID, so later changes could not be recognized"
 	}
-	if event.MeetingURL == "" {
-		switch len(c.links) {
-		case 0: // see dropLinkless
-		case 1:
-			_, event.Platform, _ = calendar.FindMeeting(c.links[0])
-			event.MeetingURL = c.links[0]
-		default:
-			return "has no meeting link, and the text of the message has several", nil
-		}
-	}
-	if _, err := event.Invite().Normal(); err != nil && event.MeetingURL != "" {
-		var refused *job.Error
-		if errors.As(err, &refused) {
-			return "cannot be scheduled: " + refused.Message, nil
-		}
-	}
-	if now.IsZero() {
-		return "", nil
-	}
-	until := slices.MaxFunc([]time.Time{now, event.Start}, time.Time.Compare).Add(horizon)
-	occurrences, err := calendar.Occurrences([]calendar.Event{*event}, now, until, p.budget)
-	if expensive, ok := errors.AsType[*calendar.ICSError](err); ok {
-		return "cannot be used: " + expensive.Reason, nil
-	}
-	if err == nil && len(occurrences) == 0 {
-		return "is over", nil
-	}
-	return "", err
+	return ""
 }
 
-// dropLinkless leaves out the events without a link, unless the link of their meeting
-// is known: organizers' programs strip the link when they move an event.
-func (p *plan) dropLinkless(isKnown func(meeting) (bool, error)) error {
-	var kept []calendar.Event
-	for _, e := range p.events {
-		inMessage := slices.ContainsFunc(p.events, func(other calendar.Event) bool {
-			return other.Organizer == e.Organizer && other.UID == e.UID && other.MeetingURL != ""
-		})
-		if e.MeetingURL == "" && !e.Cancelled && !inMessage {
-			known, err := isKnown(meeting{e.Organizer, e.UID})
-			if err != nil {
-				return err
-			}
-			if !known {
-				p.problem("%s has no link to a meeting of a known platform.", title(e))
-				continue
-			}
+// complete takes the link of an event that has none from the text of the message, and
+// returns why the event cannot be scheduled, or "".
+func (c *content) complete(event *calendar.Event) (problem string) {
+	for _, link := range c.links {
+		if event.MeetingURL == "" && len(c.links) == 1 || meetinglink.Same(event.MeetingURL, link) && meetinglink.MoreComplete(link, event.MeetingURL) {
+			event.MeetingURL = link
+			_, event.Platform, _ = calendar.FindMeeting(link, c.hosts...)
 		}
-		kept = append(kept, e)
 	}
-	p.events = kept
-	return nil
+	switch {
+	case event.Problem != "":
+		return "cannot be scheduled: " + event.Problem
+	case event.AllDay:
+		return "lasts all day"
+	case event.Floating && event.Zone == "":
+		return "has no time zone, so its start is uncertain"
+	case event.MeetingURL == "" && len(c.links) > 1:
+		return "has no meeting link, and the text of the message has several"
+	case event.MeetingURL == "":
+		return "has no link to a meeting of a known platform"
+	}
+	invite := event.Invite()
+	invite.OrganizerEmail = cmp.Or(event.Organizer, c.from)
+	if _, err := invite.Normal(); err != nil {
+		if refused, ok := errors.AsType[*job.Error](err); ok {
+			return "cannot be scheduled: " + refused.Message
+		}
+	}
+	return ""
 }
 
 // title names an event in a sentence.

@@ -49,7 +49,8 @@ type Policy struct {
 	Recipients     []string       // addresses, or @ and a domain, that meetings must invite
 	Networks       []netip.Prefix // SMTP clients whose From field is trusted
 	Relays         []netip.Prefix // SMTP clients whose Authentication-Results are trusted
-	AuthservIDs    []string       // names of trusted hosts in Authentication-Results
+	AuthservIDs    []string       // names of trusted hosts in Authentication-Results, or NoAuthservID
+	MeetingHosts   []string       // hosts of meetings beside those of the platforms, as in meetinglink.Resolve
 
 	LookupTXT func(ctx context.Context, name string) ([]string, error) // net.DefaultResolver's when nil
 }
@@ -104,17 +105,23 @@ func (p *Policy) quota(c *content) quota {
 	return quota{domain: organizational(domainOf(c.from)), meetings: p.DomainMeetings}
 }
 
+// isNamed reports whether an author may schedule the meetings of others.
+func (p *Policy) isNamed(c *content) bool {
+	_, byName := p.admits(c.from)
+	return byName
+}
+
 // filter removes the events that the author of a message may not schedule, and those
 // that do not invite a recipient.
 func (p *Policy) filter(c *content, auth authentication, found plan) plan {
 	admitted, byName := p.admits(c.from)
 	if !admitted {
-		return plan{problems: []string{fmt.Sprintf("%s may not schedule meetings by mail: it is not in STANDIN_MAIL_SENDERS.", c.from)}, refused: true}
+		return plan{problems: []string{fmt.Sprintf("%s may not schedule meetings by mail. An operator can allow it with STANDIN_MAIL_SENDERS.", c.from)}, refused: true}
 	}
 	found.events = slices.DeleteFunc(found.events, func(e calendar.Event) bool {
 		switch {
-		case !byName && e.Organizer != c.from:
-			found.problem("%s is organized by %s. Only senders that STANDIN_MAIL_SENDERS names may forward invitations of others.", title(e), e.Organizer)
+		case !byName && e.Organizer != "" && e.Organizer != c.from:
+			found.problem("%s is organized by %s. Invitations of others can be forwarded only by senders that the operator names in STANDIN_MAIL_SENDERS.", title(e), e.Organizer)
 		case !auth.addressed && !slices.ContainsFunc(e.Attendees, p.receives):
 			found.problem("%s does not invite this address: it is neither one of the attendees nor in a To or Cc field that the sender has signed.", title(e))
 		default:

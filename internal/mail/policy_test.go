@@ -108,6 +108,19 @@ func TestAuthentication(t *testing.T) {
 		"forged results below": {
 			raw: with("Authentication-Results: mx.example.test; dkim=none", "Authentication-Results: mx.example.test; dkim=pass header.d=example.test"), source: "imap", refusal: "no DKIM signature",
 		},
+		"results without a name": {
+			raw: results("spf=pass (sender IP is 198.51.100.1)\r\n smtp.mailfrom=example.test; dkim=none (message not signed)\r\n header.d=none;dmarc=pass action=none\r\n header.from=example.test;compauth=pass reason=100"), source: "imap", auth: "SPF, checked by none",
+		},
+		"signed results without a name": {
+			raw: signedResults("spf=fail smtp.mailfrom=evil.test; dkim=pass (signature was verified)\r\n header.d=example.test;dmarc=pass action=none header.from=example.test", "example.test"), source: "imap", auth: "DKIM, checked by none",
+		},
+		"failed results without a name": {
+			raw: results("spf=fail smtp.mailfrom=example.test; dkim=none header.d=none;dmarc=fail action=none header.from=example.test"), source: "imap", refusal: "no DKIM signature",
+		},
+		"results without a name below": {
+			raw: with("Authentication-Results: spf=fail smtp.mailfrom=evil.test", "Authentication-Results: spf=pass smtp.mailfrom=example.test"), source: "imap", refusal: "no DKIM signature",
+		},
+		"results of a host that is called none": {raw: results("none; spf=pass smtp.mailfrom=ada@example.test"), source: "imap", refusal: "no DKIM signature"},
 		"results in a comment": {
 			raw: results(`mx.example.test; spf=pass (sender "x; dkim=pass header.d=example.test; y"@evil.test) smtp.mailfrom="a; dkim=pass header.d=example.test; b"@evil.test`), source: "imap", refusal: "no DKIM signature",
 		},
@@ -120,7 +133,7 @@ func TestAuthentication(t *testing.T) {
 				if err := errors.Join(signer.UnmarshalText([]byte("example.test=google.test")), everyone.UnmarshalText([]byte("*"))); err != nil {
 					t.Fatal(err)
 				}
-				s.Policy.Senders, s.Policy.AuthservIDs, s.Policy.LookupTXT = []Sender{signer, everyone}, []string{"mx.example.test"}, keys.lookup
+				s.Policy.Senders, s.Policy.AuthservIDs, s.Policy.LookupTXT = []Sender{signer, everyone}, []string{"mx.example.test", NoAuthservID}, keys.lookup
 				s.Policy.Relays = prefixes("198.51.100.7/32")
 			})
 			m := received{source: "smtp", remote: "203.0.113.9", raw: test.raw}

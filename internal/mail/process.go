@@ -69,53 +69,55 @@ func (w *Worker) work(ctx context.Context) error {
 
 // process processes a message whose author is authenticated.
 func (w *Worker) process(ctx context.Context, p pending) error {
-	c, err := parseMessage(p.raw)
+	policy := &w.settings.Policy
+	c, err := parseMessage(p.raw, policy.MeetingHosts)
 	if err != nil {
 		return err // it was parsed before
 	}
 	if !p.auth.sealed {
 		c.calendars, c.unsealed = nil, true
 	}
-	read := newReading()
-	found, err := makePlan(c, w.settings.Now(), read.budget)
+	read := w.newReading()
+	found, err := makePlan(c, read.budget)
 	if err != nil {
 		return w.postpone(ctx, p, ignored, readError(err))
 	}
-	plan := w.settings.Policy.filter(c, p.auth, found)
-	err = plan.dropLinkless(func(m meeting) (bool, error) {
-		known, err := w.store.occurrences(ctx, m)
-		return len(known) > 0, err
-	})
-	if err != nil {
-		return err
-	}
-	meetings, overQuota, err := w.store.apply(ctx, p.id, plan.events, w.settings.Policy.quota(c), w.settings.Now())
+	plan := policy.filter(c, p.auth, found)
+	applied, err := w.store.apply(ctx, p.id, plan.events, author{c.from, policy.quota(c), policy.isNamed(c)}, w.settings.Now())
 	if err != nil {
 		return err
 	}
 	w.step("applied")
-	problems := slices.Concat(plan.problems, overQuota)
-	scheduled := 0
-	for _, m := range meetings {
-		rejections, err := w.reconcile(ctx, m, p.id, read)
+	sentences := slices.Concat(plan.problems, applied.overQuota, applied.outdated)
+	settled := false
+	for _, m := range slices.Concat(applied.replaced, applied.meetings) { // no two bots come
+		result, err := w.reconcile(ctx, m, p.id, read)
 		switch {
 		case errors.Is(err, errTurnOver):
 			return w.store.continueLater(ctx, p.id, w.settings.Now())
 		case err != nil:
 			return w.postpone(ctx, p, failed, err)
-		case len(rejections) == 0:
-			scheduled++
+		case !slices.Contains(applied.meetings, m):
+			continue
 		}
-		problems = append(problems, rejections...)
+		settled = settled || result.settled && len(result.rejections) == 0
+		if len(applied.outdated) == 0 {
+			sentences = append(sentences, result.reasons...)
+		}
+		sentences = append(sentences, result.rejections...)
+	}
+	changes, err := w.store.changes(ctx, p.id)
+	if err != nil {
+		return err
 	}
 	verdict := accepted
-	if scheduled == 0 {
+	if !settled && len(changes) == 0 {
 		verdict = ignored
-		if plan.refused || len(overQuota) > 0 {
+		if plan.refused || len(applied.overQuota) > 0 {
 			verdict = refused
 		}
 	}
-	return w.finish(ctx, p, c, verdict, strings.Join(problems, "\n"))
+	return w.finish(ctx, p, c, verdict, strings.Join(sentences, "\n"))
 }
 
 // finish saves the verdict of a message, with a reply if its author gets one, and
@@ -135,7 +137,7 @@ func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err er
 	if ctx.Err() != nil {
 		return nil // the message stays due
 	}
-	c, parseErr := parseMessage(p.raw)
+	c, parseErr := parseMessage(p.raw, w.settings.Policy.MeetingHosts)
 	if parseErr != nil {
 		c = &content{}
 	}

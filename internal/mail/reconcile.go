@@ -3,11 +3,12 @@ package mail
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/calendar"
-	"standin/internal/job"
 )
 
 // maxScheduled limits the jobs of one meeting that are scheduled in advance.
@@ -17,9 +18,79 @@ const maxScheduled = 60
 // others are not tried.
 const maxRejections = 3
 
+// farHorizon is how far ahead the next occurrence of a rare meeting is looked for.
+const farHorizon = 20 * horizon
+
+// outlook is what the newest versions of a meeting's events ask for.
+type outlook struct {
+	wanted  []calendar.Event // occurrences that jobs are scheduled for
+	next    calendar.Event   // the first occurrence that a job is scheduled for later; zero if there is none
+	reasons []string         // sentences that say why other occurrences get no job
+	settled bool             // the meeting has wanted or later occurrences, or is cancelled
+
+	cancelled bool
+}
+
+// look returns the outlook of a meeting. isKnown reports whether the service has the
+// occurrence with an original start, which is then wanted however far ahead it is.
+func look(events []calendar.Event, now time.Time, window time.Duration, isKnown func(original time.Time) bool, budget *calendar.Budget) (o outlook, err error) {
+	all, err := calendar.Occurrences(events, now, now.Add(horizon), budget)
+	if err == nil && len(all) == 0 {
+		all, err = calendar.Occurrences(events, now.Add(horizon), now.Add(farHorizon), budget)
+	}
+	if err != nil {
+		return outlook{}, readError(err)
+	}
+	for _, e := range all {
+		inWindow := e.Start.Before(now.Add(window)) || e.Original.IsZero() && e.Start.Before(now.Add(horizon)) || isKnown(e.Original)
+		switch {
+		case inWindow && len(o.wanted) < maxScheduled:
+			o.wanted = append(o.wanted, e)
+		case o.next.Start.IsZero():
+			o.next = e
+		}
+	}
+	if len(events) > 0 {
+		whole := wholeOf(events)
+		o.cancelled = whole.Cancelled && (whole.Original.IsZero() || !slices.ContainsFunc(events, func(e calendar.Event) bool { return !e.Cancelled }))
+	}
+	for _, e := range events {
+		if e.Problem != "" && !o.cancelled && len(o.reasons) < maxMeetings && (e.Series != nil || e.Start.IsZero() || e.End.After(now) || e.Start.After(now) || e.Original.After(now)) {
+			o.reasons = append(o.reasons, occasion(e)+" "+e.Problem+".")
+		}
+	}
+	o.settled = len(all) > 0 || o.cancelled
+	switch {
+	case len(events) == 0 || o.cancelled || len(o.wanted) > 0:
+	case !o.next.Start.IsZero():
+		ahead := window
+		if o.next.Original.IsZero() {
+			ahead = horizon
+		}
+		o.reasons = append(o.reasons, fmt.Sprintf("%s will be scheduled from %s on, %d days before its next date, %s.",
+			title(o.next), o.next.Start.Add(-ahead).In(locationOf(o.next.Zone)).Format("Monday, January 2, 2006"), ahead/(24*time.Hour), localTime(o.next.Start, o.next.Zone)))
+	case len(o.reasons) == 0:
+		o.reasons = append(o.reasons, title(wholeOf(events))+" is over.")
+	}
+	return o, nil
+}
+
+// wholeOf returns the event as a whole, or else its first changed occurrence.
+func wholeOf(events []calendar.Event) calendar.Event {
+	return slices.MinFunc(events, func(a, b calendar.Event) int { return a.Original.Compare(b.Original) })
+}
+
+// occasion names an event in a sentence, or an occurrence of one.
+func occasion(e calendar.Event) string {
+	if e.Original.IsZero() {
+		return title(e)
+	}
+	return fmt.Sprintf("The occurrence of %s on %s", strings.Replace(title(e), "The event", "the event", 1), localTime(e.Original, e.Zone))
+}
+
 // roll schedules the further occurrences of a meeting.
 func (w *Worker) roll(ctx context.Context, m meeting, attempts int) error {
-	rejections, err := w.reconcile(ctx, m, 0, newReading())
+	result, err := w.reconcile(ctx, m, 0, w.newReading())
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -30,57 +101,55 @@ func (w *Worker) roll(ctx context.Context, m meeting, attempts int) error {
 		w.settings.Log.Warn("a meeting's occurrences are retried", "uid", m.uid, "attempt", attempts+1, "error", temporary)
 		return w.store.scheduleNext(ctx, m, w.settings.Now().Add(backoff(attempts)), true)
 	}
-	if len(rejections) > 0 {
-		w.settings.Log.Warn("occurrences of a meeting are not scheduled", "uid", m.uid, "reasons", rejections)
+	if len(result.rejections) > 0 {
+		w.settings.Log.Warn("occurrences of a meeting are not scheduled", "uid", m.uid, "reasons", result.rejections)
 	}
 	return err
+}
+
+// reconciled is the result of reconcile.
+type reconciled struct {
+	outlook
+	rejections []string // sentences about occurrences that the service rejects
 }
 
 // reconcile makes the service have the occurrences of a meeting that its events
 // ask for. It is safe to repeat: the service recognizes an invite that it has.
 // message is the message that changed the meeting; 0 if it is only continued. It
-// returns sentences about occurrences that cannot be scheduled, and errTurnOver if it
-// is to be continued.
-func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *reading) (rejections []string, err error) {
+// returns errTurnOver if it is to be continued.
+func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *reading) (result reconciled, err error) {
 	now := w.settings.Now()
-	events, source, err := w.store.events(ctx, m, read)
-	var all []calendar.Event
-	if err == nil {
-		if all, err = calendar.Occurrences(events, now, now.Add(horizon), read.budget); err != nil {
-			err = readError(err)
-		}
-	}
-	if rejected, ok := errors.AsType[*RejectedError](err); ok {
-		return []string{sentence("A meeting", rejected)}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)
-	}
-	if err != nil {
-		return nil, err
-	}
 	known, err := w.store.occurrences(ctx, m)
 	if err != nil {
-		return nil, err
-	}
-	if message == 0 {
-		message = source
+		return reconciled{}, err
 	}
 	r := reconciliation{worker: w, meeting: m, message: message, known: known, until: time.Now().Add(turnTime)}
-	for _, o := range all {
-		if o.MeetingURL == "" {
-			o.MeetingURL, o.Platform = r.knownLink(o, events)
-		}
-		inWindow := o.Start.Before(now.Add(w.settings.Window)) || o.Original.IsZero() || r.find(o.Original) >= 0
-		if inWindow && o.MeetingURL != "" && len(r.wanted) < maxScheduled {
-			r.wanted = append(r.wanted, o)
-		}
+	events, source, err := w.store.events(ctx, m, read)
+	var found outlook
+	if err == nil {
+		found, err = look(events, now, w.settings.Window, func(original time.Time) bool { return r.find(original) >= 0 }, read.budget)
 	}
+	if rejected, ok := errors.AsType[*RejectedError](err); ok {
+		return reconciled{rejections: []string{sentence("A meeting", rejected)}}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)
+	}
+	if err != nil {
+		return reconciled{}, err
+	}
+	if message == 0 {
+		r.message = source
+	}
+	if found.cancelled && len(known) == 0 {
+		found.reasons = append(found.reasons, occasion(wholeOf(events))+" is cancelled.")
+	}
+	r.wanted = found.wanted
 	if err := r.run(ctx, now); err != nil {
-		return nil, err
+		return reconciled{}, err
 	}
 	next := time.Time{}
-	if len(all) > 0 || slices.ContainsFunc(events, func(e calendar.Event) bool { return !e.Cancelled && e.Start.After(now) }) {
+	if len(found.wanted) > 0 || !found.next.Start.IsZero() {
 		next = now.Add(rollInterval)
 	}
-	return r.rejections, w.store.scheduleNext(ctx, m, next, false)
+	return reconciled{found, r.rejections}, w.store.scheduleNext(ctx, m, next, false)
 }
 
 // reconciliation is one run of reconcile.
@@ -99,23 +168,6 @@ type reconciliation struct {
 // find returns the index of the known occurrence with an original start, or -1.
 func (r *reconciliation) find(original time.Time) int {
 	return slices.IndexFunc(r.known, func(o occurrence) bool { return o.original.Equal(original) })
-}
-
-// knownLink returns the link of an occurrence that comes without one: the one that it
-// had, or another one of its meeting; empty if there is none.
-func (r *reconciliation) knownLink(o calendar.Event, events []calendar.Event) (string, job.Platform) {
-	if at := r.find(o.Original); at >= 0 {
-		return r.known[at].address, r.known[at].platform
-	}
-	for _, e := range events {
-		if e.MeetingURL != "" {
-			return e.MeetingURL, e.Platform
-		}
-	}
-	if len(r.known) > 0 {
-		return r.known[0].address, r.known[0].platform
-	}
-	return "", ""
 }
 
 // run schedules and moves what is wanted, then cancels the rest.

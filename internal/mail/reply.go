@@ -206,12 +206,14 @@ func (s ReplySettings) text(r dueReply, changes []Change) string {
 	if more := len(changes) - maxListed; more > 0 {
 		fmt.Fprintf(&b, "and %d more\r\n", more)
 	}
-	if len(changes) == 0 {
-		if r.verdict == accepted {
-			b.WriteString("Nothing has changed: this invitation is already scheduled as it is.\r\n")
-		} else {
-			b.WriteString("Nothing was scheduled.\r\n")
-		}
+	switch {
+	case len(changes) > 0:
+	case r.verdict == accepted && r.detail == "":
+		b.WriteString("Nothing has changed: this invitation is already scheduled as it is.\r\n")
+	case r.verdict == accepted:
+		b.WriteString("No job has changed.\r\n")
+	default:
+		b.WriteString("Nothing was scheduled.\r\n")
 	}
 	if r.detail != "" {
 		b.WriteString("\r\n" + strings.ReplaceAll(r.detail, "\n", "\r\n") + "\r\n")
@@ -237,9 +239,12 @@ func (c Change) name() string {
 }
 
 // LocalStart returns the start in the invitation's time zone, for people.
-func (c Change) LocalStart() string {
-	location := locationOf(c.Zone)
-	return c.Start.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + location.String() + ")"
+func (c Change) LocalStart() string { return localTime(c.Start, c.Zone) }
+
+// localTime returns a time in a zone, for people.
+func localTime(at time.Time, zone string) string {
+	location := locationOf(zone)
+	return at.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + location.String() + ")"
 }
 
 // send sends a reply with an empty return path, so that it cannot bounce back.

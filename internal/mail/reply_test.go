@@ -132,7 +132,7 @@ func TestReply(t *testing.T) {
 	if want := "Scheduled: Jour fixe, Monday, October 26, 2026 at 15:00 (Europe/Berlin)\r\n" + link; !strings.Contains(text, want) {
 		t.Errorf("the reply is %q, want %q", text, want)
 	}
-	original, _ := parseMessage(sample(t, "google-zone"))
+	original, _ := parseMessage(sample(t, "google-zone"), nil)
 	inReplyTo, _ := header.MsgIDList("In-Reply-To")
 	references, _ := header.MsgIDList("References")
 	subject, _ := header.Subject()

@@ -51,11 +51,14 @@ CREATE TABLE IF NOT EXISTS events (
 	original   INTEGER NOT NULL,
 	sequence   INTEGER NOT NULL,
 	stamp      INTEGER NOT NULL,
+	assumed    INTEGER NOT NULL,               -- 1: the event names no organizer
+	named      INTEGER NOT NULL,               -- 1: the sender may schedule the meetings of others
 	message    INTEGER NOT NULL REFERENCES messages (id),
 	PRIMARY KEY (organizer, uid, original),
 	FOREIGN KEY (organizer, uid) REFERENCES meetings (organizer, uid) ON DELETE CASCADE
 );
 CREATE INDEX IF NOT EXISTS events_message ON events (message);
+CREATE INDEX IF NOT EXISTS events_uid ON events (uid, original);
 
 -- What the service was asked for.
 CREATE TABLE IF NOT EXISTS occurrences (
@@ -91,4 +94,11 @@ CREATE TABLE IF NOT EXISTS mailboxes (
 	uid_validity  INTEGER NOT NULL,
 	uid           INTEGER NOT NULL,            -- of the last message that was stored or refused
 	first_seen_at INTEGER NOT NULL             -- older messages are not read
+);
+
+-- Permissions to read mailboxes with OAuth 2.0.
+CREATE TABLE IF NOT EXISTS tokens (
+	mailbox       TEXT PRIMARY KEY,
+	refresh_token TEXT NOT NULL,
+	updated_at    INTEGER NOT NULL
 );

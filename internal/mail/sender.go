@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -209,14 +210,28 @@ func (a *authenticator) sentTo(field string) bool {
 	return err == nil && slices.ContainsFunc(addresses, func(address *mail.Address) bool { return a.policy.receives(address.Address) })
 }
 
+// NoAuthservID stands for the name of a trusted host that writes none into
+// Authentication-Results, as Microsoft 365 does.
+const NoAuthservID = "none"
+
+// resultWithout matches an Authentication-Results field without the name of a host.
+var resultWithout = regexp.MustCompile(`^\s*[a-z-]+\s*=`)
+
 // trustedResult returns the authentication according to the Authentication-Results
-// field of a trusted host (RFC 8601). Only the topmost field counts: those below may
-// be the sender's.
+// field of a trusted host (RFC 8601). Only the topmost field of these hosts counts:
+// those below may be the sender's. A field without a name counts if it is the topmost
+// one of all.
 func (a *authenticator) trustedResult(ctx context.Context) (found authentication, ok bool, err error) {
 	fields := a.content.header.FieldsByKey("Authentication-Results")
-	for fields.Next() {
-		host, results, err := authres.Parse(withoutComments(fields.Value()))
-		if !slices.ContainsFunc(a.policy.AuthservIDs, func(trusted string) bool { return strings.EqualFold(trusted, host) }) {
+	for topmost := true; fields.Next(); topmost = false {
+		value := withoutComments(fields.Value())
+		nameless := resultWithout.MatchString(value)
+		if nameless {
+			value = NoAuthservID + "; " + value
+		}
+		host, results, err := authres.Parse(value)
+		if nameless != (host == NoAuthservID) || nameless && !topmost ||
+			!slices.ContainsFunc(a.policy.AuthservIDs, func(trusted string) bool { return strings.EqualFold(trusted, host) }) {
 			continue
 		}
 		if err == nil {

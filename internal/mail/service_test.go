@@ -209,16 +209,8 @@ func TestService(t *testing.T) {
 		start  time.Time
 		method string
 		status string
-		link   bool // in the message; a move without one keeps the link that is known
-	}{
-		{start, "REQUEST", "scheduled", true}, {start.Add(2 * time.Hour), "REQUEST", "scheduled", true},
-		{start.Add(3 * time.Hour), "REQUEST", "scheduled", false}, {start.Add(3 * time.Hour), "CANCEL", "cancelled", true},
-	} {
-		message := invitation("event-1", sequence, step.start, step.method)
-		if !step.link {
-			message = bytes.ReplaceAll(message, []byte("LOCATION:https://meet.google.com/abc-defg-hij\r\n"), nil)
-		}
-		if err := send(w.SMTPAddr(), message); err != nil {
+	}{{start, "REQUEST", "scheduled"}, {start.Add(2 * time.Hour), "REQUEST", "scheduled"}, {start.Add(2 * time.Hour), "CANCEL", "cancelled"}} {
+		if err := send(w.SMTPAddr(), invitation("event-1", sequence, step.start, step.method)); err != nil {
 			t.Fatal(err)
 		}
 		await(t, time.Minute, func() bool {
@@ -234,7 +226,7 @@ func TestService(t *testing.T) {
 		kinds = append(kinds, fmt.Sprintf("%s %s", entry.Kind, entry.Data))
 	}
 	const moved = `job_changed {"by":"calendar invite","changed":["joinAt"]`
-	if len(kinds) != 3 || !strings.HasPrefix(kinds[0], moved) || !strings.HasPrefix(kinds[1], moved) || kinds[2] != `cancel {"by":"calendar invite"}` {
+	if len(kinds) != 2 || !strings.HasPrefix(kinds[0], moved) || kinds[1] != `cancel {"by":"calendar invite"}` {
 		t.Errorf("the timeline is %q", kinds)
 	}
 }

@@ -30,6 +30,7 @@ const (
 	commandTime    = time.Minute
 	dataTime       = 15 * time.Second
 	dataSize       = 512 << 10
+	maxLine        = 256 << 10 // bytes; programs send HTML and calendars without line breaks
 )
 
 // SMTPSettings configure the SMTP server.
@@ -71,6 +72,7 @@ func newSMTPServer(ctx context.Context, w *Worker, settings SMTPSettings) (*smtp
 	s.server.Domain = settings.Hostname
 	s.server.MaxMessageBytes, s.server.MaxRecipients = settings.MaxMessage, maxRecipients
 	s.server.ReadTimeout, s.server.WriteTimeout = commandTime, commandTime
+	s.server.MaxLineLength = maxLine
 	s.server.EnableSMTPUTF8 = true
 	s.server.ErrorLog = slog.NewLogLogger(w.settings.Log.Handler(), slog.LevelDebug)
 	if settings.CertFile != "" {

@@ -204,3 +204,17 @@ func TestSpace(t *testing.T) {
 		t.Errorf("jobs %q", jobs)
 	}
 }
+
+// TestSMTPLongLine checks that a message with lines longer than RFC 5321 permits is
+// received.
+func TestSMTPLongLine(t *testing.T) {
+	t.Parallel()
+	h, config := listening(t, nil)
+	h.now = november
+	raw := bytes.Replace(sample(t, "link-no-scheme"), []byte("You have been invited."), bytes.Repeat([]byte("z"), 60_000), 1)
+	c := h.dial(t, config)
+	if err := c.SendMail("ann@example.test", []string{"notes@bots.example.test"}, bytes.NewReader(raw)); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitRecord(t, func(r Record) bool { return r.Verdict == accepted })
+}

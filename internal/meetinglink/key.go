@@ -41,3 +41,28 @@ func Passcode(text string) string {
 	query := link.URL.Query()
 	return query.Get("pwd") + query.Get("p") // of Zoom, and of Teams
 }
+
+// Same reports whether two links lead to the same meeting. One of them may be the
+// beginning of the other that a program has cut off.
+func Same(a, b string) bool {
+	a, b = Key(a), Key(b)
+	return a == b || isCutOff(a, b) || isCutOff(b, a)
+}
+
+// MoreComplete reports whether a link has what another one to the same meeting lacks:
+// the passcode, or its end.
+func MoreComplete(link, other string) bool {
+	if key, otherKey := Key(link), Key(other); key != otherKey {
+		return isCutOff(otherKey, key)
+	}
+	if passcode, otherPasscode := Passcode(link), Passcode(other); passcode != otherPasscode {
+		return strings.HasPrefix(passcode, otherPasscode)
+	}
+	return link != other && strings.HasPrefix(link, other)
+}
+
+// isCutOff reports whether the key of a link is that of another one without its end.
+// The names of personal rooms may begin with each other.
+func isCutOff(key, whole string) bool {
+	return (strings.HasPrefix(key, "zoom ") || strings.HasPrefix(key, "teams ")) && strings.HasPrefix(whole, key)
+}

@@ -32,6 +32,7 @@ var (
 	teamsMeeting   = regexp.MustCompile(`^/(l/meetup-join/.|light-meetings/launch|dl/launcher/launcher\.html|meet/\d|_#?/l/meetup-join/.)`)
 	zoomMeeting    = regexp.MustCompile(`^/(j|w|s|wc|my|launch)/.`)
 	zoomSpacedPath = regexp.MustCompile(`^/(j|w|s|wc|wc/join)/[\d ]+`)
+	zoomByNumber   = regexp.MustCompile(`^/(j|w|s|wc/join)/`)
 	zoomNumber     = regexp.MustCompile(`^/(j|w|s|wc|wc/join)/([\d -]+)(.*)$`)
 )
 
@@ -106,6 +107,8 @@ func warning(link Link, allowedHosts []string) string {
 			return "This Zoom link is a registration page. Register, and use the link in the confirmation."
 		case host != "events.zoom.us" && !zoomMeeting.MatchString(path), strings.Trim(path, "/") == "":
 			return "This Zoom link is not a link to join a meeting."
+		case zoomByNumber.MatchString(path) && !zoomNumber.MatchString(path):
+			return "This Zoom link has no meeting number, as in https://zoom.us/j/1234567890."
 		}
 	default:
 		return fmt.Sprintf("The host %s does not belong to a meeting platform. An operator can allow it with STANDIN_ALLOWED_MEETING_HOSTS.", host)

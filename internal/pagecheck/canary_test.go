@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
@@ -43,7 +45,7 @@ func receive(t *testing.T, secret string) (address string, events <-chan event) 
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = webhook.Verify(r.Header, body, secret, time.Now())
+			err = client.VerifyWebhook(r.Header, body, secret, time.Now())
 		}
 		var got event
 		if err == nil {

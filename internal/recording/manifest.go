@@ -36,6 +36,30 @@ type Manifest struct {
 	Consent       []Consent       `json:"consent"`
 }
 
+// Summarize sets what the manifest has of a job's summary.
+func (m Manifest) Summarize(s *job.Summary) {
+	s.EndReason, s.Partial, s.MediaURI, s.Captions, s.DurationMs = m.End.Reason, m.Partial, "", false, 0
+	hasVideo := false
+	for _, media := range m.Media {
+		switch media.Kind {
+		case Video, Audio:
+			s.DurationMs = max(s.DurationMs, media.StartOffsetMs+media.DurationMs)
+			if s.MediaURI == "" || media.Kind == Video && !hasVideo {
+				s.MediaURI, hasVideo = media.URI, media.Kind == Video
+			}
+		case Captions:
+			s.Captions = true
+		}
+	}
+	if from, to := m.Timeline.AdmittedAt, m.Timeline.LeftAt; s.MediaURI == "" && !from.IsZero() && to.After(from.Time) {
+		s.DurationMs = to.Sub(from.Time).Milliseconds()
+	}
+	s.Participants = nil
+	for _, p := range m.Participants[:min(len(m.Participants), job.MaxSummaryParticipants)] {
+		s.Participants = append(s.Participants, job.Participant{ID: p.ID, Name: p.Name})
+	}
+}
+
 // Bot describes the bot that recorded.
 type Bot struct {
 	Name    string  `json:"name"`

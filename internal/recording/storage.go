@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path"
@@ -112,6 +114,19 @@ func (s *Storage) Check(ctx context.Context) error {
 		return errors.New("check storage: the bucket or folder does not exist")
 	}
 	return nil
+}
+
+// IsUnavailable reports whether an error of the store may end by itself: the store does
+// not respond, or reports an error of its own. Others, such as a missing bucket or wrong
+// credentials, end when an operator changes something.
+func IsUnavailable(err error) bool {
+	var response interface{ HTTPStatusCode() int } // of the AWS SDK
+	if errors.As(err, &response) && response.HTTPStatusCode() > 0 {
+		status := response.HTTPStatusCode()
+		return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // WorkPrefix is the prefix of the names of temporary folders in which a job's

@@ -185,7 +185,11 @@ func (c *Cleaner) delete(ctx context.Context, id uuid.UUID, reason string) error
 
 // logError logs an error, unless ctx has ended.
 func (c *Cleaner) logError(ctx context.Context, id uuid.UUID, message string, err error) {
-	if ctx.Err() == nil {
+	switch {
+	case ctx.Err() != nil:
+	case id == uuid.Nil:
+		c.Log.Error(message, "error", err)
+	default:
 		c.Log.Error(message, "job", id, "error", err)
 	}
 }

@@ -107,7 +107,7 @@ func contractIgnored(t *testing.T, h *contractHarness) {
 		}
 	}
 	settings := h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{made.text(t, "id")}, bearer: h.ada})
-	if strings.TrimSpace(string(settings.body)) != `{"displayName":"x","webhooks":{"onStatusChange":null,"onFinalize":null},"recording":{}}` {
+	if strings.TrimSpace(string(settings.body)) != `{"displayName":"x","webhooks":{"onStatusChange":null,"onFinalize":null}}` {
 		t.Errorf("settings %s", settings.body)
 	}
 }

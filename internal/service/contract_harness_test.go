@@ -19,6 +19,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	"github.com/google/uuid"
 
 	"standin/api"
@@ -332,7 +334,7 @@ func newContractHooks(t testing.TB, checker *apicheck.Checker) *contractHooks {
 	hooks.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
-			err = webhook.Verify(r.Header, body, contractHookSecret, time.Now())
+			err = client.VerifyWebhook(r.Header, body, contractHookSecret, time.Now())
 		}
 		if err != nil || r.Header.Get(webhook.VersionHeader) != "2" {
 			t.Errorf("webhook with headers %v: %v", r.Header, err)

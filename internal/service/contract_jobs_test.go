@@ -52,8 +52,10 @@ func contractJobs(t *testing.T, h *contractHarness) {
 	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJob", in: []string{id}})
 	h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{id}, bearer: h.ada})
 	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJobSettings", in: []string{id}})
+	h.expect(t, 200, contractRequest{op: "getJobDetails", in: []string{id}, bearer: h.ada})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJobDetails", in: []string{id}})
 	for _, unknown := range []string{"x", uuid.NewString(), strings.ReplaceAll(id, "-", "")} {
-		for _, op := range []string{"getJob", "getJobSettings", "cancelJob"} {
+		for _, op := range []string{"getJob", "getJobSettings", "getJobDetails", "cancelJob"} {
 			h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{unknown}, bearer: h.ada})
 		}
 	}
@@ -138,12 +140,8 @@ func contractLists(t *testing.T, h *contractHarness) {
 	}
 	h.expectCode(t, 401, "unauthorized", contractRequest{op: "listJobs"})
 	tagged := h.create(t, key, contractJob(contractFuture+`,"metadata":{"room":7,"customer":"ada"}`))
-	for _, query := range []string{
-		"metadata.room=7&metadata.customer=ada", "metadata[room]=7&metadata%5Bcustomer%5D=ada", "metadata=room=7&metadata=customer%3Dada",
-	} {
-		if got, _ := list(query + "&limit=1"); !slices.Equal(got, []string{tagged}) {
-			t.Errorf("jobs with the metadata ?%s: %v, want %s", query, got, tagged)
-		}
+	if got, _ := list("metadata.room=7&metadata.customer=ada&limit=1"); !slices.Equal(got, []string{tagged}) {
+		t.Errorf("jobs with the metadata: %v, want %s", got, tagged)
 	}
 }
 
@@ -159,6 +157,8 @@ func contractControls(t *testing.T, h *contractHarness) {
 		t.Fatal(err)
 	}
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
+	h.sendEvent(t, id, "lifecycle.in_meeting", "")
+	scheduled := h.create(t, h.ada, contractJob(contractFuture))
 	ended := h.create(t, h.ada, contractJob(contractFuture))
 	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{ended}, bearer: h.ada})
 	teardown := h.create(t, h.ada, contractJob(contractFuture))
@@ -181,6 +181,10 @@ func contractControls(t *testing.T, h *contractHarness) {
 		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{"x"}, bearer: h.ada, body: verb.body})
 		h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{ended}, bearer: h.ada, body: verb.body})
 		h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{teardown}, bearer: h.ada, body: verb.body})
+		early := h.do(t, contractRequest{op: op, in: []string{scheduled}, bearer: h.ada, body: verb.body})
+		if waits := verb.body != "" || op == "requestRecordingPermission"; waits != (early.status == 202) || !waits && early.status != 409 {
+			t.Errorf("%s before a bot was started: %d %s", op, early.status, early.body)
+		}
 		if verb.bad != "" {
 			h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, bearer: h.ada, body: verb.bad})
 		}
@@ -231,6 +235,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	contractMedia(t, h, key, id, media["name"].(string), int(media["bytes"].(float64)))
 	contractTranscript(t, h, key, id)
 	contractLive(t, h, key, id)
+	contractDetails(t, h, key, id)
 
 	if got := h.awaitStatus(t, key, failed, job.Completed, job.Failed).text(t, "failureCode"); got != "recording_disabled" {
 		t.Errorf("failure code %q", got)
@@ -312,11 +317,16 @@ func contractLive(t *testing.T, h *contractHarness, key, id string) {
 	h.expectCode(t, 404, "not_found", contractRequest{op: "liveJob", in: in, bearer: h.bob})
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": "7"}})
 	whole := string(h.expect(t, 200, contractRequest{op: "liveJob", in: in, bearer: key}).body)
-	if !strings.Contains(whole, "event: state\ndata: {") || !strings.HasSuffix(whole, "event: end\ndata: {\"status\":\"completed\"}\n\n") {
+	if !strings.Contains(whole, "event: state\ndata: {") || !strings.HasSuffix(whole, "event: end\ndata: {\"type\":\"end\",\"status\":\"completed\"}\n\n") {
 		t.Errorf("got %s, want all states and the end", whole)
 	}
 	_, last, _ := strings.Cut(whole[strings.LastIndex(whole, "id: "):], " ")
 	last, _, _ = strings.Cut(last, "\n")
+	before, _ := strings.CutSuffix(last, ".end")
+	cut := string(h.expect(t, 200, contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": before}}).body)
+	if before == last || strings.Count(cut, "event: ") != 1 || !strings.Contains(cut, "event: end\n") {
+		t.Errorf("after the event before the end: %s", cut)
+	}
 	h.expect(t, 204, contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": last}})
 }
 

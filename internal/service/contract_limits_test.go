@@ -21,6 +21,7 @@ func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	return []contractRequest{
 		{op: "createJob", bearer: h.ada},
+		{op: "createJobs", bearer: h.ada},
 		{op: "patchJob", in: []string{id}, bearer: h.ada},
 		{op: "sendChatMessage", in: []string{id}, bearer: h.ada},
 		{op: "pinParticipant", in: []string{id}, bearer: h.ada},
@@ -119,6 +120,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	event := `{"id":"evt_all"}`
 	requests := []contractRequest{
 		{op: "createJob", bearer: h.ada, body: contractJob("")},
+		{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob("") + `]}`},
 		{op: "listJobs", bearer: h.ada},
 		{op: "listWebhookEndpoints", bearer: h.ada},
 		{op: "redeliverFailed", bearer: h.ada, body: `{"url":"https://example.com/"}`},
@@ -136,7 +138,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		{op: "receivePayment", header: contractSigned(contractPaymentSecret, event, time.Now()), body: event},
 	}
 	for _, op := range []string{
-		"getJob", "getJobSettings", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
+		"getJob", "getJobSettings", "getJobDetails", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
 		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "deleteRecording",
 	} {
 		body := `{"text":"hello","participantId":"p-1"}` // valid for every operation
@@ -215,8 +217,6 @@ func contractLimited(t *testing.T, coverage *contractCoverage) {
 		withStatus int
 	}{
 		{"describe", 200, "describeManifest", 200},
-		{"describeYAML", 200, "describeManifest", 200},
-		{"securityText", 404, "describeManifest", 200},
 		{"reference", 200, "describeManifest", 200},
 		{"intakeInvite", 401, "hostMetrics", 401},
 	} {

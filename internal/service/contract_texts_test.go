@@ -83,6 +83,9 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 			return contractRequest{op: "createJob", bearer: h.adasTest, body: contractJob(`,"metadata":{"simulate":"completed","a":"b"}`)}
 		},
 		ofJob("patchJob", `{"joinAt":"2998-01-01T00:00:00Z","displayName":"Notes","webhooks":{"onStatusChange":"https://hooks.example/s","onFinalize":null},"metadata":{"a":"b","c":[{"d":"e"}]}}`),
+		func() contractRequest {
+			return contractRequest{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob(contractFuture+`,"title":"Standup","captions":{"language":"en"},"transcript":{"language":"de-DE"}`) + `]}`}
+		},
 		ofJob("sendChatMessage", `{"text":"hello"}`),
 		ofJob("pinParticipant", `{"participantId":"p-1"}`),
 		func() contractRequest {
@@ -203,7 +206,7 @@ func (h *contractHarness) hostileAddresses(t *testing.T, hostile string) {
 			refuse(request)
 		}
 	}
-	for _, name := range []string{"cursor", "status", "platform", "externalId", "createdFrom", "joinTo", "limit", "metadata.a", "metadata.", "metadata", "metadata[a]", "unknown", plain, "metadata." + plain} {
+	for _, name := range []string{"cursor", "status", "platform", "externalId", "createdFrom", "joinTo", "limit", "metadata.a", "metadata.", "unknown", plain, "metadata." + plain} {
 		for _, text := range []string{"x" + plain, "\xff", "\xed\xa0\x80"} {
 			refuse(contractRequest{op: "listJobs", bearer: h.ada, query: escapeQuery(name, text)})
 		}

@@ -35,6 +35,16 @@ func DatabaseAddress(databaseURL, dataDir string) string {
 	return filepath.Join(dataDir, databaseFile)
 }
 
+// HasDatabase reports whether a database with this address exists. The database of a
+// URL does: the operator has made it.
+func HasDatabase(databaseURL, dataDir string) bool {
+	if databaseURL != "" {
+		return true
+	}
+	_, err := os.Stat(DatabaseAddress("", dataDir))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // StorageAddress returns the address of the recordings: the given URL, or a
 // folder in the data folder, whose path must be absolute, when it is empty.
 func StorageAddress(storageURL, dataDir string) string {
@@ -130,7 +140,7 @@ func loadNode(settings Settings) (dispatch.Node, error) {
 	if err != nil {
 		return dispatch.Node{}, fmt.Errorf("load the node's ID: %w", err)
 	}
-	return dispatch.Node{ID: strings.TrimSpace(id), Name: name}, nil
+	return dispatch.Node{ID: strings.TrimSpace(id), Name: name, BaseURL: settings.BaseURL}, nil
 }
 
 // readOrCreate returns the content of a small file. A missing or empty file is

@@ -140,6 +140,25 @@ func (s *Service) open(ctx context.Context) (err error) {
 	if s.storage, err = recording.OpenStorage(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
+	return s.checkStorage(ctx)
+}
+
+// storageCheckTimeout bounds the check of the storage at the start.
+const storageCheckTimeout = 15 * time.Second
+
+// checkStorage returns an error if no recording can be stored until an operator changes
+// something. It only logs that the store is unavailable.
+func (s *Service) checkStorage(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, storageCheckTimeout)
+	defer cancel()
+	err := s.storage.Check(ctx)
+	if recording.IsUnavailable(err) {
+		s.settings.Log.Error("the storage is unavailable; until it is, bots keep their recordings", "error", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("recordings cannot be stored; standin doctor, with the same settings, checks the storage: %w", err)
+	}
 	return nil
 }
 

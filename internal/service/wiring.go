@@ -115,7 +115,7 @@ func (s *Service) newSender() (*webhook.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.settings.Log.Info("webhooks are sent to the public internet and to these networks", "allow", allow)
+	s.settings.Log.Debug("webhooks are sent to the public internet and to these networks", "allow", allow)
 	proxy, err := webhook.ParseProxy(s.settings.WebhookProxy)
 	if err != nil {
 		return nil, err

@@ -12,10 +12,10 @@ import (
 // SaveNode inserts or updates a node.
 func (tx *Tx) SaveNode(ctx context.Context, n job.Node) error {
 	_, err := tx.exec(ctx, `
-		INSERT INTO nodes (id, name, started_at, heartbeat_at, bots, capacity, full_reason, start_ms)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (id) DO UPDATE SET name = $2, started_at = $3, heartbeat_at = $4, bots = $5, capacity = $6, full_reason = $7, start_ms = $8`,
-		n.ID, n.Name, millis(n.StartedAt), millis(n.HeartbeatAt), n.Bots, n.Capacity, n.FullReason, n.StartTime.Milliseconds())
+		INSERT INTO nodes (id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		ON CONFLICT (id) DO UPDATE SET name = $2, base_url = $3, started_at = $4, heartbeat_at = $5, bots = $6, capacity = $7, full_reason = $8, start_ms = $9`,
+		n.ID, n.Name, n.BaseURL, millis(n.StartedAt), millis(n.HeartbeatAt), n.Bots, n.Capacity, n.FullReason, n.StartTime.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("save node %s: %w", n.ID, err)
 	}
@@ -56,6 +56,16 @@ func (db *Reader) NodeJobs(ctx context.Context, node string) ([]job.Record, erro
 		jobs = append(jobs, some...)
 	}
 	return jobs, nil
+}
+
+// BaseURL returns where consumers reach the service, as the node that was last seen has
+// it; empty if no service has run yet.
+func (db *Reader) BaseURL(ctx context.Context) (string, error) {
+	urls, err := list(ctx, db, scanColumn[string], `SELECT base_url FROM nodes ORDER BY heartbeat_at DESC LIMIT 1`)
+	if err != nil || len(urls) == 0 {
+		return "", err
+	}
+	return urls[0], nil
 }
 
 // NodeName returns the name of a node; empty when it is unknown.

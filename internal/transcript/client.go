@@ -42,7 +42,7 @@ type Config struct {
 	APIKey      string        `env:"STANDIN_TRANSCRIBER_API_KEY" help:"API key of the transcriber. Prefer the environment variable."`
 	APIKeyFile  string        `env:"STANDIN_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the transcriber."`
 	Model       string        `env:"STANDIN_TRANSCRIBER_MODEL" default:"whisper-1" help:"Model that the transcriber uses."`
-	Language    string        `env:"STANDIN_TRANSCRIBER_LANGUAGE" placeholder:"en" help:"Language of all meetings (ISO 639-1). Default: the transcriber detects it."`
+	Language    string        `env:"STANDIN_TRANSCRIBER_LANGUAGE" placeholder:"en" help:"Language of all meetings (ISO 639-1). A job's option transcript.language overrides it. Default: the transcriber detects it."`
 	AllowCIDRs  string        `name:"allow-cidrs" env:"STANDIN_TRANSCRIBER_ALLOW_CIDRS" help:"Networks that the transcriber may be in although they are not public, comma-separated. Default: none."`
 	Timeout     time.Duration `env:"STANDIN_TRANSCRIBER_TIMEOUT" default:"10m" help:"Maximum duration of a request to the transcriber."`
 	Concurrency int           `env:"STANDIN_TRANSCRIBER_CONCURRENCY" default:"2" help:"Maximum number of recordings that this node transcribes at a time; each has one request."`
@@ -140,7 +140,7 @@ func (c *Client) Check(ctx context.Context) (heard string, err error) {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return "", err
 	}
-	result, err := c.Transcribe(ctx, file.Name(), helloLength)
+	result, err := c.Transcribe(ctx, file.Name(), helloLength, "")
 	if err != nil {
 		return "", err
 	}
@@ -183,23 +183,26 @@ func (e *Error) public() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Transcribe returns what is said in a WAV file of the given length. The error of
-// a request is an *Error.
-func (c *Client) Transcribe(ctx context.Context, wav string, length time.Duration) (Recognized, error) {
+// Transcribe implements Recognizer. The recognizer gets the first part of a language
+// tag, such as en of en-US. The error of a request is an *Error.
+func (c *Client) Transcribe(ctx context.Context, wav string, length time.Duration, language string) (Recognized, error) {
+	if language, _, _ = strings.Cut(strings.ToLower(language), "-"); language == "" {
+		language = c.config.Language
+	}
 	plain := c.plain.Load()
-	result, err := c.send(ctx, wav, length, plain)
+	result, err := c.send(ctx, wav, length, language, plain)
 	refused := new(Error)
 	if plain || !errors.As(err, &refused) || !refused.format {
 		return result, err
 	}
-	if result, err = c.send(ctx, wav, length, true); err == nil {
+	if result, err = c.send(ctx, wav, length, language, true); err == nil {
 		c.plain.Store(true)
 	}
 	return result, err
 }
 
 // send sends one request.
-func (c *Client) send(ctx context.Context, wav string, length time.Duration, plain bool) (Recognized, error) {
+func (c *Client) send(ctx context.Context, wav string, length time.Duration, language string, plain bool) (Recognized, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
 	file, err := os.Open(wav)
@@ -207,7 +210,7 @@ func (c *Client) send(ctx context.Context, wav string, length time.Duration, pla
 		return Recognized{}, err
 	}
 	defer file.Close() // read only
-	request, err := c.request(ctx, file, plain)
+	request, err := c.request(ctx, file, language, plain)
 	if err != nil {
 		return Recognized{}, err
 	}
@@ -234,7 +237,7 @@ func (c *Client) send(ctx context.Context, wav string, length time.Duration, pla
 }
 
 // request returns a request with the file as a stream.
-func (c *Client) request(ctx context.Context, file *os.File, plain bool) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, file *os.File, language string, plain bool) (*http.Request, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -246,8 +249,8 @@ func (c *Client) request(ctx context.Context, file *os.File, plain bool) (*http.
 		fields[1][1] = "verbose_json"
 		fields = append(fields, [2]string{"timestamp_granularities[]", "word"}, [2]string{"timestamp_granularities[]", "segment"})
 	}
-	if c.config.Language != "" {
-		fields = append(fields, [2]string{"language", c.config.Language})
+	if language != "" {
+		fields = append(fields, [2]string{"language", language})
 	}
 	for _, field := range fields {
 		if err := writer.WriteField(field[0], field[1]); err != nil {

@@ -63,7 +63,7 @@ func TestUploads(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				result, err := client.Transcribe(t.Context(), wav, time.Second)
+				result, err := client.Transcribe(t.Context(), wav, time.Second, "")
 				refused := new(Error)
 				if slices.Contains(test.want, "json") {
 					if err != nil || len(result.Segments) != 1 || result.Segments[0].Text != "hello" {

@@ -17,7 +17,7 @@ import (
 
 // transcribe returns the transcript of a recording, and how much audio was sent
 // for it. It does not send pieces that an earlier attempt has transcribed.
-func (h *task) transcribe(ctx context.Context, m recording.Manifest) (d Document, audio time.Duration, err error) {
+func (h *task) transcribe(ctx context.Context, m recording.Manifest, language string) (d Document, audio time.Duration, err error) {
 	done, err := h.Queue.TranscriptionPieces(ctx, h.state.JobID)
 	if err != nil {
 		return Document{}, 0, err
@@ -34,7 +34,7 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest) (d Document
 	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID, Model: h.Recognizer.Model(), Segments: []Segment{}}
 	people := newSpeakers(m)
 	for _, t := range chooseTracks(m) {
-		file := &audioFile{task: h, track: t, tools: tools, dir: dir, done: done}
+		file := &audioFile{task: h, track: t, tools: tools, dir: dir, done: done, language: language}
 		err := file.transcribe(ctx, people, &d)
 		if err := errors.Join(err, file.remove()); err != nil {
 			return Document{}, 0, err
@@ -51,6 +51,8 @@ type audioFile struct {
 	tools build.Tools
 	dir   string
 	done  map[string]string // responses by the key of their piece
+
+	language string // of the job's request; empty without one
 }
 
 func (f *audioFile) path() string { return filepath.Join(f.dir, "media"+filepath.Ext(f.file.Name)) }
@@ -137,7 +139,7 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 	if err := f.tools.ExtractSpeech(ctx, f.path(), p.Span, f.wav()); err != nil {
 		return Recognized{}, false, unreadable(err)
 	}
-	result, err = f.Recognizer.Transcribe(ctx, f.wav(), p.Length())
+	result, err = f.Recognizer.Transcribe(ctx, f.wav(), p.Length(), f.language)
 	if refused := new(Error); errors.As(err, &refused) && refused.Accepted {
 		err = errors.Join(err, f.save(ctx, func(t *job.Transcription) { t.Sent += p.Length() }))
 	}

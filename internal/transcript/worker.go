@@ -68,7 +68,9 @@ type Storage interface {
 
 // Recognizer recognizes speech. It is implemented by Client.
 type Recognizer interface {
-	Transcribe(ctx context.Context, wav string, length time.Duration) (Recognized, error)
+	// Transcribe returns what is said in a WAV file of the given length. An empty
+	// language is that of the settings, or else detected.
+	Transcribe(ctx context.Context, wav string, length time.Duration, language string) (Recognized, error)
 	Model() string
 }
 
@@ -288,12 +290,12 @@ func (h *task) work(ctx context.Context) error {
 	if err := h.storeTexts(ctx, manifest); err != nil {
 		return err
 	}
-	options := r.Resolved()
-	unwanted := options.Transcript != nil && !*options.Transcript
+	options := r.Resolved().Transcript
+	unwanted := options.Enabled != nil && !*options.Enabled
 	if h.Recognizer == nil || r.Mode == job.Test || unwanted {
 		return h.end(ctx, nil)
 	}
-	document, audio, err := h.transcribe(ctx, manifest)
+	document, audio, err := h.transcribe(ctx, manifest, options.Language)
 	if errors.Is(context.Cause(ctx), errLeaseLost) {
 		return errLeaseLost
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	"github.com/google/uuid"
 
 	"standin/internal/webhook"
@@ -48,7 +50,7 @@ func newReceiver(t *testing.T, answer func(http.ResponseWriter, *http.Request, m
 			t.Errorf("read a webhook: %v", err)
 			return
 		}
-		if err := webhook.Verify(request.Header, body, whsec, time.Now()); err != nil {
+		if err := client.VerifyWebhook(request.Header, body, whsec, time.Now()); err != nil {
 			t.Errorf("verify webhook: %v", err)
 		}
 		got := message{header: request.Header, body: body}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"standin/internal/webhook"
@@ -67,7 +69,7 @@ func TestStandardWebhooksLibraryVerifies(t *testing.T) {
 			if err := verifier.Verify(body, header); err != nil {
 				t.Errorf("the library refuses: %v", err)
 			}
-			if err := webhook.Verify(header, body, test.secret, time.Now()); err != nil {
+			if err := client.VerifyWebhook(header, body, test.secret, time.Now()); err != nil {
 				t.Errorf("Verify refuses: %v", err)
 			}
 			altered := bytes.Replace(body, []byte("dlv_1"), []byte("dlv_2"), 1)
@@ -120,10 +122,10 @@ func TestRotatedSecretSignsUntilItExpires(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			header := sign(t, test.at, secrets...)
-			if err := webhook.Verify(header, body, fresh, test.at); err != nil {
+			if err := client.VerifyWebhook(header, body, fresh, test.at); err != nil {
 				t.Errorf("the current secret: %v", err)
 			}
-			if got := webhook.Verify(header, body, old, test.at) == nil; got != test.works {
+			if got := client.VerifyWebhook(header, body, old, test.at) == nil; got != test.works {
 				t.Errorf("the old secret verifies: %v, want %v", got, test.works)
 			}
 			if err := library(t, old, false).VerifyIgnoringTimestamp(body, header); (err == nil) != test.works {
@@ -137,7 +139,7 @@ func TestRotatedSecretSignsUntilItExpires(t *testing.T) {
 			// One whose framework joins the values of a name.
 			joined := header.Clone()
 			joined.Set(webhook.SignatureHeader, strings.Join(header.Values(webhook.SignatureHeader), ", "))
-			if got := webhook.Verify(joined, body, old, test.at) == nil; got != test.works {
+			if got := client.VerifyWebhook(joined, body, old, test.at) == nil; got != test.works {
 				t.Errorf("joined, the old secret verifies: %v, want %v", got, test.works)
 			}
 		})
@@ -183,7 +185,7 @@ func TestVerifyRefuses(t *testing.T) {
 			t.Parallel()
 			header := sign(t, now, webhook.Secret{Value: whsec})
 			test.change(header)
-			if err := webhook.Verify(header, test.body, test.secret, test.now); !errors.Is(err, webhook.ErrSignature) {
+			if err := client.VerifyWebhook(header, test.body, test.secret, test.now); !errors.Is(err, client.ErrSignature) {
 				t.Errorf("Verify = %v", err)
 			}
 		})

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	"standin/internal/webhook"
 )
 
@@ -86,7 +88,7 @@ func postedExamples(t *testing.T) []posted {
 func TestVerifications(t *testing.T) {
 	t.Parallel()
 	for _, e := range postedExamples(t) {
-		if err := webhook.Verify(e.header, e.body, e.Secret, time.Now()); (err == nil) != e.Want {
+		if err := client.VerifyWebhook(e.header, e.body, e.Secret, time.Now()); (err == nil) != e.Want {
 			t.Errorf("%s: Verify says %v, want verified %v", e.Name, err, e.Want)
 		}
 		if err := library(t, e.Secret, false).Verify(e.body, e.header); (err == nil) != e.Want {

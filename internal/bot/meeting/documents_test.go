@@ -32,6 +32,7 @@ func TestDocuments(t *testing.T) {
 		"languages":    testLanguages,
 		"people list":  testPeopleList,
 		"marks":        testMarks,
+		"notices":      testRecordingNotice,
 		"frames":       testProbeInFrames,
 		"bad selector": testProbeNamesABadSelector,
 		"inspect":      testInspect,
@@ -56,8 +57,10 @@ func testMeetDevicesInAnyLanguage(t *testing.T, ctx context.Context, running *br
 		{job.Teams, `<button data-track-action-scenario="preJoinMute">ไมค์</button>`, []string{microphoneOn}},
 		{job.Meet, `<button aria-label="ไมค์"><i>mic</i></button><div role=button aria-label="กล้อง"><span>videocam</span></div>`, []string{microphoneOn, cameraOn}},
 		{job.Meet, `<button aria-label="ไมค์"><i>mic_off</i></button><div role=button aria-label="กล้อง"><span>videocam_off</span></div>`, nil},
-		{job.ZoomWeb, `<button id=preview-audio-control-button aria-label="ไมค์"><svg class="SvgAudioUnmute" width=20 height=20></svg></button><button id=preview-video-control-button><svg class="SvgVideoOn" width=20 height=20></svg></button>`, []string{microphoneOn, cameraOn}},
-		{job.ZoomWeb, `<button id=preview-audio-control-button aria-label="ไมค์"><svg class="SvgAudioMute" width=20 height=20></svg></button><button id=preview-video-control-button><svg class="SvgVideoOff" width=20 height=20></svg></button>`, nil},
+		{job.ZoomWeb, `<button id=preview-audio-control-button aria-label="ไมค์"><svg class="SvgAudioMute" width=20 height=20></svg></button><button id=preview-video-control-button><svg class="SvgVideoOn" width=20 height=20></svg></button>`, []string{microphoneOn, cameraOn}},
+		{job.ZoomWeb, `<button id=preview-audio-control-button aria-label="ไมค์"><svg class="SvgAudioUnmute" width=20 height=20></svg></button><button id=preview-video-control-button><svg class="SvgVideoOff" width=20 height=20></svg></button>`, nil},
+		{job.ZoomWeb, `<button id=preview-audio-control-button aria-label="Mute"><svg class="SvgAudioMuteHovered" width=20 height=20></svg></button>`, []string{microphoneOn}},
+		{job.ZoomWeb, `<button class=join-audio-container__btn aria-label="unmute my microphone"><svg class="SvgAudioUnmute" width=20 height=20></svg></button>`, nil},
 	} {
 		showDocument(t, ctx, page, "<main>"+c.document+"</main>")
 		snapshot := snapshotOf(t, ctx, siteOf(t, c.platform), page)

@@ -133,3 +133,36 @@ func storePicture(t *testing.T, ctx context.Context, page *browser.Page, name st
 		t.Error(err)
 	}
 }
+
+// testRecordingNotice checks that Meet's notice that the meeting is recorded stays visible
+// in the arranged picture, unlike the page's controls.
+func testRecordingNotice(t *testing.T, ctx context.Context, running *browser.Browser) {
+	page := openPage(t, ctx, running)
+	for _, notice := range []string{
+		`<div id=notice role=status style="position:fixed;top:8px;left:8px">This video call is being recorded</div>`,
+		`<div id=notice role=alert style="position:fixed;top:8px;left:8px">Dieser Videoanruf wird aufgezeichnet</div>`,
+		`<div style="position:fixed;top:0;left:0"><span id=notice aria-label="This call is being recorded"><i>●</i> REC</span></div>`,
+		`<div id=notice role=dialog aria-modal=true style="position:fixed;top:90px;left:90px;width:300px;height:200px;background:#fff">This video call is being recorded<button>Join now</button></div>`,
+	} {
+		showDocument(t, ctx, page, `<main><div class=oZRSLe data-participant-id=p1 style="width:300px;height:200px"><span class=notranslate>Ada Quill</span></div></main>
+			<div id=bar role=region aria-label="Call controls" style="position:fixed;bottom:0;left:0;width:400px"><button aria-label="Leave call">x</button><button aria-label="Turn on microphone">m</button></div>`+notice)
+		observation := observeDocument(t, ctx, job.Meet, page, true)
+		if err := siteOf(t, job.Meet).Arrange(ctx, page, observation, job.LayoutSpeaker); err != nil {
+			t.Fatal(err)
+		}
+		var opacity struct{ Notice, Bar float64 }
+		if err := page.Eval(ctx, `(() => {
+			const opacity = id => {
+				let product = 1;
+				for (let element = document.getElementById(id); element; element = element.parentElement) product *= Number(getComputedStyle(element).opacity);
+				return product;
+			};
+			return {notice: opacity("notice"), bar: opacity("bar")};
+		})()`, &opacity); err != nil {
+			t.Fatal(err)
+		}
+		if opacity.Notice != 1 || opacity.Bar > 0.01 {
+			t.Errorf("%s on %s: the notice has the opacity %g, the controls %g", notice, observation.Screen, opacity.Notice, opacity.Bar)
+		}
+	}
+}

@@ -61,7 +61,8 @@ var knownWords = sync.OnceValue(func() words {
 })
 
 // addWords adds the labels in other languages to the elements of a profile, after
-// the profile's own candidates.
+// the profile's own candidates, and the words of recording notices to what stays in the
+// picture, where the profile keeps any.
 func (p *Profile) addWords() {
 	const buttons = `button, [role="button"]`
 	for name, languages := range knownWords().Labels {
@@ -85,6 +86,9 @@ func (p *Profile) addWords() {
 			added.CSS = buttons + `, [role="radio"][aria-checked="false"], input[type="radio"]:not(:checked)`
 		}
 		p.Elements[name] = append(p.Elements[name], added)
+	}
+	if len(p.Picture.Kept) > 0 {
+		p.Picture.Kept = append(p.Picture.Kept, Candidate{CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: knownWords().Dialogs.Recorded}})
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -54,7 +55,20 @@ type Stats struct {
 	Queued int
 	// Width and Height are the size of the captured video.
 	Width, Height int
+	// SoundChanges are the last beginnings and ends of sound, oldest first.
+	SoundChanges []SoundChange
 }
+
+// SoundChange is a beginning or an end of the sound of a page: the sound rises above
+// Settings.SoundThreshold for at least 50 ms, or stays below for at least 200 ms. Its time
+// is that of the recorded sound, to within a few hundredths of a second.
+type SoundChange struct {
+	At    time.Time
+	Sound bool // sound begins; otherwise it ends
+}
+
+// maxSoundChanges limits Stats.SoundChanges: those of some seconds.
+const maxSoundChanges = 100
 
 // Reasons of the recorder tab for the end of a recording. Any other reason is a
 // failure of the encoder.
@@ -271,6 +285,10 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 		Level         float64 `json:"level"`
 		Queued        int     `json:"queued"`
 		Width, Height int
+		SoundChanges  []struct {
+			Sound       bool
+			AtMs, AgoMs float64
+		} `json:"soundChanges"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxReportBytes)).Decode(&status); err != nil {
 		http.Error(w, "malformed status", http.StatusBadRequest)
@@ -289,6 +307,12 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 			*last.at = s.current.LastReportAt.Add(-time.Duration(last.agoMs) * time.Millisecond)
 		}
 	}
+	// A reader may have the old slice.
+	s.current.SoundChanges = slices.Clone(s.current.SoundChanges)
+	for _, change := range status.SoundChanges {
+		s.current.SoundChanges = append(s.current.SoundChanges, SoundChange{At: localTime(change.AtMs, change.AgoMs, s.current.LastReportAt), Sound: change.Sound})
+	}
+	s.current.SoundChanges = s.current.SoundChanges[max(0, len(s.current.SoundChanges)-maxSoundChanges):]
 	s.current.Level = status.Level
 	if !s.tabEnded {
 		s.current.Queued = status.Queued

@@ -18,6 +18,7 @@
   const retryMs = 5_000;            // before a track that failed is recorded again
   const maxStartMs = 30;            // a slower start is repeated
   const maxStarts = 5;
+  const outputDelayMs = 30;         // the recording gets the sound later, through the audio output
   const silentMs = 60_000;          // a track without packets for so long has ended
   const maxPendingBytes = 16 << 20; // not stored by the bot yet
   const maxReportBytes = 4 << 20;
@@ -152,7 +153,7 @@
       const chunks = [], complete = recording.complete === true, pending = [...recording.chunks];
       const track = {
         id: recording.id, track: recording.track.id, epoch: recording.epoch, first: recording.first, chunks,
-        startedAtMs: performance.timeOrigin + recording.startedAt, agoMs: performance.now() - recording.startedAt,
+        startedAtMs: performance.timeOrigin + recording.startedAt + outputDelayMs, agoMs: performance.now() - recording.startedAt - outputDelayMs,
       };
       for (const chunk of pending) {
         if ((bytesLeft -= chunk.size) < 0) break;

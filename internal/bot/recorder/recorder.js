@@ -4,8 +4,11 @@
 "use strict";
 
 const standin = (() => {
-	const levelIntervalMs = 200;
-	const levelSampleRate = 8000; // enough to detect silence
+	const levelIntervalMs = 250;
+	const minSoundMs = 50;   // shorter sounds are clicks
+	const minQuietMs = 200;  // shorter pauses are part of speech
+	const maxBufferedSound = 100; // buffers of 10 ms, while this tab is blocked
+	const maxSoundChanges = 30; // per status
 	const statusIntervalMs = 1000;
 	const retryDelayMs = 250;
 	const minRepeatMs = 500; // before a frame is repeated
@@ -18,6 +21,7 @@ const standin = (() => {
 	let recordedMs = 0, runningSince = null; // without pauses
 	let maxLevel = 0, lastSoundAt = null, lastSignalAt = null, pictureChangedAt = null;
 	let timers = [];
+	let soundChanges = []; // not sent yet
 
 	const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
 	const offset = () => Math.round(recordedMs + (runningSince === null ? 0 : performance.now() - runningSince));
@@ -55,22 +59,67 @@ const standin = (() => {
 		while (uploading) await uploading;
 	}
 
-	// measureLevel measures the level of the captured sound.
-	function measureLevel(track, threshold) {
-		const context = new AudioContext({sampleRate: levelSampleRate, latencyHint: "playback"});
-		const analyser = context.createAnalyser();
-		analyser.fftSize = 2048; // a quarter of a second: covers the interval
-		context.createMediaStreamSource(new MediaStream([track])).connect(analyser);
-		const samples = new Float32Array(analyser.fftSize);
-		timers.push(setInterval(() => {
-			analyser.getFloatTimeDomainData(samples);
-			let sum = 0;
-			for (const sample of samples) sum += sample * sample;
-			const level = Math.sqrt(sum / samples.length);
+	// measureSound measures the level of the captured sound, and when sound begins and ends.
+	async function measureSound(track, threshold) {
+		const buffers = new MediaStreamTrackProcessor({track, maxBufferSize: maxBufferedSound}).readable.getReader();
+		const toNow = captureClock(), follow = soundFollower();
+		let samples = new Float32Array(0), energy = 0, intervalMs = 0;
+		for (let next; !(next = await buffers.read()).done;) {
+			const buffer = next.value, {numberOfFrames, numberOfChannels} = buffer;
+			const durationMs = buffer.duration / 1000, end = toNow(buffer.timestamp / 1000 + durationMs);
+			if (samples.length !== numberOfFrames) samples = new Float32Array(numberOfFrames);
+			let mean = 0; // of the squares of the loudest channel
+			for (let channel = 0; channel < numberOfChannels; channel++) {
+				buffer.copyTo(samples, {planeIndex: channel, format: "f32-planar"});
+				let sum = 0;
+				for (const sample of samples) sum += sample * sample;
+				mean = Math.max(mean, sum / numberOfFrames);
+			}
+			buffer.close();
+			follow(end - durationMs, end, Math.sqrt(mean) > threshold);
+			energy += mean * durationMs;
+			intervalMs += durationMs;
+			if (intervalMs < levelIntervalMs) continue;
+			const level = Math.sqrt(energy / intervalMs);
 			maxLevel = Math.max(maxLevel, level);
-			if (level > digitalSilence) lastSignalAt = performance.now();
-			if (level > threshold) lastSoundAt = performance.now();
-		}, levelIntervalMs));
+			if (level > digitalSilence) lastSignalAt = end;
+			if (level > threshold) lastSoundAt = end;
+			energy = intervalMs = 0;
+		}
+	}
+
+	// captureClock returns the function that converts the time of capture of what has just
+	// arrived, in ms, to a time of performance.now(): what took the least time to arrive
+	// relates the two. It may drift by 500 ppm.
+	function captureClock() {
+		const driftPerMs = 0.0005;
+		let offset = Infinity, before = 0;
+		return capturedAt => {
+			const now = performance.now();
+			offset = Math.min(now - capturedAt, offset + (now - before) * driftPerMs);
+			before = now;
+			return capturedAt + offset;
+		};
+	}
+
+	// soundFollower returns the function that takes each section of sound, and adds to
+	// soundChanges when sound begins and ends.
+	function soundFollower() {
+		let begin = null, end = 0, begun = false;
+		return (from, to, audible) => {
+			if (begin !== null && from - end >= (begun ? minQuietMs : minSoundMs)) {
+				if (begun) soundChanges.push({sound: false, at: end});
+				begin = null;
+				begun = false;
+			}
+			if (!audible) return;
+			begin ??= from;
+			end = to;
+			if (!begun && end - begin >= minSoundMs) {
+				begun = true;
+				soundChanges.push({sound: true, at: begin});
+			}
+		};
 	}
 
 	// watchPicture compares the captured picture with the one of a second ago.
@@ -95,8 +144,10 @@ const standin = (() => {
 			level: maxLevel,
 			queued: queue.length,
 			width: video.width, height: video.height,
+			soundChanges: soundChanges.slice(-maxSoundChanges).map(({sound, at}) => ({sound, ...timestamp(at)})),
 		});
 		maxLevel = 0;
+		soundChanges = [];
 		fetch("status", {method: "POST", body, cache: "no-store"}).catch(() => {});
 	}
 
@@ -126,7 +177,7 @@ const standin = (() => {
 		} else {
 			videoSource = cameraLike(stream.getVideoTracks()[0]);
 		}
-		measureLevel(audio, options.soundThreshold);
+		measureSound(audio, options.soundThreshold).catch(error => end("error", "measure the sound: " + error));
 	}
 
 	// cameraLike copies the frames of a screen track to a camera track. For screen
@@ -245,6 +296,7 @@ const standin = (() => {
 	async function end(reason, detail) {
 		timers.forEach(clearInterval);
 		timers = [];
+		sendStatus();
 		await flushed();
 		await post("end", JSON.stringify({reason, detail}));
 	}

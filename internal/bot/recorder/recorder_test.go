@@ -400,6 +400,32 @@ func TestRecordingIsCompleteAndSynchronized(t *testing.T) {
 	for _, pair := range report.Pairs() {
 		t.Logf("flash at %5.0f ms, beep %+4.0f ms", pair.FlashMs, pair.DifferenceMs())
 	}
+	checkSound(t, report, r.StartedAt(), stats.SoundChanges)
+}
+
+// checkSound requires that the recorder reports the beginning of each beep at its time in
+// the recording, within limitMs, but in the first and last second.
+func checkSound(t *testing.T, report mediacheck.Report, started time.Time, changes []recorder.SoundChange) {
+	t.Helper()
+	limitMs := 250.0
+	if exact() {
+		limitMs = 50
+	}
+	for _, beep := range report.BeepsMs {
+		if beep < 1000 || beep > report.AudioEndMs-1500 {
+			continue
+		}
+		nearest := math.Inf(1)
+		for _, change := range changes {
+			if difference := change.At.Sub(started).Seconds()*1000 - beep; change.Sound && math.Abs(difference) < math.Abs(nearest) {
+				nearest = difference
+			}
+		}
+		t.Logf("beep at %5.0f ms, reported %+4.0f ms later", beep, nearest)
+		if math.Abs(nearest) > limitMs {
+			t.Errorf("the beep at %.0f ms was reported %.0f ms later", beep, nearest)
+		}
+	}
 }
 
 func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {

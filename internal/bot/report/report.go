@@ -55,8 +55,9 @@ type Report struct {
 	packed   build.Packed // the final files, if the bot packed them
 	roster   roster
 	tracks   trackIndex
-	pausedAt time.Time // start of the current pause
-	fullAt   time.Time // time at which the spool became full; zero while it has space
+	sound    []recorder.SoundChange // on the report's clock, in order
+	pausedAt time.Time              // start of the current pause
+	fullAt   time.Time              // time at which the spool became full; zero while it has space
 }
 
 // New returns the report of an attempt that has just started. version is the
@@ -323,7 +324,7 @@ func (r *Report) Save() error {
 }
 
 func (r *Report) saveLocked() error {
-	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), r.roster.speech, r.tracks.tracks
+	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), alignSpeech(r.roster.speech, r.sound), r.tracks.tracks
 	r.content.SpeechSources = r.roster.speechSources
 	data, err := json.Marshal(build.FinalReport{
 		Report: r.content, Media: r.packed.Files, PackedParts: build.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,

@@ -1,15 +1,18 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
 	"standin/internal/bot/spool"
 	"standin/internal/ingest"
 	"standin/internal/recording"
@@ -118,11 +121,52 @@ func TestSpeech(t *testing.T) {
 	speak(6.2, true, true)
 	r.UpdateRoster(nil, nil, after(10)) // both left
 	want := []ingest.Speech{
-		{PersonID: "ada", From: after(1), To: after(3)},
+		{PersonID: "ada", From: after(0.5), To: after(3)}, // in the middle of two looks at the page
 		{PersonID: "ada", From: after(6), To: after(6.2)},
-		{PersonID: "bob", From: after(2), To: after(6.2)},
+		{PersonID: "bob", From: after(1.5), To: after(6.2)},
 	}
 	if got := saved(t, r).Speech; !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestSpeechFollowsSound: a speech begins and ends with the sound if that is near its
+// marks, otherwise with its marks.
+func TestSpeechFollowsSound(t *testing.T) {
+	t.Parallel()
+	r := newTestReport(t)
+	sound := func(at float64, begins bool) {
+		r.AddSound([]recorder.SoundChange{{At: after(0.5), Sound: true}, {At: after(at), Sound: begins}}) // the first again
+	}
+	for at := 0.0; at < 30; at += 0.25 {
+		within := func(from, to float64) bool { return at >= from && at < to }
+		switch at {
+		case 2:
+			sound(1.9, false) // noise that nobody is marked for
+		case 5:
+			sound(4.31, true) // Ada, before her mark
+		case 9:
+			sound(8.27, false) // before the end of her mark
+		case 12:
+			sound(11.43, true) // Bob, after his mark
+		case 20:
+			sound(19.1, false)
+		}
+		r.UpdateRoster([]meeting.Participant{
+			{ID: "ada", Speaking: within(4.5, 8.6) || within(14, 16)}, // first alone, then while Bob speaks
+			{ID: "bob", Speaking: within(11.2, 19)},
+		}, nil, after(at))
+	}
+	want := []ingest.Speech{
+		{PersonID: "ada", From: after(4.31), To: after(8.27)},
+		{PersonID: "ada", From: after(13.875), To: after(15.875)},
+		{PersonID: "bob", From: after(11.43), To: after(19.1)},
+	}
+	got := saved(t, r).Speech
+	slices.SortFunc(got, func(a, b ingest.Speech) int {
+		return cmp.Or(cmp.Compare(a.PersonID, b.PersonID), a.From.Compare(b.From))
+	})
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
 }

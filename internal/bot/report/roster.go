@@ -14,6 +14,9 @@ const (
 	absentAfter = 3 * time.Second
 	// maxSpeechPause is how long a participant may be silent within one speech.
 	maxSpeechPause = 1200 * time.Millisecond
+	// maxMarkInterval is how far apart two looks at the page may be for a change between
+	// them to be in the middle.
+	maxMarkInterval = time.Second
 )
 
 // roster tracks who is in the meeting and who speaks. Its times are on the
@@ -31,6 +34,7 @@ type participant struct {
 	ingest.Person
 	seenAt   time.Time
 	speaking bool
+	pausing  bool      // the current speech may have ended
 	from, to time.Time // start and last moment of the current speech
 }
 
@@ -57,8 +61,8 @@ func (r *roster) update(participants []meeting.Participant, sources []meeting.Sp
 			p.Name = seen.Name
 		}
 		changed = changed || !known || renamed || !p.LeftAt.IsZero()
-		p.seenAt, p.LeftAt = now, time.Time{}
 		r.updateSpeech(p, seen.Speaking, now)
+		p.seenAt, p.LeftAt = now, time.Time{}
 	}
 	for _, id := range r.ids {
 		p := r.byID[id]
@@ -70,15 +74,26 @@ func (r *roster) update(participants []meeting.Participant, sources []meeting.Sp
 	return changed
 }
 
+// updateSpeech updates the speech of a participant, who was last seen at p.seenAt.
 func (r *roster) updateSpeech(p *participant, speaking bool, now time.Time) {
 	switch {
 	case speaking && !p.speaking:
-		p.speaking, p.from, p.to = true, now, now
+		p.speaking, p.pausing, p.from, p.to = true, false, between(p.seenAt, now), now
 	case speaking:
-		p.to = now
+		p.pausing, p.to = false, now
+	case p.speaking && !p.pausing && now.Sub(p.to) <= maxMarkInterval:
+		p.pausing, p.to = true, between(p.to, now)
 	case p.speaking && now.Sub(p.to) > maxSpeechPause:
 		r.endSpeech(p)
 	}
+}
+
+// between returns the middle of two times, or the second if they are far apart.
+func between(before, now time.Time) time.Time {
+	if now.Sub(before) > maxMarkInterval {
+		return now
+	}
+	return before.Add(now.Sub(before) / 2)
 }
 
 func (r *roster) endSpeech(p *participant) {

@@ -174,7 +174,7 @@ func (r *recordingSession) resumeIfSpace(ctx context.Context) {
 // endPart updates the state after the recorder ended. A nil err means that the
 // part is complete.
 func (r *recordingSession) endPart(err error) {
-	r.updateLastAudio()
+	r.updateSound()
 	r.state.recorded += r.recorder.Stats().Recorded
 	r.report.EndPart(time.Now(), err)
 	r.recorder, r.stopping = nil, false
@@ -286,11 +286,17 @@ func (r *recordingSession) audioStats() (recorder.Stats, bool) {
 	return recorder.Stats{}, false
 }
 
-// updateLastAudio updates when the captured sound was last audible.
-func (r *recordingSession) updateLastAudio() {
-	if stats, ok := r.audioStats(); ok && stats.LastSoundAt.After(r.state.lastAudio) {
+// updateSound updates when the captured sound was last audible, and reports when it began
+// and ended.
+func (r *recordingSession) updateSound() {
+	stats, ok := r.audioStats()
+	if !ok {
+		return
+	}
+	if stats.LastSoundAt.After(r.state.lastAudio) {
 		r.state.lastAudio = stats.LastSoundAt
 	}
+	r.report.AddSound(stats.SoundChanges)
 }
 
 // audioStatus is what is known about the meeting's sound.
@@ -303,7 +309,7 @@ type audioStatus struct {
 
 // audio returns the status of the audio.
 func (r *recordingSession) audio(now time.Time) audioStatus {
-	r.updateLastAudio()
+	r.updateSound()
 	stats, ok := r.audioStats()
 	return audioStatus{last: r.state.lastAudio, received: r.page.soundAt, monitored: ok && now.Sub(stats.LastReportAt) <= maxPulseAge}
 }

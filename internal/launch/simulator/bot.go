@@ -59,15 +59,18 @@ type bot struct {
 	joinedAt, admittedAt, leftAt time.Time
 	end                          *exitResult // nil during the visit
 	timeline                     timeline
-	stopped                      bool // permanently
-	texts                        wantedTexts
+	stopped                      bool               // permanently
+	chat, captions               bool               // are read
+	roster                       *ingest.LiveRoster // the last one of showRoster
+	rosters                      chan *ingest.LiveRoster
 }
 
 func newBot(a launch.Assignment, opts options, settings Settings) *bot {
+	isTrue := func(option *bool) bool { return option != nil && *option }
 	return &bot{
 		assignment: a, options: opts, settings: settings,
 		clock: botClock{clock: settings.Clock, speed: opts.speed}, commandQueue: newCommandQueue(),
-		texts: parseWantedTexts(a.Metadata),
+		rosters: make(chan *ingest.LiveRoster, 1), chat: isTrue(a.Options.Chat), captions: isTrue(a.Options.Captions.Enabled),
 	}
 }
 
@@ -77,6 +80,7 @@ func (b *bot) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var beating sync.WaitGroup
 	beating.Go(func() { b.sendHeartbeats(ctx) })
+	beating.Go(func() { b.sendRosters(ctx) })
 	defer beating.Wait()
 	defer cancel()
 
@@ -100,7 +104,7 @@ func (b *bot) visit(ctx context.Context) error {
 	if err := b.wait(ctx, startDelay); err != nil {
 		return err
 	}
-	if b.options.asksPermission {
+	if b.options.asksPermission || b.assignment.RequirePermission {
 		if err := b.requestPermission(ctx, ""); err != nil {
 			return err
 		}
@@ -110,6 +114,8 @@ func (b *bot) visit(ctx context.Context) error {
 		return errCrashed
 	case b.options.failureCode != "":
 		return b.failure()
+	case b.assignment.RequirePermission && b.options.permission != granted:
+		return &exitResult{code: job.RecordingDisabled, detail: "The simulated host did not permit the recording."}
 	}
 	if !b.withoutRecording() {
 		if err := b.startRecording(ctx); err != nil {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"standin/client"
+
 	"github.com/google/uuid"
 
 	"standin/internal/account"
@@ -271,7 +273,7 @@ func newReceiver(t *testing.T) *receiver {
 			t.Errorf("read a webhook: %v", err)
 			return
 		}
-		if err := webhook.Verify(request.Header, body, r.secret, time.Now()); err != nil {
+		if err := client.VerifyWebhook(request.Header, body, r.secret, time.Now()); err != nil {
 			t.Errorf("verify webhook: %v", err)
 		}
 		var got message

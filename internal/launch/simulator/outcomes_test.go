@@ -83,7 +83,7 @@ func documentedOutcomes(t *testing.T) []row {
 	return rows
 }
 
-// The table has a row for each outcome, and there is an outcome for each
+// The table and the API description have each outcome, and there is an outcome for each
 // failure code.
 func TestEveryOutcomeIsDocumented(t *testing.T) {
 	t.Parallel()
@@ -95,6 +95,25 @@ func TestEveryOutcomeIsDocumented(t *testing.T) {
 	}
 	if !slices.Equal(listed, simulator.Outcomes()) {
 		t.Errorf("docs/simulator.md lists %v, the simulator knows %v", listed, simulator.Outcomes())
+	}
+	description, err := api.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Components struct {
+			Schemas struct {
+				Simulation struct {
+					Properties struct{ Outcome struct{ Enum []string } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(description.JSON(), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	if described := parsed.Components.Schemas.Simulation.Properties.Outcome.Enum; !slices.Equal(described, simulator.Outcomes()) {
+		t.Errorf("the API description lists %v, the simulator knows %v", described, simulator.Outcomes())
 	}
 	for _, code := range job.FailureCodes() {
 		if !slices.Contains(simulator.Outcomes(), string(code)) {

@@ -158,8 +158,15 @@ type options struct {
 	speed float64
 }
 
-// parseOptions parses metadata.simulate: the name of an outcome, or an object.
-func parseOptions(metadata json.RawMessage) (options, error) {
+// parseOptions returns what a job's option simulate asks for, or else metadata.simulate:
+// the name of an outcome, or an object.
+func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options, error) {
+	var fields simulation
+	if requested != nil {
+		fields.Outcome, fields.Seconds, fields.Speed = nonzero(requested.Outcome), requested.Seconds, requested.Speed
+		fields.Permission = nonzero(permission(requested.Permission))
+		return fields.options()
+	}
 	var body struct {
 		Simulate json.RawMessage `json:"simulate"`
 	}
@@ -168,12 +175,6 @@ func parseOptions(metadata json.RawMessage) (options, error) {
 			return options{}, errors.New("the job's metadata is not a JSON object")
 		}
 	}
-	fields := struct {
-		Outcome    *string     `json:"outcome"`
-		Seconds    *float64    `json:"seconds"`
-		Speed      *float64    `json:"speed"`
-		Permission *permission `json:"permission"`
-	}{}
 	switch text := bytes.TrimSpace(body.Simulate); {
 	case len(text) == 0 || string(text) == "null":
 	case text[0] == '"':
@@ -186,6 +187,27 @@ func parseOptions(metadata json.RawMessage) (options, error) {
 			return options{}, fmt.Errorf("metadata.simulate must be the name of an outcome, or an object with outcome, seconds, speed and permission: %s", truncate(err.Error()))
 		}
 	}
+	return fields.options()
+}
+
+// simulation is the object form of metadata.simulate.
+type simulation struct {
+	Outcome    *string     `json:"outcome"`
+	Seconds    *float64    `json:"seconds"`
+	Speed      *float64    `json:"speed"`
+	Permission *permission `json:"permission"`
+}
+
+// nonzero returns a pointer to a text, nil for an empty one.
+func nonzero[T ~string](text T) *T {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+// options returns the scenario with its changes.
+func (fields simulation) options() (options, error) {
 	opts := options{scenario: scenarios()[0], speed: 1}
 	if fields.Outcome != nil {
 		at := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == *fields.Outcome })

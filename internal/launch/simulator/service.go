@@ -89,6 +89,27 @@ func (b *bot) sendHeartbeats(ctx context.Context) {
 	}
 }
 
+// sendRosters reports who is in the meeting and who speaks until ctx is done. The meeting
+// does not wait for it.
+func (b *bot) sendRosters(ctx context.Context) {
+	for {
+		select {
+		case roster := <-b.rosters:
+			beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Stats: &ingest.Stats{Roster: roster}}
+			err := retryRequest(ctx, func() error {
+				response, err := b.settings.Service.Heartbeat(ctx, beat, 0)
+				b.commandQueue.add(response.Commands)
+				return err
+			})
+			if err != nil {
+				return // as in sendHeartbeats
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // acknowledge reports the outcome of a command; failure is empty for an executed one.
 func (b *bot) acknowledge(ctx context.Context, command ingest.Command, failure string) error {
 	beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Acked: []string{command.ID}}

@@ -94,7 +94,7 @@ func New(settings Settings) *Launcher {
 
 // Launch implements launch.Launcher.
 func (s *Launcher) Launch(_ context.Context, a launch.Assignment) error {
-	opts, err := parseOptions(a.Metadata)
+	opts, err := parseOptions(a.Options.Simulate, a.Metadata)
 	if err != nil {
 		opts = invalidOptions(err)
 	}

@@ -1,9 +1,11 @@
 package simulator
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +21,9 @@ const version = "simulator"
 // speakingTime is how long one of the imaginary participants speaks before the
 // other.
 const speakingTime = 5 * time.Second
+
+// silence is how long nobody speaks before the next participant does.
+const silence = speakingTime / 10
 
 // timeline is when the meeting was recorded.
 type timeline struct {
@@ -74,7 +79,6 @@ func people(from, to time.Time) []ingest.Person {
 
 // speech returns the participants' alternating turns.
 func (t *timeline) speech(now time.Time) []ingest.Speech {
-	const silence = speakingTime / 10
 	speakers := [...]string{"host", "guest"}
 	var speech []ingest.Speech
 	for _, part := range t.parts {
@@ -90,36 +94,20 @@ func (t *timeline) speech(now time.Time) []ingest.Speech {
 	return speech
 }
 
-// textInterval is how often a bot reports the texts of the imaginary meeting.
-const textInterval = time.Second
+// reportInterval is how often a bot reports who speaks in the imaginary meeting, and its
+// texts.
+const reportInterval = time.Second
 
-// wantedTexts are the texts that a job's metadata asks for.
-type wantedTexts struct {
-	Chat     bool `json:"chat"`
-	Captions bool `json:"captions"`
-}
-
-// parseWantedTexts reads metadata.chat and metadata.captions. Other values than
-// booleans count as false.
-func parseWantedTexts(metadata json.RawMessage) wantedTexts {
-	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(metadata, &fields) // parseOptions reports the error
-	isTrue := func(key string) bool { return strings.TrimSpace(string(fields[key])) == "true" }
-	return wantedTexts{Chat: isTrue("chat"), Captions: isTrue("captions")}
-}
-
-// attend waits in the meeting and reports its texts meanwhile.
+// attend waits in the meeting and reports who speaks, and its texts, meanwhile.
 func (b *bot) attend(ctx context.Context, length time.Duration) error {
-	if b.texts == (wantedTexts{}) {
-		return b.wait(ctx, length)
-	}
 	end := b.clock.now().Add(length)
 	for {
+		b.showRoster()
 		left := end.Sub(b.clock.now())
 		if left <= 0 {
 			return nil
 		}
-		err := b.wait(ctx, min(left, textInterval))
+		err := b.wait(ctx, min(left, reportInterval))
 		if sendErr := b.sendTexts(ctx); sendErr != nil {
 			return sendErr
 		}
@@ -129,9 +117,37 @@ func (b *bot) attend(ctx context.Context, length time.Duration) error {
 	}
 }
 
+// showRoster passes the participants to sendRosters if another one speaks than before.
+func (b *bot) showRoster() {
+	now := b.clock.now()
+	roster := &ingest.LiveRoster{}
+	speech := b.speech(now)
+	for _, person := range people(b.admittedAt, b.leftAt) {
+		speaks := b.inProgress() && slices.ContainsFunc(speech, func(s ingest.Speech) bool {
+			return s.PersonID == person.ID && !now.Before(s.From) && now.Before(s.From.Add(speakingTime-silence))
+		})
+		roster.Participants = append(roster.Participants, ingest.LiveParticipant{ID: person.ID, Name: person.Name, Speaking: speaks})
+	}
+	if reflect.DeepEqual(roster, b.roster) {
+		return
+	}
+	b.roster = roster
+	select {
+	case <-b.rosters: // one that was not sent yet
+	default:
+	}
+	b.rosters <- roster
+}
+
+// inProgress reports whether participants are heard: the recording runs, or there is none.
+func (b *bot) inProgress() bool { return b.timeline.running || b.withoutRecording() }
+
 // sendTexts reports the texts of the last two participants who spoke: their
 // captions grow while they speak.
 func (b *bot) sendTexts(ctx context.Context) error {
+	if !b.chat && !b.captions {
+		return nil
+	}
 	now := b.clock.now()
 	speech := b.speech(now)
 	var texts []ingest.Text
@@ -160,10 +176,10 @@ func (b *bot) textsOf(number int, speech ingest.Speech, now time.Time) []ingest.
 	}
 	text := ingest.Text{
 		ID: fmt.Sprintf("speech-%d", number), Kind: job.CaptionText, ParticipantID: speech.PersonID, Author: names[speech.PersonID],
-		Language: "en-US", StartedAt: speech.From, EndedAt: speech.To,
+		Language: cmp.Or(b.assignment.Options.Captions.Language, "en-US"), StartedAt: speech.From, EndedAt: speech.To,
 	}
 	var texts []ingest.Text
-	if b.texts.Captions {
+	if b.captions {
 		words := strings.Fields(fmt.Sprintf("This is sentence %d of the simulated meeting.", number+1))
 		spoken := min(int(2*now.Sub(speech.From)/time.Second)+1, len(words))
 		if now.After(speech.To) {
@@ -172,7 +188,7 @@ func (b *bot) textsOf(number int, speech ingest.Speech, now time.Time) []ingest.
 		text.Text = strings.Join(words[:spoken], " ")
 		texts = append(texts, text)
 	}
-	if b.texts.Chat {
+	if b.chat {
 		text.Kind, text.Language, text.EndedAt = job.ChatText, "", text.StartedAt
 		text.Text = fmt.Sprintf("Message %d of the simulated chat <b>without markup</b>", number+1)
 		texts = append(texts, text)

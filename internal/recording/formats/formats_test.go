@@ -18,12 +18,30 @@ import (
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/recording/formats"
+	"standin/internal/testing/s3test"
 )
 
 // TestMake makes every file from a video, once each, and deletes them with the recording.
 func TestMake(t *testing.T) {
 	t.Parallel()
-	h := newHarness(t)
+	checkMake(t, newHarness(t))
+}
+
+// TestMakeOnS3 is TestMake with recordings in a bucket. It sets environment variables, so
+// it does not run in parallel.
+func TestMakeOnS3(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	for name, value := range s3test.Environment() {
+		t.Setenv(name, value)
+	}
+	bucket := s3test.ForTest(t).FaultProxy(t)
+	checkMake(t, newHarnessOn(t, bucket.Address(), bucket.Folder()))
+}
+
+func checkMake(t *testing.T, h *harness) {
+	t.Helper()
 	for _, want := range []struct{ name, probed string }{
 		{"recording.mp3", "mp3,,"},
 		{"recording.wav", "pcm_s16le,,"},
@@ -129,6 +147,13 @@ type harness struct {
 
 func newHarness(t *testing.T) *harness {
 	t.Helper()
+	folder := t.TempDir()
+	return newHarnessOn(t, "file://"+folder, folder)
+}
+
+// newHarnessOn is newHarness with a storage that keeps its objects in a folder.
+func newHarnessOn(t *testing.T, address, folder string) *harness {
+	t.Helper()
 	tools, err := build.FindTools()
 	if err != nil && os.Getenv("CI") == "" {
 		t.Skip(err)
@@ -136,8 +161,8 @@ func newHarness(t *testing.T) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{folder: t.TempDir(), consumer: uuid.New(), jobID: uuid.New()}
-	if h.storage, err = recording.OpenStorage(t.Context(), "file://"+h.folder); err != nil {
+	h := &harness{folder: folder, consumer: uuid.New(), jobID: uuid.New()}
+	if h.storage, err = recording.OpenStorage(t.Context(), address); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.storage.Close() })

@@ -130,6 +130,7 @@ CREATE INDEX payment_customers_email ON payment_customers (email) WHERE email <>
 CREATE TABLE nodes (
     id           TEXT PRIMARY KEY,
     name         TEXT NOT NULL,   -- for people
+    base_url     TEXT NOT NULL,   -- where consumers reach the service
     started_at   BIGINT NOT NULL,
     heartbeat_at BIGINT NOT NULL,
     bots         BIGINT NOT NULL, -- that use capacity
@@ -193,6 +194,7 @@ CREATE TABLE jobs (
     stats                TEXT NOT NULL DEFAULT '',
     bot_events           BIGINT NOT NULL DEFAULT 0, -- number and bytes of the events that its bots have reported
     bot_event_bytes      BIGINT NOT NULL DEFAULT 0,
+    summary              TEXT NOT NULL DEFAULT '{}', -- of the meeting and the recording, for people
 
     recording_deleted_at BIGINT,
     recording_deleted_by TEXT NOT NULL DEFAULT '',

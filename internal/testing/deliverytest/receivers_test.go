@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
+	"standin/client"
 
-	"standin/internal/webhook"
+	"github.com/google/uuid"
 )
 
 // receiver is a consumer's server. It keeps what it acknowledged, and
@@ -162,7 +162,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 			Sequence int64
 		}
 	}
-	err = errors.Join(webhook.Verify(request.Header, body, secret, time.Now()), json.Unmarshal(body, &got))
+	err = errors.Join(client.VerifyWebhook(request.Header, body, secret, time.Now()), json.Unmarshal(body, &got))
 	r.mu.Lock()
 	r.requests++
 	if err != nil {

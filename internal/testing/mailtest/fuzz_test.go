@@ -71,8 +71,10 @@ func checkBounds(t *testing.T, policy mail.Policy, raw []byte) {
 		t.Errorf("%d meetings", len(e.Meetings))
 	}
 	for _, m := range e.Meetings {
-		if m.UID == "" || m.Organizer == "" && !m.Cancelled || !m.Cancelled && (m.MeetingURL == "" || m.AllDay) {
-			t.Errorf("a meeting without what it needs: %+v", m)
+		for _, o := range m.Occurrences {
+			if o.UID == "" || m.Organizer == "" || o.MeetingURL == "" || o.AllDay || o.Cancelled {
+				t.Errorf("a meeting without what it needs: %+v", o)
+			}
 		}
 	}
 }

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/alecthomas/kong"
+)
+
+// warnUnknownSettings logs a warning for each variable of the environment that has the
+// prefix of settings and that no command reads, with the setting that was probably
+// meant. The values may be secrets.
+func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
+	known := settingNames(model)
+	for _, variable := range os.Environ() {
+		name, _, _ := strings.Cut(variable, "=")
+		if known[name] || !strings.HasPrefix(name, "STANDIN_") || strings.HasPrefix(name, "STANDIN_TEST_") {
+			continue
+		}
+		if meant := closest(name, known); meant != "" {
+			log.Warn("unknown setting", "name", name, "did_you_mean", meant)
+		} else {
+			log.Warn("unknown setting; docs/configuration.md lists the settings", "name", name)
+		}
+	}
+}
+
+// settingNames returns the variables that the commands read.
+func settingNames(model *kong.Application) map[string]bool {
+	names := map[string]bool{envAPIKey: true, envWebhookSecret: true}
+	for _, command := range model.Leaves(false) {
+		for _, flag := range command.AllFlags(false) {
+			for _, one := range flag {
+				for _, name := range one.Tag.Envs {
+					names[name] = true
+				}
+			}
+		}
+	}
+	return names
+}
+
+// maxTypos is how many letters of a misspelled setting may differ from the one that was
+// meant.
+const maxTypos = 3
+
+// closest returns the known name that differs least from a name, or an empty text if all
+// differ in more than maxTypos letters.
+func closest(name string, known map[string]bool) string {
+	best, least := "", maxTypos+1
+	for _, candidate := range slices.Sorted(maps.Keys(known)) {
+		if distance := levenshtein.ComputeDistance(name, candidate); distance < least {
+			best, least = candidate, distance
+		}
+	}
+	return best
+}

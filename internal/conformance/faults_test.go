@@ -1,0 +1,128 @@
+package conformance_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// faults is a proxy of a service that breaks requests. The first segment of a path
+// names the fault, the second one is a text of the test, so that each test has its own
+// count.
+type faults struct {
+	service *url.URL
+
+	mu     sync.Mutex
+	counts map[string]int // by fault and text
+}
+
+// newFaults returns the URL of a new proxy.
+func newFaults(t *testing.T, service string) string {
+	t.Helper()
+	target, err := url.Parse(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&faults{service: target, counts: map[string]int{}})
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL
+}
+
+const (
+	cutStream = 3000  // bytes of a live stream before it is cut; larger than an event
+	cutFile   = 20000 // bytes of a file before it is cut
+	failures  = 2     // requests that fail before one succeeds
+)
+
+func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	parts := strings.SplitN(strings.TrimPrefix(r.URL.Path, "/"), "/", 3)
+	if len(parts) < 3 {
+		http.NotFound(w, r)
+		return
+	}
+	fault, text, path := parts[0], parts[1], "/"+parts[2]
+	if fault == "count" { // of requests with the fault in the path
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		fmt.Fprint(w, f.counts[parts[2]+"/"+text])
+		return
+	}
+	f.mu.Lock()
+	f.counts[fault+"/"+text]++
+	number := f.counts[fault+"/"+text]
+	f.mu.Unlock()
+	switch {
+	case fault == "busy" && number <= failures:
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("Retry-After", "1")
+		w.WriteHeader(http.StatusTooManyRequests)
+		fmt.Fprint(w, `{"error":"rate_limited","message":"Too many requests."}`)
+	case fault == "unavailable" && number <= failures, fault == "broken":
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(http.StatusBadGateway)
+		fmt.Fprint(w, "<h1>Bad gateway</h1>")
+	case fault == "silent":
+		<-r.Context().Done()
+	default:
+		proxy := httputil.ReverseProxy{
+			Rewrite: func(p *httputil.ProxyRequest) {
+				p.Out.URL.Path, p.Out.URL.RawPath = path, ""
+				p.SetURL(f.service)
+			},
+			ModifyResponse: func(response *http.Response) error {
+				alter(fault, response)
+				return nil
+			},
+			FlushInterval: -1,
+		}
+		proxy.ServeHTTP(w, r)
+	}
+}
+
+// alter breaks a live stream or a file.
+func alter(fault string, response *http.Response) {
+	kind := response.Header.Get("Content-Type")
+	switch {
+	case fault == "cut" && strings.HasPrefix(kind, "text/event-stream"):
+		response.Body = &cut{response.Body, cutStream}
+	case fault == "cut" && strings.HasPrefix(kind, "video/"):
+		response.Body = &cut{response.Body, cutFile}
+	case fault == "damaged" && strings.HasPrefix(kind, "video/"):
+		response.Body = &damaged{response.Body}
+	}
+}
+
+// cut is a body that fails after some bytes, so that the proxy ends the connection.
+type cut struct {
+	io.ReadCloser
+	left int
+}
+
+func (c *cut) Read(into []byte) (int, error) {
+	if c.left == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n, err := c.ReadCloser.Read(into[:min(len(into), c.left)])
+	c.left -= n
+	return n, err
+}
+
+// damaged is a body with other bytes.
+type damaged struct{ io.ReadCloser }
+
+func (d *damaged) Read(into []byte) (int, error) {
+	n, err := d.ReadCloser.Read(into)
+	if n > 0 {
+		into[n-1] ^= 1
+	}
+	return n, err
+}

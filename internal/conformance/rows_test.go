@@ -1,0 +1,562 @@
+package conformance_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/client"
+)
+
+// goRows are the rows of clients/conformance.json for the Go client.
+var goRows = map[string]func(*testing.T, world){
+	"create_job": createJob, "replay_job": replayJob, "job_warnings": jobWarnings, "list_pages": listPages, "list_filters": listFilters,
+	"update_job": updateJob, "cancel_job": cancelJob, "invalid_input": invalidInput, "unauthorized": unauthorized, "not_found": notFound,
+	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands,
+	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "download": downloadFiles,
+	"download_resume": downloadResume, "download_damaged": downloadDamaged, "upload": upload, "delete_recording": deleteRecording,
+	"history": history, "verify_webhooks": verifyWebhooks, "receiver": receiver, "retry_after": retryAfter,
+	"retry_unavailable": retryUnavailable, "no_unsafe_retry": noUnsafeRetry, "timeout": timeout,
+}
+
+// TestGo runs every row with the Go client.
+func TestGo(t *testing.T) {
+	t.Parallel()
+	if got := slices.Sorted(maps.Keys(goRows)); !slices.Equal(got, rows(t)) {
+		t.Fatalf("the tests are %v, the rows %v", got, rows(t))
+	}
+	w := newWorld(t)
+	for name, run := range goRows {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, w)
+		})
+	}
+}
+
+const meetURL = "https://meet.google.com/abc-defg-hij"
+
+// quick is the metadata of a simulated job that takes a second or two.
+const quick = `{"simulate": {"seconds": 12, "speed": 20}, "captions": true, "chat": true}`
+
+// create creates a job, for the test of this name.
+func (w world) create(t *testing.T, metadata string, joinAt *time.Time) client.Job {
+	t.Helper()
+	created, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name(), MeetingURL: meetURL, Metadata: json.RawMessage(metadata), JoinAt: joinAt,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return created
+}
+
+// record returns a job that has been recorded.
+func (w world) record(t *testing.T) client.Job {
+	t.Helper()
+	done, err := w.WaitUntilDone(t.Context(), w.create(t, quick, nil).ID, 0)
+	if err != nil || done.Status != client.Completed {
+		t.Fatalf("the job is %+v (%v)", done, err)
+	}
+	return done
+}
+
+// through returns a client that calls the service with a fault, and the text that
+// counts its requests.
+func (w world) through(t *testing.T, fault string) (*client.Client, string) {
+	t.Helper()
+	text := fmt.Sprintf("go-%d", time.Now().UnixNano())
+	c, err := client.New(w.faults+"/"+fault+"/"+text, w.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, text
+}
+
+func createJob(t *testing.T, w world) {
+	created, replayed, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name(), MeetingURL: "https://us02web.zoom.us/j/123456789", JoinAt: later(), Metadata: json.RawMessage(`{"customer":"ada"}`),
+	})
+	if err != nil || replayed || created.Platform != "zoom-web" || created.Status != "scheduled" || string(created.Metadata) != `{"customer":"ada"}` {
+		t.Errorf("got %+v, replayed %v (%v)", created, replayed, err)
+	}
+	read, err := w.Job(t.Context(), created.ID)
+	if err != nil || read.ExternalID != t.Name() || !read.JoinAt.Equal(created.JoinAt) {
+		t.Errorf("read %+v (%v)", read, err)
+	}
+}
+
+func replayJob(t *testing.T, w world) {
+	first := w.create(t, `{}`, later())
+	again, replayed, err := w.CreateJob(t.Context(), client.NewJob{ExternalID: t.Name(), MeetingURL: meetURL})
+	if err != nil || !replayed || again.ID != first.ID {
+		t.Errorf("got %s, replayed %v (%v), want %s", again.ID, replayed, err, first.ID)
+	}
+}
+
+func jobWarnings(t *testing.T, w world) {
+	created, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name(), MeetingURL: meetURL, JoinAt: later(), Metadata: json.RawMessage(`{"captions":"yes"}`),
+	})
+	if err != nil || created.Warning == "" {
+		t.Errorf("warning %q (%v)", created.Warning, err)
+	}
+}
+
+func listPages(t *testing.T, w world) {
+	seen := map[string]bool{}
+	for listed, err := range w.Jobs(t.Context(), client.JobFilter{Metadata: map[string]string{"list": "pages"}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen[listed.ID] {
+			t.Errorf("%s is listed twice", listed.ExternalID)
+		}
+		seen[listed.ID] = true
+	}
+	if len(seen) != pagedJobs {
+		t.Errorf("%d jobs are listed, want %d", len(seen), pagedJobs)
+	}
+}
+
+func listFilters(t *testing.T, w world) {
+	created := w.create(t, `{}`, later())
+	matching := client.JobFilter{Status: "scheduled,pending", Platform: "meet", ExternalID: t.Name(), JoinFrom: created.JoinAt, CreatedFrom: created.CreatedAt}
+	other := matching
+	other.JoinTo = created.JoinAt
+	for _, test := range []struct {
+		filter client.JobFilter
+		want   int
+	}{{matching, 1}, {other, 0}} {
+		found := 0
+		for listed, err := range w.Jobs(t.Context(), test.filter) {
+			if err != nil || listed.ID != created.ID {
+				t.Fatalf("listed %s (%v)", listed.ExternalID, err)
+			}
+			found++
+		}
+		if found != test.want {
+			t.Errorf("%d jobs are listed, want %d", found, test.want)
+		}
+	}
+}
+
+func updateJob(t *testing.T, w world) {
+	created, name := w.create(t, `{}`, later()), "Notes"
+	at := created.JoinAt.Add(time.Minute)
+	changed, err := w.PatchJob(t.Context(), created.ID, client.JobPatch{JoinAt: &at, DisplayName: &name})
+	if err != nil || !changed.JoinAt.Equal(at) {
+		t.Errorf("changed %+v (%v)", changed, err)
+	}
+	settings, err := w.JobSettings(t.Context(), created.ID)
+	if err != nil || settings.DisplayName != name {
+		t.Errorf("settings %+v (%v)", settings, err)
+	}
+}
+
+func cancelJob(t *testing.T, w world) {
+	created := w.create(t, `{}`, later())
+	if err := w.CancelJob(t.Context(), created.ID); err != nil {
+		t.Error(err)
+	}
+	if read, err := w.Job(t.Context(), created.ID); err != nil || read.Status != client.Cancelled || !read.Ended() {
+		t.Errorf("the job is %s (%v)", read.Status, err)
+	}
+}
+
+func invalidInput(t *testing.T, w world) {
+	_, _, err := w.CreateJob(t.Context(), client.NewJob{MeetingURL: "no url"})
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Status != http.StatusBadRequest || refused.Code != "invalid_input" || refused.RequestID == "" {
+		t.Fatalf("create: %#v", err)
+	}
+	var paths []string
+	for _, issue := range refused.Issues {
+		paths = append(paths, fmt.Sprint(issue.Path...))
+	}
+	if slices.Sort(paths); !slices.Equal(paths, []string{"externalId", "meetingUrl"}) {
+		t.Errorf("the issues are %v", refused.Issues)
+	}
+}
+
+func unauthorized(t *testing.T, w world) {
+	stranger, err := client.New(w.base, "standin_test_nobody")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stranger.Job(t.Context(), w.uploadJob); !client.Is(err, "unauthorized") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func notFound(t *testing.T, w world) {
+	if _, err := w.Job(t.Context(), "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"); !client.Is(err, "not_found") {
+		t.Errorf("an unknown job: %v", err)
+	}
+	if _, err := w.Job(t.Context(), ".."); err == nil {
+		t.Error("the ID .. is accepted")
+	}
+}
+
+func invalidState(t *testing.T, w world) {
+	created := w.create(t, `{}`, later())
+	if err := w.CancelJob(t.Context(), created.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.PatchJob(t.Context(), created.ID, client.JobPatch{JoinAt: later()}); !client.Is(err, "invalid_state") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func waitUntilDone(t *testing.T, w world) {
+	if done := w.record(t); done.ManifestURI == nil {
+		t.Errorf("the job has no manifest: %+v", done)
+	}
+	failing, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name() + " failing", MeetingURL: meetURL, Metadata: json.RawMessage(`{"simulate":"meeting_not_found"}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed, err := w.WaitUntilDone(t.Context(), failing.ID, 0)
+	if err != nil || failed.Status != client.Failed || failed.FailureCode == nil || *failed.FailureCode != "meeting_not_found" {
+		t.Errorf("the job is %+v (%v)", failed, err)
+	}
+}
+
+func waitTimeout(t *testing.T, w world) {
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := w.WaitUntilDone(ctx, w.create(t, `{}`, later()).ID, 0); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// attended returns a job whose bot is in the meeting.
+func (w world) attended(t *testing.T) client.Job {
+	t.Helper()
+	created := w.create(t, `{"simulate":"slow_meeting"}`, nil)
+	for event, err := range w.Live(t.Context(), created.ID, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if event.Name == "state" && bytes.Contains(event.Data, []byte(`"recording_started"`)) {
+			break
+		}
+	}
+	return created
+}
+
+func sendCommands(t *testing.T, w world) {
+	created := w.attended(t)
+	message, err := w.SendChatMessage(t.Context(), created.ID, "Hello")
+	if err != nil || message == "" {
+		t.Errorf("send a message: %q (%v)", message, err)
+	}
+	leave, err := w.SendCommand(t.Context(), created.ID, client.LeaveCall)
+	if err != nil || leave == "" || leave == message {
+		t.Errorf("leave: %q (%v)", leave, err)
+	}
+	if done, err := w.WaitUntilDone(t.Context(), created.ID, 0); err != nil || done.Status != client.Completed {
+		t.Fatalf("the job is %+v (%v)", done, err)
+	}
+	if manifest, err := w.Manifest(t.Context(), created.ID); err != nil || manifest.End.Reason != "left_on_command" {
+		t.Errorf("the recording ended with %+v (%v)", manifest.End, err)
+	}
+}
+
+// follow returns the events of a job that have an ID, by it, and the last one.
+func follow(t *testing.T, c *client.Client, id string) (events []string, last client.LiveEvent) {
+	t.Helper()
+	for event, err := range c.Live(t.Context(), id, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last = event; event.ID != "" && event.Name != "end" {
+			events = append(events, event.Name+" "+event.ID)
+		}
+	}
+	return events, last
+}
+
+func checkEvents(t *testing.T, events []string, last client.LiveEvent) {
+	t.Helper()
+	for _, name := range []string{"state", "caption", "chat"} {
+		if !slices.ContainsFunc(events, func(event string) bool { return strings.HasPrefix(event, name+" ") }) {
+			t.Errorf("there is no %s", name)
+		}
+	}
+	if last.Name != "end" || !bytes.Contains(last.Data, []byte(`"completed"`)) {
+		t.Errorf("the last event is %s %s", last.Name, last.Data)
+	}
+	if sorted := slices.Compact(slices.Sorted(slices.Values(events))); len(sorted) != len(events) {
+		t.Errorf("%d of %d events are different", len(sorted), len(events))
+	}
+}
+
+func liveEvents(t *testing.T, w world) {
+	events, last := follow(t, w.Client, w.create(t, quick, nil).ID)
+	checkEvents(t, events, last)
+}
+
+func liveResume(t *testing.T, w world) {
+	done := w.record(t)
+	whole, _ := follow(t, w.Client, done.ID)
+	cut, _ := w.through(t, "cut")
+	events, last := follow(t, cut, done.ID)
+	checkEvents(t, events, last)
+	if !slices.Equal(events, whole) {
+		t.Errorf("got %v, want %v", events, whole)
+	}
+}
+
+func readManifest(t *testing.T, w world) {
+	done := w.record(t)
+	manifest, err := w.Manifest(t.Context(), done.ID)
+	if err != nil || manifest.SchemaVersion != 1 || manifest.JobID != done.ID || manifest.End.Reason != "host_ended" || len(manifest.Participants) != 2 {
+		t.Fatalf("manifest %+v (%v)", manifest, err)
+	}
+	if i := slices.IndexFunc(manifest.Media, func(m client.Media) bool { return m.Kind == "video" }); i < 0 || manifest.Media[i].DurationMS != 20000 {
+		t.Errorf("media %+v", manifest.Media)
+	}
+}
+
+func readTranscript(t *testing.T, w world) {
+	done := w.record(t)
+	transcript, err := w.Transcript(t.Context(), done.ID)
+	if err != nil || len(transcript.Segments) == 0 || transcript.Segments[0].Source != "captions" || transcript.Segments[0].Text == "" {
+		t.Errorf("transcript %+v (%v)", transcript, err)
+	}
+	text, err := w.TranscriptText(t.Context(), done.ID, "vtt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	if content, err := io.ReadAll(text); err != nil || !strings.HasPrefix(string(content), "WEBVTT") {
+		t.Errorf("got %q (%v)", content, err)
+	}
+}
+
+func downloadFiles(t *testing.T, w world) {
+	done := w.record(t)
+	manifest, err := w.Manifest(t.Context(), done.ID)
+	if err != nil || len(manifest.Media) < 3 {
+		t.Fatalf("manifest %+v (%v)", manifest, err)
+	}
+	for _, file := range manifest.Media {
+		var into bytes.Buffer
+		if err := w.DownloadFile(t.Context(), done.ID, file, &into); err != nil || int64(into.Len()) != file.Bytes {
+			t.Errorf("%s: %d bytes, want %d (%v)", file.Name, into.Len(), file.Bytes, err)
+		}
+	}
+}
+
+// video returns a recorded job, and its video.
+func (w world) video(t *testing.T) (client.Job, client.Media) {
+	t.Helper()
+	done := w.record(t)
+	manifest, err := w.Manifest(t.Context(), done.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(manifest.Media, func(m client.Media) bool { return m.Kind == "video" })
+	return done, manifest.Media[i]
+}
+
+func downloadResume(t *testing.T, w world) {
+	done, file := w.video(t)
+	if file.Bytes <= cutFile {
+		t.Fatalf("the video has only %d bytes", file.Bytes)
+	}
+	cut, _ := w.through(t, "cut")
+	var into bytes.Buffer
+	if err := cut.DownloadFile(t.Context(), done.ID, file, &into); err != nil || int64(into.Len()) != file.Bytes {
+		t.Errorf("%d bytes, want %d (%v)", into.Len(), file.Bytes, err)
+	}
+}
+
+func downloadDamaged(t *testing.T, w world) {
+	done, file := w.video(t)
+	damaged, _ := w.through(t, "damaged")
+	if err := damaged.DownloadFile(t.Context(), done.ID, file, io.Discard); !errors.Is(err, client.ErrChecksum) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func upload(t *testing.T, w world) {
+	for range 2 {
+		if err := w.UploadMedia(t.Context(), w.uploadToken, w.uploadJob, 0, "go.bin", []byte("content")); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := w.UploadMedia(t.Context(), w.uploadToken, w.uploadJob, 0, "go.bin", []byte("other")); !client.Is(err, "invalid_state") {
+		t.Errorf("another body: %v", err)
+	}
+}
+
+func deleteRecording(t *testing.T, w world) {
+	done := w.record(t)
+	if err := w.DeleteRecording(t.Context(), done.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.Manifest(t.Context(), done.ID); !client.Is(err, "not_found") {
+		t.Errorf("the manifest: %v", err)
+	}
+}
+
+func history(t *testing.T, w world) {
+	created, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name(), MeetingURL: meetURL, JoinAt: later(), Webhooks: &client.Webhooks{OnStatusChange: "http://127.0.0.1:1/"},
+	})
+	if err == nil {
+		err = w.CancelJob(t.Context(), created.ID)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, deliveries := 0, 0
+	for entry, err := range w.Timeline(t.Context(), created.ID) {
+		if err != nil || entry.Kind == "" {
+			t.Fatalf("%+v (%v)", entry, err)
+		}
+		entries++
+	}
+	for delivery, err := range w.Deliveries(t.Context(), created.ID) {
+		if err != nil || delivery.Event != "job.status_changed" {
+			t.Fatalf("%+v (%v)", delivery, err)
+		}
+		deliveries++
+	}
+	if entries == 0 || deliveries == 0 {
+		t.Errorf("%d entries, %d deliveries", entries, deliveries)
+	}
+}
+
+func receiver(t *testing.T, w world) {
+	got := make(chan client.Webhook, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		received, err := client.ReceiveWebhook(r, w.secret)
+		if err != nil {
+			answer.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		got <- received
+	}))
+	t.Cleanup(server.Close)
+	forged, err := http.Post(server.URL, "application/json", strings.NewReader(`{}`))
+	if err != nil || forged.StatusCode != http.StatusBadRequest {
+		t.Fatalf("a forged webhook: %v (%v)", forged, err)
+	}
+	forged.Body.Close()
+	created, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name(), MeetingURL: meetURL, Metadata: json.RawMessage(quick), Webhooks: &client.Webhooks{OnStatusChange: server.URL, OnFinalize: server.URL},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for received := range got {
+		if seen[received.DeliveryID] {
+			t.Errorf("%s was received twice", received.DeliveryID)
+		}
+		seen[received.DeliveryID] = true
+		if received.Event == "job.finalized" {
+			if received.Data.JobID != created.ID || received.Data.Job.Status != client.Completed {
+				t.Errorf("received %+v", received)
+			}
+			return
+		}
+	}
+}
+
+func retryAfter(t *testing.T, w world) {
+	busy, _ := w.through(t, "busy")
+	id := w.attended(t).ID
+	began := time.Now()
+	if _, err := busy.SendChatMessage(t.Context(), id, "Hello"); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took < failures*time.Second {
+		t.Errorf("it took %v, less than Retry-After says", took)
+	}
+}
+
+func retryUnavailable(t *testing.T, w world) {
+	unavailable, _ := w.through(t, "unavailable")
+	if _, _, err := unavailable.CreateJob(t.Context(), client.NewJob{ExternalID: t.Name(), MeetingURL: meetURL, JoinAt: later()}); err != nil {
+		t.Error(err)
+	}
+}
+
+func noUnsafeRetry(t *testing.T, w world) {
+	broken, text := w.through(t, "broken")
+	var refused *client.Error
+	if _, err := broken.SendChatMessage(t.Context(), w.uploadJob, "Hello"); !errors.As(err, &refused) || refused.Status != http.StatusBadGateway {
+		t.Errorf("got %v", err)
+	}
+	response, err := http.Get(w.faults + "/count/" + text + "/broken")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if count, err := io.ReadAll(response.Body); err != nil || string(count) != "1" {
+		t.Errorf("%s requests were sent (%v)", count, err)
+	}
+}
+
+func timeout(t *testing.T, w world) {
+	silent, _ := w.through(t, "silent")
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := silent.Job(ctx, w.uploadJob); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// exampleWebhooks is clients/webhooks.json.
+type exampleWebhooks struct {
+	About string           `json:"about"`
+	Cases []exampleWebhook `json:"cases"`
+}
+
+type exampleWebhook struct {
+	Name    string      `json:"name"`
+	Valid   bool        `json:"valid"`
+	Secret  string      `json:"secret"`
+	Now     int64       `json:"now"`     // seconds since 1970
+	Headers [][2]string `json:"headers"` // names may repeat
+	Body    string      `json:"body"`
+}
+
+func verifyWebhooks(t *testing.T, _ world) {
+	content, err := os.ReadFile(filepath.Join(folder, "webhooks.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var examples exampleWebhooks
+	if err := json.Unmarshal(content, &examples); err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range examples.Cases {
+		header := http.Header{}
+		for _, pair := range example.Headers {
+			header.Add(pair[0], pair[1])
+		}
+		err := client.VerifyWebhook(header, []byte(example.Body), example.Secret, time.Unix(example.Now, 0))
+		if (err == nil) != example.Valid {
+			t.Errorf("%s: %v", example.Name, err)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/httpapi"
+)
+
+// TestBatchTime checks that a batch that takes too long creates no further jobs, and says
+// which.
+func TestBatchTime(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, func(settings *httpapi.Settings) { settings.Timeouts.Batch = time.Nanosecond })
+	got := s.send(t, request{"POST", jobsPath + "/batch", adasKey, nil, `{"jobs":[` + minimalJob + `,` + minimalJob2 + `]}`})
+	if got.status != 200 || strings.Count(got.body, `"status":408,"error":{"error":"request_timeout"`) != 2 || s.fake.last.ExternalID != "" {
+		t.Errorf("%d %s, and created %q", got.status, got.body, s.fake.last.ExternalID)
+	}
+}

@@ -1,0 +1,60 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// Details are what is known about a job beside its fields.
+type Details struct {
+	job.Summary             // with the participants who are in the meeting now, while it runs
+	EndedAt       time.Time // zero for a job that has not ended
+	TranscriptURI string    // of the transcript, or else the captions; empty without both
+}
+
+// Details returns the details of jobs by ID. It reads the database once.
+func (s *Service) Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]Details, error) {
+	ids := make([]uuid.UUID, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	progress, err := s.Store.Progress(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[uuid.UUID]Details, len(jobs))
+	for _, j := range jobs {
+		p := progress[j.ID]
+		details := Details{Summary: p.Summary}
+		if j.Status.Terminal() {
+			details.EndedAt = p.StatusSince
+		}
+		if j.Status.InCall() {
+			details.Participants = present(p.Stats)
+		}
+		if j.ManifestURI != "" && (p.Transcript || p.Captions) {
+			details.TranscriptURI = strings.TrimSuffix(s.ManifestURI(j.ID), "manifest") + "transcript"
+		}
+		all[j.ID] = details
+	}
+	return all, nil
+}
+
+// present returns who is in the meeting, as of the bot's last heartbeat.
+func present(encoded []byte) (people []job.Participant) {
+	var stats ingest.Stats
+	if len(encoded) == 0 || json.Unmarshal(encoded, &stats) != nil || stats.Roster == nil {
+		return nil
+	}
+	for _, p := range stats.Roster.Participants[:min(len(stats.Roster.Participants), job.MaxSummaryParticipants)] {
+		people = append(people, job.Participant{ID: p.ID, Name: p.Name})
+	}
+	return people
+}

@@ -1,0 +1,247 @@
+package mail
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/emersion/go-imap/v2"
+	"github.com/emersion/go-imap/v2/imapclient"
+	"github.com/emersion/go-sasl"
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/endpoints"
+)
+
+// OAuthSettings configure the sign-in to the mailbox with OAuth 2.0.
+type OAuthSettings struct {
+	Provider     string          // microsoft or google; empty for a password
+	Tenant       string          // of Microsoft Entra ID: a domain or ID, or organizations
+	ClientID     string          // of the operator's application
+	ClientSecret string          // empty for a public client
+	Endpoint     oauth2.Endpoint // the provider's when zero; set by tests
+}
+
+// The OAuth 2.0 providers.
+const (
+	Microsoft = "microsoft"
+	Google    = "google"
+)
+
+func (s OAuthSettings) check() error {
+	switch {
+	case s.Provider == "":
+		return nil
+	case s.Provider != Microsoft && s.Provider != Google:
+		return fmt.Errorf("STANDIN_MAIL_IMAP_OAUTH must be microsoft or google; got %q", s.Provider)
+	case s.ClientID == "":
+		return errors.New("STANDIN_MAIL_IMAP_OAUTH_CLIENT_ID must be set: the ID of the application that you registered with the provider")
+	}
+	return nil
+}
+
+// config returns the application at the provider, with the scope that IMAP needs.
+func (s OAuthSettings) config() *oauth2.Config {
+	c := &oauth2.Config{ClientID: s.ClientID, ClientSecret: s.ClientSecret, Endpoint: s.Endpoint}
+	if s.Provider == Microsoft {
+		c.Scopes = []string{"https://outlook.office.com/IMAP.AccessAsUser.All", "offline_access"}
+	} else {
+		c.Scopes = []string{"https://mail.google.com/"}
+	}
+	switch {
+	case s.Endpoint.TokenURL != "":
+	case s.Provider == Microsoft:
+		c.Endpoint = endpoints.AzureAD(s.Tenant)
+	default:
+		c.Endpoint = endpoints.Google
+	}
+	return c
+}
+
+// withClient returns a context whose OAuth requests end after requestTime.
+func withClient(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Timeout: requestTime})
+}
+
+// Login asks the user to let the worker read the mailbox, and stores the permission in
+// the directory of a worker, which may be running. show shows the user what to do.
+func Login(ctx context.Context, dir string, settings IMAPSettings, show func(instruction string)) error {
+	if err := settings.check(); err != nil {
+		return err
+	}
+	if settings.URL == nil || settings.OAuth.Provider == "" {
+		return errors.New("STANDIN_MAIL_IMAP_URL and STANDIN_MAIL_IMAP_OAUTH must be set: the mailbox, and microsoft or google")
+	}
+	ctx = withClient(ctx)
+	request := requestByBrowser
+	if settings.OAuth.Provider == Microsoft {
+		request = requestByDevice
+	}
+	token, err := request(ctx, settings.OAuth.config(), show)
+	if err != nil {
+		return err
+	}
+	if token.RefreshToken == "" {
+		return errors.New("the provider granted no lasting access: it sent no refresh token")
+	}
+	return Directory(dir).with(ctx, func(s *Store) error { return s.saveToken(ctx, settings.name(), token.RefreshToken) })
+}
+
+// requestByDevice requests a token with a code that the user enters in a browser on any
+// device (RFC 8628).
+func requestByDevice(ctx context.Context, config *oauth2.Config, show func(string)) (*oauth2.Token, error) {
+	device, err := config.DeviceAuth(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("start the sign-in: %w", err)
+	}
+	show(fmt.Sprintf("Open %s in a browser, sign in as the user of the mailbox, and enter the code %s", device.VerificationURI, device.UserCode))
+	token, err := config.DeviceAccessToken(ctx, device)
+	if err != nil {
+		return nil, fmt.Errorf("finish the sign-in: %w", err)
+	}
+	return token, nil
+}
+
+// requestByBrowser requests a token with a browser on this machine (RFC 8252). Google
+// does not permit mail scopes to devices.
+func requestByBrowser(ctx context.Context, config *oauth2.Config, show func(string)) (*oauth2.Token, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("wait for the browser: %w", err)
+	}
+	config.RedirectURL = "http://" + listener.Addr().String()
+	state, verifier := oauth2.GenerateVerifier(), oauth2.GenerateVerifier()
+	answers := make(chan url.Values, 1)
+	server := &http.Server{ReadHeaderTimeout: requestTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		if query.Get("state") != state {
+			http.Error(w, "This is not the answer that standin mail login waits for.", http.StatusBadRequest)
+			return
+		}
+		select {
+		case answers <- query:
+		default: // the page was loaded again
+		}
+		fmt.Fprintln(w, "You can close this page and return to the terminal.")
+	})}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = server.Serve(listener) }() // ends when the server is closed
+	defer func() {
+		_ = server.Shutdown(ctx)
+		<-served
+	}()
+	show("Open this page in a browser on this machine, and sign in as the user of the mailbox:\n" +
+		config.AuthCodeURL(state, oauth2.AccessTypeOffline, oauth2.ApprovalForce, oauth2.S256ChallengeOption(verifier)))
+	select {
+	case answer := <-answers:
+		if answer.Get("code") == "" {
+			return nil, fmt.Errorf("the provider refused access: %s", printable(answer.Get("error"), maxSubject))
+		}
+		token, err := config.Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(verifier))
+		if err != nil {
+			return nil, fmt.Errorf("finish the sign-in: %w", err)
+		}
+		return token, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// signIn signs in to the mailbox.
+func (r *mailboxReader) signIn(ctx context.Context, client *imapclient.Client) error {
+	user, advice := r.settings.URL.User.Username(), "check the user in STANDIN_MAIL_IMAP_URL and STANDIN_MAIL_IMAP_PASSWORD"
+	var err error
+	if r.settings.OAuth.Provider == "" {
+		err = client.Login(user, r.settings.Password).Wait()
+	} else {
+		advice = "run standin mail login"
+		var token string
+		if token, err = r.accessToken(ctx); err == nil {
+			err = client.Authenticate(bearer(client, user, token))
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	refused, byHost := errors.AsType[*imap.Error](err)
+	denied, byProvider := errors.AsType[*oauth2.RetrieveError](err)
+	if _, isBearer := errors.AsType[*sasl.OAuthBearerError](err); isBearer {
+		return &signInError{err: err, advice: advice}
+	}
+	if byHost && refused.Type == imap.StatusResponseTypeNo && refused.Code != imap.ResponseCodeUnavailable || byProvider && denied.ErrorCode != "" || errors.Is(err, errNoToken) {
+		return &signInError{err: err, advice: advice}
+	}
+	return fmt.Errorf("sign in: %w", err)
+}
+
+// signInError is the error of a mail host or provider that refuses the user.
+type signInError struct {
+	err    error
+	advice string
+}
+
+func (e *signInError) Error() string { return "sign in: " + e.err.Error() }
+
+func (e *signInError) Unwrap() error { return e.err }
+
+// accessToken returns a new access token. The provider may replace the refresh token.
+func (r *mailboxReader) accessToken(ctx context.Context) (string, error) {
+	ctx = withClient(ctx)
+	refresh, err := r.worker.store.token(ctx, r.settings.name())
+	if err != nil {
+		return "", err
+	}
+	token, err := r.settings.OAuth.config().TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
+	if err != nil {
+		return "", fmt.Errorf("get an access token: %w", err)
+	}
+	if token.RefreshToken != refresh {
+		err = r.worker.store.saveToken(ctx, r.settings.name(), token.RefreshToken)
+	}
+	return token.AccessToken, err
+}
+
+// bearer returns the mechanism for an access token that the mail host has:
+// OAUTHBEARER (RFC 7628), or XOAUTH2, which came before it.
+func bearer(client *imapclient.Client, user, token string) sasl.Client {
+	if client.Caps().Has(imap.AuthCap(sasl.OAuthBearer)) {
+		return sasl.NewOAuthBearerClient(&sasl.OAuthBearerOptions{Username: user, Token: token})
+	}
+	return xoauth2{user, token}
+}
+
+// xoauth2 is the mechanism XOAUTH2 of Google and Microsoft.
+type xoauth2 struct{ user, token string }
+
+// Start implements sasl.Client.
+func (x xoauth2) Start() (mech string, ir []byte, err error) {
+	return "XOAUTH2", []byte("user=" + x.user + "\x01auth=Bearer " + x.token + "\x01\x01"), nil
+}
+
+// Next implements sasl.Client. The challenge describes an error, and the mail host
+// refuses the user after the empty response.
+func (x xoauth2) Next([]byte) ([]byte, error) { return []byte{}, nil }
+
+var errNoToken = errors.New("nobody has permitted to read the mailbox")
+
+// token returns the refresh token of a mailbox.
+func (s *Store) token(ctx context.Context, mailbox string) (token string, err error) {
+	err = s.db.QueryRowContext(ctx, `SELECT refresh_token FROM tokens WHERE mailbox = $1`, mailbox).Scan(&token)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", errNoToken
+	}
+	if err != nil {
+		return "", fmt.Errorf("mail database: %w", err)
+	}
+	return token, nil
+}
+
+// saveToken saves the refresh token of a mailbox.
+func (s *Store) saveToken(ctx context.Context, mailbox, token string) error {
+	return s.exec(ctx, `INSERT INTO tokens (mailbox, refresh_token, updated_at) VALUES ($1, $2, $3)
+		ON CONFLICT (mailbox) DO UPDATE SET refresh_token = $2, updated_at = $3`, mailbox, token, time.Now().UnixMilli())
+}

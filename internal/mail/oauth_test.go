@@ -1,0 +1,208 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"golang.org/x/oauth2"
+)
+
+// authorizer is an OAuth 2.0 provider that replaces refresh tokens when they are used.
+type authorizer struct {
+	*httptest.Server
+	mu      sync.Mutex
+	grants  int    // tokens that were issued
+	refresh string // the valid one
+	polls   int
+}
+
+func newAuthorizer(t *testing.T) *authorizer {
+	t.Helper()
+	a := &authorizer{}
+	a.Server = httptest.NewServer(http.HandlerFunc(a.answer))
+	t.Cleanup(a.Close)
+	return a
+}
+
+// answer answers requests for device codes and tokens (RFC 6749, RFC 8628).
+func (a *authorizer) answer(w http.ResponseWriter, r *http.Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	refuse := func(code string) {
+		w.WriteHeader(http.StatusBadRequest)
+		_ = json.NewEncoder(w).Encode(map[string]string{"error": code})
+	}
+	if r.FormValue("client_id") != "standin" {
+		refuse("invalid_client")
+		return
+	}
+	if r.URL.Path == "/device" {
+		_ = json.NewEncoder(w).Encode(map[string]any{"device_code": "d", "user_code": "ABCD", "verification_uri": "https://login.example.test/device", "expires_in": 60, "interval": 1})
+		return
+	}
+	switch r.FormValue("grant_type") {
+	case "urn:ietf:params:oauth:grant-type:device_code":
+		if a.polls++; a.polls == 1 {
+			refuse("authorization_pending")
+			return
+		}
+	case "authorization_code":
+		if r.FormValue("code") != "granted" || r.FormValue("code_verifier") == "" {
+			refuse("invalid_grant")
+			return
+		}
+	default:
+		if r.FormValue("refresh_token") != a.refresh {
+			refuse("invalid_grant")
+			return
+		}
+	}
+	a.grants++
+	a.refresh = fmt.Sprint("refresh-", a.grants)
+	_ = json.NewEncoder(w).Encode(map[string]any{"token_type": "Bearer", "access_token": fmt.Sprint("access-", a.grants), "refresh_token": a.refresh, "expires_in": 3600})
+}
+
+// accepts reports whether an access token is the newest one.
+func (a *authorizer) accepts(user, token string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return user == "notes" && token == fmt.Sprint("access-", a.grants)
+}
+
+// revoke makes the refresh token invalid.
+func (a *authorizer) revoke() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refresh = "none"
+}
+
+// settings returns the settings of a worker that reads a mailbox with OAuth.
+func (a *authorizer) settings(host *imapHost, provider string) IMAPSettings {
+	s := IMAPSettingsOf(host.listener.Addr().String(), host.client)
+	s.Password = ""
+	s.OAuth = OAuthSettings{
+		Provider: provider, ClientID: "standin",
+		Endpoint: oauth2.Endpoint{AuthURL: a.URL + "/authorize", DeviceAuthURL: a.URL + "/device", TokenURL: a.URL + "/token", AuthStyle: oauth2.AuthStyleInParams},
+	}
+	return s
+}
+
+// TestOAuth signs in as the user of a mailbox does, with both providers, and reads the
+// mailbox with both mechanisms, also after the connection was lost, when the refresh
+// token has changed. It checks what the log says without permission.
+func TestOAuth(t *testing.T) {
+	t.Parallel()
+	for provider, mechanism := range map[string]string{Microsoft: "XOAUTH2", Google: sasl.OAuthBearer} {
+		t.Run(provider, func(t *testing.T) {
+			t.Parallel()
+			host, provides := newIMAPHost(t), newAuthorizer(t)
+			host.mechanism, host.accepts = mechanism, provides.accepts
+			settings := provides.settings(host, provider)
+			var log lockedBuffer
+			dir := t.TempDir()
+			h := newHarness(t, func(s *Settings) {
+				s.Dir, s.IMAP, s.Now, s.Log = dir, settings, time.Now, slog.New(slog.NewTextHandler(&log, nil))
+				s.Policy.AuthservIDs = []string{"mx.example.test"}
+			})
+			h.start(t)
+			await(t, "the log says what to do", func() bool {
+				return strings.Contains(log.String(), "the mailbox cannot be read: run standin mail login")
+			})
+			visited := make(chan error, 1)
+			err := Login(t.Context(), dir, settings, func(instruction string) { visited <- visit(t.Context(), instruction) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := <-visited; err != nil {
+				t.Fatal(err)
+			}
+			h.awaitOpened(t, host)
+			raw := append([]byte("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=ada@example.test\r\n"), sample(t, "google-single")...)
+			for range 2 {
+				host.deliverAt(t, raw, time.Now())
+				raw = append(raw, '\n')
+				await(t, "the messages are seen", func() bool {
+					seen := host.seen(t)
+					return seen[len(seen)-1]
+				})
+				host.restart(t)
+			}
+			provides.revoke()
+			before := len(log.String())
+			host.restart(t)
+			await(t, "the log says that access was revoked", func() bool { return strings.Contains(log.String()[before:], "run standin mail login") })
+			if strings.Contains(log.String(), "access-") || strings.Contains(log.String(), "refresh-") {
+				t.Errorf("the log has a token: %s", log.String())
+			}
+		})
+	}
+}
+
+// restart ends all connections.
+func (h *imapHost) restart(t *testing.T) {
+	t.Helper()
+	_, _ = h.server.Close(), h.listener.Close() // the server may not know the listener yet
+	h.start(t, h.listener.Addr().String())
+}
+
+// visit does what the user does with an instruction.
+func visit(ctx context.Context, instruction string) error {
+	if strings.HasSuffix(instruction, "enter the code ABCD") {
+		return nil
+	}
+	_, address, _ := strings.Cut(instruction, "\n")
+	asked, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	query := asked.Query()
+	for _, state := range []string{"forged", query.Get("state")} {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, query.Get("redirect_uri")+"/?code=granted&state="+url.QueryEscape(state), nil)
+		if err != nil {
+			return err
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(response.Body)
+		if err := response.Body.Close(); err != nil {
+			return err
+		}
+		if want := map[bool]int{true: http.StatusOK, false: http.StatusBadRequest}[state != "forged"]; err != nil || response.StatusCode != want {
+			return fmt.Errorf("%s: %d %s, %w", state, response.StatusCode, text, err)
+		}
+	}
+	return nil
+}
+
+// lockedBuffer is a buffer that may be used from any goroutine.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
