@@ -74,9 +74,9 @@ func attend(t *testing.T, plan Plan) result {
 	stop()
 	signals.Wait()
 	r := judge(plan, meeting.Log(), service.ReceivedEvents())
-	if plan.Scenario == "crowd" {
+	if plan.Scenario == "crowd" || plan.Scenario == "talk" {
 		service.Lock()
-		r.checkPeople(service.Media[ingest.ReportName])
+		r.checkReport(service.Media[ingest.ReportName])
 		service.Unlock()
 	}
 	r.took = time.Since(started)
@@ -120,8 +120,10 @@ type result struct {
 	took           time.Duration
 	falseAdmission bool
 	falseEnd       bool
-	captured       bool     // the bot kept a capture of the page
-	devicesOn      bool     // microphone or camera were on when Join was pressed
+	captured       bool // the bot kept a capture of the page
+	devicesOn      bool // microphone or camera were on when Join was pressed
+	complete       bool // the report was checked, and names everybody
+	speech         speechScore
 	problems       []string // what is wrong, for people
 	truth          []Entry
 	events         []ingest.Event
@@ -237,13 +239,15 @@ func judge(plan Plan, truth []Entry, events []ingest.Event) result {
 	return r
 }
 
-// checkPeople checks that the bot's report names everybody in the meeting.
-func (r *result) checkPeople(report string) {
+// checkReport checks that the bot's report names everybody in the meeting, and measures
+// how well it says who spoke.
+func (r *result) checkReport(report string) {
 	var content ingest.Report
 	if err := json.Unmarshal([]byte(report), &content); err != nil {
 		r.problems = append(r.problems, "the report is not readable: "+err.Error())
 		return
 	}
+	r.speech = scoreSpeech(r.truth, content)
 	var names []string
 	for _, person := range content.People {
 		names = append(names, person.Name)
@@ -253,7 +257,9 @@ func (r *result) checkPeople(report string) {
 	slices.Sort(wanted)
 	if !slices.Equal(names, wanted) {
 		r.problems = append(r.problems, fmt.Sprintf("the report names %d people, of %d in the meeting: %q", len(names), len(wanted), names))
+		return
 	}
+	r.complete = true
 }
 
 // endedEarly reports whether the bot ended a meeting, or the way into it, that was

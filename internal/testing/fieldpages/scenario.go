@@ -48,6 +48,7 @@ func Scenarios() []Scenario {
 		{Name: "freeEnd", Weight: 2, Only: only(job.ZoomWeb), Reasons: hostEnded, Once: true},
 		{Name: "strangeEnd", Weight: 2, Only: only(job.Meet, job.Teams), Reasons: hostEnded, Once: true},
 		{Name: "crowd", Weight: 3, Reasons: hostEnded},
+		{Name: "talk", Weight: 3, Reasons: hostEnded},
 		{Name: "invalid", Weight: 1, Only: only(job.ZoomWeb), Reasons: hostEnded},
 
 		// The bot is not admitted.

@@ -139,7 +139,7 @@ const reported = (signal, milliseconds) => fetch(`/field/wait?signal=${signal}&m
 
 // ---- remote media
 
-const media = { stop() {} };
+const media = { stop() {}, speak() {} };
 
 // startMedia connects two RTCPeerConnections in this page: one sends what the
 // other people say and show, the other receives it like a meeting's client.
@@ -171,8 +171,31 @@ async function startMedia({ video = true, people = plan.people.length } = {}) {
   await receiver.setLocalDescription(await receiver.createAnswer());
   await sender.setRemoteDescription(receiver.localDescription);
   media.stop = () => { sender.close(); receiver.close(); context.close(); media.stop = () => {}; };
+  media.speak = (aloud) => { gain.gain.value = aloud ? 0.2 : 0; };
   return { sound, videos };
 }
+
+// talk lets people speak in turn, two at once now and then, until the meeting is over.
+// The page marks a moment later who speaks: mark shows it.
+async function talk(mark) {
+  const people = plan.people.slice(0, 3), over = seen.over;
+  const say = async (names) => {
+    await log('speaks', JSON.stringify(names));
+    media.speak(names.length > 0);
+    await sleep(between(0, 200));
+    mark(names);
+  };
+  for (let turn = 0; seen.over === over; turn++) {
+    const names = [people[turn % people.length]];
+    if (people.length > 2 && plan.platform !== 'zoom-web' && chance(0.2)) names.push(people[(turn + 1) % people.length]);
+    await say(names);
+    await sleep(between(1500, 4000));
+    if (people.length > 1 && !chance(0.6)) continue; // the next one speaks at once
+    await say([]);
+    await sleep(between(200, 700));
+  }
+}
+
 // drawing returns a canvas whose picture changes.
 function drawing(index) {
   const canvas = document.createElement('canvas');
@@ -304,6 +327,7 @@ async function meetPeople(page, { alone = false } = {}) {
     await delay(1500, 2500);
   }
   if (plan.scenario === 'crowd') await delay(9000, 11000); // the bot reads the list
+  if (plan.scenario === 'talk') await delay(14000, 18000);
   if (plan.scenario === 'quiet') await delay(3500, 5000); // the toolbar has hidden
 }
 
@@ -325,7 +349,7 @@ async function play(page) {
   }
   const finished = seen.over && seen.admitted && scenario !== 'lost';
   if (finished && !page.afterJoin) return page.wall('notFound');
-  const straight = ['crowd', 'terms', 'freeEnd', 'busyHost', 'straight', 'alone', 'consent'].includes(scenario) || seen.admitted > 0;
+  const straight = ['crowd', 'talk', 'terms', 'freeEnd', 'busyHost', 'straight', 'alone', 'consent'].includes(scenario) || seen.admitted > 0;
   const hostFirst = scenario === 'hostAbsent' || scenario === 'hostNever';
   if (hostFirst && page.hostBefore) {
     await waitInLobby(page, 'hostAbsent');

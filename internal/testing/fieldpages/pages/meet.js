@@ -159,10 +159,7 @@ const page = {
     tile.append(indicator);
     if (!self) {
       const speaking = fixed('speaking', ['Oaajhc', 'HX2H7', 'wEsLMd', 'OgVli']);
-      setInterval(() => {
-        const talks = Math.floor(Date.now() / 1500) % plan.people.length === index - 1;
-        indicator.className = talks ? speaking : 'gjg47c';
-      }, 300);
+      this.marks.push((names) => { indicator.className = names.includes(name) ? speaking : 'gjg47c'; });
     }
     return tile;
   },
@@ -181,7 +178,9 @@ const page = {
     const { sound, videos } = await startMedia();
     for (let i = 0; i < 3; i++) lasting.push(audioElement(sound));
     document.body.append(...lasting);
+    this.marks = [];
     plan.people.slice(0, 6).forEach((name, i) => main.append(this.tile(name, i + 1, videos[i])));
+    talk((names) => this.marks.forEach((mark) => mark(names)));
     if (plan.dialogs.includes('tip')) dialog({ title: text('tip'), buttons: [text('gotIt')], attributes: { 'aria-modal': 'false' } });
   },
 

@@ -136,19 +136,21 @@ const page = {
     await delay(100, 800);
     const { sound, videos } = await startMedia();
     document.body.append(audioElement(sound));
-    plan.people.slice(0, 6).forEach((name, i) => stage.append(this.tile(name, videos[i], false, i)));
+    this.marks = [];
+    plan.people.slice(0, 6).forEach((name, i) => stage.append(this.tile(name, videos[i], false)));
+    talk((names) => this.marks.forEach((mark) => mark(names)));
     if (plan.dialogs.includes('recording')) {
       document.body.append(h('div', { role: 'alert', css: 'position:fixed;top:56px;left:20%;background:#ffd', bare: true }, [h('span', { text: text('recording') }), button(text('dismiss'), {}, (event) => event.currentTarget.parentElement.remove())]));
     }
   },
 
-  tile(name, video, self, index) {
+  tile(name, video, self) {
     const outline = h('div', { 'data-tid': 'voice-level-stream-outline', bare: true, css: 'width:230px;height:4px' });
     const tile = h('div', {
       'data-stream-type': 'Video', 'data-tid': name, 'data-cid': 'calling-participant-stream', 'aria-label': name, role: 'menuitem', css: 'width:240px;height:150px;background:#333;color:#fff', bare: true,
     }, [video && videoElement(video, 'width:100%;height:110px'), h('div', { cls: 'ui-chat', text: name }), outline]);
     if (!self) {
-      setInterval(() => { outline.classList.toggle('vdi-frame-occlusion', Math.floor(Date.now() / 1500) % plan.people.length === index); }, 300);
+      this.marks.push((names) => outline.classList.toggle('vdi-frame-occlusion', names.includes(name)));
     }
     return tile;
   },

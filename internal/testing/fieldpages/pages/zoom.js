@@ -24,18 +24,30 @@ const page = {
     const name = h('input', { type: 'text', id: fixed('classic', [true, false, false]) ? 'inputname' : 'input-for-name', 'aria-label': text('name'), css: 'width:280px;height:36px' });
     const join = button(text('join'), { cls: 'preview-join-button disabled zm-btn', id: name.id === 'inputname' ? 'joinBtn' : undefined });
     const passcode = plan.scenario === 'passcode' ? h('input', { type: 'password', id: 'input-for-pwd', 'aria-label': text('passcode'), css: 'width:280px;height:36px' }) : null;
-    const device = (kind, id, on, off) => {
+    // The state is in the words of the label, or only in the icon.
+    const byIcon = fixed('device icons', [true, false]);
+    const device = (kind, id, on, off, icons) => {
+      const icon = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+      icon.setAttribute('width', '20');
+      icon.setAttribute('height', '20');
+      const show = () => {
+        element.setAttribute('aria-label', byIcon ? kind === 'mic' ? 'ไมโครโฟน' : 'กล้อง' : text(devices[kind] ? on : off));
+        if (byIcon) icon.setAttribute('class', devices[kind] ? icons[0] : icons[1]);
+      };
       const element = button(text(on), { id, icon: '●' }, () => {
         devices[kind] = !devices[kind];
-        element.setAttribute('aria-label', text(devices[kind] ? on : off));
+        show();
       });
+      element.replaceChildren(icon);
+      show();
       return element;
     };
     const covering = plan.dialogs.includes('info');
     show(h('div', { cls: 'preview', css: 'position:relative;' + boxCSS }, [
       h('h1', { text: text('enterInfo') }),
       h('div', { css: 'width:320px;height:180px;background:#111' }, [
-        device('mic', 'preview-audio-control-button', 'mute', 'unmute'), device('camera', 'preview-video-control-button', 'stopVideo', 'startVideo'),
+        device('mic', 'preview-audio-control-button', 'mute', 'unmute', ['SvgAudioMute', 'SvgAudioUnmute']),
+        device('camera', 'preview-video-control-button', 'stopVideo', 'startVideo', ['SvgVideoOn', 'SvgVideoOff']),
       ]),
       h('div', {}, [name]), passcode && h('div', {}, [passcode]),
       h('div', { css: 'position:relative;height:48px', bare: true }, [
@@ -129,7 +141,7 @@ const page = {
     plan.people.slice(0, crowd ? 1 : 3).forEach((name, i) => stage.append(this.frame(name, i === 0, drawing(i))));
     if (crowd) stage.querySelector('.speaker-active-container__video-frame').className = 'single-main-container__video-frame';
     if (plan.scenario === 'terms') await this.terms();
-    this.rotate();
+    talk((names) => this.showSpeaker(names));
     await delay(100, 800);
     if (this.allowed && !plan.dialogs.includes('joinAudio')) await this.startSound();
     if (plan.dialogs.includes('assistant')) dialog({ title: text('assistant'), buttons: [text('ok')] });
@@ -158,15 +170,10 @@ const page = {
     ]);
   },
 
-  // rotate moves the active speaker.
-  rotate() {
-    let speaker = 0;
-    const footer = (frame) => frame.querySelector('.video-avatar__avatar-footer');
-    setInterval(() => {
-      speaker = (speaker + 1) % plan.people.length;
-      const active = this.stage.querySelector('.speaker-active-container__video-frame, .single-main-container__video-frame');
-      if (active) footer(active).textContent = plan.people[speaker];
-    }, 1500);
+  // showSpeaker puts who speaks, or spoke last, on the main tile.
+  showSpeaker(names) {
+    const active = this.stage.querySelector('.speaker-active-container__video-frame, .single-main-container__video-frame');
+    if (active && names.length > 0) active.querySelector('.video-avatar__avatar-footer').textContent = names[0];
   },
 
   hideToolbar(bar) {
