@@ -70,9 +70,9 @@ kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)
 	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
 
 .PHONY: cost
-cost: ## Measure the CPU and memory of bots, and four concurrent recordings (about 13 minutes)
-	@scripts/setup.sh test
-	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings)$$' -v -count=1 -timeout 30m
+cost: ## Measure the CPU and memory of bots and of other ways to record, concurrent recordings, and delays (about 35 minutes)
+	@scripts/setup.sh cost
+	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings|TestVisitTimes)$$' -v -count=1 -timeout 90m
 
 .PHONY: beat
 beat: ## Record one minute and 30 minutes, and measure audio/video sync

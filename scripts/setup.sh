@@ -6,6 +6,7 @@
 #   scripts/setup.sh test   also the requirements of the tests: PostgreSQL, a C
 #                           compiler, shells, nftables and runc; and on Debian
 #                           Chromium's headless shell, which makes them faster
+#   scripts/setup.sh cost       also the sound server that make cost compares with
 #   scripts/setup.sh packages   also the requirements of make packages-test
 #
 # It prints what it installs, does nothing if nothing is missing, and uses sudo
@@ -61,6 +62,7 @@ if [ "${1:-run}" = test ]; then
 		missing="$missing postgresql"
 	}
 fi
+[ "${1:-run}" != cost ] || need pulseaudio pulseaudio "the sound server of other bots, for make cost"
 [ "${1:-run}" != packages ] || need mmdebstrap mmdebstrap "installs a Debian system into a folder"
 
 as_root=""

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -22,39 +21,113 @@ const (
 	clockTicks = 100
 )
 
+// costSizes are the numbers of participants that TestCost measures with.
+var costSizes = []int{1, 4, 9}
+
+// costRow is one way to be in a meeting.
+type costRow struct {
+	name    string
+	measure func(t *testing.T, people int, length time.Duration) cost
+}
+
+// costRows returns the ways that TestCost measures: those of the bot, and the ways in
+// which other bots record.
+func costRows() []costRow {
+	off := map[string]any{"participantAudio": false}
+	headed := modeVariable + "=headed"
+	rows := []costRow{
+		bot("in the meeting, not recording", map[string]any{"recordingPermission": "required"}, nil),
+		bot("the same, headed", map[string]any{"recordingPermission": "required"}, nil, headed),
+		bot("720p, 15 frames per second", off, nil),
+		bot("the same, headed", off, nil, headed),
+		bot("720p, 15 frames per second, with participant audio", map[string]any{"participantAudio": true}, nil),
+		bot("720p, 25 frames per second", off, nil, "STANDIN_FRAME_RATE=25"),
+		bot("1080p, 15 frames per second", off, map[string]any{"resolution": "1080p"}),
+		bot("audio only", off, map[string]any{"mode": "audio"}),
+		bot("audio only, headed", off, map[string]any{"mode": "audio"}, headed),
+	}
+	for _, way := range peerWays() {
+		rows = append(rows, costRow{way.name, func(t *testing.T, people int, length time.Duration) cost { return measurePeer(t, way, people, length) }})
+	}
+	return rows
+}
+
+// bot returns the row of a bot with these options of its job, and of the service.
+func bot(name string, metadata, recording map[string]any, environment ...string) costRow {
+	return costRow{name, func(t *testing.T, people int, length time.Duration) cost {
+		for _, variable := range environment { // the service inherits it
+			name, value, _ := strings.Cut(variable, "=")
+			t.Setenv(name, value)
+		}
+		return measureBot(t, people, metadata, recording, length)
+	}}
+}
+
 // TestCost measures the CPU time and the proportional set size of all processes
-// of a bot, and compares them with a bot in the same meeting that does not record.
-// STANDIN_TEST_COST is the length of each measurement in seconds (make cost).
+// of a bot, of one in the same meeting that does not record, and of the programs with
+// which other bots record the same meeting. It logs a table for docs/recordings.md.
+// STANDIN_TEST_COST is the length of each measurement in seconds (make cost). -run
+// selects rows and numbers of participants.
 func TestCost(t *testing.T) {
 	needTools(t)
+	length := costLength(t)
+	rows := costRows()
+	results := make([]map[int]cost, len(rows))
+	for i := range rows {
+		results[i] = make(map[int]cost)
+	}
+	for _, people := range costSizes { // each number within a short time, for the machine's sake
+		for i, row := range rows {
+			t.Run(fmt.Sprintf("%d/%s", people, row.name), func(t *testing.T) {
+				got := row.measure(t, people, length)
+				results[i][people] = got
+				t.Logf("%.2f cores, %d MiB, %d processes", got.cores, got.memory>>20, got.processes)
+			})
+		}
+	}
+	t.Log("\n" + costTable(rows, results))
+}
+
+// costLength returns the length of a measurement, and skips the test if there is none.
+func costLength(t *testing.T) time.Duration {
+	t.Helper()
 	if os.Getenv("STANDIN_TEST_COST") == "" {
 		t.Skip("STANDIN_TEST_COST is not set; make cost sets it")
 	}
-	length := time.Duration(envInt(t, "STANDIN_TEST_COST", 30)) * time.Second
-	t.Log("participants | mode | cores | relative to not recording | PSS in MiB | processes")
-	for _, people := range []int{1, 4} {
-		playing := 0.0
-		for _, kind := range []struct {
-			mode        string
-			metadata    map[string]any
-			environment []string
-		}{
-			{"not recording", map[string]any{"recordingPermission": "required"}, nil},
-			{"not recording, headed", map[string]any{"recordingPermission": "required"}, []string{modeVariable + "=headed"}},
-			{"720p, 15 frames/s", map[string]any{"participantAudio": false}, nil},
-			{"720p, 15 frames/s, headed", map[string]any{"participantAudio": false}, []string{modeVariable + "=headed"}},
-			{"720p, 15 frames/s, participant audio", map[string]any{"participantAudio": true}, nil},
-			{"720p, 25 frames/s", map[string]any{"participantAudio": false}, []string{"STANDIN_FRAME_RATE=25"}},
-			{"audio only", map[string]any{"recordingMode": "audio", "participantAudio": false}, nil},
-			{"audio only, headed", map[string]any{"recordingMode": "audio", "participantAudio": false}, []string{modeVariable + "=headed"}},
-		} {
-			cost := measure(t, people, kind.metadata, kind.environment, length)
-			if playing == 0 {
-				playing = cost.cores
+	return time.Duration(envInt(t, "STANDIN_TEST_COST", 30)) * time.Second
+}
+
+// costTable returns the results as a table in Markdown.
+func costTable(rows []costRow, results []map[int]cost) string {
+	var table strings.Builder
+	table.WriteString("| |")
+	for _, unit := range []string{"cores", "MiB"} {
+		for i, people := range costSizes {
+			heading := fmt.Sprintf(" %d |", people)
+			if i == 0 {
+				heading = fmt.Sprintf(" %s, %d participant |", unit, people)
 			}
-			t.Logf("%d | %s | %.2f | %.2f | %d | %d", people, kind.mode, cost.cores, cost.cores/playing, cost.memory>>20, cost.processes)
+			table.WriteString(heading)
 		}
 	}
+	table.WriteString("\n|---|" + strings.Repeat("---|", 2*len(costSizes)) + "\n")
+	for i, row := range rows {
+		if len(results[i]) == 0 {
+			continue // -run did not select it
+		}
+		cores, memory := "", ""
+		for _, people := range costSizes {
+			got, measured := results[i][people]
+			if !measured {
+				cores, memory = cores+" – |", memory+" – |"
+				continue
+			}
+			cores += fmt.Sprintf(" %.2f |", got.cores)
+			memory += fmt.Sprintf(" %d |", got.memory>>20)
+		}
+		fmt.Fprintf(&table, "| %s |%s%s\n", row.name, cores, memory)
+	}
+	return table.String()
 }
 
 // concurrentBots is the number of bots that share the machine's cores, and
@@ -70,15 +143,12 @@ const (
 // flash shorter than two frames. Each bot starts while the others record.
 func TestConcurrentRecordings(t *testing.T) {
 	needTools(t)
-	if os.Getenv("STANDIN_TEST_COST") == "" {
-		t.Skip("STANDIN_TEST_COST is not set; make cost sets it")
-	}
+	length := costLength(t)
 	t.Setenv("STANDIN_BOT_CORES", concurrentBotCores)
 	h := newHarnessOf(t, fullPicture)
-	length := time.Duration(envInt(t, "STANDIN_TEST_COST", 30)) * time.Second
 	var bots []*killCase
 	for number := range concurrentBots {
-		c := sendInto(t, h, number, 2, map[string]any{"participantAudio": false})
+		c := sendInto(t, h, number, 2, map[string]any{"participantAudio": false}, nil)
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
 		bots = append(bots, c)
 	}
@@ -101,24 +171,63 @@ func TestConcurrentRecordings(t *testing.T) {
 	}
 }
 
+// visitsTimed is the number of visits of TestVisitTimes.
+const visitsTimed = 10
+
+// TestVisitTimes measures, if STANDIN_TEST_COST is set, the time from a job's creation until
+// its recording starts, and from the end of a short meeting until its manifest, on each
+// platform's replica without a lobby.
+func TestVisitTimes(t *testing.T) {
+	needTools(t)
+	costLength(t)
+	h := newHarnessOf(t, fullPicture)
+	var starts, ends []time.Duration
+	for number := range visitsTimed {
+		meeting, err := h.replica.Open(replica.Settings{
+			Platform: []replica.Platform{replica.Meet, replica.Teams, replica.Zoom}[number%3], NoLobby: true, Participants: crowd(2),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := &killCase{harness: h, meeting: meeting}
+		created := time.Now()
+		c.id = h.create(map[string]any{"externalId": fmt.Sprintf("visit-%d", number), "meetingUrl": meeting.URL()})
+		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
+		<-time.After(5 * time.Second) // of recording
+		ended := time.Now()
+		meeting.End()
+		c.await("the end of the job", job.Status.Terminal)
+		finished := time.Since(ended)
+		starts, ends = append(starts, h.manifest(c.id).Timeline.RecordingStartedAt.Sub(created)), append(ends, finished)
+		t.Logf("%s: recording after %s, manifest after %s", meeting.URL(), starts[number], ends[number])
+	}
+	for what, times := range map[string][]time.Duration{"creation to recording": starts, "end of the meeting to manifest": ends} {
+		slices.Sort(times)
+		t.Logf("%s: median %s, p95 %s", what, times[len(times)/2], times[(len(times)*95+99)/100-1])
+	}
+}
+
 // sendInto sends a bot into a new meeting with the given number of participants.
-func sendInto(t *testing.T, h *harness, number, people int, metadata map[string]any) *killCase {
+func sendInto(t *testing.T, h *harness, number, people int, metadata, recording map[string]any) *killCase {
 	t.Helper()
 	c := &killCase{harness: h}
+	var err error
+	if c.meeting, err = h.replica.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: crowd(people)}); err != nil {
+		t.Fatal(err)
+	}
+	c.id = h.create(map[string]any{
+		"externalId": fmt.Sprintf("cost-%d", number), "meetingUrl": c.meeting.URL(), "metadata": notNil(metadata), "recording": notNil(recording),
+	})
+	return c
+}
+
+// crowd returns participants, the first of whom beeps.
+func crowd(people int) []replica.Participant {
 	participants := []replica.Participant{{Name: "Ada Quill", Beeps: true}}
 	for len(participants) < people {
 		participants = append(participants, replica.Participant{Name: fmt.Sprintf("Guest %d", len(participants))})
 	}
-	var err error
-	if c.meeting, err = h.replica.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: participants}); err != nil {
-		t.Fatal(err)
-	}
-	var created struct{ ID string }
-	h.call(http.MethodPost, "/api/v1/jobs", map[string]any{
-		"externalId": fmt.Sprintf("cost-%d", number), "meetingUrl": c.meeting.URL(), "metadata": metadata,
-	}, &created)
-	c.id = created.ID
-	return c
+	return participants
 }
 
 // cost is the resource usage of a bot's processes.
@@ -128,50 +237,38 @@ type cost struct {
 	processes int
 }
 
-// measure sends a bot into a meeting and measures it.
-func measure(t *testing.T, people int, metadata map[string]any, environment []string, length time.Duration) cost {
+// measureBot sends a bot into a meeting and measures it.
+func measureBot(t *testing.T, people int, metadata, recording map[string]any, length time.Duration) cost {
 	t.Helper()
-	for _, variable := range environment {
-		name, value, _ := strings.Cut(variable, "=")
-		before, was := os.LookupEnv(name)
-		if err := os.Setenv(name, value); err != nil { // the service inherits it
-			t.Fatal(err)
-		}
-		defer func() {
-			if !was {
-				_ = os.Unsetenv(name)
-				return
-			}
-			_ = os.Setenv(name, before)
-		}()
-	}
 	h := newHarnessOf(t, fullPicture)
-	defer h.stopBots()
-	defer h.stopService(syscall.SIGKILL)
-	c := sendInto(t, h, people, people, metadata)
+	c := sendInto(t, h, people, people, metadata, recording)
 	inside := []job.Status{job.InMeeting, job.RecordingStarted, job.PermissionRequested}
-	c.await("in_meeting", func(status job.Status) bool {
-		for _, one := range inside {
-			if status == one {
-				return true
-			}
-		}
-		return false
-	})
+	c.await("in_meeting", func(status job.Status) bool { return slices.Contains(inside, status) })
+	return measureSessions(length, h.bot(c.id, 0))
+}
+
+// measureSessions measures all processes of sessions (setsid), which have just started.
+func measureSessions(length time.Duration, leaders ...int) (result cost) {
 	<-time.After(costWarmUp)
-	bot := h.bot(c.id, 0)
-	before, start := cpuTime(bot), time.Now()
+	used := func() (sum time.Duration) {
+		for _, leader := range leaders {
+			sum += cpuTime(leader)
+		}
+		return sum
+	}
+	before, start := used(), time.Now()
 	<-time.After(length)
-	used, elapsed := cpuTime(bot)-before, time.Since(start)
-	all := processesOf(bot, func(string) bool { return true })
-	result := cost{cores: used.Seconds() / elapsed.Seconds(), processes: len(all)}
-	for _, pid := range all {
-		result.memory += proportionalSetSize(pid)
+	result.cores = (used() - before).Seconds() / time.Since(start).Seconds()
+	for _, leader := range leaders {
+		for _, pid := range processesOf(leader, func(string) bool { return true }) {
+			result.memory += proportionalSetSize(pid)
+			result.processes++
+		}
 	}
 	return result
 }
 
-// cpuTime returns the CPU time of a bot's running processes.
+// cpuTime returns the CPU time of the running processes of a session, such as a bot's.
 func cpuTime(bot int) time.Duration {
 	ticks := 0
 	for _, pid := range processesOf(bot, func(string) bool { return true }) {

@@ -228,6 +228,14 @@ func (h *harness) sendWith(metadata map[string]any) string {
 	return created.ID
 }
 
+// create creates a job and returns its ID.
+func (h *harness) create(request map[string]any) string {
+	h.Helper()
+	var created struct{ ID string }
+	h.call(http.MethodPost, "/api/v1/jobs", request, &created)
+	return created.ID
+}
+
 // manifest fetches a job's manifest.
 func (h *harness) manifest(id string) recording.Manifest {
 	h.Helper()
