@@ -110,6 +110,7 @@ func TestOAuth(t *testing.T) {
 			t.Parallel()
 			host, provides := newIMAPHost(t), newAuthorizer(t)
 			host.mechanism, host.accepts = mechanism, provides.accepts
+			host.restart(t)
 			settings := provides.settings(host, provider)
 			var log lockedBuffer
 			dir := t.TempDir()
