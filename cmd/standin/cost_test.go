@@ -191,7 +191,7 @@ func TestVisitTimes(t *testing.T) {
 		}
 		c := &killCase{harness: h, meeting: meeting}
 		created := time.Now()
-		c.id = h.create(map[string]any{"externalId": fmt.Sprintf("visit-%d", number), "meetingUrl": meeting.URL()})
+		c.id = h.create(map[string]any{"externalId": fmt.Sprintf("visit-%d", number), "meetingUrl": meeting.URL(), "platform": []job.Platform{job.Meet, job.Teams, job.ZoomWeb}[number%3]})
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
 		<-time.After(5 * time.Second) // of recording
 		ended := time.Now()
