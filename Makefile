@@ -158,6 +158,15 @@ schemathesis: ## Test a running service against its API description (EXAMPLES=10
 	@scripts/setup.sh schemathesis
 	scripts/schemathesis.sh $(EXAMPLES)
 
+.PHONY: clients-check
+clients-check: ## Generate clients from the API description and run them (GENERATORS="oapi-codegen hey-api")
+	@scripts/setup.sh clients
+	scripts/clients-check.sh $(GENERATORS)
+
+.PHONY: collection
+collection: ## Write the Postman collection and the JSON Schemas that are made from api/openapi.yaml
+	go test ./api -run '^(TestCollection|TestSchemaFiles)$$' -count=1 -update
+
 .PHONY: check
 check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
@@ -168,9 +177,10 @@ check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
 	$(MAKE) fuzz FUZZTIME=1000x
 
 .PHONY: check-long
-check-long: check ## The long form of CI: make check, all tests, schemathesis, every bot scenario, 10 kills, and 60 faults
+check-long: check ## The long form of CI: make check, all tests, schemathesis, generated clients, every bot scenario, 10 kills, and 60 faults
 	$(MAKE) test-long
 	$(MAKE) schemathesis
+	$(MAKE) clients-check
 	$(MAKE) matrix
 	$(MAKE) kills KILLS=10
 	$(MAKE) chaos FAULTS=60

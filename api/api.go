@@ -1,5 +1,9 @@
 // Package api embeds the OpenAPI description of Standin's HTTP API and the JSON
-// Schema of the recording manifest, and checks requests against them.
+// Schema of the recording manifest, and checks requests against the description.
+//
+// manifest.schema.json and texts.schema.json have the schemas Manifest and TextFile of
+// openapi.yaml, for validators that read no OpenAPI, and standin.postman_collection.json
+// has its operations. After a change of openapi.yaml, write them with make collection.
 //
 // It imports no other package of Standin but text.
 package api
@@ -25,21 +29,18 @@ var openapiYAML []byte
 //go:embed manifest.schema.json
 var manifestSchema []byte
 
-// URLs of the two documents in the schema compiler. Nothing is fetched from them. The
-// description refers to the manifest's schema by a relative reference.
-const (
-	descriptionURL = "https://standin.invalid/openapi.json"
-	manifestURL    = "https://standin.invalid/manifest.schema.json"
-)
+// descriptionURL is the URL of the description in the schema compiler. Nothing is
+// fetched from it.
+const descriptionURL = "https://standin.invalid/openapi.json"
 
 // Description is the compiled OpenAPI description. It is safe for concurrent
 // use.
 type Description struct {
-	document   []byte
+	document   []byte // JSON
+	yaml       []byte
 	operations []Operation
 	bodies     map[string]body             // by operation id
 	queries    map[string][]queryParameter // by operation id
-	filtered   map[string]bool             // operation ids whose queries may filter by metadata
 	identity   body                        // jobId and attempt of a bot's message
 }
 
@@ -58,17 +59,21 @@ type Operation struct {
 	Statuses []string // of its responses, in order
 }
 
-// Load returns the compiled embedded documents. The first call compiles them. It fails
-// only when they are invalid.
+// Load returns the compiled description. The first call compiles it. It fails only when
+// it is invalid.
 func Load() (*Description, error) { return load() }
 
 var load = sync.OnceValues(compile)
 
-// compile compiles the embedded documents.
+// compile compiles the description.
 func compile() (*Description, error) {
 	document, err := readYAML(openapiYAML)
 	if err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
+	}
+	plain, err := yaml.JSONToYAML(document)
+	if err != nil {
+		return nil, fmt.Errorf("write the description as YAML: %w", err)
 	}
 	compiler, err := newCompiler(document)
 	if err != nil {
@@ -79,10 +84,9 @@ func compile() (*Description, error) {
 		return nil, err
 	}
 	d := &Description{
-		document: document,
-		bodies:   map[string]body{},
-		queries:  map[string][]queryParameter{},
-		filtered: map[string]bool{},
+		document: document, yaml: plain,
+		bodies:  map[string]body{},
+		queries: map[string][]queryParameter{},
 	}
 	identity, err := compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity")
 	if err != nil {
@@ -110,6 +114,10 @@ func readYAML(document []byte) ([]byte, error) {
 // The caller must not change it.
 func (d *Description) JSON() []byte { return d.document }
 
+// YAML returns the description as OpenAPI in YAML without anchors, which not every parser
+// of YAML reads. The caller must not change it.
+func (d *Description) YAML() []byte { return d.yaml }
+
 // ManifestSchema returns the JSON Schema of the recording manifest. The caller
 // must not change it.
 func (d *Description) ManifestSchema() []byte { return manifestSchema }
@@ -117,8 +125,7 @@ func (d *Description) ManifestSchema() []byte { return manifestSchema }
 // Operations lists every operation, ordered by path and method.
 func (d *Description) Operations() []Operation { return slices.Clone(d.operations) }
 
-// newCompiler returns a compiler with both documents and the formats of this
-// package.
+// newCompiler returns a compiler with the description and the formats of this package.
 func newCompiler(document []byte) (*jsonschema.Compiler, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
@@ -126,14 +133,12 @@ func newCompiler(document []byte) (*jsonschema.Compiler, error) {
 	for _, format := range formats() {
 		compiler.RegisterFormat(format)
 	}
-	for url, text := range map[string][]byte{descriptionURL: document, manifestURL: manifestSchema} {
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-		if err != nil {
-			return nil, fmt.Errorf("parse %s: %w", url, err)
-		}
-		if err := compiler.AddResource(url, value); err != nil {
-			return nil, fmt.Errorf("add %s: %w", url, err)
-		}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	if err != nil {
+		return nil, fmt.Errorf("parse the description: %w", err)
+	}
+	if err := compiler.AddResource(descriptionURL, value); err != nil {
+		return nil, fmt.Errorf("add the description: %w", err)
 	}
 	return compiler, nil
 }

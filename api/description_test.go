@@ -149,7 +149,7 @@ func TestEveryFieldIsDescribed(t *testing.T) {
 func TestReferencesResolve(t *testing.T) {
 	t.Parallel()
 	root, _ := parsedDescription(t)
-	known := map[string]bool{"manifest.schema.json": true}
+	known := map[string]bool{}
 	walk("", root, func(pointer string, _ any) { known["#"+pointer] = true })
 	walk("", root, func(pointer string, value any) {
 		object, ok := value.(map[string]any)
@@ -180,7 +180,7 @@ func TestEnumsMatchDomain(t *testing.T) {
 		{"FailureCode", schemas["FailureCode"], texts(job.FailureCodes())},
 		{"Platform", schemas["Platform"], texts([]job.Platform{job.Meet, job.Teams, job.ZoomWeb, job.ZoomSDK})},
 		{"kind of IngestEvent", property("IngestEvent", "kind"), texts(job.BotTriggers())},
-		{"reason of IngestResponse", property("IngestResponse", "reason"), texts([]job.Reason{job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal})},
+		{"reason of IngestResult", property("IngestResult", "reason"), texts([]job.Reason{job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal})},
 		{"reason of TimelineEntry", withoutNull(property("TimelineEntry", "reason")), texts([]job.Reason{job.Duplicate, job.OutOfOrder, job.StaleAttempt, job.Terminal})},
 		{"platform of CalendarInvite", property("CalendarInvite", "platform"), texts([]job.Platform{job.Meet, job.Teams, job.ZoomWeb})},
 		{"CommandKind", schemas["CommandKind"], texts([]ingest.CommandKind{
@@ -219,9 +219,35 @@ func texts[T ~string](values []T) []string {
 	return out
 }
 
-// TestPatchBoundsMatchNewJob compares the settings of AutoLeavePatch and their
+// TestRequestsHaveNoDefaults: a generator makes a field with a default required, or sends
+// the default, which overrides the settings of the team.
+func TestRequestsHaveNoDefaults(t *testing.T) {
+	t.Parallel()
+	d, err := Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var check func(path string, schema *jsonschema.Schema)
+	check = func(path string, schema *jsonschema.Schema) {
+		schema = resolve(schema)
+		if schema.Default != nil {
+			t.Errorf("%s has a default", path)
+		}
+		for name, property := range schema.Properties {
+			check(path+"."+name, property)
+		}
+		if items := itemsOf(schema); items != nil {
+			check(path, items)
+		}
+	}
+	for operation, body := range d.bodies {
+		check(operation, body.schema)
+	}
+}
+
+// TestPatchBoundsMatchJobCreate compares the settings of AutoLeavePatch and their
 // bounds with AutoLeaveConfig. A patch has no defaults.
-func TestPatchBoundsMatchNewJob(t *testing.T) {
+func TestPatchBoundsMatchJobCreate(t *testing.T) {
 	t.Parallel()
 	root, _ := parsedDescription(t)
 	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
@@ -248,26 +274,25 @@ func TestDefaultsMatchDomain(t *testing.T) {
 	t.Parallel()
 	root, _ := parsedDescription(t)
 	schemas := root.(map[string]any)["components"].(map[string]any)["schemas"].(map[string]any)
-	settings := schemas["AutoLeaveConfig"].(map[string]any)["properties"].(map[string]any)
-	reported := map[string]any{}
-	for name, setting := range settings {
-		reported[name] = setting.(map[string]any)["default"]
+	documented := func(schema, field string, value any) {
+		properties := schemas[schema].(map[string]any)["properties"].(map[string]any)
+		description, _ := properties[field].(map[string]any)["description"].(string)
+		if want := fmt.Sprintf("Default: %v.", value); !strings.HasSuffix(strings.TrimSpace(description), want) {
+			t.Errorf("the description of %s.%s does not end with %q", schema, field, want)
+		}
 	}
-	text, err := json.Marshal(reported)
+	text, err := json.Marshal(job.DefaultAutoLeave())
 	if err != nil {
 		t.Fatal(err)
 	}
-	var leave job.AutoLeave
-	if err := json.Unmarshal(text, &leave); err != nil {
+	var settings map[string]any
+	if err := json.Unmarshal(text, &settings); err != nil {
 		t.Fatal(err)
 	}
-	if leave != job.DefaultAutoLeave() {
-		t.Errorf("got %+v, want %+v", leave, job.DefaultAutoLeave())
+	for name, value := range settings {
+		documented("AutoLeaveConfig", name, value)
 	}
-	name := schemas["NewJob"].(map[string]any)["properties"].(map[string]any)["displayName"].(map[string]any)["default"]
-	if name != job.DefaultDisplayName {
-		t.Errorf("displayName is %v by default, want %s", name, job.DefaultDisplayName)
-	}
+	documented("JobCreate", "displayName", job.DefaultDisplayName)
 }
 
 func TestJSONKeepsOrder(t *testing.T) {

@@ -80,9 +80,6 @@ func mergeIssues(issues, texts []Issue) []Issue {
 // collect appends the issues of a failure and its causes.
 func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Issue {
 	path := readPath(failure.InstanceLocation, root)
-	if anyOf, ok := failure.ErrorKind.(*kind.AnyOf); ok {
-		return append(issues, anyOfIssue(path, failure, anyOf))
-	}
 	for _, cause := range failure.Causes {
 		issues = collect(issues, cause, root)
 	}
@@ -112,23 +109,6 @@ func collect(issues []Issue, failure *jsonschema.ValidationError, root any) []Is
 		}
 	}
 	return append(issues, issue)
-}
-
-// anyOfIssue returns the issue of an anyOf whose alternatives each require a field.
-func anyOfIssue(path []any, failure *jsonschema.ValidationError, anyOf *kind.AnyOf) Issue {
-	var names []string
-	for _, cause := range failure.Causes {
-		for _, inner := range append(cause.Causes, cause) {
-			if required, ok := inner.ErrorKind.(*kind.Required); ok {
-				names = append(names, required.Missing...)
-			}
-		}
-	}
-	message := describe(anyOf, "anyOf")
-	if len(names) > 0 {
-		message = "must have at least one of " + strings.Join(names, ", ")
-	}
-	return Issue{Path: path, Message: message, Code: "anyOf"}
 }
 
 // readPath converts a JSON Pointer to a path. It walks the value to distinguish
@@ -186,6 +166,13 @@ func describe(failed jsonschema.ErrorKind, keyword string) string {
 		return fmt.Sprintf("must have at least %d items", failed.Want)
 	case *kind.MaxItems:
 		return fmt.Sprintf("must have at most %d items", failed.Want)
+	case *kind.MinProperties:
+		if failed.Want == 1 {
+			return "must have at least one known field"
+		}
+		return fmt.Sprintf("must have at least %d known fields", failed.Want)
+	case *kind.MaxProperties:
+		return fmt.Sprintf("must have at most %d fields", failed.Want)
 	}
 	return "does not match the keyword " + keyword + " of its schema"
 }

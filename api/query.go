@@ -19,6 +19,7 @@ type queryParameter struct {
 	numeric bool // its schema accepts numbers
 	instant bool // its schema accepts date-times
 	list    bool // it may be repeated; its schema is that of the items
+	pairs   bool // its items are key=value; see readPairs
 	schema  *jsonschema.Schema
 }
 
@@ -37,10 +38,6 @@ func (d *Description) addQuery(compiler *jsonschema.Compiler, o *outline, operat
 		if parameter.In != "query" {
 			continue
 		}
-		if parameter.Name == metadataPrefix+"{key}" {
-			d.filtered[operation.OperationID] = true
-			continue
-		}
 		list := parameter.Schema.Type == "array"
 		if pointer += "/schema"; list {
 			pointer += "/items"
@@ -51,6 +48,7 @@ func (d *Description) addQuery(compiler *jsonschema.Compiler, o *outline, operat
 		}
 		d.queries[operation.OperationID] = append(d.queries[operation.OperationID], queryParameter{
 			name: parameter.Name, numeric: takesNumbers(schema), list: list, schema: schema,
+			pairs:   parameter.Name == "metadata",
 			instant: schema.Format != nil && schema.Format.Name == "date-time",
 		})
 	}
@@ -70,17 +68,18 @@ func takesNumbers(schema *jsonschema.Schema) bool {
 	return slices.Contains(types, "integer") || slices.Contains(types, "number")
 }
 
-// metadataPrefix begins the names of query parameters that filter by metadata, which
-// openapi.yaml describes as metadata.{key}.
-const metadataPrefix = "metadata."
-
 // CheckQuery checks the query parameters of an operation against their schemas.
-// Numbers become json.Number, repeatable parameters lists, and other values strings.
+// Numbers become json.Number, pairs maps, other repeatable parameters lists, and other
+// values strings.
 func (d *Description) CheckQuery(operationID string, query url.Values) Checked {
 	values := map[string]any{}
 	checked := Checked{value: values}
 	known := map[string]bool{}
 	for _, parameter := range d.queries[operationID] {
+		if parameter.pairs {
+			values[parameter.name] = parameter.readPairs(query, known, &checked)
+			continue
+		}
 		known[parameter.name] = true
 		given := query[parameter.name]
 		switch {
@@ -94,25 +93,73 @@ func (d *Description) CheckQuery(operationID string, query url.Values) Checked {
 			}
 			values[parameter.name] = items
 		case len(given) > 1:
-			checked.Issues = append(checked.Issues, Issue{Path: []any{parameter.name}, Message: "must be given once", Code: "maxItems"})
+			checked.Issues = append(checked.Issues, Issue{Path: []any{parameter.name}, Message: givenOnce, Code: "maxItems"})
 		default:
 			values[parameter.name] = parameter.check(parameter.read(given[0]), &checked)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(query)) {
-		switch {
-		case known[name]:
-		case d.filtered[operationID] && strings.HasPrefix(name, metadataPrefix):
-			p := preparation{path: []any{name}}
-			for _, part := range append([]string{name}, query[name]...) {
-				p.text(nil, part)
-			}
-			checked.Issues = append(checked.Issues, p.issues...)
-		default:
+		if !known[name] {
 			checked.Ignored = append(checked.Ignored, name)
 		}
 	}
 	return checked
+}
+
+// givenOnce is the message about a value that is given several times.
+const givenOnce = "must be given once"
+
+// maxPairs is the number of pairs in a query.
+const maxPairs = 10
+
+// readPairs returns the pairs of a parameter, which are given as name=key=value,
+// name.key=value or name[key]=value. It adds the names that it reads to known.
+func (p queryParameter) readPairs(query url.Values, known map[string]bool, checked *Checked) map[string]string {
+	pairs := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(query)) {
+		named, ok := p.pairKey(name)
+		if !ok {
+			continue
+		}
+		known[name] = true
+		for _, text := range query[name] {
+			key, value, pair := named, text, named+"="+text
+			if name == p.name {
+				key, value, _ = strings.Cut(text, "=")
+				pair = text
+			}
+			issues := body{schema: p.schema}.check(pair).Issues
+			if _, again := pairs[key]; again {
+				issues = append(issues, Issue{Message: givenOnce, Code: "maxItems"})
+			}
+			pairs[key] = value
+			for _, issue := range issues {
+				issue.Path = []any{name}
+				checked.Issues = append(checked.Issues, issue)
+			}
+		}
+	}
+	if len(pairs) > maxPairs {
+		checked.Issues = append(checked.Issues, Issue{Path: []any{p.name}, Message: fmt.Sprintf("must have at most %d pairs", maxPairs), Code: "maxItems"})
+	}
+	return pairs
+}
+
+// pairKey returns the key in the name of a parameter of a query, if it is a name of
+// these pairs.
+func (p queryParameter) pairKey(name string) (key string, ok bool) {
+	rest, ok := strings.CutPrefix(name, p.name)
+	if !ok || rest == "" {
+		return "", ok
+	}
+	if key, dotted := strings.CutPrefix(rest, "."); dotted {
+		return key, true
+	}
+	key, ok = strings.CutPrefix(rest, "[")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(key, "]")
 }
 
 // check returns a value of the parameter, prepared for Checked.Decode, and adds its

@@ -7,6 +7,7 @@
 #                           compiler, shells, nftables and runc; and on Debian
 #                           Chromium's headless shell, which makes them faster
 #   scripts/setup.sh cost       also the sound server that make cost compares with
+#   scripts/setup.sh clients    also the requirements of make clients-check
 #   scripts/setup.sh packages   also the requirements of make packages-test
 #
 # It prints what it installs, does nothing if nothing is missing, and uses sudo
@@ -45,6 +46,16 @@ if [ "${1:-run}" = schemathesis ]; then
 		echo "setup: Python's venv is missing (for schemathesis)"
 		missing="$missing python3-venv"
 	}
+fi
+if [ "${1:-run}" = clients ]; then
+	python3 -c 'import ensurepip' 2>/dev/null || {
+		echo "setup: Python's venv is missing (for generated clients)"
+		missing="$missing python3-venv"
+	}
+	need npm npm "for generated TypeScript clients"
+	need curl curl "to save the API description"
+	need javac default-jdk-headless "for openapi-generator"
+	need mvn maven "for openapi-generator"
 fi
 if [ "${1:-run}" = test ]; then
 	need cc gcc "the race detector of go test"

@@ -31,6 +31,10 @@ var searchJS []byte
 // Path is where a service serves the guide.
 const Path = "/docs/guide/"
 
+// listPath is where a service serves the list of the pages for language models
+// (llmstxt.org).
+const listPath = "/llms.txt"
+
 // Section is a group of pages in the table of contents.
 type Section struct {
 	Title string
@@ -41,7 +45,7 @@ type Section struct {
 func Sections() []Section {
 	return []Section{
 		{"Start", []string{"quickstart", "install", "concepts", "glossary"}},
-		{"Use", []string{"api", "states", "webhooks", "recordings", "transcripts", "mail", "dashboard", "cli", "simulator", "migrating"}},
+		{"Use", []string{"api", "states", "webhooks", "recordings", "transcripts", "mail", "dashboard", "cli", "generators", "simulator", "migrating"}},
 		{"Meetings", []string{"platforms", "signed-in", "zoom-sdk", "doctor", "canary", "privacy"}},
 		{"Operate", []string{"configuration", "operations", "launchers", "logging", "runbook", "performance", "security"}},
 	}
@@ -50,6 +54,7 @@ func Sections() []Section {
 // Site is the rendered guide: its files by name.
 type Site struct {
 	files map[string][]byte
+	list  []byte // for language models
 }
 
 // page is the data of the template.
@@ -96,6 +101,7 @@ func New(source fs.FS) (*Site, error) {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		pages[name] = rendered
+		site.files[file] = text
 		for _, part := range rendered.parts {
 			index = append(index, entry{Page: name + ".html", Title: rendered.title, part: part})
 		}
@@ -108,9 +114,26 @@ func New(source fs.FS) (*Site, error) {
 		}
 		site.files[name+".html"] = out.Bytes()
 	}
+	site.list = listPages(contents)
 	site.files["index.html"] = site.files["quickstart.html"]
 	site.files["search.json"], err = json.Marshal(index)
 	return site, err
+}
+
+// listPages returns the table of contents as Markdown, with links to the pages as
+// Markdown.
+func listPages(contents []navigation) []byte {
+	var out bytes.Buffer
+	out.WriteString("# Standin\n\n> A service that sends a bot into an online meeting and returns a recording with a manifest. " +
+		"Google Meet, Microsoft Teams and Zoom, one HTTP API.\n\n" +
+		"The API is described in OpenAPI 3.1 at [/openapi.json](/openapi.json) and [/openapi.yaml](/openapi.yaml).\n")
+	for _, section := range contents {
+		fmt.Fprintf(&out, "\n## %s\n\n", section.Title)
+		for _, page := range section.Pages {
+			fmt.Fprintf(&out, "- [%s](%s%s.md)\n", page.Title, Path, strings.TrimSuffix(page.Name, ".html"))
+		}
+	}
+	return out.Bytes()
 }
 
 // addPictures adds the drawings.
@@ -170,16 +193,17 @@ const policy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src
 // types are the content types by extension.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8",
-	".json": "application/json", ".svg": "image/svg+xml",
+	".json": "application/json", ".svg": "image/svg+xml", ".md": "text/markdown; charset=utf-8",
 }
 
-// Handler serves the guide below Path, rendered at the first request, and everything
-// else by next.
+// Handler serves the guide below Path and its list of pages at /llms.txt, rendered at the first
+// request, and everything else by next.
 func Handler(source fs.FS, next http.Handler) http.Handler {
 	site := sync.OnceValues(func() (*Site, error) { return New(source) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, below := strings.CutPrefix(r.URL.Path, Path)
-		if !below && r.URL.Path != strings.TrimSuffix(Path, "/") {
+		list := r.URL.Path == listPath
+		if !below && !list && r.URL.Path != strings.TrimSuffix(Path, "/") {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -189,10 +213,13 @@ func Handler(source fs.FS, next http.Handler) http.Handler {
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-		case !below:
+		case !below && !list:
 			http.Redirect(w, r, Path, http.StatusMovedPermanently)
 		case err != nil:
 			http.Error(w, "the guide cannot be rendered", http.StatusInternalServerError)
+		case list:
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = w.Write(rendered.list) // the client may be gone; HEAD discards it
 		default:
 			rendered.serve(w, r, name)
 		}

@@ -31,11 +31,13 @@ const DefaultMaxUploadBytes = 64 << 20
 // Options are the settings of the API that operators choose, and limits that tests
 // change.
 type Options struct {
-	IntakeSecret   string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
-	AdminSecret    string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
-	MetricsSecret  string                `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
-	RateLimit      httpmw.Rate           `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
-	TrustedProxies httpmw.TrustedProxies `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`
+	IntakeSecret    string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
+	AdminSecret     string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
+	MetricsSecret   string                `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
+	RateLimit       httpmw.Rate           `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
+	TrustedProxies  httpmw.TrustedProxies `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`
+	CORSOrigins     []string              `env:"STANDIN_CORS_ORIGINS" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, comma-separated. Default: none."`
+	SecurityContact string                `env:"STANDIN_SECURITY_CONTACT" help:"Where to report vulnerabilities, such as mailto:security@example.com or an https URL, for /.well-known/security.txt. Default: none; the file does not exist."`
 
 	LiveLimits LiveLimits `kong:"-"` // of live streams
 	Timeouts   Timeouts   `kong:"-"`
@@ -172,13 +174,20 @@ func (a *API) route() error {
 	handlers := a.handlers()
 	allowed := map[string][]string{}
 	security := map[string]string{} // security scheme by path
+	shared, err := newCORS(a.settings.CORSOrigins)
+	if err != nil {
+		return err
+	}
+	if err := checkSecurityContact(a.settings.SecurityContact); err != nil {
+		return err
+	}
 	for _, operation := range a.settings.Description.Operations() {
 		handle, ok := handlers[operation.ID]
 		if !ok {
 			return fmt.Errorf("operation %s has no handler", operation.ID)
 		}
 		delete(handlers, operation.ID)
-		a.mux.Handle(operation.Method+" "+operation.Path, a.adapt(handle))
+		a.mux.Handle(operation.Method+" "+operation.Path, forPages(shared, operation.Path, operation.Security, a.adapt(handle)))
 		allowed[operation.Path] = append(allowed[operation.Path], operation.Method)
 		security[operation.Path] = operation.Security
 	}
@@ -195,7 +204,7 @@ func (a *API) route() error {
 			methods = append(methods, http.MethodHead) // ServeMux serves it with GET
 		}
 		slices.Sort(methods)
-		refuse := a.adapt(a.authenticated(security[path], methodNotAllowed(methods)))
+		refuse := forPages(shared, path, security[path], a.adapt(a.authenticated(security[path], methodNotAllowed(methods))))
 		if path != batchPath {
 			a.mux.Handle(path, refuse)
 			continue
@@ -261,6 +270,8 @@ func (a *API) handlers() map[string]handler {
 		"health":           a.health, // never limited, because a failed probe can restart the process
 		"reference":        a.perAddress(a.limits.documents, a.reference),
 		"describe":         a.perAddress(a.limits.documents, a.describe),
+		"describeYAML":     a.perAddress(a.limits.documents, a.describeYAML),
+		"securityText":     a.perAddress(a.limits.documents, a.securityText),
 		"describeManifest": a.perAddress(a.limits.documents, a.describeManifest),
 	}
 }

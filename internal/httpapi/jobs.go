@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -39,7 +38,7 @@ type Jobs interface {
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
 }
 
-// createRequest is the CreateJobRequest schema of api/openapi.yaml.
+// createRequest is the JobCreate schema of api/openapi.yaml.
 type createRequest struct {
 	ExternalID  string          `json:"externalId"`
 	MeetingURL  string          `json:"meetingUrl"`
@@ -266,6 +265,8 @@ type listQuery struct {
 	JoinFrom      time.Time    `json:"joinFrom"`
 	JoinTo        time.Time    `json:"joinTo"`
 	Expand        []string     `json:"expand"`
+
+	Metadata map[string]string `json:"metadata"`
 }
 
 func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -273,12 +274,10 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err := a.readQuery(w, r, "listJobs", &query); err != nil {
 		return err
 	}
-	filter, err := query.filter(r.URL.Query())
-	if err != nil {
-		return err
-	}
+	filter := query.filter()
 	release := func() {}
 	if len(filter.Metadata) > 0 {
+		var err error
 		if release, err = a.costlyRead(r, caller); err != nil {
 			return err
 		}
@@ -308,11 +307,10 @@ func (a *API) listJobs(w http.ResponseWriter, r *http.Request, caller account.Ca
 	return nil
 }
 
-// filter returns the filter of a query. Metadata filters are not in the struct,
-// because their names are not fixed.
-func (q listQuery) filter(values url.Values) (job.Filter, error) {
+// filter returns the filter of a query.
+func (q listQuery) filter() job.Filter {
 	filter := job.Filter{
-		Statuses: q.Status, Platform: q.Platform, ExternalID: q.ExternalID,
+		Statuses: q.Status, Platform: q.Platform, ExternalID: q.ExternalID, Metadata: q.Metadata,
 		CreatedFrom: q.CreatedFrom, CreatedTo: q.CreatedTo, JoinFrom: q.JoinFrom, JoinTo: q.JoinTo,
 	}
 	if !q.CreatedAfter.IsZero() {
@@ -324,24 +322,10 @@ func (q listQuery) filter(values url.Values) (job.Filter, error) {
 	if !q.CreatedBefore.IsZero() && (filter.CreatedTo.IsZero() || q.CreatedBefore.Before(filter.CreatedTo)) {
 		filter.CreatedTo = q.CreatedBefore
 	}
-	const maxMetadataFilters = 10
-	for name, given := range values {
-		key, ok := strings.CutPrefix(name, "metadata.")
-		if !ok {
-			continue
-		}
-		if len(given) > 1 || len(filter.Metadata) == maxMetadataFilters {
-			return filter, invalid(issue("maxItems", fmt.Sprintf("must be given once, and with at most %d metadata filters", maxMetadataFilters), name))
-		}
-		if filter.Metadata == nil {
-			filter.Metadata = make(map[string]string)
-		}
-		filter.Metadata[key] = given[0]
-	}
-	return filter, nil
+	return filter
 }
 
-// patchRequest is the PatchJobRequest schema of api/openapi.yaml. A nil field
+// patchRequest is the JobPatch schema of api/openapi.yaml. A nil field
 // does not change. An empty webhook URL, null in JSON, removes the URL.
 type patchRequest struct {
 	JoinAt      *time.Time       `json:"joinAt"`

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
 
 	"standin/internal/account/billing"
 	"standin/internal/host"
@@ -94,8 +98,39 @@ func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
 	return nil
 }
 
+func (a *API) describeYAML(w http.ResponseWriter, _ *http.Request) error {
+	a.write(w, http.StatusOK, "application/yaml", a.settings.Description.YAML())
+	return nil
+}
+
 func (a *API) describeManifest(w http.ResponseWriter, _ *http.Request) error {
 	a.write(w, http.StatusOK, "application/schema+json", a.settings.Description.ManifestSchema())
+	return nil
+}
+
+// checkSecurityContact checks a contact of security.txt (RFC 9116, section 2.5.3).
+func checkSecurityContact(contact string) error {
+	if contact == "" {
+		return nil
+	}
+	parsed, err := url.Parse(contact)
+	if err != nil || parsed.Scheme != "mailto" && parsed.Scheme != "https" || strings.ContainsFunc(contact, unicode.IsSpace) {
+		return fmt.Errorf("the security contact %q is not a mailto or https URL", contact)
+	}
+	return nil
+}
+
+// securityTextLifetime is how long a copy of security.txt is valid.
+const securityTextLifetime = 30 * 24 * time.Hour
+
+// securityText serves security.txt (RFC 9116).
+func (a *API) securityText(w http.ResponseWriter, r *http.Request) error {
+	if a.settings.SecurityContact == "" {
+		return noSuchPath(w, r)
+	}
+	text := fmt.Sprintf("Contact: %s\nExpires: %s\nPreferred-Languages: en\n",
+		a.settings.SecurityContact, time.Now().UTC().Add(securityTextLifetime).Format(time.RFC3339))
+	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte(text))
 	return nil
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // TestReference opens the API reference in a browser. It must show the title, an
-// operation and a field of the manifest, whose schema is another file, and search.
+// operation and a field of the manifest, and search.
 // The console must stay empty: a resource from another host, or a style or script
 // that the page's policy blocks, would be reported there.
 func TestReference(t *testing.T) {

@@ -140,8 +140,12 @@ func contractLists(t *testing.T, h *contractHarness) {
 	}
 	h.expectCode(t, 401, "unauthorized", contractRequest{op: "listJobs"})
 	tagged := h.create(t, key, contractJob(contractFuture+`,"metadata":{"room":7,"customer":"ada"}`))
-	if got, _ := list("metadata.room=7&metadata.customer=ada&limit=1"); !slices.Equal(got, []string{tagged}) {
-		t.Errorf("jobs with the metadata: %v, want %s", got, tagged)
+	for _, query := range []string{
+		"metadata.room=7&metadata.customer=ada", "metadata[room]=7&metadata%5Bcustomer%5D=ada", "metadata=room=7&metadata=customer%3Dada",
+	} {
+		if got, _ := list(query + "&limit=1"); !slices.Equal(got, []string{tagged}) {
+			t.Errorf("jobs with the metadata ?%s: %v, want %s", query, got, tagged)
+		}
 	}
 }
 

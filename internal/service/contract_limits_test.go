@@ -217,6 +217,8 @@ func contractLimited(t *testing.T, coverage *contractCoverage) {
 		withStatus int
 	}{
 		{"describe", 200, "describeManifest", 200},
+		{"describeYAML", 200, "describeManifest", 200},
+		{"securityText", 404, "describeManifest", 200},
 		{"reference", 200, "describeManifest", 200},
 		{"intakeInvite", 401, "hostMetrics", 401},
 	} {

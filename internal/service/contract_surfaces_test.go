@@ -244,9 +244,13 @@ func contractPayments(t *testing.T, h *contractHarness) {
 	}
 	settings := contractSettings(t)
 	settings.PaymentWebhookSecret = ""
+	settings.HTTP.SecurityContact = "mailto:security@example.com"
 	without := openContractHarness(t, h.coverage, settings)
 	without.expect(t, 503, contractRequest{op: "receivePayment", header: contractSigned("", event, now), body: event})
 	without.expect(t, 503, contractRequest{op: "receivePayment"})
+	if contact := without.expect(t, 200, contractRequest{op: "securityText"}); !strings.Contains(string(contact.body), "Contact: mailto:security@example.com\nExpires: 2") {
+		t.Errorf("security.txt is %s", contact.body)
+	}
 }
 
 // contractService tests health, describe and reference of api/openapi.yaml, and
@@ -259,6 +263,10 @@ func contractService(t *testing.T, h *contractHarness) {
 	if described := h.expect(t, 200, contractRequest{op: "describe"}); string(described.body) != string(h.description.JSON()) {
 		t.Error("describe returned another description")
 	}
+	if described := h.expect(t, 200, contractRequest{op: "describeYAML"}); string(described.body) != string(h.description.YAML()) {
+		t.Error("describeYAML returned another description")
+	}
+	h.expect(t, 404, contractRequest{op: "securityText"})
 	h.expect(t, 200, contractRequest{op: "describeManifest"})
 	page := h.expect(t, 200, contractRequest{op: "reference"})
 	if page.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(page.header.Get("Content-Security-Policy"), "default-src 'none'") {

@@ -206,7 +206,7 @@ func (h *contractHarness) hostileAddresses(t *testing.T, hostile string) {
 			refuse(request)
 		}
 	}
-	for _, name := range []string{"cursor", "status", "platform", "externalId", "createdFrom", "joinTo", "limit", "metadata.a", "metadata.", "unknown", plain, "metadata." + plain} {
+	for _, name := range []string{"cursor", "status", "platform", "externalId", "createdFrom", "joinTo", "limit", "metadata.a", "metadata.", "metadata", "metadata[a]", "unknown", plain, "metadata." + plain} {
 		for _, text := range []string{"x" + plain, "\xff", "\xed\xa0\x80"} {
 			refuse(contractRequest{op: "listJobs", bearer: h.ada, query: escapeQuery(name, text)})
 		}
