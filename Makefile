@@ -3,6 +3,7 @@
 SHELL := /bin/sh
 BIN := bin/standin
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Duration of each fuzz target, or number of inputs such as 1000x.
 FUZZTIME ?= 60s
@@ -83,9 +84,10 @@ beat: ## Record one minute and 30 minutes, and measure audio/video sync
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
 
 .PHONY: lint
-lint: ## Run golangci-lint
+lint: ## Run golangci-lint and actionlint
 	$(GOLANGCI) run ./...
 	cd client && $(GOLANGCI) run ./...
+	$(ACTIONLINT)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder and parser, FUZZTIME each
@@ -112,7 +114,8 @@ deb: ## Build the Debian package bin/standin_VERSION_ARCH.deb
 	scripts/deb.sh
 
 .PHONY: release
-release: ## Build bin/release: binaries, packages, SBOMs and checksums
+release: ## Build bin/release: binaries, packages, clients, SBOMs and checksums
+	@scripts/setup.sh clients
 	scripts/release.sh
 
 .PHONY: release-check
@@ -132,6 +135,19 @@ chaos: ## Inject faults into running services and check the history (FAULTS=500 
 fieldpages: ## Send bots into generated meetings and check their outcomes (MEETINGS=500 SEED=n BOTS=2)
 	@scripts/setup.sh test
 	STANDIN_TEST_MEETINGS=$(MEETINGS) STANDIN_TEST_FIRST=$(FIRST) STANDIN_TEST_SEED=$(SEED) STANDIN_TEST_BOTS=$(BOTS) STANDIN_TEST_MEETING='$(MEETING)' go test -count=1 -v -timeout 6h -run TestFieldPages ./internal/testing/fieldpages
+
+.PHONY: clients
+clients: ## Make the transports of the clients from the API description
+	@scripts/setup.sh clients
+	@scripts/clients.sh setup
+	scripts/clients.sh generate
+
+.PHONY: clients-test
+clients-test: ## Test the clients in Go, Python and TypeScript against a running service (clients/conformance.json)
+	@scripts/setup.sh clients
+	@scripts/clients.sh setup
+	scripts/clients.sh check
+	STANDIN_TEST_CLIENTS=1 go test -count=1 -timeout 10m ./internal/conformance
 
 .PHONY: guide
 guide: ## Write the documentation as static HTML to bin/guide
@@ -160,7 +176,7 @@ schemathesis: ## Test a running service against its API description (EXAMPLES=10
 
 .PHONY: clients-check
 clients-check: ## Generate clients from the API description and run them (GENERATORS="oapi-codegen hey-api")
-	@scripts/setup.sh clients
+	@scripts/setup.sh generators
 	scripts/clients-check.sh $(GENERATORS)
 
 .PHONY: collection
@@ -174,6 +190,8 @@ check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
 	cd client && go vet ./...
 	$(MAKE) lint
 	$(MAKE) test
+	@scripts/setup.sh clients
+	@if scripts/clients.sh setup; then $(MAKE) clients-test; else echo "clients: not tested: their tools cannot be installed from PyPI and npm"; fi
 	$(MAKE) fuzz FUZZTIME=1000x
 
 .PHONY: check-long

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds bin/release: the binaries of all platforms, their SBOMs (CycloneDX), the
-# Debian packages and checksums. The same commit gives the same files
+# Debian packages, the clients in Python and TypeScript, and checksums. The same commit gives the same files
 # (scripts/release-check.sh).
 #
 #   scripts/release.sh [PLATFORM…]   default: linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
@@ -22,5 +22,7 @@ for platform; do
 	[ "${platform%/*}" != linux ] || scripts/deb.sh "${platform#*/}" >/dev/null
 done
 mv bin/standin_*.deb "$out"
-(cd "$out" && sha256sum standin_* >SHA256SUMS)
+scripts/clients.sh setup
+scripts/clients.sh build "$out"
+(cd "$out" && sha256sum standin[_-]* >SHA256SUMS)
 echo "release: $out"

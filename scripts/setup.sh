@@ -7,7 +7,8 @@
 #                           compiler, shells, nftables and runc; and on Debian
 #                           Chromium's headless shell, which makes them faster
 #   scripts/setup.sh cost       also the sound server that make cost compares with
-#   scripts/setup.sh clients    also the requirements of make clients-check
+#   scripts/setup.sh clients    requirements of scripts/clients.sh only
+#   scripts/setup.sh generators requirements of make clients-check only
 #   scripts/setup.sh packages   also the requirements of make packages-test
 #
 # It prints what it installs, does nothing if nothing is missing, and uses sudo
@@ -35,28 +36,35 @@ has_postgres() {
 	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null 2>&1
 }
 
-has_browser || {
-	echo "setup: Chromium is missing (the browser that bots join meetings with)"
-	missing="$missing chromium fonts-dejavu-core" # without a font, names are drawn as boxes
+need_python() {
+	python3 -c 'import ensurepip' 2>/dev/null || {
+		echo "setup: Python with venv is missing (for $1)"
+		missing="$missing python3 python3-venv"
+	}
 }
-need ffmpeg ffmpeg "packs recordings"
-[ "$(uname)" != Linux ] || need Xvfb xvfb "the virtual display of headed browsers"
-if [ "${1:-run}" = schemathesis ]; then
-	python3 -c 'import ensurepip' 2>/dev/null || {
-		echo "setup: Python's venv is missing (for schemathesis)"
-		missing="$missing python3-venv"
+
+case ${1:-run} in
+clients | generators) ;;
+*)
+	has_browser || {
+		echo "setup: Chromium is missing (the browser that bots join meetings with)"
+		missing="$missing chromium fonts-dejavu-core" # without a font, names are drawn as boxes
 	}
-fi
-if [ "${1:-run}" = clients ]; then
-	python3 -c 'import ensurepip' 2>/dev/null || {
-		echo "setup: Python's venv is missing (for generated clients)"
-		missing="$missing python3-venv"
-	}
+	need ffmpeg ffmpeg "packs recordings"
+	[ "$(uname)" != Linux ] || need Xvfb xvfb "the virtual display of headed browsers"
+	;;
+esac
+case ${1:-run} in
+schemathesis) need_python schemathesis ;;
+clients) need_python "the clients; Node is installed with it" ;;
+generators)
+	need_python "generated clients"
 	need npm npm "for generated TypeScript clients"
-	need curl curl "to save the API description"
+	need curl curl "saves the API description"
 	need javac default-jdk-headless "for openapi-generator"
 	need mvn maven "for openapi-generator"
-fi
+	;;
+esac
 if [ "${1:-run}" = test ]; then
 	need cc gcc "the race detector of go test"
 	need curl curl "for the test of the documented commands"

@@ -17,12 +17,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/client"
 )
 
 // goRows are the rows of clients/conformance.json for the Go client.
 var goRows = map[string]func(*testing.T, world){
 	"create_job": createJob, "replay_job": replayJob, "job_warnings": jobWarnings, "list_pages": listPages, "list_filters": listFilters,
+	"create_batch": createBatch, "job_details": jobDetails,
 	"update_job": updateJob, "cancel_job": cancelJob, "invalid_input": invalidInput, "unauthorized": unauthorized, "not_found": notFound,
 	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands,
 	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "download": downloadFiles,
@@ -150,6 +153,28 @@ func listFilters(t *testing.T, w world) {
 		if found != test.want {
 			t.Errorf("%d jobs are listed, want %d", found, test.want)
 		}
+	}
+}
+
+func createBatch(t *testing.T, w world) {
+	valid := client.NewJob{ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij"}
+	results, err := w.CreateJobs(t.Context(), []client.NewJob{valid, {MeetingURL: "no url"}})
+	if err != nil || len(results) != 2 {
+		t.Fatalf("%d results (%v)", len(results), err)
+	}
+	if first := results[0]; first.Status != http.StatusCreated || first.Job == nil || first.Job.ExternalID != valid.ExternalID {
+		t.Errorf("the valid one: %+v", first)
+	}
+	if invalid := results[1]; invalid.Status != http.StatusBadRequest || invalid.Job != nil || invalid.Error == nil || invalid.Error.Code != "invalid_input" {
+		t.Errorf("the invalid one: %+v", invalid)
+	}
+}
+
+func jobDetails(t *testing.T, w world) {
+	created := w.create(t, `{"title":"Planning"}`, later())
+	details, err := w.JobDetails(t.Context(), created.ID)
+	if err != nil || details.ID != created.ID || details.Title == nil || *details.Title != "Planning" || len(details.Participants) > 0 {
+		t.Errorf("details %+v (%v)", details, err)
 	}
 }
 

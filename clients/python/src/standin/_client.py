@@ -1,0 +1,380 @@
+# scripts/clients.sh makes this file from _async_client.py.
+"""The synchronous client."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, BinaryIO
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+
+from . import models
+from ._results import COMMANDS, FINAL, Command, CreatedJob, as_id, parsed
+from ._retry import backoff, pause_before_retry
+from .errors import APIConnectionError, APITimeoutError, ChecksumError, StandinError, WaitTimeoutError, error_of
+from .generated import AuthenticatedClient
+from .generated.api.control import pin_participant, send_chat_message
+from .generated.api.history import (
+    list_deliveries,
+    list_timeline,
+    list_webhook_endpoints,
+    redeliver,
+    redeliver_failed,
+    rotate_webhook_secret,
+)
+from .generated.api.jobs import (
+    cancel_job,
+    create_job,
+    create_jobs,
+    get_job,
+    get_job_details,
+    get_job_settings,
+    list_jobs,
+    patch_job,
+)
+from .generated.api.recordings import delete_recording, get_manifest, get_transcript
+from .generated.types import UNSET
+from .live import EventParser, LiveEvent
+
+_PAGE = 100
+_LIVE_SILENCE = 60.0  # the service sends a comment every 15 seconds
+
+
+class _HTTP(httpx.Client):
+    """Repeats requests that failed for a reason that passes, and raises the errors of this package."""
+
+    max_retries = 0
+
+    def send(self, request: httpx.Request, **options: Any) -> httpx.Response:
+        attempt = 0
+        while True:
+            response: httpx.Response | None = None
+            failure: StandinError
+            try:
+                response = super().send(request, **options)
+                if response.status_code < 400:
+                    return response
+                response.read()
+                response.close()
+                failure = error_of(response)
+            except httpx.TimeoutException as error:
+                failure = APITimeoutError(f"the service did not respond in time ({type(error).__name__})")
+            except httpx.TransportError as error:
+                failure = APIConnectionError(f"the service cannot be reached: {error}")
+            pause = pause_before_retry(request, response, attempt)
+            if pause is None or attempt >= self.max_retries:
+                raise failure
+            time.sleep(pause)
+            attempt += 1
+
+
+class Standin:
+    """Calls the API of one service with one API key.
+
+    Use it as a context manager, or close it. It is safe for concurrent use.
+
+    `timeout` is in seconds: to connect, and to wait for data. After a 429 or 503, requests are repeated up to
+    `max_retries` times, and requests that are idempotent after other errors of the service or the connection, too. The
+    pause is what `Retry-After` says, up to a minute, else half a second that doubles each time.
+
+    Methods raise a StandinError. `api` is for the functions in `standin.generated.api`, one for each operation.
+    """
+
+    api: AuthenticatedClient
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        *,
+        timeout: float = 30.0,
+        max_retries: int = 2,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        self._http = _HTTP(
+            base_url=base_url.rstrip("/"),
+            headers={"Authorization": f"Bearer {api_key}"},
+            timeout=timeout,
+            transport=transport,
+        )
+        self._http.max_retries = max_retries
+        self.api = AuthenticatedClient(base_url=base_url, token=api_key).set_httpx_client(self._http)
+
+    def __enter__(self) -> Standin:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def create_job(self, job: models.JobCreate) -> CreatedJob:
+        """Creates a job, or returns the one with the same `external_id`."""
+        response = create_job.sync_detailed(client=self.api, body=job)
+        headers = httpx.Headers(response.headers)
+        return CreatedJob(
+            job=parsed(response, models.Job),
+            replayed=headers.get("idempotent-replayed") == "true",
+            warnings=tuple(headers.get_list("x-standin-warning")),
+        )
+
+    def create_jobs(self, jobs: Sequence[models.JobCreate]) -> list[models.JobBatchItem]:
+        """Creates up to 100 jobs. Each has a result, in the same order: an invalid one does not refuse the others."""
+        response = create_jobs.sync_detailed(client=self.api, body=models.JobBatch(jobs=list(jobs)))
+        return parsed(response, models.JobBatchResult).results
+
+    def get_job(self, job_id: UUID | str) -> models.Job:
+        """Returns a job."""
+        return parsed(get_job.sync_detailed(as_id(job_id), client=self.api), models.Job)
+
+    def get_job_details(self, job_id: UUID | str) -> models.JobDetails:
+        """Returns a job with its options, participants and explained outcome."""
+        return parsed(get_job_details.sync_detailed(as_id(job_id), client=self.api), models.JobDetails)
+
+    def list_jobs(
+        self,
+        *,
+        status: Sequence[models.JobStatus] = (),
+        platform: models.Platform | None = None,
+        external_id: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        created_from: datetime | None = None,
+        created_to: datetime | None = None,
+        join_from: datetime | None = None,
+        join_to: datetime | None = None,
+    ) -> Iterator[models.ListedJob]:
+        """Iterates over the jobs that match, newest first. Times are from, inclusive, and to, exclusive."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_jobs.sync_detailed(
+                client=self.api,
+                cursor=cursor,
+                limit=_PAGE,
+                status=list(status) or UNSET,
+                platform=platform or UNSET,
+                external_id=external_id or UNSET,
+                metadata=[f"{key}={value}" for key, value in (metadata or {}).items()] or UNSET,
+                created_from=created_from or UNSET,
+                created_to=created_to or UNSET,
+                join_from=join_from or UNSET,
+                join_to=join_to or UNSET,
+            )
+            page = parsed(response, models.JobPage)
+            for job in page.jobs:
+                yield job
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
+
+    def update_job(self, job_id: UUID | str, changes: models.JobPatch) -> models.Job:
+        """Changes a job that is not yet dispatched. For other jobs it raises InvalidStateError."""
+        return parsed(patch_job.sync_detailed(as_id(job_id), client=self.api, body=changes), models.Job)
+
+    def cancel_job(self, job_id: UUID | str) -> None:
+        """Cancels a job. A job that has ended does not change."""
+        cancel_job.sync_detailed(as_id(job_id), client=self.api)
+
+    def get_job_settings(self, job_id: UUID | str) -> models.JobSettings:
+        """Returns the settings of a job that are not part of the job."""
+        return parsed(get_job_settings.sync_detailed(as_id(job_id), client=self.api), models.JobSettings)
+
+    def send_command(self, job_id: UUID | str, command: Command) -> UUID:
+        """Queues a command for the bot and returns the ID of the command."""
+        response = COMMANDS[command].sync_detailed(as_id(job_id), client=self.api)
+        return parsed(response, models.CommandQueuedResponse).command_id
+
+    def send_chat_message(self, job_id: UUID | str, text: str) -> UUID:
+        """Sends a message to the chat of the meeting and returns the ID of the command."""
+        body = models.ChatMessage(text=text)
+        response = send_chat_message.sync_detailed(as_id(job_id), client=self.api, body=body)
+        return parsed(response, models.CommandQueuedResponse).command_id
+
+    def pin_participant(self, job_id: UUID | str, participant_id: str) -> UUID:
+        """Pins the video of a participant and returns the ID of the command."""
+        body = models.PinnedParticipant(participant_id=participant_id)
+        response = pin_participant.sync_detailed(as_id(job_id), client=self.api, body=body)
+        return parsed(response, models.CommandQueuedResponse).command_id
+
+    def wait_until_done(self, job_id: UUID | str, *, timeout: float | None = None, interval: float = 5.0) -> models.Job:
+        """Waits until a job has ended, and returns it as it is then: completed, failed or cancelled.
+
+        It reads the job every `interval` seconds, at least one, and raises WaitTimeoutError after `timeout` seconds.
+        Webhooks and `live` tell sooner.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while True:
+            job = self.get_job(job_id)
+            if job.status in FINAL:
+                return job
+            pause = max(interval, 1.0)
+            if end is not None:
+                left = end - time.monotonic()
+                if left <= 0:
+                    raise WaitTimeoutError(f"job {job_id} is still {job.status.value} after {timeout:g} seconds")
+                pause = min(pause, left)
+            time.sleep(pause)
+
+    def live(self, job_id: UUID | str, *, last_event_id: str | None = None) -> Iterator[LiveEvent]:
+        """Follows a job, from its beginning or after an event, until the event `end`.
+
+        It reconnects when the connection is lost, and continues after the last event.
+        """
+        url = f"/api/v1/jobs/{as_id(job_id)}/live"
+        failures = 0
+        while True:
+            headers = {"Accept": "text/event-stream"}
+            if last_event_id:
+                headers["Last-Event-ID"] = last_event_id
+            began = time.monotonic()
+            lost = "the service closed the stream"
+            try:
+                timeout = httpx.Timeout(self._http.timeout.connect, read=_LIVE_SILENCE)
+                with self._http.stream("GET", url, headers=headers, timeout=timeout) as response:
+                    if response.status_code == 204:  # the job has ended, and nothing is left
+                        return
+                    parser = EventParser()
+                    for text in response.iter_text():
+                        for event in parser.feed(text):
+                            failures = 0
+                            last_event_id = event.id or last_event_id
+                            yield event
+                            if event.name == "end":
+                                return
+            except httpx.TransportError as error:
+                lost = str(error)
+            if time.monotonic() - began > _LIVE_SILENCE:  # the service closes streams after an hour
+                failures = 0
+            if failures >= self._http.max_retries:
+                raise APIConnectionError(f"the stream of job {job_id} was lost: {lost}")
+            time.sleep(backoff(failures))
+            failures += 1
+
+    def get_manifest(self, job_id: UUID | str) -> models.Manifest:
+        """Returns the manifest of a recording. Raises NotFoundError as long as there is none."""
+        return parsed(get_manifest.sync_detailed(as_id(job_id), client=self.api), models.Manifest)
+
+    def get_transcript(self, job_id: UUID | str) -> models.Transcript:
+        """Returns the transcript, or the captions of the meeting platform. Raises NotFoundError as long as there is
+        neither."""
+        return parsed(get_transcript.sync_detailed(as_id(job_id), client=self.api), models.Transcript)
+
+    def get_transcript_text(self, job_id: UUID | str, format: models.GetTranscriptFormat) -> str:
+        """Returns the transcript as a text: JSON, WebVTT, or a line for each segment."""
+        url = f"/api/v1/jobs/{as_id(job_id)}/transcript"
+        return (self._http.get(url, params={"format": format.value})).text
+
+    def download(self, job_id: UUID | str, file: models.MediaFile, to: BinaryIO) -> None:
+        """Writes a file of a manifest to a binary file.
+
+        It reconnects when the connection is lost, continues where it stopped, and raises ChecksumError if the size
+        or the SHA-256 is not that of the manifest. Discard what was written after an error.
+        """
+        url = f"/api/v1/jobs/{as_id(job_id)}/media/{file.name}"
+        digest = hashlib.sha256()
+        done = failures = 0
+        while done < file.bytes_:
+            before, lost = done, "the service closed the connection"
+            headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={done}-"} if done else {})}
+            try:
+                with self._http.stream("GET", url, headers=headers, follow_redirects=True) as response:
+                    if response.status_code != (206 if done else 200):
+                        raise StandinError(
+                            f"the service responded with {response.status_code} to a request for {file.name}"
+                        )
+                    for chunk in response.iter_raw():
+                        done += len(chunk)
+                        if done > file.bytes_:
+                            raise ChecksumError(f"{file.name} is larger than the manifest says")
+                        digest.update(chunk)
+                        to.write(chunk)
+            except httpx.TransportError as error:
+                lost = str(error)
+            if done >= file.bytes_:
+                break
+            if done > before:
+                failures = 0
+            if failures >= self._http.max_retries:
+                raise APIConnectionError(f"the download of {file.name} was lost: {lost}")
+            time.sleep(backoff(failures))
+            failures += 1
+        if digest.hexdigest() != file.sha256:
+            raise ChecksumError(f"{file.name} does not have the SHA-256 of the manifest")
+
+    def upload_media(self, token: str, job_id: UUID | str, attempt: int, name: str, content: bytes) -> None:
+        """Stores a file of a recording, for bots that are not Standin's own.
+
+        The token is that of the attempt. The SHA-256 is sent too, so that a damaged body is refused.
+        """
+        self._http.put(
+            f"/api/v1/ingest/media/{as_id(job_id)}/{attempt:d}/{quote(name, safe='')}",
+            content=content,
+            headers={
+                "Authorization": f"Bearer {token}",
+                "Content-Type": "application/octet-stream",
+                "x-content-sha256": hashlib.sha256(content).hexdigest(),
+            },
+        )
+
+    def delete_recording(self, job_id: UUID | str) -> None:
+        """Deletes all files of a recording."""
+        delete_recording.sync_detailed(as_id(job_id), client=self.api)
+
+    def list_timeline(self, job_id: UUID | str) -> Iterator[models.TimelineEntry]:
+        """Iterates over the history of a job, oldest first."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_timeline.sync_detailed(as_id(job_id), client=self.api, cursor=cursor, limit=_PAGE)
+            page = parsed(response, models.TimelinePage)
+            for entry in page.entries:
+                yield entry
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
+
+    def list_deliveries(self, job_id: UUID | str) -> Iterator[models.Delivery]:
+        """Iterates over the webhooks of a job, in the order of their events."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_deliveries.sync_detailed(as_id(job_id), client=self.api, cursor=cursor, limit=_PAGE)
+            page = parsed(response, models.DeliveryPage)
+            for delivery in page.deliveries:
+                yield delivery
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
+
+    def redeliver(self, job_id: UUID | str, delivery_id: str) -> models.Delivery:
+        """Sends a webhook again that was delivered or failed permanently."""
+        response = redeliver.sync_detailed(as_id(job_id), delivery_id, client=self.api)
+        return parsed(response, models.Delivery)
+
+    def redeliver_failed(self, which: models.FailedDeliveries) -> int:
+        """Sends webhooks again that failed permanently, and returns their number."""
+        response = redeliver_failed.sync_detailed(client=self.api, body=which)
+        return parsed(response, models.RedeliveryResponse).count
+
+    def list_webhook_endpoints(self) -> Iterator[models.WebhookEndpoint]:
+        """Iterates over the URLs that webhooks were sent to."""
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_webhook_endpoints.sync_detailed(client=self.api, cursor=cursor, limit=_PAGE)
+            page = parsed(response, models.WebhookEndpointPage)
+            for endpoint in page.endpoints:
+                yield endpoint
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
+
+    def rotate_webhook_secret(self) -> models.WebhookSecret:
+        """Returns a new webhook secret, which cannot be read again. The old one also signs for a day."""
+        return parsed(rotate_webhook_secret.sync_detailed(client=self.api), models.WebhookSecret)

@@ -1,0 +1,220 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.error import Error
+from ...models.failed_deliveries import FailedDeliveries
+from ...models.redelivery_response import RedeliveryResponse
+from ...types import Response
+
+
+def _get_kwargs(
+    *,
+    body: FailedDeliveries,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/api/v1/webhook-deliveries/redeliver",
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Error | RedeliveryResponse | None:
+    if response.status_code == 202:
+        response_202 = RedeliveryResponse.from_dict(response.json())
+
+        return response_202
+
+    if response.status_code == 400:
+        response_400 = Error.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Error.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 404:
+        response_404 = Error.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 408:
+        response_408 = Error.from_dict(response.json())
+
+        return response_408
+
+    if response.status_code == 413:
+        response_413 = Error.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 429:
+        response_429 = Error.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Error.from_dict(response.json())
+
+        return response_500
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Error | RedeliveryResponse]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: FailedDeliveries,
+) -> Response[Error | RedeliveryResponse]:
+    """Redeliver failed webhooks
+
+     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
+    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
+    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
+    one field is required.
+
+    Args:
+        body (FailedDeliveries): Selects webhooks that failed permanently and match all given
+            fields.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Error | RedeliveryResponse]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient,
+    body: FailedDeliveries,
+) -> Error | RedeliveryResponse | None:
+    """Redeliver failed webhooks
+
+     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
+    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
+    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
+    one field is required.
+
+    Args:
+        body (FailedDeliveries): Selects webhooks that failed permanently and match all given
+            fields.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Error | RedeliveryResponse
+    """
+
+    return sync_detailed(
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: FailedDeliveries,
+) -> Response[Error | RedeliveryResponse]:
+    """Redeliver failed webhooks
+
+     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
+    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
+    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
+    one field is required.
+
+    Args:
+        body (FailedDeliveries): Selects webhooks that failed permanently and match all given
+            fields.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Error | RedeliveryResponse]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient,
+    body: FailedDeliveries,
+) -> Error | RedeliveryResponse | None:
+    """Redeliver failed webhooks
+
+     Redelivers webhooks that failed permanently and match all given fields, for jobs created with
+    keys of this key's mode. Each is sent with its `deliveryId`, in the order of the events of its
+    job, and retried like any other delivery. Deliveries with 100 attempts do not change. At least
+    one field is required.
+
+    Args:
+        body (FailedDeliveries): Selects webhooks that failed permanently and match all given
+            fields.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Error | RedeliveryResponse
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            body=body,
+        )
+    ).parsed

@@ -1,0 +1,224 @@
+from http import HTTPStatus
+from typing import Any
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.error import Error
+from ...models.job import Job
+from ...models.job_create import JobCreate
+from ...types import Response
+
+
+def _get_kwargs(
+    *,
+    body: JobCreate,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/api/v1/jobs",
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Error | Job | None:
+    if response.status_code == 200:
+        response_200 = Job.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 201:
+        response_201 = Job.from_dict(response.json())
+
+        return response_201
+
+    if response.status_code == 400:
+        response_400 = Error.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Error.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 408:
+        response_408 = Error.from_dict(response.json())
+
+        return response_408
+
+    if response.status_code == 413:
+        response_413 = Error.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 429:
+        response_429 = Error.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Error.from_dict(response.json())
+
+        return response_500
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> Response[Error | Job]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: JobCreate,
+) -> Response[Error | Job]:
+    """Dispatch a bot
+
+     Sends a bot into the meeting at `joinAt`, or immediately when that is omitted or past.
+
+    `externalId` is the idempotency key: a second POST with the same one, from the same
+    consumer and with a key of the same mode, live or test, returns the existing job
+    unchanged, with 200 and `Idempotent-Replayed: true`, and ignores the rest of the body. With
+    `dedupe`, so
+    does a POST for a meeting that another job is for.
+
+    Args:
+        body (JobCreate): A request to send a bot into a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Error | Job]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    *,
+    client: AuthenticatedClient,
+    body: JobCreate,
+) -> Error | Job | None:
+    """Dispatch a bot
+
+     Sends a bot into the meeting at `joinAt`, or immediately when that is omitted or past.
+
+    `externalId` is the idempotency key: a second POST with the same one, from the same
+    consumer and with a key of the same mode, live or test, returns the existing job
+    unchanged, with 200 and `Idempotent-Replayed: true`, and ignores the rest of the body. With
+    `dedupe`, so
+    does a POST for a meeting that another job is for.
+
+    Args:
+        body (JobCreate): A request to send a bot into a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Error | Job
+    """
+
+    return sync_detailed(
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    *,
+    client: AuthenticatedClient,
+    body: JobCreate,
+) -> Response[Error | Job]:
+    """Dispatch a bot
+
+     Sends a bot into the meeting at `joinAt`, or immediately when that is omitted or past.
+
+    `externalId` is the idempotency key: a second POST with the same one, from the same
+    consumer and with a key of the same mode, live or test, returns the existing job
+    unchanged, with 200 and `Idempotent-Replayed: true`, and ignores the rest of the body. With
+    `dedupe`, so
+    does a POST for a meeting that another job is for.
+
+    Args:
+        body (JobCreate): A request to send a bot into a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Error | Job]
+    """
+
+    kwargs = _get_kwargs(
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    *,
+    client: AuthenticatedClient,
+    body: JobCreate,
+) -> Error | Job | None:
+    """Dispatch a bot
+
+     Sends a bot into the meeting at `joinAt`, or immediately when that is omitted or past.
+
+    `externalId` is the idempotency key: a second POST with the same one, from the same
+    consumer and with a key of the same mode, live or test, returns the existing job
+    unchanged, with 200 and `Idempotent-Replayed: true`, and ignores the rest of the body. With
+    `dedupe`, so
+    does a POST for a meeting that another job is for.
+
+    Args:
+        body (JobCreate): A request to send a bot into a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Error | Job
+    """
+
+    return (
+        await asyncio_detailed(
+            client=client,
+            body=body,
+        )
+    ).parsed

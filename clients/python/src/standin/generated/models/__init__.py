@@ -1,0 +1,345 @@
+"""Contains all the data models used in inputs/outputs"""
+
+from .auto_leave_config import AutoLeaveConfig
+from .auto_leave_patch import AutoLeavePatch
+from .bot_identity import BotIdentity
+from .calendar_invite import CalendarInvite
+from .calendar_invite_platform import CalendarInvitePlatform
+from .captions_options import CaptionsOptions
+from .chat_message import ChatMessage
+from .command_kind import CommandKind
+from .command_outcome import CommandOutcome
+from .command_outcome_data import CommandOutcomeData
+from .command_outcome_data_outcome import CommandOutcomeDataOutcome
+from .command_outcome_version import CommandOutcomeVersion
+from .command_queued_response import CommandQueuedResponse
+from .commands_item import CommandsItem
+from .commands_item_args import CommandsItemArgs
+from .competing_bot_detected import CompetingBotDetected
+from .competing_bot_detected_data import CompetingBotDetectedData
+from .competing_bot_detected_version import CompetingBotDetectedVersion
+from .consent_options import ConsentOptions
+from .consent_request import ConsentRequest
+from .consent_request_outcome_type_1 import ConsentRequestOutcomeType1
+from .consent_request_outcome_type_2_type_1 import ConsentRequestOutcomeType2Type1
+from .consent_request_outcome_type_3_type_1 import ConsentRequestOutcomeType3Type1
+from .delivery import Delivery
+from .delivery_page import DeliveryPage
+from .delivery_state import DeliveryState
+from .delivery_try import DeliveryTry
+from .delivery_version import DeliveryVersion
+from .describe_manifest_response_200 import DescribeManifestResponse200
+from .describe_response_200 import DescribeResponse200
+from .device_flow import DeviceFlow
+from .device_flow_key import DeviceFlowKey
+from .device_flow_response import DeviceFlowResponse
+from .device_flow_response_status import DeviceFlowResponseStatus
+from .done import Done
+from .error import Error
+from .expired_device_flow import ExpiredDeviceFlow
+from .failed_deliveries import FailedDeliveries
+from .failure_code import FailureCode
+from .gap import Gap
+from .get_media_response_202 import GetMediaResponse202
+from .get_transcript_format import GetTranscriptFormat
+from .heartbeat import Heartbeat
+from .heartbeat_failed import HeartbeatFailed
+from .heartbeat_result import HeartbeatResult
+from .heartbeat_stats import HeartbeatStats
+from .heartbeat_stats_roster import HeartbeatStatsRoster
+from .heartbeat_stats_roster_participants_item import (
+    HeartbeatStatsRosterParticipantsItem,
+)
+from .host_metrics import HostMetrics
+from .host_metrics_bots import HostMetricsBots
+from .host_metrics_cpu_type_0 import HostMetricsCpuType0
+from .host_metrics_disk_type_0 import HostMetricsDiskType0
+from .host_metrics_load_type_0 import HostMetricsLoadType0
+from .host_metrics_ram_type_0 import HostMetricsRamType0
+from .ingest_event import IngestEvent
+from .ingest_event_data import IngestEventData
+from .ingest_event_kind import IngestEventKind
+from .ingest_result import IngestResult
+from .ingest_result_reason import IngestResultReason
+from .ingest_text import IngestText
+from .ingest_text_kind import IngestTextKind
+from .ingest_texts import IngestTexts
+from .ingest_texts_result import IngestTextsResult
+from .ingest_texts_result_reason import IngestTextsResultReason
+from .intake_result import IntakeResult
+from .intake_result_kind import IntakeResultKind
+from .issue import Issue
+from .job import Job
+from .job_auto_leave import JobAutoLeave
+from .job_batch import JobBatch
+from .job_batch_item import JobBatchItem
+from .job_batch_result import JobBatchResult
+from .job_create import JobCreate
+from .job_create_metadata import JobCreateMetadata
+from .job_details import JobDetails
+from .job_details_auto_leave import JobDetailsAutoLeave
+from .job_details_metadata import JobDetailsMetadata
+from .job_failed import JobFailed
+from .job_failed_data import JobFailedData
+from .job_failed_version import JobFailedVersion
+from .job_finalized import JobFinalized
+from .job_finalized_data import JobFinalizedData
+from .job_finalized_version import JobFinalizedVersion
+from .job_metadata import JobMetadata
+from .job_options import JobOptions
+from .job_outcome import JobOutcome
+from .job_page import JobPage
+from .job_participant import JobParticipant
+from .job_patch import JobPatch
+from .job_patch_metadata import JobPatchMetadata
+from .job_patch_webhooks import JobPatchWebhooks
+from .job_recording import JobRecording
+from .job_settings import JobSettings
+from .job_status import JobStatus
+from .job_status_changed import JobStatusChanged
+from .job_status_changed_data import JobStatusChangedData
+from .job_status_changed_version import JobStatusChangedVersion
+from .job_transcript import JobTranscript
+from .job_transcript_ready import JobTranscriptReady
+from .job_transcript_ready_data import JobTranscriptReadyData
+from .job_transcript_ready_version import JobTranscriptReadyVersion
+from .job_webhooks import JobWebhooks
+from .list_jobs_expand_item import ListJobsExpandItem
+from .listed_job import ListedJob
+from .listed_job_auto_leave import ListedJobAutoLeave
+from .listed_job_metadata import ListedJobMetadata
+from .live_command import LiveCommand
+from .live_command_outcome import LiveCommandOutcome
+from .live_command_type import LiveCommandType
+from .live_end import LiveEnd
+from .live_end_type import LiveEndType
+from .live_event import LiveEvent
+from .live_event_event import LiveEventEvent
+from .live_participant import LiveParticipant
+from .live_participants import LiveParticipants
+from .live_participants_type import LiveParticipantsType
+from .live_speaking import LiveSpeaking
+from .live_speaking_type import LiveSpeakingType
+from .live_state import LiveState
+from .live_state_type import LiveStateType
+from .live_text import LiveText
+from .live_text_type import LiveTextType
+from .manifest import Manifest
+from .manifest_bot import ManifestBot
+from .manifest_end import ManifestEnd
+from .manifest_metadata import ManifestMetadata
+from .manifest_speech_source import ManifestSpeechSource
+from .manifest_timeline import ManifestTimeline
+from .media_fault import MediaFault
+from .media_file import MediaFile
+from .media_file_kind import MediaFileKind
+from .meeting_text import MeetingText
+from .participant import Participant
+from .payment_event import PaymentEvent
+from .payment_response import PaymentResponse
+from .pinned_participant import PinnedParticipant
+from .platform import Platform
+from .recording_options import RecordingOptions
+from .recording_options_layout import RecordingOptionsLayout
+from .recording_options_mode import RecordingOptionsMode
+from .recording_options_resolution import RecordingOptionsResolution
+from .recording_permission_response import RecordingPermissionResponse
+from .recording_permission_response_data import RecordingPermissionResponseData
+from .recording_permission_response_version import RecordingPermissionResponseVersion
+from .redelivery_response import RedeliveryResponse
+from .simulation import Simulation
+from .simulation_outcome import SimulationOutcome
+from .simulation_permission import SimulationPermission
+from .speech import Speech
+from .text_file import TextFile
+from .text_file_kind import TextFileKind
+from .timeline_entry import TimelineEntry
+from .timeline_entry_data import TimelineEntryData
+from .timeline_entry_reason_type_1 import TimelineEntryReasonType1
+from .timeline_entry_reason_type_2_type_1 import TimelineEntryReasonType2Type1
+from .timeline_entry_reason_type_3_type_1 import TimelineEntryReasonType3Type1
+from .timeline_entry_source import TimelineEntrySource
+from .timeline_page import TimelinePage
+from .transcript import Transcript
+from .transcript_options import TranscriptOptions
+from .transcript_segment import TranscriptSegment
+from .transcript_segment_source import TranscriptSegmentSource
+from .transcript_segment_words_item import TranscriptSegmentWordsItem
+from .upload_response import UploadResponse
+from .webhook_endpoint import WebhookEndpoint
+from .webhook_endpoint_page import WebhookEndpointPage
+from .webhook_endpoint_state import WebhookEndpointState
+from .webhook_secret import WebhookSecret
+from .webhooks import Webhooks
+
+__all__ = (
+    "AutoLeaveConfig",
+    "AutoLeavePatch",
+    "BotIdentity",
+    "CalendarInvite",
+    "CalendarInvitePlatform",
+    "CaptionsOptions",
+    "ChatMessage",
+    "CommandKind",
+    "CommandOutcome",
+    "CommandOutcomeData",
+    "CommandOutcomeDataOutcome",
+    "CommandOutcomeVersion",
+    "CommandQueuedResponse",
+    "CommandsItem",
+    "CommandsItemArgs",
+    "CompetingBotDetected",
+    "CompetingBotDetectedData",
+    "CompetingBotDetectedVersion",
+    "ConsentOptions",
+    "ConsentRequest",
+    "ConsentRequestOutcomeType1",
+    "ConsentRequestOutcomeType2Type1",
+    "ConsentRequestOutcomeType3Type1",
+    "Delivery",
+    "DeliveryPage",
+    "DeliveryState",
+    "DeliveryTry",
+    "DeliveryVersion",
+    "DescribeManifestResponse200",
+    "DescribeResponse200",
+    "DeviceFlow",
+    "DeviceFlowKey",
+    "DeviceFlowResponse",
+    "DeviceFlowResponseStatus",
+    "Done",
+    "Error",
+    "ExpiredDeviceFlow",
+    "FailedDeliveries",
+    "FailureCode",
+    "Gap",
+    "GetMediaResponse202",
+    "GetTranscriptFormat",
+    "Heartbeat",
+    "HeartbeatFailed",
+    "HeartbeatResult",
+    "HeartbeatStats",
+    "HeartbeatStatsRoster",
+    "HeartbeatStatsRosterParticipantsItem",
+    "HostMetrics",
+    "HostMetricsBots",
+    "HostMetricsCpuType0",
+    "HostMetricsDiskType0",
+    "HostMetricsLoadType0",
+    "HostMetricsRamType0",
+    "IngestEvent",
+    "IngestEventData",
+    "IngestEventKind",
+    "IngestResult",
+    "IngestResultReason",
+    "IngestText",
+    "IngestTextKind",
+    "IngestTexts",
+    "IngestTextsResult",
+    "IngestTextsResultReason",
+    "IntakeResult",
+    "IntakeResultKind",
+    "Issue",
+    "Job",
+    "JobAutoLeave",
+    "JobBatch",
+    "JobBatchItem",
+    "JobBatchResult",
+    "JobCreate",
+    "JobCreateMetadata",
+    "JobDetails",
+    "JobDetailsAutoLeave",
+    "JobDetailsMetadata",
+    "JobFailed",
+    "JobFailedData",
+    "JobFailedVersion",
+    "JobFinalized",
+    "JobFinalizedData",
+    "JobFinalizedVersion",
+    "JobMetadata",
+    "JobOptions",
+    "JobOutcome",
+    "JobPage",
+    "JobParticipant",
+    "JobPatch",
+    "JobPatchMetadata",
+    "JobPatchWebhooks",
+    "JobRecording",
+    "JobSettings",
+    "JobStatus",
+    "JobStatusChanged",
+    "JobStatusChangedData",
+    "JobStatusChangedVersion",
+    "JobTranscript",
+    "JobTranscriptReady",
+    "JobTranscriptReadyData",
+    "JobTranscriptReadyVersion",
+    "JobWebhooks",
+    "ListedJob",
+    "ListedJobAutoLeave",
+    "ListedJobMetadata",
+    "ListJobsExpandItem",
+    "LiveCommand",
+    "LiveCommandOutcome",
+    "LiveCommandType",
+    "LiveEnd",
+    "LiveEndType",
+    "LiveEvent",
+    "LiveEventEvent",
+    "LiveParticipant",
+    "LiveParticipants",
+    "LiveParticipantsType",
+    "LiveSpeaking",
+    "LiveSpeakingType",
+    "LiveState",
+    "LiveStateType",
+    "LiveText",
+    "LiveTextType",
+    "Manifest",
+    "ManifestBot",
+    "ManifestEnd",
+    "ManifestMetadata",
+    "ManifestSpeechSource",
+    "ManifestTimeline",
+    "MediaFault",
+    "MediaFile",
+    "MediaFileKind",
+    "MeetingText",
+    "Participant",
+    "PaymentEvent",
+    "PaymentResponse",
+    "PinnedParticipant",
+    "Platform",
+    "RecordingOptions",
+    "RecordingOptionsLayout",
+    "RecordingOptionsMode",
+    "RecordingOptionsResolution",
+    "RecordingPermissionResponse",
+    "RecordingPermissionResponseData",
+    "RecordingPermissionResponseVersion",
+    "RedeliveryResponse",
+    "Simulation",
+    "SimulationOutcome",
+    "SimulationPermission",
+    "Speech",
+    "TextFile",
+    "TextFileKind",
+    "TimelineEntry",
+    "TimelineEntryData",
+    "TimelineEntryReasonType1",
+    "TimelineEntryReasonType2Type1",
+    "TimelineEntryReasonType3Type1",
+    "TimelineEntrySource",
+    "TimelinePage",
+    "Transcript",
+    "TranscriptOptions",
+    "TranscriptSegment",
+    "TranscriptSegmentSource",
+    "TranscriptSegmentWordsItem",
+    "UploadResponse",
+    "WebhookEndpoint",
+    "WebhookEndpointPage",
+    "WebhookEndpointState",
+    "Webhooks",
+    "WebhookSecret",
+)

@@ -1,0 +1,404 @@
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+from uuid import UUID
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+from dateutil.parser import isoparse
+
+from ..models.failure_code import FailureCode
+from ..models.job_status import JobStatus
+from ..models.platform import Platform
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.job_details_auto_leave import JobDetailsAutoLeave
+    from ..models.job_details_metadata import JobDetailsMetadata
+    from ..models.job_options import JobOptions
+    from ..models.job_outcome import JobOutcome
+    from ..models.job_participant import JobParticipant
+    from ..models.job_recording import JobRecording
+    from ..models.job_transcript import JobTranscript
+    from ..models.job_webhooks import JobWebhooks
+
+
+T = TypeVar("T", bound="JobDetails")
+
+
+@_attrs_define
+class JobDetails:
+    """A job with its details. Only jobs that have a recording or a transcript have `recording` or `transcript`.
+
+    Attributes:
+        id (UUID): The ID of the job, assigned by the service.
+        external_id (str): Your own ID for the job.
+        status (JobStatus): The status of a job. `completed`, `failed` and `cancelled` are final.
+        meeting_url (str): The URL of the meeting.
+        platform (Platform): The meeting platform: `meet` is Google Meet, `teams` is Microsoft Teams, `zoom-web` is the
+            Zoom
+            web client, and `zoom-sdk` is the Zoom SDK. If no SDK is configured, `zoom-sdk` fails at dispatch.
+        join_at (datetime.datetime): When the bot is scheduled to join.
+        attempts (int): The number of times a bot was dispatched.
+        created_at (datetime.datetime): When the job was created.
+        started_at (datetime.datetime | None): When the bot reported for the first time, or null.
+        finalized_at (datetime.datetime | None): When the manifest was stored, or null.
+        manifest_uri (None | str): The URL of the manifest, or null until the job is finalized.
+        failure_code (FailureCode | None): Why the job failed, or null if it did not fail.
+        failure_detail (None | str): A human-readable explanation of the failure, or null if the job did not fail.
+        metadata (JobDetailsMetadata): The metadata from the request.
+        auto_leave (JobDetailsAutoLeave): The settings, including defaults.
+        title (None | str): The title of the meeting: the option `title`, or `title` or `subject` in the metadata, or
+            null.
+        display_name (str): The name shown to other participants.
+        webhooks (JobWebhooks): The URLs that receive the events of the job. If null, the default URL of the consumer
+            receives them.
+        options (JobOptions): The options of the job that its request or its metadata set.
+        ended_at (datetime.datetime | None): When the job was completed, failed or cancelled, or null.
+        duration_seconds (float | None): The length of the recording with its gaps, or of the stay of a bot that
+            recorded nothing by choice, or null.
+        participants (list[JobParticipant]): Who was in the meeting, or is there now; the first 100, without the bot.
+            Empty once the recording is deleted.
+        outcome (JobOutcome): How the job stands, or how it ended, in words for people. The texts may change.
+        recording (JobRecording | Unset): The links of a recording. Requests need an API key of the consumer.
+        transcript (JobTranscript | Unset): The link of a transcript. Requests need an API key of the consumer.
+    """
+
+    id: UUID
+    external_id: str
+    status: JobStatus
+    meeting_url: str
+    platform: Platform
+    join_at: datetime.datetime
+    attempts: int
+    created_at: datetime.datetime
+    started_at: datetime.datetime | None
+    finalized_at: datetime.datetime | None
+    manifest_uri: None | str
+    failure_code: FailureCode | None
+    failure_detail: None | str
+    metadata: JobDetailsMetadata
+    auto_leave: JobDetailsAutoLeave
+    title: None | str
+    display_name: str
+    webhooks: JobWebhooks
+    options: JobOptions
+    ended_at: datetime.datetime | None
+    duration_seconds: float | None
+    participants: list[JobParticipant]
+    outcome: JobOutcome
+    recording: JobRecording | Unset = UNSET
+    transcript: JobTranscript | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        id = str(self.id)
+
+        external_id = self.external_id
+
+        status = self.status.value
+
+        meeting_url = self.meeting_url
+
+        platform = self.platform.value
+
+        join_at = self.join_at.isoformat()
+
+        attempts = self.attempts
+
+        created_at = self.created_at.isoformat()
+
+        started_at: None | str
+        if isinstance(self.started_at, datetime.datetime):
+            started_at = self.started_at.isoformat()
+        else:
+            started_at = self.started_at
+
+        finalized_at: None | str
+        if isinstance(self.finalized_at, datetime.datetime):
+            finalized_at = self.finalized_at.isoformat()
+        else:
+            finalized_at = self.finalized_at
+
+        manifest_uri: None | str
+        manifest_uri = self.manifest_uri
+
+        failure_code: None | str
+        if isinstance(self.failure_code, FailureCode):
+            failure_code = self.failure_code.value
+        else:
+            failure_code = self.failure_code
+
+        failure_detail: None | str
+        failure_detail = self.failure_detail
+
+        metadata = self.metadata.to_dict()
+
+        auto_leave = self.auto_leave.to_dict()
+
+        title: None | str
+        title = self.title
+
+        display_name = self.display_name
+
+        webhooks = self.webhooks.to_dict()
+
+        options = self.options.to_dict()
+
+        ended_at: None | str
+        if isinstance(self.ended_at, datetime.datetime):
+            ended_at = self.ended_at.isoformat()
+        else:
+            ended_at = self.ended_at
+
+        duration_seconds: float | None
+        duration_seconds = self.duration_seconds
+
+        participants = []
+        for participants_item_data in self.participants:
+            participants_item = participants_item_data.to_dict()
+            participants.append(participants_item)
+
+        outcome = self.outcome.to_dict()
+
+        recording: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.recording, Unset):
+            recording = self.recording.to_dict()
+
+        transcript: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.transcript, Unset):
+            transcript = self.transcript.to_dict()
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "id": id,
+                "externalId": external_id,
+                "status": status,
+                "meetingUrl": meeting_url,
+                "platform": platform,
+                "joinAt": join_at,
+                "attempts": attempts,
+                "createdAt": created_at,
+                "startedAt": started_at,
+                "finalizedAt": finalized_at,
+                "manifestUri": manifest_uri,
+                "failureCode": failure_code,
+                "failureDetail": failure_detail,
+                "metadata": metadata,
+                "autoLeave": auto_leave,
+                "title": title,
+                "displayName": display_name,
+                "webhooks": webhooks,
+                "options": options,
+                "endedAt": ended_at,
+                "durationSeconds": duration_seconds,
+                "participants": participants,
+                "outcome": outcome,
+            }
+        )
+        if recording is not UNSET:
+            field_dict["recording"] = recording
+        if transcript is not UNSET:
+            field_dict["transcript"] = transcript
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.job_details_auto_leave import JobDetailsAutoLeave
+        from ..models.job_details_metadata import JobDetailsMetadata
+        from ..models.job_options import JobOptions
+        from ..models.job_outcome import JobOutcome
+        from ..models.job_participant import JobParticipant
+        from ..models.job_recording import JobRecording
+        from ..models.job_transcript import JobTranscript
+        from ..models.job_webhooks import JobWebhooks
+
+        d = dict(src_dict)
+        id = UUID(d.pop("id"))
+
+        external_id = d.pop("externalId")
+
+        status = JobStatus(d.pop("status"))
+
+        meeting_url = d.pop("meetingUrl")
+
+        platform = Platform(d.pop("platform"))
+
+        join_at = isoparse(d.pop("joinAt"))
+
+        attempts = d.pop("attempts")
+
+        created_at = isoparse(d.pop("createdAt"))
+
+        def _parse_started_at(data: object) -> datetime.datetime | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                started_at_type_0 = isoparse(data)
+
+                return started_at_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(datetime.datetime | None, data)
+
+        started_at = _parse_started_at(d.pop("startedAt"))
+
+        def _parse_finalized_at(data: object) -> datetime.datetime | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                finalized_at_type_0 = isoparse(data)
+
+                return finalized_at_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(datetime.datetime | None, data)
+
+        finalized_at = _parse_finalized_at(d.pop("finalizedAt"))
+
+        def _parse_manifest_uri(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        manifest_uri = _parse_manifest_uri(d.pop("manifestUri"))
+
+        def _parse_failure_code(data: object) -> FailureCode | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                failure_code_type_0 = FailureCode(data)
+
+                return failure_code_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(FailureCode | None, data)
+
+        failure_code = _parse_failure_code(d.pop("failureCode"))
+
+        def _parse_failure_detail(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        failure_detail = _parse_failure_detail(d.pop("failureDetail"))
+
+        metadata = JobDetailsMetadata.from_dict(d.pop("metadata"))
+
+        auto_leave = JobDetailsAutoLeave.from_dict(d.pop("autoLeave"))
+
+        def _parse_title(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        title = _parse_title(d.pop("title"))
+
+        display_name = d.pop("displayName")
+
+        webhooks = JobWebhooks.from_dict(d.pop("webhooks"))
+
+        options = JobOptions.from_dict(d.pop("options"))
+
+        def _parse_ended_at(data: object) -> datetime.datetime | None:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                ended_at_type_0 = isoparse(data)
+
+                return ended_at_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(datetime.datetime | None, data)
+
+        ended_at = _parse_ended_at(d.pop("endedAt"))
+
+        def _parse_duration_seconds(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast(float | None, data)
+
+        duration_seconds = _parse_duration_seconds(d.pop("durationSeconds"))
+
+        participants = []
+        _participants = d.pop("participants")
+        for participants_item_data in _participants:
+            participants_item = JobParticipant.from_dict(participants_item_data)
+
+            participants.append(participants_item)
+
+        outcome = JobOutcome.from_dict(d.pop("outcome"))
+
+        _recording = d.pop("recording", UNSET)
+        recording: JobRecording | Unset
+        if isinstance(_recording, Unset):
+            recording = UNSET
+        else:
+            recording = JobRecording.from_dict(_recording)
+
+        _transcript = d.pop("transcript", UNSET)
+        transcript: JobTranscript | Unset
+        if isinstance(_transcript, Unset):
+            transcript = UNSET
+        else:
+            transcript = JobTranscript.from_dict(_transcript)
+
+        job_details = cls(
+            id=id,
+            external_id=external_id,
+            status=status,
+            meeting_url=meeting_url,
+            platform=platform,
+            join_at=join_at,
+            attempts=attempts,
+            created_at=created_at,
+            started_at=started_at,
+            finalized_at=finalized_at,
+            manifest_uri=manifest_uri,
+            failure_code=failure_code,
+            failure_detail=failure_detail,
+            metadata=metadata,
+            auto_leave=auto_leave,
+            title=title,
+            display_name=display_name,
+            webhooks=webhooks,
+            options=options,
+            ended_at=ended_at,
+            duration_seconds=duration_seconds,
+            participants=participants,
+            outcome=outcome,
+            recording=recording,
+            transcript=transcript,
+        )
+
+        job_details.additional_properties = d
+        return job_details
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

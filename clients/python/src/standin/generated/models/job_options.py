@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.captions_options import CaptionsOptions
+    from ..models.consent_options import ConsentOptions
+    from ..models.recording_options import RecordingOptions
+    from ..models.simulation import Simulation
+    from ..models.transcript_options import TranscriptOptions
+
+
+T = TypeVar("T", bound="JobOptions")
+
+
+@_attrs_define
+class JobOptions:
+    """The options of the job that its request or its metadata set.
+
+    Attributes:
+        title (str | Unset): The title of the meeting.
+        recording (RecordingOptions | Unset): What is recorded. An option that is not set is the team's, or else the
+            service's, setting.
+        captions (CaptionsOptions | Unset): The live captions of the meeting platform. An option that is not set is the
+            service's setting.
+        chat (bool | Unset): Whether the bot records the messages in the chat of the meeting. By default, the service's
+            setting.
+        transcript (TranscriptOptions | Unset): The transcript that the service makes of the finished recording, if its
+            operator has configured a transcriber.
+        consent (ConsentOptions | Unset): Permission to record.
+        simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
+            invalid.
+    """
+
+    title: str | Unset = UNSET
+    recording: RecordingOptions | Unset = UNSET
+    captions: CaptionsOptions | Unset = UNSET
+    chat: bool | Unset = UNSET
+    transcript: TranscriptOptions | Unset = UNSET
+    consent: ConsentOptions | Unset = UNSET
+    simulate: Simulation | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        title = self.title
+
+        recording: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.recording, Unset):
+            recording = self.recording.to_dict()
+
+        captions: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.captions, Unset):
+            captions = self.captions.to_dict()
+
+        chat = self.chat
+
+        transcript: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.transcript, Unset):
+            transcript = self.transcript.to_dict()
+
+        consent: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.consent, Unset):
+            consent = self.consent.to_dict()
+
+        simulate: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.simulate, Unset):
+            simulate = self.simulate.to_dict()
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update({})
+        if title is not UNSET:
+            field_dict["title"] = title
+        if recording is not UNSET:
+            field_dict["recording"] = recording
+        if captions is not UNSET:
+            field_dict["captions"] = captions
+        if chat is not UNSET:
+            field_dict["chat"] = chat
+        if transcript is not UNSET:
+            field_dict["transcript"] = transcript
+        if consent is not UNSET:
+            field_dict["consent"] = consent
+        if simulate is not UNSET:
+            field_dict["simulate"] = simulate
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.captions_options import CaptionsOptions
+        from ..models.consent_options import ConsentOptions
+        from ..models.recording_options import RecordingOptions
+        from ..models.simulation import Simulation
+        from ..models.transcript_options import TranscriptOptions
+
+        d = dict(src_dict)
+        title = d.pop("title", UNSET)
+
+        _recording = d.pop("recording", UNSET)
+        recording: RecordingOptions | Unset
+        if isinstance(_recording, Unset):
+            recording = UNSET
+        else:
+            recording = RecordingOptions.from_dict(_recording)
+
+        _captions = d.pop("captions", UNSET)
+        captions: CaptionsOptions | Unset
+        if isinstance(_captions, Unset):
+            captions = UNSET
+        else:
+            captions = CaptionsOptions.from_dict(_captions)
+
+        chat = d.pop("chat", UNSET)
+
+        _transcript = d.pop("transcript", UNSET)
+        transcript: TranscriptOptions | Unset
+        if isinstance(_transcript, Unset):
+            transcript = UNSET
+        else:
+            transcript = TranscriptOptions.from_dict(_transcript)
+
+        _consent = d.pop("consent", UNSET)
+        consent: ConsentOptions | Unset
+        if isinstance(_consent, Unset):
+            consent = UNSET
+        else:
+            consent = ConsentOptions.from_dict(_consent)
+
+        _simulate = d.pop("simulate", UNSET)
+        simulate: Simulation | Unset
+        if isinstance(_simulate, Unset):
+            simulate = UNSET
+        else:
+            simulate = Simulation.from_dict(_simulate)
+
+        job_options = cls(
+            title=title,
+            recording=recording,
+            captions=captions,
+            chat=chat,
+            transcript=transcript,
+            consent=consent,
+            simulate=simulate,
+        )
+
+        job_options.additional_properties = d
+        return job_options
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="JobOutcome")
+
+
+@_attrs_define
+class JobOutcome:
+    """How the job stands, or how it ended, in words for people. The texts may change.
+
+    Attributes:
+        title (str): What happened.
+        text (str): What happened in more words.
+        cause (None | str): Where the cause lies: `meeting`, `request` or `service`, or null if nothing went wrong.
+        action (None | str): What to do next, or null.
+        stage (None | str): How far a job got that failed, or null.
+        end_reason (None | str): `end.reason` of the manifest, or null.
+    """
+
+    title: str
+    text: str
+    cause: None | str
+    action: None | str
+    stage: None | str
+    end_reason: None | str
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        title = self.title
+
+        text = self.text
+
+        cause: None | str
+        cause = self.cause
+
+        action: None | str
+        action = self.action
+
+        stage: None | str
+        stage = self.stage
+
+        end_reason: None | str
+        end_reason = self.end_reason
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "title": title,
+                "text": text,
+                "cause": cause,
+                "action": action,
+                "stage": stage,
+                "endReason": end_reason,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        title = d.pop("title")
+
+        text = d.pop("text")
+
+        def _parse_cause(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        cause = _parse_cause(d.pop("cause"))
+
+        def _parse_action(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        action = _parse_action(d.pop("action"))
+
+        def _parse_stage(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        stage = _parse_stage(d.pop("stage"))
+
+        def _parse_end_reason(data: object) -> None | str:
+            if data is None:
+                return data
+            return cast(None | str, data)
+
+        end_reason = _parse_end_reason(d.pop("endReason"))
+
+        job_outcome = cls(
+            title=title,
+            text=text,
+            cause=cause,
+            action=action,
+            stage=stage,
+            end_reason=end_reason,
+        )
+
+        job_outcome.additional_properties = d
+        return job_outcome
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,9 @@
+from enum import Enum
+
+
+class TextFileKind(str, Enum):
+    CAPTIONS = "captions"
+    CHAT = "chat"
+
+    def __str__(self) -> str:
+        return str(self.value)

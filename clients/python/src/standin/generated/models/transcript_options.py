@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="TranscriptOptions")
+
+
+@_attrs_define
+class TranscriptOptions:
+    """The transcript that the service makes of the finished recording, if its operator has configured a transcriber.
+
+    Attributes:
+        enabled (bool | Unset): Whether the recording is transcribed. By default it is.
+        language (str | Unset): The language that is spoken, as a BCP 47 tag. By default the service's setting, or else
+            detected.
+    """
+
+    enabled: bool | Unset = UNSET
+    language: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        enabled = self.enabled
+
+        language = self.language
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update({})
+        if enabled is not UNSET:
+            field_dict["enabled"] = enabled
+        if language is not UNSET:
+            field_dict["language"] = language
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        enabled = d.pop("enabled", UNSET)
+
+        language = d.pop("language", UNSET)
+
+        transcript_options = cls(
+            enabled=enabled,
+            language=language,
+        )
+
+        transcript_options.additional_properties = d
+        return transcript_options
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

@@ -1,0 +1,41 @@
+"""Events of a job that is being followed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class LiveEvent:
+    """An event of a live stream."""
+
+    name: str
+    """`state`, `participants`, `speaking`, `caption`, `chat`, `command` or `end`. New names may be added."""
+    data: dict[str, Any]
+    """As operation liveJob describes it. Texts are plain text from the meeting: escape them before showing them."""
+    id: str | None
+    """To continue after this event with `last_event_id`. None for events without one."""
+
+
+class EventParser:
+    """Parses a stream of server-sent events."""
+
+    def __init__(self) -> None:
+        self._rest = ""
+        self._fields: dict[str, str] = {}
+
+    def feed(self, text: str) -> list[LiveEvent]:
+        """Takes a piece of the stream, and returns the events that it completes."""
+        events = []
+        *lines, self._rest = (self._rest + text).split("\n")
+        for line in lines:
+            if line:
+                name, _, value = line.partition(":")
+                self._fields[name] = value.removeprefix(" ")
+                continue
+            fields, self._fields = self._fields, {}
+            if "event" in fields and "data" in fields:
+                events.append(LiveEvent(fields["event"], json.loads(fields["data"]), fields.get("id")))
+        return events

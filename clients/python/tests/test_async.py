@@ -1,0 +1,406 @@
+"""The rows of ../conformance.json. internal/conformance starts the service and sets the environment."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from standin import (
+    FINAL,
+    APIError,
+    APITimeoutError,
+    AsyncStandin,
+    ChecksumError,
+    InvalidInputError,
+    InvalidStateError,
+    NotFoundError,
+    UnauthorizedError,
+    WaitTimeoutError,
+    WebhookSignatureError,
+    verify_webhook,
+)
+from standin import models as m
+
+pytestmark = pytest.mark.anyio
+
+URL = os.environ["STANDIN_URL"]
+KEY = os.environ["STANDIN_API_KEY"]
+FAULTS_URL = os.environ["STANDIN_FAULTS_URL"]
+SECRET = os.environ["STANDIN_WEBHOOK_SECRET"]
+UPLOAD_JOB = os.environ["STANDIN_UPLOAD_JOB"]
+UPLOAD_TOKEN = os.environ["STANDIN_UPLOAD_TOKEN"]
+MEETING = "https://meet.google.com/abc-defg-hij"
+QUICK = {"simulate": {"seconds": 12, "speed": 20}, "captions": True, "chat": True}
+UNKNOWN = "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"
+CLIENTS = Path(__file__).parents[2]
+
+
+def later() -> datetime:
+    now = datetime.now(timezone.utc) + timedelta(hours=1)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+def request(metadata: Mapping[str, Any] | None = None, **options: Any) -> m.JobCreate:
+    return m.JobCreate(
+        external_id=str(uuid4()),
+        meeting_url=options.pop("meeting_url", MEETING),
+        metadata=m.JobCreateMetadata.from_dict(metadata or {}),
+        **options,
+    )
+
+
+def through(fault: str, **options: Any) -> tuple[AsyncStandin, str]:
+    """Returns a client that calls the service with a fault, and the text that counts its requests."""
+    text = str(uuid4())
+    return AsyncStandin(f"{FAULTS_URL}/{fault}/{text}", KEY, **options), text
+
+
+def requests_of(text: str, fault: str) -> int:
+    with urlopen(f"{FAULTS_URL}/count/{text}/{fault}") as response:
+        return int(response.read())
+
+
+async def record(standin: AsyncStandin) -> m.Job:
+    """Returns a job that has been recorded."""
+    job = (await standin.create_job(request(QUICK))).job
+    done = await standin.wait_until_done(job.id, interval=1, timeout=60)
+    assert done.status == m.JobStatus.COMPLETED
+    return done
+
+
+_recorded: list[m.Job] = []
+
+
+async def recorded(standin: AsyncStandin) -> m.Job:
+    """Returns a job that has been recorded, for tests that only read it."""
+    if not _recorded:
+        _recorded.append(await record(standin))
+    return _recorded[0]
+
+
+async def attended(standin: AsyncStandin) -> m.Job:
+    """Returns a job whose bot is in the meeting."""
+    job = (await standin.create_job(request({"simulate": "slow_meeting"}))).job
+    async for event in standin.live(job.id):
+        if event.name == "state" and event.data["status"] == "recording_started":
+            break
+    return job
+
+
+async def follow(standin: AsyncStandin, job: m.Job) -> list[tuple[str, str]]:
+    """Returns the events that have an ID."""
+    events = []
+    last = None
+    async for event in standin.live(job.id):
+        last = event
+        if event.id and event.name != "end":
+            events.append((event.name, event.id))
+    assert {"state", "caption", "chat"} <= {name for name, _ in events}
+    assert last is not None and (last.name, last.data["status"]) == ("end", "completed")
+    assert max(Counter(events).values()) == 1
+    return events
+
+
+async def video(standin: AsyncStandin) -> tuple[m.Job, m.MediaFile]:
+    job = await recorded(standin)
+    manifest = await standin.get_manifest(job.id)
+    return job, next(file for file in manifest.media if file.kind == m.MediaFileKind.VIDEO)
+
+
+async def test_create_job() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        at = later()
+        new = request({"customer": "ada"}, meeting_url="https://us02web.zoom.us/j/123456789", join_at=at)
+        created = await standin.create_job(new)
+        assert not created.replayed and not created.warnings
+        assert created.job.platform == m.Platform.ZOOM_WEB
+        assert created.job.status == m.JobStatus.SCHEDULED
+        assert created.job.metadata.to_dict() == {"customer": "ada"}
+        assert (await standin.get_job(str(created.job.id))).join_at == at
+
+
+async def test_replay_job() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        new = request(join_at=later())
+        first = await standin.create_job(new)
+        again = await standin.create_job(new)
+        assert (again.job.id, again.replayed) == (first.job.id, True)
+
+
+async def test_job_warnings() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        created = await standin.create_job(request({"captions": "yes"}, join_at=later()))
+        assert created.warnings
+
+
+async def test_list_pages() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        seen = [job.id async for job in standin.list_jobs(metadata={"list": "pages"})]
+        assert (len(seen), len(set(seen))) == (101, 101)
+
+
+async def test_list_filters() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = (await standin.create_job(request(join_at=later()))).job
+        match: dict[str, Any] = {
+            "status": [m.JobStatus.SCHEDULED, m.JobStatus.PENDING],
+            "platform": m.Platform.MEET,
+            "external_id": job.external_id,
+            "join_from": job.join_at,
+            "created_from": job.created_at,
+        }
+        assert [found.id async for found in standin.list_jobs(**match)] == [job.id]
+        assert [found.id async for found in standin.list_jobs(**match, join_to=job.join_at)] == []
+
+
+async def test_create_batch() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        first, invalid = await standin.create_jobs([request(), m.JobCreate(external_id="", meeting_url="no url")])
+        assert first.status == 201 and first.job and first.job.status == m.JobStatus.SCHEDULED
+        assert invalid.status == 400 and not invalid.job and invalid.error and invalid.error.error == "invalid_input"
+
+
+async def test_job_details() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = (await standin.create_job(request(title="Planning", join_at=later()))).job
+        details = await standin.get_job_details(job.id)
+        assert (details.id, details.title, details.participants) == (job.id, "Planning", [])
+
+
+async def test_update_job() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = (await standin.create_job(request(join_at=later()))).job
+        at = job.join_at + timedelta(minutes=1)
+        assert (await standin.update_job(job.id, m.JobPatch(join_at=at, display_name="Notes"))).join_at == at
+        assert (await standin.get_job_settings(job.id)).display_name == "Notes"
+
+
+async def test_cancel_job() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = (await standin.create_job(request(join_at=later()))).job
+        await standin.cancel_job(job.id)
+        job = await standin.get_job(job.id)
+        assert job.status == m.JobStatus.CANCELLED and job.status in FINAL
+
+
+async def test_invalid_input() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        with pytest.raises(InvalidInputError) as caught:
+            await standin.create_job(m.JobCreate(external_id="", meeting_url="no url"))
+        error = caught.value
+        assert (error.status, error.code) == (400, "invalid_input") and error.request_id
+        assert sorted(issue.path for issue in error.issues) == [("externalId",), ("meetingUrl",)]
+        assert "meetingUrl: " in str(error)
+
+
+async def test_unauthorized() -> None:
+    async with AsyncStandin(URL, "standin_test_nobody") as standin:
+        with pytest.raises(UnauthorizedError):
+            await standin.get_job(UPLOAD_JOB)
+
+
+async def test_not_found() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        with pytest.raises(NotFoundError):
+            await standin.get_job(UNKNOWN)
+        with pytest.raises(ValueError):
+            await standin.get_job("..")
+
+
+async def test_invalid_state() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = (await standin.create_job(request(join_at=later()))).job
+        await standin.cancel_job(job.id)
+        with pytest.raises(InvalidStateError):
+            await standin.update_job(job.id, m.JobPatch(join_at=later()))
+
+
+async def test_wait_until_done() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        assert (await record(standin)).manifest_uri
+        job = (await standin.create_job(request({"simulate": "meeting_not_found"}))).job
+        failed = await standin.wait_until_done(job.id, interval=1)
+        assert (failed.status, failed.failure_code) == (m.JobStatus.FAILED, m.FailureCode.MEETING_NOT_FOUND)
+
+
+async def test_wait_timeout() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = (await standin.create_job(request(join_at=later()))).job
+        with pytest.raises(WaitTimeoutError):
+            await standin.wait_until_done(job.id, timeout=0.1)
+
+
+async def test_send_commands() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await attended(standin)
+        message = await standin.send_chat_message(job.id, "Hello")
+        assert await standin.send_command(job.id, "leave-call") != message
+        assert (await standin.wait_until_done(job.id, interval=1)).status == m.JobStatus.COMPLETED
+        assert (await standin.get_manifest(job.id)).end.reason == "left_on_command"
+
+
+async def test_live_events() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        await follow(standin, (await standin.create_job(request(QUICK))).job)
+
+
+async def test_live_resume() -> None:
+    async with AsyncStandin(URL, KEY) as standin, through("cut")[0] as cut:
+        job = await recorded(standin)
+        assert await follow(cut, job) == await follow(standin, job)
+
+
+async def test_manifest() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await recorded(standin)
+        manifest = await standin.get_manifest(job.id)
+        assert (manifest.schema_version, manifest.job_id, manifest.end.reason) == (1, job.id, "host_ended")
+        assert len(manifest.participants) == 2
+        assert [file.duration_ms for file in manifest.media if file.kind == m.MediaFileKind.VIDEO] == [20000]
+
+
+async def test_transcript() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await recorded(standin)
+        segment = (await standin.get_transcript(job.id)).segments[0]
+        assert segment.text and segment.source == m.TranscriptSegmentSource.CAPTIONS
+        assert (await standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
+
+
+async def test_download() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await recorded(standin)
+        media = (await standin.get_manifest(job.id)).media
+        assert len(media) >= 3
+        for file in media:
+            to = io.BytesIO()
+            await standin.download(job.id, file, to)
+            assert (len(to.getvalue()), hashlib.sha256(to.getvalue()).hexdigest()) == (file.bytes_, file.sha256)
+
+
+async def test_download_resume() -> None:
+    async with AsyncStandin(URL, KEY) as standin, through("cut")[0] as cut:
+        job, file = await video(standin)
+        to = io.BytesIO()
+        await cut.download(job.id, file, to)
+        assert len(to.getvalue()) == file.bytes_
+
+
+async def test_download_damaged() -> None:
+    async with AsyncStandin(URL, KEY) as standin, through("damaged")[0] as damaged:
+        job, file = await video(standin)
+        with pytest.raises(ChecksumError):
+            await damaged.download(job.id, file, io.BytesIO())
+
+
+async def test_upload() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        for _ in range(2):
+            await standin.upload_media(UPLOAD_TOKEN, UPLOAD_JOB, 0, "python.bin", b"content")
+        with pytest.raises(InvalidStateError):
+            await standin.upload_media(UPLOAD_TOKEN, UPLOAD_JOB, 0, "python.bin", b"other")
+
+
+async def test_delete_recording() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await record(standin)
+        await standin.delete_recording(job.id)
+        with pytest.raises(NotFoundError):
+            await standin.get_manifest(job.id)
+
+
+async def test_history() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        hooks = m.Webhooks(on_status_change="http://127.0.0.1:1/")
+        job = (await standin.create_job(request(join_at=later(), webhooks=hooks))).job
+        await standin.cancel_job(job.id)
+        assert [entry.kind async for entry in standin.list_timeline(job.id)]
+        assert {delivery.event async for delivery in standin.list_deliveries(job.id)} == {"job.status_changed"}
+
+
+async def test_verify_webhooks() -> None:
+    for example in json.loads((CLIENTS / "webhooks.json").read_text("utf-8"))["cases"]:
+        pairs = [(name, value) for name, value in example["headers"]]
+        for headers in (pairs, httpx.Headers(pairs)):
+            accepted = True
+            try:
+                verify_webhook(headers, example["body"].encode(), example["secret"], now=example["now"])
+            except WebhookSignatureError:
+                accepted = False
+            assert accepted == example["valid"], example["name"]
+
+
+async def test_receiver() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    env = {key: os.environ[key] for key in ("PATH", "PYTHONPATH")}
+    env |= {"PORT": str(port), "STANDIN_WEBHOOK_SECRET": SECRET}
+    example = CLIENTS / "python" / "examples" / "receiver.py"
+    with subprocess.Popen([sys.executable, str(example)], env=env, stdout=subprocess.PIPE, text=True) as receiver:
+        try:
+            for _ in range(300):
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    await asyncio.sleep(0.1)
+            url = f"http://127.0.0.1:{port}/hooks"
+            assert httpx.post(url, json={}).status_code == 400
+            async with AsyncStandin(URL, KEY) as standin:
+                hooks = m.Webhooks(on_status_change=url, on_finalize=url)
+                job = (await standin.create_job(request(QUICK, webhooks=hooks))).job
+            assert receiver.stdout is not None
+            received: list[str] = []
+            while not received or received[-1] != f"job.finalized {job.id}":
+                received.append(receiver.stdout.readline().strip())
+                assert received[-1], received
+            assert f"job.status_changed {job.id}" in received
+        finally:
+            receiver.kill()
+
+
+async def test_retry_after() -> None:
+    async with AsyncStandin(URL, KEY) as standin, through("busy")[0] as busy:
+        job = await attended(standin)
+        began = time.monotonic()
+        await busy.send_chat_message(job.id, "Hello")
+        assert time.monotonic() - began >= 2
+
+
+async def test_retry_unavailable() -> None:
+    async with through("unavailable")[0] as unavailable:
+        await unavailable.create_job(request(join_at=later()))
+
+
+async def test_no_unsafe_retry() -> None:
+    broken, text = through("broken")
+    async with broken:
+        with pytest.raises(APIError) as caught:
+            await broken.send_chat_message(UPLOAD_JOB, "Hello")
+        assert caught.value.status == 502
+    assert requests_of(text, "broken") == 1
+
+
+async def test_timeout() -> None:
+    silent, text = through("silent", timeout=0.1)
+    async with silent:
+        with pytest.raises(APITimeoutError):
+            await silent.get_job(UPLOAD_JOB)
+    assert requests_of(text, "silent") == 3

@@ -1,0 +1,404 @@
+# scripts/clients.sh makes this file from test_async.py.
+"""The rows of ../conformance.json. internal/conformance starts the service and sets the environment."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from standin import (
+    FINAL,
+    APIError,
+    APITimeoutError,
+    ChecksumError,
+    InvalidInputError,
+    InvalidStateError,
+    NotFoundError,
+    Standin,
+    UnauthorizedError,
+    WaitTimeoutError,
+    WebhookSignatureError,
+    verify_webhook,
+)
+from standin import models as m
+
+URL = os.environ["STANDIN_URL"]
+KEY = os.environ["STANDIN_API_KEY"]
+FAULTS_URL = os.environ["STANDIN_FAULTS_URL"]
+SECRET = os.environ["STANDIN_WEBHOOK_SECRET"]
+UPLOAD_JOB = os.environ["STANDIN_UPLOAD_JOB"]
+UPLOAD_TOKEN = os.environ["STANDIN_UPLOAD_TOKEN"]
+MEETING = "https://meet.google.com/abc-defg-hij"
+QUICK = {"simulate": {"seconds": 12, "speed": 20}, "captions": True, "chat": True}
+UNKNOWN = "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"
+CLIENTS = Path(__file__).parents[2]
+
+
+def later() -> datetime:
+    now = datetime.now(timezone.utc) + timedelta(hours=1)
+    return now.replace(microsecond=now.microsecond // 1000 * 1000)
+
+
+def request(metadata: Mapping[str, Any] | None = None, **options: Any) -> m.JobCreate:
+    return m.JobCreate(
+        external_id=str(uuid4()),
+        meeting_url=options.pop("meeting_url", MEETING),
+        metadata=m.JobCreateMetadata.from_dict(metadata or {}),
+        **options,
+    )
+
+
+def through(fault: str, **options: Any) -> tuple[Standin, str]:
+    """Returns a client that calls the service with a fault, and the text that counts its requests."""
+    text = str(uuid4())
+    return Standin(f"{FAULTS_URL}/{fault}/{text}", KEY, **options), text
+
+
+def requests_of(text: str, fault: str) -> int:
+    with urlopen(f"{FAULTS_URL}/count/{text}/{fault}") as response:
+        return int(response.read())
+
+
+def record(standin: Standin) -> m.Job:
+    """Returns a job that has been recorded."""
+    job = (standin.create_job(request(QUICK))).job
+    done = standin.wait_until_done(job.id, interval=1, timeout=60)
+    assert done.status == m.JobStatus.COMPLETED
+    return done
+
+
+_recorded: list[m.Job] = []
+
+
+def recorded(standin: Standin) -> m.Job:
+    """Returns a job that has been recorded, for tests that only read it."""
+    if not _recorded:
+        _recorded.append(record(standin))
+    return _recorded[0]
+
+
+def attended(standin: Standin) -> m.Job:
+    """Returns a job whose bot is in the meeting."""
+    job = (standin.create_job(request({"simulate": "slow_meeting"}))).job
+    for event in standin.live(job.id):
+        if event.name == "state" and event.data["status"] == "recording_started":
+            break
+    return job
+
+
+def follow(standin: Standin, job: m.Job) -> list[tuple[str, str]]:
+    """Returns the events that have an ID."""
+    events = []
+    last = None
+    for event in standin.live(job.id):
+        last = event
+        if event.id and event.name != "end":
+            events.append((event.name, event.id))
+    assert {"state", "caption", "chat"} <= {name for name, _ in events}
+    assert last is not None and (last.name, last.data["status"]) == ("end", "completed")
+    assert max(Counter(events).values()) == 1
+    return events
+
+
+def video(standin: Standin) -> tuple[m.Job, m.MediaFile]:
+    job = recorded(standin)
+    manifest = standin.get_manifest(job.id)
+    return job, next(file for file in manifest.media if file.kind == m.MediaFileKind.VIDEO)
+
+
+def test_create_job() -> None:
+    with Standin(URL, KEY) as standin:
+        at = later()
+        new = request({"customer": "ada"}, meeting_url="https://us02web.zoom.us/j/123456789", join_at=at)
+        created = standin.create_job(new)
+        assert not created.replayed and not created.warnings
+        assert created.job.platform == m.Platform.ZOOM_WEB
+        assert created.job.status == m.JobStatus.SCHEDULED
+        assert created.job.metadata.to_dict() == {"customer": "ada"}
+        assert (standin.get_job(str(created.job.id))).join_at == at
+
+
+def test_replay_job() -> None:
+    with Standin(URL, KEY) as standin:
+        new = request(join_at=later())
+        first = standin.create_job(new)
+        again = standin.create_job(new)
+        assert (again.job.id, again.replayed) == (first.job.id, True)
+
+
+def test_job_warnings() -> None:
+    with Standin(URL, KEY) as standin:
+        created = standin.create_job(request({"captions": "yes"}, join_at=later()))
+        assert created.warnings
+
+
+def test_list_pages() -> None:
+    with Standin(URL, KEY) as standin:
+        seen = [job.id for job in standin.list_jobs(metadata={"list": "pages"})]
+        assert (len(seen), len(set(seen))) == (101, 101)
+
+
+def test_list_filters() -> None:
+    with Standin(URL, KEY) as standin:
+        job = (standin.create_job(request(join_at=later()))).job
+        match: dict[str, Any] = {
+            "status": [m.JobStatus.SCHEDULED, m.JobStatus.PENDING],
+            "platform": m.Platform.MEET,
+            "external_id": job.external_id,
+            "join_from": job.join_at,
+            "created_from": job.created_at,
+        }
+        assert [found.id for found in standin.list_jobs(**match)] == [job.id]
+        assert [found.id for found in standin.list_jobs(**match, join_to=job.join_at)] == []
+
+
+def test_create_batch() -> None:
+    with Standin(URL, KEY) as standin:
+        first, invalid = standin.create_jobs([request(), m.JobCreate(external_id="", meeting_url="no url")])
+        assert first.status == 201 and first.job and first.job.status == m.JobStatus.SCHEDULED
+        assert invalid.status == 400 and not invalid.job and invalid.error and invalid.error.error == "invalid_input"
+
+
+def test_job_details() -> None:
+    with Standin(URL, KEY) as standin:
+        job = (standin.create_job(request(title="Planning", join_at=later()))).job
+        details = standin.get_job_details(job.id)
+        assert (details.id, details.title, details.participants) == (job.id, "Planning", [])
+
+
+def test_update_job() -> None:
+    with Standin(URL, KEY) as standin:
+        job = (standin.create_job(request(join_at=later()))).job
+        at = job.join_at + timedelta(minutes=1)
+        assert (standin.update_job(job.id, m.JobPatch(join_at=at, display_name="Notes"))).join_at == at
+        assert (standin.get_job_settings(job.id)).display_name == "Notes"
+
+
+def test_cancel_job() -> None:
+    with Standin(URL, KEY) as standin:
+        job = (standin.create_job(request(join_at=later()))).job
+        standin.cancel_job(job.id)
+        job = standin.get_job(job.id)
+        assert job.status == m.JobStatus.CANCELLED and job.status in FINAL
+
+
+def test_invalid_input() -> None:
+    with Standin(URL, KEY) as standin:
+        with pytest.raises(InvalidInputError) as caught:
+            standin.create_job(m.JobCreate(external_id="", meeting_url="no url"))
+        error = caught.value
+        assert (error.status, error.code) == (400, "invalid_input") and error.request_id
+        assert sorted(issue.path for issue in error.issues) == [("externalId",), ("meetingUrl",)]
+        assert "meetingUrl: " in str(error)
+
+
+def test_unauthorized() -> None:
+    with Standin(URL, "standin_test_nobody") as standin:
+        with pytest.raises(UnauthorizedError):
+            standin.get_job(UPLOAD_JOB)
+
+
+def test_not_found() -> None:
+    with Standin(URL, KEY) as standin:
+        with pytest.raises(NotFoundError):
+            standin.get_job(UNKNOWN)
+        with pytest.raises(ValueError):
+            standin.get_job("..")
+
+
+def test_invalid_state() -> None:
+    with Standin(URL, KEY) as standin:
+        job = (standin.create_job(request(join_at=later()))).job
+        standin.cancel_job(job.id)
+        with pytest.raises(InvalidStateError):
+            standin.update_job(job.id, m.JobPatch(join_at=later()))
+
+
+def test_wait_until_done() -> None:
+    with Standin(URL, KEY) as standin:
+        assert (record(standin)).manifest_uri
+        job = (standin.create_job(request({"simulate": "meeting_not_found"}))).job
+        failed = standin.wait_until_done(job.id, interval=1)
+        assert (failed.status, failed.failure_code) == (m.JobStatus.FAILED, m.FailureCode.MEETING_NOT_FOUND)
+
+
+def test_wait_timeout() -> None:
+    with Standin(URL, KEY) as standin:
+        job = (standin.create_job(request(join_at=later()))).job
+        with pytest.raises(WaitTimeoutError):
+            standin.wait_until_done(job.id, timeout=0.1)
+
+
+def test_send_commands() -> None:
+    with Standin(URL, KEY) as standin:
+        job = attended(standin)
+        message = standin.send_chat_message(job.id, "Hello")
+        assert standin.send_command(job.id, "leave-call") != message
+        assert (standin.wait_until_done(job.id, interval=1)).status == m.JobStatus.COMPLETED
+        assert (standin.get_manifest(job.id)).end.reason == "left_on_command"
+
+
+def test_live_events() -> None:
+    with Standin(URL, KEY) as standin:
+        follow(standin, (standin.create_job(request(QUICK))).job)
+
+
+def test_live_resume() -> None:
+    with Standin(URL, KEY) as standin, through("cut")[0] as cut:
+        job = recorded(standin)
+        assert follow(cut, job) == follow(standin, job)
+
+
+def test_manifest() -> None:
+    with Standin(URL, KEY) as standin:
+        job = recorded(standin)
+        manifest = standin.get_manifest(job.id)
+        assert (manifest.schema_version, manifest.job_id, manifest.end.reason) == (1, job.id, "host_ended")
+        assert len(manifest.participants) == 2
+        assert [file.duration_ms for file in manifest.media if file.kind == m.MediaFileKind.VIDEO] == [20000]
+
+
+def test_transcript() -> None:
+    with Standin(URL, KEY) as standin:
+        job = recorded(standin)
+        segment = (standin.get_transcript(job.id)).segments[0]
+        assert segment.text and segment.source == m.TranscriptSegmentSource.CAPTIONS
+        assert (standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
+
+
+def test_download() -> None:
+    with Standin(URL, KEY) as standin:
+        job = recorded(standin)
+        media = (standin.get_manifest(job.id)).media
+        assert len(media) >= 3
+        for file in media:
+            to = io.BytesIO()
+            standin.download(job.id, file, to)
+            assert (len(to.getvalue()), hashlib.sha256(to.getvalue()).hexdigest()) == (file.bytes_, file.sha256)
+
+
+def test_download_resume() -> None:
+    with Standin(URL, KEY) as standin, through("cut")[0] as cut:
+        job, file = video(standin)
+        to = io.BytesIO()
+        cut.download(job.id, file, to)
+        assert len(to.getvalue()) == file.bytes_
+
+
+def test_download_damaged() -> None:
+    with Standin(URL, KEY) as standin, through("damaged")[0] as damaged:
+        job, file = video(standin)
+        with pytest.raises(ChecksumError):
+            damaged.download(job.id, file, io.BytesIO())
+
+
+def test_upload() -> None:
+    with Standin(URL, KEY) as standin:
+        for _ in range(2):
+            standin.upload_media(UPLOAD_TOKEN, UPLOAD_JOB, 0, "python.bin", b"content")
+        with pytest.raises(InvalidStateError):
+            standin.upload_media(UPLOAD_TOKEN, UPLOAD_JOB, 0, "python.bin", b"other")
+
+
+def test_delete_recording() -> None:
+    with Standin(URL, KEY) as standin:
+        job = record(standin)
+        standin.delete_recording(job.id)
+        with pytest.raises(NotFoundError):
+            standin.get_manifest(job.id)
+
+
+def test_history() -> None:
+    with Standin(URL, KEY) as standin:
+        hooks = m.Webhooks(on_status_change="http://127.0.0.1:1/")
+        job = (standin.create_job(request(join_at=later(), webhooks=hooks))).job
+        standin.cancel_job(job.id)
+        assert [entry.kind for entry in standin.list_timeline(job.id)]
+        assert {delivery.event for delivery in standin.list_deliveries(job.id)} == {"job.status_changed"}
+
+
+def test_verify_webhooks() -> None:
+    for example in json.loads((CLIENTS / "webhooks.json").read_text("utf-8"))["cases"]:
+        pairs = [(name, value) for name, value in example["headers"]]
+        for headers in (pairs, httpx.Headers(pairs)):
+            accepted = True
+            try:
+                verify_webhook(headers, example["body"].encode(), example["secret"], now=example["now"])
+            except WebhookSignatureError:
+                accepted = False
+            assert accepted == example["valid"], example["name"]
+
+
+def test_receiver() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    env = {key: os.environ[key] for key in ("PATH", "PYTHONPATH")}
+    env |= {"PORT": str(port), "STANDIN_WEBHOOK_SECRET": SECRET}
+    example = CLIENTS / "python" / "examples" / "receiver.py"
+    with subprocess.Popen([sys.executable, str(example)], env=env, stdout=subprocess.PIPE, text=True) as receiver:
+        try:
+            for _ in range(300):
+                try:
+                    socket.create_connection(("127.0.0.1", port)).close()
+                    break
+                except ConnectionRefusedError:
+                    time.sleep(0.1)
+            url = f"http://127.0.0.1:{port}/hooks"
+            assert httpx.post(url, json={}).status_code == 400
+            with Standin(URL, KEY) as standin:
+                hooks = m.Webhooks(on_status_change=url, on_finalize=url)
+                job = (standin.create_job(request(QUICK, webhooks=hooks))).job
+            assert receiver.stdout is not None
+            received: list[str] = []
+            while not received or received[-1] != f"job.finalized {job.id}":
+                received.append(receiver.stdout.readline().strip())
+                assert received[-1], received
+            assert f"job.status_changed {job.id}" in received
+        finally:
+            receiver.kill()
+
+
+def test_retry_after() -> None:
+    with Standin(URL, KEY) as standin, through("busy")[0] as busy:
+        job = attended(standin)
+        began = time.monotonic()
+        busy.send_chat_message(job.id, "Hello")
+        assert time.monotonic() - began >= 2
+
+
+def test_retry_unavailable() -> None:
+    with through("unavailable")[0] as unavailable:
+        unavailable.create_job(request(join_at=later()))
+
+
+def test_no_unsafe_retry() -> None:
+    broken, text = through("broken")
+    with broken:
+        with pytest.raises(APIError) as caught:
+            broken.send_chat_message(UPLOAD_JOB, "Hello")
+        assert caught.value.status == 502
+    assert requests_of(text, "broken") == 1
+
+
+def test_timeout() -> None:
+    silent, text = through("silent", timeout=0.1)
+    with silent:
+        with pytest.raises(APITimeoutError):
+            silent.get_job(UPLOAD_JOB)
+    assert requests_of(text, "silent") == 3

@@ -1,0 +1,385 @@
+import { ChecksumError, ConnectionError, StandinError, WaitTimeoutError } from './errors.js';
+import { type Client, createClient, createConfig } from './generated/client/index.js';
+import * as api from './generated/sdk.gen.js';
+import type {
+  Delivery,
+  FailedDeliveries,
+  Job,
+  JobBatchItem,
+  JobCreate,
+  JobDetails,
+  JobPatch,
+  JobSettings,
+  ListedJob,
+  ListJobsData,
+  Manifest,
+  MediaFile,
+  TimelineEntry,
+  Transcript,
+  WebhookEndpoint,
+  WebhookSecret,
+} from './generated/types.gen.js';
+import { events, type LiveEvent } from './live.js';
+import { backoff, chunks, send, type Sending, sleep } from './retry.js';
+import { Sha256 } from './sha256.js';
+
+const page = 100;
+const liveSilenceMs = 60_000; // the service sends a comment every 15 seconds
+
+export interface Options {
+  /** For example `https://standin.example.com`. */
+  baseUrl: string;
+  /** An API key. Never put one into a page: its users can read it. */
+  apiKey: string;
+  /** Milliseconds to wait for a response, or for data of a stream. Default: 30,000. */
+  timeoutMs?: number;
+  /**
+   * How often a request is repeated: after a 429 or 503, and if it is idempotent after other errors of the service or the
+   * connection. The pause is what `Retry-After` says, up to a minute, else half a second that doubles each time. Default: 2.
+   */
+  maxRetries?: number;
+  /** Another implementation of fetch. */
+  fetch?: typeof fetch;
+}
+
+/** The result of a request to create a job. */
+export interface CreatedJob {
+  job: Job;
+  /** Whether the job existed before: another request had the same externalId, or was for the same meeting. */
+  replayed: boolean;
+  /** What of the request will probably not work, for example a link that leads to no meeting. Empty if nothing. */
+  warning: string;
+}
+
+/** Which jobs to list. */
+export type JobFilter = Omit<NonNullable<ListJobsData['query']>, 'cursor' | 'limit' | 'metadata'> & {
+  /** Values that the metadata must have. */
+  metadata?: Record<string, string>;
+};
+
+/** The commands without arguments. */
+export type Command =
+  | 'request-recording-permission'
+  | 'pause-recording'
+  | 'resume-recording'
+  | 'stop-recording'
+  | 'leave-call';
+
+const commands = {
+  'request-recording-permission': api.requestRecordingPermission,
+  'pause-recording': api.pauseRecording,
+  'resume-recording': api.resumeRecording,
+  'stop-recording': api.stopRecording,
+  'leave-call': api.leaveCall,
+} satisfies Record<Command, unknown>;
+
+/** Returns whether a job has ended: completed, failed or cancelled. */
+export function isFinal(job: Pick<Job, 'status'>): boolean {
+  return job.status === 'completed' || job.status === 'failed' || job.status === 'cancelled';
+}
+
+/**
+ * Calls the API of one service with one API key. Methods reject with a StandinError, or with the reason of an aborted
+ * signal.
+ */
+export class Standin {
+  /** For the functions in `standin-client/generated`, one for each operation. */
+  readonly api: Client;
+  readonly #baseUrl: string;
+  readonly #apiKey: string;
+  readonly #how: Sending;
+
+  constructor(options: Options) {
+    this.#baseUrl = options.baseUrl.replace(/\/+$/, '');
+    this.#apiKey = options.apiKey;
+    this.#how = {
+      fetch: options.fetch ?? globalThis.fetch,
+      timeoutMs: options.timeoutMs ?? 30_000,
+      maxRetries: options.maxRetries ?? 2,
+    };
+    this.api = this.#client(options.apiKey);
+  }
+
+  /** Creates a job, or returns the one with the same `externalId`. */
+  async createJob(job: JobCreate): Promise<CreatedJob> {
+    const { data, response } = await api.createJob({ ...this.#call, body: job });
+    return {
+      job: data,
+      replayed: response.headers.get('idempotent-replayed') === 'true',
+      warning: response.headers.get('x-standin-warning') ?? '',
+    };
+  }
+
+  /** Creates up to 100 jobs. Each has a result, in the same order: an invalid one does not refuse the others. */
+  async createJobs(jobs: JobCreate[]): Promise<JobBatchItem[]> {
+    return (await api.createJobs({ ...this.#call, body: { jobs } })).data.results;
+  }
+
+  /** Returns a job. */
+  async getJob(jobId: string): Promise<Job> {
+    return (await api.getJob({ ...this.#call, path: { id: asId(jobId) } })).data;
+  }
+
+  /** Returns a job with its options, participants and explained outcome. */
+  async getJobDetails(jobId: string): Promise<JobDetails> {
+    return (await api.getJobDetails({ ...this.#call, path: { id: asId(jobId) } })).data;
+  }
+
+  /** Iterates over the jobs that match, newest first. */
+  listJobs({ metadata = {}, ...filter }: JobFilter = {}): AsyncGenerator<ListedJob, void, undefined> {
+    const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`);
+    return pages(async (query) => {
+      const { data } = await api.listJobs({ ...this.#call, query: { ...filter, metadata: pairs, ...query } });
+      return { items: data.jobs, next: data.nextCursor };
+    });
+  }
+
+  /** Changes a job that is not yet dispatched. For other jobs it rejects with an InvalidStateError. */
+  async updateJob(jobId: string, changes: JobPatch): Promise<Job> {
+    return (await api.patchJob({ ...this.#call, path: { id: asId(jobId) }, body: changes })).data;
+  }
+
+  /** Cancels a job. A job that has ended does not change. */
+  async cancelJob(jobId: string): Promise<void> {
+    await api.cancelJob({ ...this.#call, path: { id: asId(jobId) } });
+  }
+
+  /** Returns the settings of a job that are not part of the job. */
+  async getJobSettings(jobId: string): Promise<JobSettings> {
+    return (await api.getJobSettings({ ...this.#call, path: { id: asId(jobId) } })).data;
+  }
+
+  /** Queues a command for the bot and returns the ID of the command. */
+  async sendCommand(jobId: string, command: Command): Promise<string> {
+    return (await commands[command]({ ...this.#call, path: { id: asId(jobId) } })).data.commandId;
+  }
+
+  /** Sends a message to the chat of the meeting and returns the ID of the command. */
+  async sendChatMessage(jobId: string, text: string): Promise<string> {
+    return (await api.sendChatMessage({ ...this.#call, path: { id: asId(jobId) }, body: { text } })).data.commandId;
+  }
+
+  /** Pins the video of a participant and returns the ID of the command. */
+  async pinParticipant(jobId: string, participantId: string): Promise<string> {
+    const body = { participantId };
+    return (await api.pinParticipant({ ...this.#call, path: { id: asId(jobId) }, body })).data.commandId;
+  }
+
+  /**
+   * Waits until a job has ended, and returns it as it is then: completed, failed or cancelled.
+   *
+   * It reads the job at an interval of `intervalMs` (default: 5,000, at least 1,000), and rejects with a WaitTimeoutError
+   * after `timeoutMs`. Webhooks and `live` tell sooner.
+   */
+  async waitUntilDone(
+    jobId: string,
+    options: { timeoutMs?: number; intervalMs?: number; signal?: AbortSignal } = {},
+  ): Promise<Job> {
+    const end = Date.now() + (options.timeoutMs ?? Number.POSITIVE_INFINITY);
+    for (;;) {
+      const job = await this.getJob(jobId);
+      if (isFinal(job)) return job;
+      const left = end - Date.now();
+      if (left <= 0) throw new WaitTimeoutError(`job ${jobId} is still ${job.status} after ${options.timeoutMs} ms`);
+      await sleep(Math.min(Math.max(options.intervalMs ?? 5_000, 1_000), left), options.signal);
+    }
+  }
+
+  /**
+   * Follows a job, from its beginning or after an event, until the event `end`. It reconnects when the connection is lost,
+   * and continues after the last event.
+   */
+  async *live(
+    jobId: string,
+    options: { lastEventId?: string; signal?: AbortSignal } = {},
+  ): AsyncGenerator<LiveEvent, void, undefined> {
+    let last = options.lastEventId;
+    for (let failures = 0; ; failures++) {
+      const began = Date.now();
+      let lost: unknown;
+      try {
+        const headers = { accept: 'text/event-stream', ...(last && { 'last-event-id': last }) };
+        const response = await this.#stream(`/api/v1/jobs/${asId(jobId)}/live`, headers, options.signal);
+        if (response.status === 204) return; // the job has ended, and nothing is left
+        for await (const event of events(chunks(response, liveSilenceMs, options.signal))) {
+          failures = 0;
+          last = event.id ?? last;
+          yield event;
+          if (event.event === 'end') return;
+        }
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error;
+        lost = error;
+      }
+      if (Date.now() - began > liveSilenceMs) failures = 0; // the service closes streams after an hour
+      if (failures >= this.#how.maxRetries) {
+        throw new ConnectionError(`the stream of job ${jobId} was lost`, { cause: lost });
+      }
+      await sleep(backoff(failures), options.signal);
+    }
+  }
+
+  /** Returns the manifest of a recording. Rejects with a NotFoundError as long as there is none. */
+  async getManifest(jobId: string): Promise<Manifest> {
+    return (await api.getManifest({ ...this.#call, path: { id: asId(jobId) } })).data;
+  }
+
+  /** Returns the transcript, or the captions of the platform. Rejects with a NotFoundError as long as there is neither. */
+  async getTranscript(jobId: string): Promise<Transcript> {
+    const query = { format: 'json' } as const;
+    return (await api.getTranscript({ ...this.#call, path: { id: asId(jobId) }, query })).data as Transcript;
+  }
+
+  /** Returns the transcript as WebVTT, or as plain text with a line for each segment. */
+  async getTranscriptText(jobId: string, format: 'vtt' | 'text'): Promise<string> {
+    const call = { ...this.#call, path: { id: asId(jobId) }, query: { format }, parseAs: 'text' } as const;
+    return (await api.getTranscript(call)).data as unknown as string; // parseAs
+  }
+
+  /**
+   * Downloads a file of a manifest. The stream reconnects when the connection is lost and continues where it stopped. It fails
+   * with a ChecksumError at its end if the size or the SHA-256 is not that of the manifest: discard what was read then.
+   * Browsers cannot compute a SHA-256 piece by piece, so there the file is held in memory.
+   */
+  download(jobId: string, file: MediaFile, options: { signal?: AbortSignal } = {}): ReadableStream<Uint8Array> {
+    const source = this.#download(jobId, file, options.signal);
+    return new ReadableStream({
+      async pull(controller) {
+        const { done, value } = await source.next();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await source.return();
+      },
+    });
+  }
+
+  /**
+   * Stores a file of a recording, for bots that are not Standin's own. The token is that of the attempt. The SHA-256 is sent
+   * too, so that a damaged body is refused.
+   */
+  async uploadMedia(token: string, jobId: string, attempt: number, name: string, content: Uint8Array): Promise<void> {
+    const sum = new Sha256();
+    sum.update(content);
+    await api.uploadMedia({
+      client: this.#client(token),
+      throwOnError: true,
+      path: { jobId: asId(jobId), attempt, name },
+      headers: { 'x-content-sha256': await sum.hex() },
+      body: new Blob([new Uint8Array(content)]),
+    });
+  }
+
+  /** Deletes all files of a recording. */
+  async deleteRecording(jobId: string): Promise<void> {
+    await api.deleteRecording({ ...this.#call, path: { id: asId(jobId) } });
+  }
+
+  /** Iterates over the history of a job, oldest first. */
+  listTimeline(jobId: string): AsyncGenerator<TimelineEntry, void, undefined> {
+    return pages(async (query) => {
+      const { data } = await api.listTimeline({ ...this.#call, path: { id: asId(jobId) }, query });
+      return { items: data.entries, next: data.nextCursor };
+    });
+  }
+
+  /** Iterates over the webhooks of a job, in the order of their events. */
+  listDeliveries(jobId: string): AsyncGenerator<Delivery, void, undefined> {
+    return pages(async (query) => {
+      const { data } = await api.listDeliveries({ ...this.#call, path: { id: asId(jobId) }, query });
+      return { items: data.deliveries, next: data.nextCursor };
+    });
+  }
+
+  /** Sends a webhook again that was delivered or failed permanently. */
+  async redeliver(jobId: string, deliveryId: string): Promise<Delivery> {
+    return (await api.redeliver({ ...this.#call, path: { id: asId(jobId), deliveryId } })).data;
+  }
+
+  /** Sends webhooks again that failed permanently, and returns their number. */
+  async redeliverFailed(which: FailedDeliveries): Promise<number> {
+    return (await api.redeliverFailed({ ...this.#call, body: which })).data.count;
+  }
+
+  /** Iterates over the URLs that webhooks were sent to. */
+  listWebhookEndpoints(): AsyncGenerator<WebhookEndpoint, void, undefined> {
+    return pages(async (query) => {
+      const { data } = await api.listWebhookEndpoints({ ...this.#call, query });
+      return { items: data.endpoints, next: data.nextCursor };
+    });
+  }
+
+  /** Returns a new webhook secret, which cannot be read again. The old one also signs for a day. */
+  async rotateWebhookSecret(): Promise<WebhookSecret> {
+    return (await api.rotateWebhookSecret(this.#call)).data;
+  }
+
+  get #call() {
+    return { client: this.api, throwOnError: true } as const;
+  }
+
+  #client(token: string): Client {
+    const fetching = (request: string | URL | Request, init?: RequestInit) =>
+      send(this.#how, new Request(request, init), false);
+    return createClient(createConfig({ baseUrl: this.#baseUrl, auth: token, fetch: fetching }));
+  }
+
+  #stream(path: string, headers: Record<string, string>, signal?: AbortSignal): Promise<Response> {
+    const authorization = `Bearer ${this.#apiKey}`;
+    const request = new Request(this.#baseUrl + path, { headers: { authorization, ...headers }, signal: signal ?? null });
+    return send(this.#how, request, true);
+  }
+
+  async *#download(jobId: string, file: MediaFile, signal?: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
+    const path = `/api/v1/jobs/${asId(jobId)}/media/${encodeURIComponent(file.name)}`;
+    const sum = new Sha256();
+    let done = 0;
+    for (let failures = 0; done < file.bytes; failures++) {
+      const before = done;
+      let lost: unknown;
+      try {
+        const response = await this.#stream(path, done ? { range: `bytes=${done}-` } : {}, signal);
+        if (response.status !== (done ? 206 : 200)) {
+          throw new StandinError(`the service responded with ${response.status} to a request for ${file.name}`);
+        }
+        for await (const chunk of chunks(response, this.#how.timeoutMs, signal)) {
+          done += chunk.length;
+          if (done > file.bytes) throw new ChecksumError(`${file.name} is larger than the manifest says`);
+          sum.update(chunk);
+          yield chunk;
+        }
+      } catch (error) {
+        if (!(error instanceof ConnectionError)) throw error;
+        lost = error;
+      }
+      if (done === file.bytes) break;
+      if (done > before) failures = 0;
+      if (failures >= this.#how.maxRetries) {
+        throw new ConnectionError(`the download of ${file.name} was lost`, { cause: lost });
+      }
+      await sleep(backoff(failures), signal);
+    }
+    if ((await sum.hex()) !== file.sha256) {
+      throw new ChecksumError(`${file.name} does not have the SHA-256 of the manifest`);
+    }
+  }
+}
+
+/** Returns the ID of a job. Another text could change the path of the request. */
+function asId(id: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) throw new TypeError(`${JSON.stringify(id)} is not the ID of a job`);
+  return id;
+}
+
+/** Iterates over a list page by page. */
+async function* pages<T>(
+  fetchPage: (query: { limit: number; cursor?: string }) => Promise<{ items: T[]; next: string | null }>,
+): AsyncGenerator<T, void, undefined> {
+  let cursor: string | null | undefined;
+  while (cursor !== null) {
+    const { items, next }: { items: T[]; next: string | null } = await fetchPage({ limit: page, ...(cursor && { cursor }) });
+    yield* items;
+    cursor = next;
+  }
+}

@@ -1,0 +1,101 @@
+import type { Issue } from './generated/types.gen.js';
+
+/** Base of all errors of this package. */
+export class StandinError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** The service could not be reached, or the connection was lost. */
+export class ConnectionError extends StandinError {}
+
+/** The service did not respond in time. */
+export class TimeoutError extends ConnectionError {}
+
+/** A downloaded file does not have the size and SHA-256 of the manifest. */
+export class ChecksumError extends StandinError {}
+
+/** A webhook was not signed with the secret, or was signed too long ago. */
+export class WebhookSignatureError extends StandinError {}
+
+/** A job did not end in time. */
+export class WaitTimeoutError extends StandinError {}
+
+/** An error response of the service. */
+export class ApiError extends StandinError {
+  constructor(
+    /** The HTTP status code. */
+    readonly status: number,
+    /** Stable, in snake_case. Empty if the response is not from the API, for example from a proxy. */
+    readonly code: string,
+    message: string,
+    /** All issues of an invalid request. */
+    readonly issues: Issue[],
+    /** Identifies the request in the log of the service. */
+    readonly requestId: string,
+    /** Milliseconds to wait before the next request, if the service told them. */
+    readonly retryAfterMs: number | undefined,
+  ) {
+    super(message);
+  }
+}
+
+/** 400: see `issues`. */
+export class InvalidInputError extends ApiError {}
+
+/** 401: the API key is missing, wrong or revoked. */
+export class UnauthorizedError extends ApiError {}
+
+/** 404: it does not exist, or belongs to somebody else. */
+export class NotFoundError extends ApiError {}
+
+/** 409: not possible in this state of the job. */
+export class InvalidStateError extends ApiError {}
+
+/** 429: see `retryAfterMs`. */
+export class RateLimitedError extends ApiError {}
+
+/** 500 and above. */
+export class ServerError extends ApiError {}
+
+/** Returns the error of a response. */
+export async function errorOf(response: Response): Promise<ApiError> {
+  let body: { error?: string; message?: string; issues?: Issue[] } = {};
+  try {
+    body = (await response.json()) ?? {};
+  } catch {
+    // for example the page of a proxy
+  }
+  const status = response.status;
+  const requestId = response.headers.get('x-request-id') ?? '';
+  let text = `the service responded with ${status} ${body.error ?? ''}`.trimEnd();
+  if (body.message) text += `: ${body.message}`;
+  for (const issue of body.issues ?? []) text += `; ${issue.path.join('.') || 'body'}: ${issue.message}`;
+  if (status >= 500 && requestId) text += ` (request ${requestId})`;
+  return new (classOf(status))(status, body.error ?? '', text, body.issues ?? [], requestId, retryAfterOf(response));
+}
+
+function classOf(status: number): typeof ApiError {
+  switch (status) {
+    case 400:
+      return InvalidInputError;
+    case 401:
+      return UnauthorizedError;
+    case 404:
+      return NotFoundError;
+    case 409:
+      return InvalidStateError;
+    case 429:
+      return RateLimitedError;
+    default:
+      return status >= 500 ? ServerError : ApiError;
+  }
+}
+
+/** Returns the milliseconds of Retry-After. */
+function retryAfterOf(response: Response): number | undefined {
+  const value = response.headers.get('retry-after') ?? '';
+  return /^\d{1,9}$/.test(value) ? Number(value) * 1000 : undefined;
+}

@@ -1,0 +1,7 @@
+export { isFinal, Standin } from './client.js';
+export type { Command, CreatedJob, JobFilter, Options } from './client.js';
+export * from './errors.js';
+export type * from './generated/types.gen.js';
+export type { LiveEvent } from './live.js';
+export { receiveWebhook, verifyWebhook } from './webhooks.js';
+export type { Webhook, WebhookHeaders } from './webhooks.js';
