@@ -175,14 +175,25 @@ func (f JobFilter) query() url.Values {
 // Jobs iterates over the jobs that match a filter, newest first. It stops at the
 // first error.
 func (c *Client) Jobs(ctx context.Context, filter JobFilter) iter.Seq2[Job, error] {
-	return pages(func(query url.Values) ([]Job, *string, error) {
+	return jobs[Job](ctx, c, filter.query())
+}
+
+// JobsWithDetails iterates like Jobs, over jobs with their details.
+func (c *Client) JobsWithDetails(ctx context.Context, filter JobFilter) iter.Seq2[JobDetails, error] {
+	query := filter.query()
+	query.Set("expand", "details")
+	return jobs[JobDetails](ctx, c, query)
+}
+
+func jobs[T Job | JobDetails](ctx context.Context, c *Client, query url.Values) iter.Seq2[T, error] {
+	return pages(func(query url.Values) ([]T, *string, error) {
 		var page struct {
-			Jobs       []Job   `json:"jobs"`
+			Jobs       []T     `json:"jobs"`
 			NextCursor *string `json:"nextCursor"`
 		}
 		_, err := c.call(ctx, request{method: http.MethodGet, path: jobPath(), query: query}, &page)
 		return page.Jobs, page.NextCursor, err
-	}, filter.query())
+	}, query)
 }
 
 // JobPatch changes a job that is not yet dispatched. A nil field does not change.

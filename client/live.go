@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 )
@@ -38,10 +39,21 @@ type LiveText struct {
 // It ends after the event end. It reconnects when the connection is lost, and
 // continues after the last event; it yields an error if it cannot.
 func (c *Client) Live(ctx context.Context, id, lastEvent string) iter.Seq2[LiveEvent, error] {
+	return c.events(ctx, id, lastEvent, nil)
+}
+
+// LiveSoFar iterates over the events of a job until now, from its beginning or after
+// the event with the ID lastEvent.
+func (c *Client) LiveSoFar(ctx context.Context, id, lastEvent string) iter.Seq2[LiveEvent, error] {
+	return c.events(ctx, id, lastEvent, url.Values{"follow": {"false"}})
+}
+
+// events iterates over the events of a job that a query selects.
+func (c *Client) events(ctx context.Context, id, lastEvent string, query url.Values) iter.Seq2[LiveEvent, error] {
 	return func(yield func(LiveEvent, error) bool) {
 		for failures := 0; ; failures++ {
 			began := time.Now()
-			finished, err := c.follow(ctx, id, lastEvent, func(event LiveEvent) bool {
+			finished, err := c.follow(ctx, id, lastEvent, query, func(event LiveEvent) bool {
 				failures = 0
 				lastEvent = cmp.Or(event.ID, lastEvent)
 				return yield(event, nil)
@@ -63,13 +75,13 @@ func (c *Client) Live(ctx context.Context, id, lastEvent string) iter.Seq2[LiveE
 
 // follow reads one stream. It returns whether the caller has all events or wants no
 // more, or else why the stream ended.
-func (c *Client) follow(ctx context.Context, id, lastEvent string, yield func(LiveEvent) bool) (finished bool, err error) {
+func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Values, yield func(LiveEvent) bool) (finished bool, err error) {
 	header := http.Header{}
 	header.Set("Accept", "text/event-stream")
 	if lastEvent != "" {
 		header.Set("Last-Event-ID", lastEvent)
 	}
-	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "live"), header: header})
+	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "live"), query: query, header: header})
 	if err != nil {
 		return false, err
 	}
@@ -99,6 +111,9 @@ func (c *Client) follow(ctx context.Context, id, lastEvent string, yield func(Li
 	}
 	if err := rows.Err(); err != nil {
 		return false, fmt.Errorf("follow job %s: %w", id, err)
+	}
+	if query.Has("follow") {
+		return true, nil
 	}
 	return false, fmt.Errorf("follow job %s: the service closed the stream", id)
 }

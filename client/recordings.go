@@ -168,6 +168,29 @@ func (c *Client) TranscriptText(ctx context.Context, id, format string) (io.Read
 	return response.Body, nil
 }
 
+// TextMatch is a text that matches a search.
+type TextMatch struct {
+	JobID        string    `json:"jobId"`
+	JobCreatedAt time.Time `json:"jobCreatedAt"`
+	MeetingURL   string    `json:"meetingUrl"`
+	Kind         string    `json:"kind"`    // transcript, caption or chat
+	StartMS      int64     `json:"startMs"` // since the start of the recording
+	Speaker      string    `json:"speaker"` // empty if unknown
+	Text         string    `json:"text"`    // plain text, not markup
+}
+
+// SearchTexts returns up to limit texts, at most 100, of recordings of all jobs that
+// contain all words, in any case, or words that begin with them: those of the newest
+// jobs first.
+func (c *Client) SearchTexts(ctx context.Context, words string, limit int) ([]TextMatch, error) {
+	var found struct {
+		Matches []TextMatch `json:"matches"`
+	}
+	query := url.Values{"q": {words}, "limit": {strconv.Itoa(limit)}}
+	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "search"}, query: query}, &found)
+	return found.Matches, err
+}
+
 // Download opens a file of a recording at a byte offset. The caller closes it and
 // verifies the size and the SHA-256 of the manifest. It waits for a file that is made on
 // request, such as recording.mp3. The API key is not sent to object storage.

@@ -242,6 +242,7 @@ func (a *API) handlers() map[string]handler {
 
 		"getManifest":     a.forConsumer(a.getManifest),
 		"getTranscript":   a.forConsumer(a.getTranscript),
+		"searchTexts":     a.forConsumer(a.searchTexts),
 		"getMedia":        a.forConsumer(a.getMedia),
 		"headMedia":       a.forConsumer(a.getMedia),
 		"deleteRecording": a.forConsumer(a.deleteRecording),

@@ -83,6 +83,12 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	if err != nil {
 		return err
 	}
+	var query struct {
+		Follow string `json:"follow"`
+	}
+	if err := a.readQuery(w, r, "liveJob", &query); err != nil {
+		return err
+	}
 	last, ended := live.CutEnd(r.Header.Get("Last-Event-ID"))
 	at, err := live.ParseCursor(last)
 	if err != nil {
@@ -95,7 +101,7 @@ func (a *API) liveJob(w http.ResponseWriter, r *http.Request, caller account.Cal
 	defer done()
 	feed, leave := a.settings.Live.Join(j.ID)
 	defer leave()
-	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended}
+	s := &liveStream{api: a, writer: w, control: http.NewResponseController(w), feed: feed, at: at, ended: ended, follow: query.Follow != "false"}
 	return s.run(r)
 }
 
@@ -107,6 +113,7 @@ type liveStream struct {
 	feed    *live.Feed
 	at      live.Cursor
 	ended   bool // the client has the event end
+	follow  bool // after the events so far
 
 	started                bool
 	participants, speaking []byte // as sent
@@ -132,7 +139,7 @@ func (s *liveStream) run(r *http.Request) error {
 		}
 		status, changed := s.feed.Status()
 		if status.Ready {
-			if finished, err := s.advance(r.Context(), status); finished || err != nil {
+			if finished, err := s.advance(r.Context(), status); finished || err != nil || !s.follow {
 				return err
 			}
 		}

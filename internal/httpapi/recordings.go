@@ -212,9 +212,11 @@ func (w *stallWriter) Write(data []byte) (int, error) {
 	return w.ResponseWriter.Write(data)
 }
 
-// Texts returns the chat messages and captions of a job.
+// Texts returns the chat messages and captions of a job, and searches the texts of a
+// consumer's recordings.
 type Texts interface {
 	Texts(ctx context.Context, id uuid.UUID) ([]job.MeetingText, error)
+	SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, words string, limit int) ([]job.SearchMatch, error)
 }
 
 // maxTranscript bounds a transcript that is read into memory.

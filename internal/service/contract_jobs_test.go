@@ -313,6 +313,35 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	}
 }
 
+// contractSearch searches the texts of recordings.
+func contractSearch(t *testing.T, h *contractHarness) {
+	recorded, err := h.Store().Job(t.Context(), uuid.MustParse(h.create(t, h.bob, contractJob(contractFuture))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		return tx.ReplaceSearchTexts(ctx, recorded.Job, job.TranscriptText, []job.SearchText{
+			{StartMs: 61_200, Speaker: "Ada <b>", Text: "The quarterly budget is final."}, {StartMs: 70_000, Text: "A budget."},
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "searchTexts", query: "q=budget"})
+	for _, query := range []string{"", "q=", "q=a&limit=0", "q=a&limit=101", "q=a&q=b", "q=" + strings.Repeat("a", 501)} {
+		h.expectCode(t, 400, "invalid_input", contractRequest{op: "searchTexts", query: query, bearer: h.bob})
+	}
+	for _, search := range []struct {
+		bearer, query string
+		matches       int
+	}{{h.bob, "q=BUDG", 2}, {h.bob, "q=budget&limit=1", 1}, {h.bob, "q=budget,+quarterly", 1}, {h.bob, "q=salary", 0}, {h.ada, "q=quarterly", 0}} {
+		found := h.expect(t, 200, contractRequest{op: "searchTexts", query: search.query, bearer: search.bearer}).field(t, "matches").([]any)
+		if len(found) != search.matches {
+			t.Errorf("%s: found %v, want %d matches", search.query, found, search.matches)
+		}
+	}
+}
+
 // contractLive follows a job that has ended.
 func contractLive(t *testing.T, h *contractHarness, key, id string) {
 	t.Helper()
@@ -324,6 +353,10 @@ func contractLive(t *testing.T, h *contractHarness, key, id string) {
 	if !strings.Contains(whole, "event: state\ndata: {") || !strings.HasSuffix(whole, "event: end\ndata: {\"type\":\"end\",\"status\":\"completed\"}\n\n") {
 		t.Errorf("got %s, want all states and the end", whole)
 	}
+	if got := string(h.expect(t, 200, contractRequest{op: "liveJob", in: in, query: "follow=false", bearer: key}).body); got != whole {
+		t.Errorf("without following: got %s, want %s", got, whole)
+	}
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "liveJob", in: in, query: "follow=no", bearer: key})
 	_, last, _ := strings.Cut(whole[strings.LastIndex(whole, "id: "):], " ")
 	last, _, _ = strings.Cut(last, "\n")
 	before, _ := strings.CutSuffix(last, ".end")

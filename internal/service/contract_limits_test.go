@@ -122,6 +122,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		{op: "createJob", bearer: h.ada, body: contractJob("")},
 		{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob("") + `]}`},
 		{op: "listJobs", bearer: h.ada},
+		{op: "searchTexts", query: "q=budget", bearer: h.ada},
 		{op: "listWebhookEndpoints", bearer: h.ada},
 		{op: "redeliverFailed", bearer: h.ada, body: `{"url":"https://example.com/"}`},
 		{op: "rotateWebhookSecret", bearer: h.ada},

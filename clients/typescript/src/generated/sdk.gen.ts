@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -435,6 +435,24 @@ export const liveJob = <ThrowOnError extends boolean = false>(options: Options<L
             type: 'http'
         }],
     url: '/api/v1/jobs/{id}/live',
+    ...options
+});
+
+/**
+ * Search transcripts and chats
+ *
+ * Finds what was said and written in the meetings of your consumer, with keys of this key's mode, whose recordings
+ * are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in any case, or
+ * words that begin with them. Those of the newest jobs come first.
+ *
+ */
+export const searchTexts = <ThrowOnError extends boolean = false>(options: Options<SearchTextsData, ThrowOnError>): RequestResult<SearchTextsResponses, SearchTextsErrors, ThrowOnError> => (options.client ?? client).get<SearchTextsResponses, SearchTextsErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/search',
     ...options
 });
 

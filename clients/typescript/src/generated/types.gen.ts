@@ -1722,6 +1722,50 @@ export type Transcript = {
 };
 
 /**
+ * The matches of a search.
+ */
+export type TextMatches = {
+    /**
+     * Those of the newest jobs first, and those of a job by startMs.
+     */
+    matches: Array<TextMatch>;
+};
+
+/**
+ * A text that matches a search.
+ */
+export type TextMatch = {
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * When the job was created.
+     */
+    jobCreatedAt: string;
+    /**
+     * The meeting link of the job.
+     */
+    meetingUrl: string;
+    /**
+     * The kind of text.
+     */
+    kind: 'transcript' | 'caption' | 'chat';
+    /**
+     * Milliseconds since the start of the recording.
+     */
+    startMs: number;
+    /**
+     * The name of the speaker or author. Empty if unknown.
+     */
+    speaker: string;
+    /**
+     * Plain text, not markup.
+     */
+    text: string;
+};
+
+/**
  * A section of speech of one speaker.
  */
 export type TranscriptSegment = {
@@ -3897,7 +3941,12 @@ export type LiveJobData = {
          */
         id: string;
     };
-    query?: never;
+    query?: {
+        /**
+         * Whether the stream continues until the job ends, the default. With `false`, it ends after the events so far.
+         */
+        follow?: 'true' | 'false';
+    };
     url: '/api/v1/jobs/{id}/live';
 };
 
@@ -3938,6 +3987,52 @@ export type LiveJobResponses = {
 };
 
 export type LiveJobResponse = LiveJobResponses[keyof LiveJobResponses];
+
+export type SearchTextsData = {
+    body?: never;
+    path?: never;
+    query: {
+        /**
+         * The words. Punctuation is ignored, and so are words after the first 16.
+         */
+        q: string;
+        /**
+         * The maximum number of matches.
+         */
+        limit?: number;
+    };
+    url: '/api/v1/search';
+};
+
+export type SearchTextsErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type SearchTextsError = SearchTextsErrors[keyof SearchTextsErrors];
+
+export type SearchTextsResponses = {
+    /**
+     * The matches.
+     */
+    200: TextMatches;
+};
+
+export type SearchTextsResponse = SearchTextsResponses[keyof SearchTextsResponses];
 
 export type GetTranscriptData = {
     body?: never;

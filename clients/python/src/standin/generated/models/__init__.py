@@ -115,6 +115,7 @@ from .live_end import LiveEnd
 from .live_end_type import LiveEndType
 from .live_event import LiveEvent
 from .live_event_event import LiveEventEvent
+from .live_job_follow import LiveJobFollow
 from .live_participant import LiveParticipant
 from .live_participants import LiveParticipants
 from .live_participants_type import LiveParticipantsType
@@ -153,6 +154,9 @@ from .simulation_permission import SimulationPermission
 from .speech import Speech
 from .text_file import TextFile
 from .text_file_kind import TextFileKind
+from .text_match import TextMatch
+from .text_match_kind import TextMatchKind
+from .text_matches import TextMatches
 from .timeline_entry import TimelineEntry
 from .timeline_entry_data import TimelineEntryData
 from .timeline_entry_reason_type_1 import TimelineEntryReasonType1
@@ -286,6 +290,7 @@ __all__ = (
     "LiveEndType",
     "LiveEvent",
     "LiveEventEvent",
+    "LiveJobFollow",
     "LiveParticipant",
     "LiveParticipants",
     "LiveParticipantsType",
@@ -324,6 +329,9 @@ __all__ = (
     "Speech",
     "TextFile",
     "TextFileKind",
+    "TextMatch",
+    "TextMatches",
+    "TextMatchKind",
     "TimelineEntry",
     "TimelineEntryData",
     "TimelineEntryReasonType1",

@@ -9,23 +9,36 @@ from ... import errors
 from ...client import AuthenticatedClient, Client
 from ...models.error import Error
 from ...models.live_event import LiveEvent
+from ...models.live_job_follow import LiveJobFollow
 from ...types import UNSET, Response, Unset
 
 
 def _get_kwargs(
     id: UUID,
     *,
+    follow: LiveJobFollow | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 ) -> dict[str, Any]:
     headers: dict[str, Any] = {}
     if not isinstance(last_event_id, Unset):
         headers["Last-Event-ID"] = last_event_id
 
+    params: dict[str, Any] = {}
+
+    json_follow: str | Unset = UNSET
+    if not isinstance(follow, Unset):
+        json_follow = follow.value
+
+    params["follow"] = json_follow
+
+    params = {k: v for k, v in params.items() if v is not UNSET and v is not None}
+
     _kwargs: dict[str, Any] = {
         "method": "get",
         "url": "/api/v1/jobs/{id}/live".format(
             id=quote(str(id), safe=""),
         ),
+        "params": params,
     }
 
     _kwargs["headers"] = headers
@@ -90,6 +103,7 @@ def sync_detailed(
     id: UUID,
     *,
     client: AuthenticatedClient,
+    follow: LiveJobFollow | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 ) -> Response[Any | Error | LiveEvent]:
     """Follow a job
@@ -123,6 +137,7 @@ def sync_detailed(
 
     Args:
         id (UUID):
+        follow (LiveJobFollow | Unset):
         last_event_id (str | Unset):
 
     Raises:
@@ -135,6 +150,7 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         id=id,
+        follow=follow,
         last_event_id=last_event_id,
     )
 
@@ -149,6 +165,7 @@ def sync(
     id: UUID,
     *,
     client: AuthenticatedClient,
+    follow: LiveJobFollow | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 ) -> Any | Error | LiveEvent | None:
     """Follow a job
@@ -182,6 +199,7 @@ def sync(
 
     Args:
         id (UUID):
+        follow (LiveJobFollow | Unset):
         last_event_id (str | Unset):
 
     Raises:
@@ -195,6 +213,7 @@ def sync(
     return sync_detailed(
         id=id,
         client=client,
+        follow=follow,
         last_event_id=last_event_id,
     ).parsed
 
@@ -203,6 +222,7 @@ async def asyncio_detailed(
     id: UUID,
     *,
     client: AuthenticatedClient,
+    follow: LiveJobFollow | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 ) -> Response[Any | Error | LiveEvent]:
     """Follow a job
@@ -236,6 +256,7 @@ async def asyncio_detailed(
 
     Args:
         id (UUID):
+        follow (LiveJobFollow | Unset):
         last_event_id (str | Unset):
 
     Raises:
@@ -248,6 +269,7 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         id=id,
+        follow=follow,
         last_event_id=last_event_id,
     )
 
@@ -260,6 +282,7 @@ async def asyncio(
     id: UUID,
     *,
     client: AuthenticatedClient,
+    follow: LiveJobFollow | Unset = UNSET,
     last_event_id: str | Unset = UNSET,
 ) -> Any | Error | LiveEvent | None:
     """Follow a job
@@ -293,6 +316,7 @@ async def asyncio(
 
     Args:
         id (UUID):
+        follow (LiveJobFollow | Unset):
         last_event_id (str | Unset):
 
     Raises:
@@ -307,6 +331,7 @@ async def asyncio(
         await asyncio_detailed(
             id=id,
             client=client,
+            follow=follow,
             last_event_id=last_event_id,
         )
     ).parsed
