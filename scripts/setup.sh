@@ -74,6 +74,7 @@ if [ "${1:-run}" = test ]; then
 	need ip iproute2 "for the tests of the egress rules"
 	need espeak-ng espeak-ng "speech for the test of transcripts"
 	need pocketsphinx_continuous "pocketsphinx pocketsphinx-en-us" "speech recognition for the test of transcripts"
+	need npm "nodejs npm" "the TypeScript client of the test of agents"
 	need runc runc "for the test of the seccomp profile"
 	need systemd-analyze systemd "for the test of the units"
 	has_postgres || {

@@ -27,16 +27,21 @@ func (f configFlags) dir() (string, error) {
 	return defaultConfigDir()
 }
 
-// apiFlags are the flags of commands that call a running service.
-type apiFlags struct {
+// serviceFlags name a running service.
+type serviceFlags struct {
 	configFlags
-	URL  string `env:"STANDIN_URL" placeholder:"https://…" help:"URL of the service. Default: the service you signed in to. The key comes from standin login or from the environment variable STANDIN_API_KEY."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	URL string `env:"STANDIN_URL" placeholder:"https://…" help:"URL of the service. Default: the service you signed in to. The key comes from standin login or from the environment variable STANDIN_API_KEY."`
+}
+
+// apiFlags are the flags of commands that call a running service and print the result.
+type apiFlags struct {
+	serviceFlags
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // client returns an API client. The key from the environment takes precedence
 // over the stored one.
-func (f apiFlags) client() (*client.Client, error) {
+func (f serviceFlags) client() (*client.Client, error) {
 	if key := os.Getenv(envAPIKey); key != "" {
 		if f.URL == "" {
 			return nil, errors.New(envAPIKey + " is set but the service URL is not: set STANDIN_URL or pass --url")

@@ -33,6 +33,7 @@ type commands struct {
 	Users       usersCommand       `cmd:"" help:"Invite, list and remove dashboard users, and recover accounts on this machine."`
 	Jobs        jobsCommand        `cmd:"" help:"Create, list, watch and control jobs through the public API."`
 	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and redeliver failed ones."`
+	Mcp         mcpCommand         `cmd:"" help:"Give agents the API as tools, over standard input and output (Model Context Protocol)."`
 	Login       loginCommand       `cmd:"" help:"Sign in to a service. Commands that call the API use the stored key."`
 	Logout      logoutCommand      `cmd:"" help:"Delete the stored key."`
 	Mail        mailCommand        `cmd:"" help:"Schedule meetings from calendar invitations in mail."`

@@ -397,6 +397,7 @@ func (s *surface) send(t testing.TB, r request) answer {
 	for name, value := range r.header {
 		sent.Header.Set(name, value)
 	}
+	sent.Host = r.header["Host"]
 	client := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

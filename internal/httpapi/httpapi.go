@@ -21,6 +21,7 @@ import (
 	"standin/api"
 	"standin/internal/account"
 	"standin/internal/httpmw"
+	"standin/internal/mcpserver"
 )
 
 // DefaultMaxUploadBytes is the default of Settings.MaxUploadBytes. It is ample
@@ -56,6 +57,7 @@ type Settings struct {
 	Formats     Formats // nil when none can be made
 	Texts       Texts
 	Live        Live
+	Agents      *mcpserver.Tools // nil when agents are not served
 	Bots        Bots
 	Invites     Invites
 	Logins      Logins
@@ -86,6 +88,7 @@ type API struct {
 	settings Settings
 	limits   limits
 	streams  *liveStreams
+	agents   *liveStreams // the messages of agents that are being answered
 
 	mux      *http.ServeMux
 	draining chan struct{} // closed by Drain
@@ -109,7 +112,7 @@ func New(settings Settings) (*API, error) {
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
 	a := &API{
-		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits),
+		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits), agents: newLiveStreams(agentLimits),
 		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()
@@ -197,6 +200,10 @@ func (a *API) route() error {
 	if a.settings.Metrics != nil { // not part of the description: it changes with the version
 		a.mux.Handle("GET /metrics", a.adapt(a.forScraper(a.metrics)))
 		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
+	}
+	if a.settings.Agents != nil { // the Model Context Protocol describes itself
+		a.mux.Handle("POST /mcp", a.adapt(a.forConsumer(a.mcp)))
+		a.mux.Handle("/mcp", a.adapt(a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
 	}
 	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(a.limits.documents, a.referenceAsset)))
 	for path, methods := range allowed {

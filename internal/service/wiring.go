@@ -29,6 +29,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/live"
 	"standin/internal/mail"
+	"standin/internal/mcpserver"
 	"standin/internal/metrics"
 	"standin/internal/recording/build"
 	"standin/internal/recording/formats"
@@ -255,8 +256,8 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
-		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
-		MaxUploadBytes:      maxUpload, Log: settings.Log,
+		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log),
+		MaxUploadBytes: maxUpload, Log: settings.Log,
 	}
 	if apiSettings.Timeouts.Upload == 0 {
 		apiSettings.Timeouts.Upload = uploadTime

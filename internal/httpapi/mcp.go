@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+
+	"standin/client"
+	"standin/internal/account"
+)
+
+// agentLimits bound the messages of agents that are being answered: some wait for
+// minutes.
+var agentLimits = LiveLimits{PerConsumer: 50, Total: 500}
+
+// maxAgentMessage bounds a message of an agent in bytes. The longest texts of all
+// arguments are shorter.
+const maxAgentMessage = 64 << 10
+
+// mcp serves agents that speak the Model Context Protocol. Their tools are requests to
+// this API with the same key.
+func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	done, ok := a.agents.open(caller.ConsumerID)
+	if !ok {
+		return rateLimited(liveRefusedWait)
+	}
+	defer done()
+	body, release, err := a.readBody(w, r)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if len(body) > maxAgentMessage {
+		return tooLarge(maxAgentMessage)
+	}
+	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
+		return invalid(issue("type", "must be one message, not a batch"))
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	var draining sync.WaitGroup
+	defer draining.Wait()
+	defer cancel()
+	draining.Go(func() {
+		select {
+		case <-a.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	token, _ := bearer(r)
+	api, err := client.New("http://"+inProcessHost, token)
+	if err != nil {
+		return fmt.Errorf("create a client: %w", err)
+	}
+	r = r.WithContext(ctx)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	a.settings.Agents.ServeHTTP(w, r, api.WithHTTPClient(&http.Client{Transport: inProcess{a, r}}), a.settings.Timeouts.Stall)
+	return nil
+}

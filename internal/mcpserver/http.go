@@ -1,0 +1,123 @@
+package mcpserver
+
+import (
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"standin/client"
+)
+
+// keepAlive is the longest time without a byte in a response.
+const keepAlive = 15 * time.Second
+
+// ServeHTTP serves a message of one agent with a client's key: a POST of the streamable
+// HTTP transport, without a session, so that each node can serve it. Calls end when the
+// agent is gone. A client that does not read for the time stall is disconnected.
+func (t *Tools) ServeHTTP(w http.ResponseWriter, r *http.Request, api *client.Client, stall time.Duration) {
+	server := t.newServer(r.Context(), api, nil)
+	out := newLivelyWriter(w, stall)
+	defer out.stop()
+	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+		Stateless: true, PropagateRequestCancellation: true,
+		DisableLocalhostProtection: true, // a proxy on this machine passes the public host name on; pages of others have no key
+	}).ServeHTTP(out, r)
+}
+
+// livelyWriter writes a comment to a stream of events whenever nothing was written for a
+// while: proxies close connections that seem idle. It is safe for concurrent use.
+type livelyWriter struct {
+	writer  http.ResponseWriter
+	control *http.ResponseController
+	stall   time.Duration
+	header  http.Header // before the response starts
+
+	mu      sync.Mutex
+	idle    *time.Timer
+	started bool
+	events  bool // the response is a stream of events
+	stopped bool
+}
+
+func newLivelyWriter(w http.ResponseWriter, stall time.Duration) *livelyWriter {
+	l := &livelyWriter{writer: w, control: http.NewResponseController(w), stall: stall, header: http.Header{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.idle = time.AfterFunc(keepAlive, l.comment)
+	return l
+}
+
+// stop ends the comments. Call it before the handler returns.
+func (l *livelyWriter) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	l.idle.Stop()
+}
+
+// comment keeps the response alive. Without a response so far, the agent waits for the
+// result of a call, which is an event.
+func (l *livelyWriter) comment() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped || l.started && !l.events {
+		return
+	}
+	if !l.started {
+		l.start(http.StatusOK, http.Header{"Content-Type": {eventStream}})
+	}
+	if _, err := l.write([]byte(":\n\n")); err == nil {
+		_ = l.control.Flush() // the next write reports the error
+	}
+}
+
+const eventStream = "text/event-stream"
+
+// start writes the headers of the response.
+func (l *livelyWriter) start(status int, header http.Header) {
+	l.started, l.events = true, header.Get("Content-Type") == eventStream
+	maps.Copy(l.writer.Header(), header)
+	if l.events {
+		l.writer.Header().Set("X-Accel-Buffering", "no") // or a proxy would buffer the stream
+	}
+	l.writer.WriteHeader(status)
+}
+
+// write writes a part of the body, and waits for the next comment.
+func (l *livelyWriter) write(data []byte) (int, error) {
+	l.idle.Reset(keepAlive)
+	_ = l.control.SetWriteDeadline(time.Now().Add(l.stall)) // writers without deadlines need none
+	return l.writer.Write(data)
+}
+
+// Header implements http.ResponseWriter.
+func (l *livelyWriter) Header() http.Header { return l.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (l *livelyWriter) WriteHeader(status int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.started {
+		l.start(status, l.header)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (l *livelyWriter) Write(data []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.started {
+		l.start(http.StatusOK, l.header)
+	}
+	return l.write(data)
+}
+
+// Flush implements http.Flusher.
+func (l *livelyWriter) Flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.control.Flush() // the next write reports the error
+}

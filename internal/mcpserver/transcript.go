@@ -1,0 +1,254 @@
+package mcpserver
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"standin/client"
+)
+
+// Limits of transcripts.
+const (
+	maxLine         = 4000     // characters of a line
+	maxCallText     = 40_000   // characters of all lines in the result of a tool
+	maxResourceText = 400_000  // characters of all lines in a resource
+	maxTranscript   = 64 << 20 // bytes that are read
+)
+
+type transcriptInput struct {
+	JobID       string  `json:"jobId" jsonschema:"ID of the job, from send_bot or list_jobs."`
+	FromMinute  float64 `json:"fromMinute,omitempty" jsonschema:"Start of the window, in minutes since the start of the recording."`
+	ToMinute    float64 `json:"toMinute,omitempty" jsonschema:"End of the window, in minutes since the start of the recording. Default: no end."`
+	LastMinutes float64 `json:"lastMinutes,omitempty" jsonschema:"Only the last minutes, instead of fromMinute and toMinute."`
+	Chat        bool    `json:"chat,omitempty" jsonschema:"Whether to include the chat messages of the meeting."`
+}
+
+type transcriptResult struct {
+	labeled
+	JobID              string         `json:"jobId"`
+	Status             string         `json:"status" jsonschema:"Status of the job."`
+	Live               bool           `json:"live" jsonschema:"Whether the job goes on: the last lines can still change, and more can follow."`
+	ContinueFromMinute float64        `json:"continueFromMinute,omitempty" jsonschema:"There is more in the window than a result may have: call the tool again with this as fromMinute."`
+	Note               string         `json:"note,omitempty" jsonschema:"Why there are no lines."`
+	Untrusted          transcriptText `json:"untrusted"`
+}
+
+type transcriptText struct {
+	Lines []string `json:"lines" jsonschema:"What was said, such as [00:01:02] Ada: Good morning. Times are since the start of the recording."`
+	Chat  []string `json:"chat,omitempty" jsonschema:"Chat messages, in the same form."`
+}
+
+// getTranscript returns a window of a transcript. Without one, for example while the
+// meeting runs, it consists of the captions.
+func (s session) getTranscript(ctx context.Context, _ *mcp.CallToolRequest, in transcriptInput) (transcriptResult, error) {
+	return s.transcript(ctx, in, maxCallText)
+}
+
+// transcript returns a window of a transcript with up to limit characters.
+func (s session) transcript(ctx context.Context, in transcriptInput, limit int) (transcriptResult, error) {
+	j, err := s.api.Job(ctx, in.JobID)
+	if err != nil {
+		return transcriptResult{}, err
+	}
+	words, err := s.words(ctx, j, in.Chat)
+	if err != nil {
+		return transcriptResult{}, err
+	}
+	from, to := in.window(words.end)
+	kept, next := within(words.lines, from, to, limit)
+	result := transcriptResult{
+		labeled: label(), JobID: j.ID, Status: j.Status, Live: !j.Ended(), ContinueFromMinute: next.Minutes(),
+		Untrusted: transcriptText{Lines: []string{}},
+	}
+	for _, l := range kept {
+		if l.chat {
+			result.Untrusted.Chat = append(result.Untrusted.Chat, l.String())
+		} else {
+			result.Untrusted.Lines = append(result.Untrusted.Lines, l.String())
+		}
+	}
+	if len(result.Untrusted.Lines) == 0 {
+		result.Note = words.silence(j)
+	}
+	return result, nil
+}
+
+// window returns the wanted part of a transcript with an end.
+func (in transcriptInput) window(end time.Duration) (from, to time.Duration) {
+	if in.LastMinutes > 0 {
+		return max(0, end-minutes(in.LastMinutes)), forever
+	}
+	if in.ToMinute > 0 {
+		return minutes(in.FromMinute), minutes(in.ToMinute)
+	}
+	return minutes(in.FromMinute), forever
+}
+
+// forever is after the end of every meeting.
+const forever = 1 << 20 * time.Hour
+
+func minutes(number float64) time.Duration {
+	return time.Duration(number * float64(time.Minute)).Round(time.Millisecond)
+}
+
+// line is a line of a transcript, or a chat message.
+type line struct {
+	at   time.Duration // since the start of the recording
+	text string        // with the speaker
+	chat bool
+}
+
+// String returns the line as a result has it.
+func (l line) String() string {
+	seconds := int(l.at.Seconds())
+	return fmt.Sprintf("[%02d:%02d:%02d] %s", seconds/3600, seconds/60%60, seconds%60, l.text)
+}
+
+// within returns the lines of a window, sorted by time, as far as they have up to limit
+// characters, and the time of the first line that is left out, 0 for none.
+func within(lines []line, from, to time.Duration, limit int) (kept []line, next time.Duration) {
+	for _, l := range lines {
+		if l.at < from || l.at >= to {
+			continue
+		}
+		length := utf8.RuneCountInString(l.text)
+		if length > limit {
+			if l.at > from {
+				return kept, l.at
+			}
+			continue // the window that begins here would never advance
+		}
+		limit -= length
+		kept = append(kept, l)
+	}
+	return kept, 0
+}
+
+// words are what was said and written in a meeting.
+type words struct {
+	lines []line // sorted by time
+	heard bool   // whether there is a line that is no chat message
+	end   time.Duration
+}
+
+// silence returns why a window has no lines.
+func (w words) silence(j client.Job) string {
+	switch {
+	case w.heard:
+		return "Nothing was said in this window."
+	case !j.Ended():
+		return "There are no captions so far. The bot reads them only if it was sent with captions."
+	case j.ManifestURI == nil:
+		return "Nothing was recorded."
+	}
+	return `The recording has no captions and no transcript so far. If the service makes one, wait_for with until "transcript" waits for it.`
+}
+
+// words returns what was said in a meeting, and with chat what was written.
+func (s session) words(ctx context.Context, j client.Job, chat bool) (w words, err error) {
+	if j.ManifestURI != nil {
+		if w.lines, err = s.recorded(ctx, j.ID); err != nil && !client.Is(err, "not_found") {
+			return words{}, err
+		}
+	}
+	w.heard = len(w.lines) > 0
+	if chat || !w.heard {
+		texts, err := s.texts(ctx, j.ID)
+		if err != nil {
+			return words{}, err
+		}
+		for _, l := range texts.lines {
+			if l.chat && chat || !l.chat && !w.heard {
+				w.lines = append(w.lines, l)
+			}
+		}
+		w.heard = w.heard || texts.heard
+		if !j.Ended() {
+			w.end = texts.end
+		}
+	}
+	slices.SortStableFunc(w.lines, func(a, b line) int { return cmp.Compare(a.at, b.at) })
+	if n := len(w.lines); n > 0 {
+		w.end = max(w.end, w.lines[n-1].at)
+	}
+	return w, nil
+}
+
+// recorded returns the transcript of a recording, or else its captions.
+func (s session) recorded(ctx context.Context, id string) (lines []line, err error) {
+	text, err := s.api.TranscriptText(ctx, id, "text") // its JSON has each word too
+	if err != nil {
+		return nil, err
+	}
+	defer text.Close()
+	rows := bufio.NewScanner(io.LimitReader(text, maxTranscript))
+	rows.Buffer(nil, maxTranscript)
+	for rows.Scan() {
+		at, text, _ := strings.Cut(rows.Text(), "] ")
+		var hours, minutes, seconds time.Duration
+		if _, err := fmt.Sscanf(at, "[%d:%d:%d", &hours, &minutes, &seconds); err != nil {
+			return nil, fmt.Errorf("read the transcript: %w", err)
+		}
+		lines = append(lines, line{at: hours*time.Hour + minutes*time.Minute + seconds*time.Second, text: quote(text, maxLine)})
+	}
+	return lines, rows.Err()
+}
+
+// texts returns the captions and chat messages that a bot has read so far.
+func (s session) texts(ctx context.Context, id string) (w words, err error) {
+	type text struct {
+		client.LiveText
+		chat bool
+	}
+	starts := map[string]time.Time{} // of states
+	latest := map[string]text{}      // by kind and ID
+	for event, err := range s.api.LiveSoFar(ctx, id, "") {
+		if err != nil {
+			return words{}, err
+		}
+		switch event.Name {
+		case "state":
+			var state struct {
+				Status string
+				At     time.Time
+			}
+			if err := json.Unmarshal(event.Data, &state); err != nil {
+				return words{}, fmt.Errorf("read a state: %w", err)
+			}
+			starts[state.Status] = cmp.Or(starts[state.Status], state.At)
+		case "caption", "chat":
+			read := text{chat: event.Name == "chat"}
+			if err := json.Unmarshal(event.Data, &read.LiveText); err != nil {
+				return words{}, fmt.Errorf("read a text: %w", err)
+			}
+			latest[event.Name+" "+read.ID] = read
+		}
+	}
+	sorted := slices.SortedFunc(maps.Values(latest), func(a, b text) int {
+		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.ID, b.ID))
+	})
+	if len(sorted) == 0 {
+		return words{}, nil
+	}
+	start := cmp.Or(starts["recording_started"], starts["in_meeting"], sorted[0].StartedAt)
+	for _, read := range sorted {
+		if read.Text == "" {
+			continue // a correction can remove it
+		}
+		said := quote(cmp.Or(quote(read.Author, maxName), "Unknown speaker")+": "+read.Text, maxLine)
+		w.lines, w.heard = append(w.lines, line{max(0, read.StartedAt.Sub(start)), said, read.chat}), w.heard || !read.chat
+	}
+	w.end = time.Since(start)
+	return w, nil
+}
