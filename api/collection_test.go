@@ -3,6 +3,8 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -56,6 +58,7 @@ type collectionURL struct {
 	Raw      string               `json:"raw"`
 	Host     []string             `json:"host"`
 	Path     []string             `json:"path"`
+	Query    []collectionVariable `json:"query,omitempty"`
 	Variable []collectionVariable `json:"variable,omitempty"`
 }
 
@@ -87,7 +90,7 @@ func TestCollection(t *testing.T) {
 }
 
 // exportCollection makes the collection from the description. The body of a request is
-// its first example.
+// its first example, and required query parameters theirs.
 func exportCollection(t *testing.T) collection {
 	t.Helper()
 	d, err := Load()
@@ -119,7 +122,12 @@ func exportCollection(t *testing.T) collection {
 		var described struct {
 			Summary, Description string
 			Tags                 []string
-			RequestBody          struct {
+			Parameters           []struct {
+				Name, In string
+				Required bool
+				Example  any
+			}
+			RequestBody struct {
 				Content map[string]struct {
 					Examples json.RawMessage
 				}
@@ -131,6 +139,17 @@ func exportCollection(t *testing.T) collection {
 		item := collectionItem{described.Summary, collectionRequest{
 			Method: operation.Method, Description: strings.TrimSpace(described.Description), Header: []collectionVariable{}, URL: exportURL(operation.Path),
 		}}
+		required := url.Values{}
+		for _, parameter := range described.Parameters {
+			if parameter.In == "query" && parameter.Required {
+				example := fmt.Sprint(parameter.Example)
+				required.Set(parameter.Name, example)
+				item.Request.URL.Query = append(item.Request.URL.Query, collectionVariable{parameter.Name, example, ""})
+			}
+		}
+		if len(required) > 0 {
+			item.Request.URL.Raw += "?" + required.Encode()
+		}
 		if content, ok := described.RequestBody.Content[jsonType]; ok {
 			item.Request.Header = append(item.Request.Header, collectionVariable{"Content-Type", jsonType, ""})
 			item.Request.Body = &collectionBody{"raw", firstExample(t, content.Examples), json.RawMessage(`{"raw": {"language": "json"}}`)}
