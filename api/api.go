@@ -12,6 +12,7 @@ import (
 	"bytes"
 	_ "embed" // for the two documents
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -36,8 +37,7 @@ const descriptionURL = "https://standin.invalid/openapi.json"
 // Description is the compiled OpenAPI description. It is safe for concurrent
 // use.
 type Description struct {
-	document   []byte // JSON
-	yaml       []byte
+	document   []byte
 	operations []Operation
 	bodies     map[string]body             // by operation id
 	queries    map[string][]queryParameter // by operation id
@@ -71,10 +71,6 @@ func compile() (*Description, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read openapi.yaml: %w", err)
 	}
-	plain, err := yaml.JSONToYAML(document)
-	if err != nil {
-		return nil, fmt.Errorf("write the description as YAML: %w", err)
-	}
 	compiler, err := newCompiler(document)
 	if err != nil {
 		return nil, err
@@ -84,9 +80,9 @@ func compile() (*Description, error) {
 		return nil, err
 	}
 	d := &Description{
-		document: document, yaml: plain,
-		bodies:  map[string]body{},
-		queries: map[string][]queryParameter{},
+		document: document,
+		bodies:   map[string]body{},
+		queries:  map[string][]queryParameter{},
 	}
 	identity, err := compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity")
 	if err != nil {
@@ -114,9 +110,24 @@ func readYAML(document []byte) ([]byte, error) {
 // The caller must not change it.
 func (d *Description) JSON() []byte { return d.document }
 
-// YAML returns the description as OpenAPI in YAML without anchors, which not every parser
-// of YAML reads. The caller must not change it.
-func (d *Description) YAML() []byte { return d.yaml }
+// ServedAt returns the description of a service at a base URL in JSON and YAML, so that
+// what is generated from a saved copy calls that service. The YAML has no anchors, which
+// not every parser reads.
+func (d *Description) ServedAt(baseURL string) (asJSON, asYAML []byte, err error) {
+	server, err := json.Marshal(baseURL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("write the URL of the service into the description: %w", err)
+	}
+	relative := []byte(`"servers":[{"url":"/"`)
+	if !bytes.Contains(d.document, relative) {
+		return nil, nil, errors.New("the first server of openapi.yaml is not /")
+	}
+	asJSON = bytes.Replace(d.document, relative, slices.Concat([]byte(`"servers":[{"url":`), server), 1)
+	if asYAML, err = yaml.JSONToYAML(asJSON); err != nil {
+		return nil, nil, fmt.Errorf("write the description as YAML: %w", err)
+	}
+	return asJSON, asYAML, nil
+}
 
 // ManifestSchema returns the JSON Schema of the recording manifest. The caller
 // must not change it.

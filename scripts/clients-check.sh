@@ -65,7 +65,7 @@ curl -fsS "$STANDIN_URL/openapi.yaml" -o "$dir/openapi.yaml"
 generate() {
 	case $1 in
 	openapi-fetch) npx openapi-typescript "$2" --output generated/standin.d.ts >/dev/null 2>&1 ;;
-	hey-api) npx openapi-ts --input "$2" --output generated --client @hey-api/client-fetch --silent ;;
+	hey-api) DESCRIPTION=$2 npx openapi-ts >/dev/null ;;
 	typescript-fetch)
 		# Without these properties it also generates webhooks, whose files do not compile.
 		openapi_generator -i "$2" -g typescript-fetch -o generated \

@@ -48,6 +48,7 @@ type Options struct {
 type Settings struct {
 	Options
 	Description *api.Description
+	BaseURL     string // where consumers reach the service
 	Keys        Keys
 	Jobs        Jobs
 	Controls    Controls
@@ -90,6 +91,8 @@ type API struct {
 	streams  *liveStreams
 	agents   *liveStreams // the messages of agents that are being answered
 
+	description, descriptionYAML []byte // as this service serves them
+
 	mux      *http.ServeMux
 	draining chan struct{} // closed by Drain
 	drain    sync.Once
@@ -111,8 +114,13 @@ func New(settings Settings) (*API, error) {
 		settings.CostlyReads = NewCostlyReads()
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
+	description, descriptionYAML, err := settings.Description.ServedAt(settings.BaseURL)
+	if err != nil {
+		return nil, err
+	}
 	a := &API{
 		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits), agents: newLiveStreams(agentLimits),
+		description: description, descriptionYAML: descriptionYAML,
 		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()

@@ -94,12 +94,12 @@ func (a *API) referenceAsset(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
-	a.write(w, http.StatusOK, "application/json", a.settings.Description.JSON())
+	a.write(w, http.StatusOK, "application/json", a.description)
 	return nil
 }
 
 func (a *API) describeYAML(w http.ResponseWriter, _ *http.Request) error {
-	a.write(w, http.StatusOK, "application/yaml", a.settings.Description.YAML())
+	a.write(w, http.StatusOK, "application/yaml", a.descriptionYAML)
 	return nil
 }
 

@@ -260,10 +260,14 @@ func contractService(t *testing.T, h *contractHarness) {
 	if string(health.body) != "ok\n" || !strings.HasPrefix(health.header.Get("Content-Type"), "text/plain") {
 		t.Errorf("health returned %q, %s", health.body, health.header.Get("Content-Type"))
 	}
-	if described := h.expect(t, 200, contractRequest{op: "describe"}); string(described.body) != string(h.description.JSON()) {
+	asJSON, asYAML, err := h.description.ServedAt(h.BaseURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if described := h.expect(t, 200, contractRequest{op: "describe"}); string(described.body) != string(asJSON) {
 		t.Error("describe returned another description")
 	}
-	if described := h.expect(t, 200, contractRequest{op: "describeYAML"}); string(described.body) != string(h.description.YAML()) {
+	if described := h.expect(t, 200, contractRequest{op: "describeYAML"}); string(described.body) != string(asYAML) {
 		t.Error("describeYAML returned another description")
 	}
 	h.expect(t, 404, contractRequest{op: "securityText"})
