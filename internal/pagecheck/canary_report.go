@@ -7,10 +7,11 @@ import (
 	"maps"
 	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"standin/internal/bot/meeting"
 
