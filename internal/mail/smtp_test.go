@@ -209,8 +209,7 @@ func TestSpace(t *testing.T) {
 // received.
 func TestSMTPLongLine(t *testing.T) {
 	t.Parallel()
-	h, config := listening(t, nil)
-	h.now = november
+	h, config := listening(t, func(s *Settings) { s.Now = func() time.Time { return november } })
 	raw := bytes.Replace(sample(t, "link-no-scheme"), []byte("You have been invited."), bytes.Repeat([]byte("z"), 60_000), 1)
 	c := h.dial(t, config)
 	if err := c.SendMail("ann@example.test", []string{"notes@bots.example.test"}, bytes.NewReader(raw)); err != nil {

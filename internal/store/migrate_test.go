@@ -42,7 +42,7 @@ var exampleRows = map[string]string{
 	"device_flows":         `(nonce_hash, client_address, created_at, expires_at) VALUES ('hash', '127.0.0.1', 1700000000000, 1700000000000)`,
 	"device_flow_lock":     "", // the migration inserts its row
 	"webhook_endpoints":    `(key, consumer_id, url, failures, last_try_at, last_status, last_error) VALUES ('key', '` + rowConsumer + `', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
-	"nodes":                `(id, name, started_at, heartbeat_at, bots, capacity, full_reason, start_ms) VALUES ('node', 'one', 1, 1, 0, 1, '', 0)`,
+	"nodes":                `(id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms) VALUES ('node', 'one', '', 1, 1, 0, 1, '', 0)`,
 	"users":                `(id, consumer_id, email, name, operator, founder, created_at) VALUES ('` + rowUser + `', '` + rowConsumer + `', 'ada@example.test', 'Ada', 1, 1, 1700000000000)`,
 	"sessions":             `(hash, user_id, created_at, last_seen_at, expires_at) VALUES ('hash', '` + rowUser + `', 1, 1, 1)`,
 	"invitations":          `(hash, consumer_id, email, operator, created_at, expires_at) VALUES ('hash', '` + rowConsumer + `', 'ben@example.test', 0, 1, 1)`,
