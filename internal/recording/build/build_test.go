@@ -360,11 +360,11 @@ func TestSchemaRejectsInvalidManifests(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, corrupt := range map[string]func(map[string]any){
-		"unknown field":  func(m map[string]any) { m["more"] = 1 },
-		"missing field":  func(m map[string]any) { delete(m, "partial") },
-		"null array":     func(m map[string]any) { m["gaps"] = nil },
-		"other version":  func(m map[string]any) { m["schemaVersion"] = 2 },
-		"unnamed file":   func(m map[string]any) { delete(m["media"].([]any)[0].(map[string]any), "name") },
+		"unknown field": func(m map[string]any) { m["more"] = 1 },
+		"missing field": func(m map[string]any) { delete(m, "partial") },
+		"null array":    func(m map[string]any) { m["gaps"] = nil },
+		"other version": func(m map[string]any) { m["schemaVersion"] = 2 },
+		"unnamed file":  func(m map[string]any) { delete(m["media"].([]any)[0].(map[string]any), "name") },
 	} {
 		var value map[string]any
 		if err := json.Unmarshal(text, &value); err != nil {
