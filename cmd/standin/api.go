@@ -1,10 +1,8 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"standin/client"
@@ -63,12 +61,4 @@ func (f serviceFlags) client() (*client.Client, error) {
 		return nil, fmt.Errorf("signed in to %s, not to %s: run standin login --url %s", stored.URL, f.URL, f.URL)
 	}
 	return client.New(stored.URL, stored.APIKey)
-}
-
-// printJSON writes a value as indented JSON.
-func printJSON(w io.Writer, value any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	return encoder.Encode(value)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -72,7 +71,7 @@ func watch(ctx context.Context, to terminal, api *client.Client, id string, asJS
 // printEntry prints a timeline entry.
 func printEntry(w io.Writer, entry client.TimelineEntry, asJSON bool) error {
 	if asJSON {
-		return json.NewEncoder(w).Encode(entry)
+		return printJSONLine(w, entry)
 	}
 	text := entry.EmittedAt.Local().Format("15:04:05.000") + "  " + entry.Kind
 	if entry.From != entry.To {

@@ -4,8 +4,32 @@ import (
 	"io"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+
 	"standin/internal/account"
 )
+
+// printJSON writes a value as indented JSON.
+func printJSON(w io.Writer, value any) error { return writeJSON(w, value, jsontext.WithIndent("  ")) }
+
+// printJSONLine writes a value as a line of JSON.
+func printJSONLine(w io.Writer, value any) error { return writeJSON(w, value) }
+
+// writeJSON writes a value and a line break. Times have milliseconds, as the API writes
+// them.
+func writeJSON(w io.Writer, value any, options ...json.Options) error {
+	times := json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, t time.Time) error {
+		return to.WriteToken(jsontext.String(t.Format("2006-01-02T15:04:05.000Z07:00")))
+	}))
+	text, err := json.Marshal(value, append(options, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), times)...)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(text, '\n'))
+	return err
+}
 
 // shownKey is the JSON form of a key.
 type shownKey struct {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,7 +79,7 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 				invalid++
 			}
 			if c.JSON {
-				return json.NewEncoder(to.Out).Encode(verdict)
+				return printJSONLine(to.Out, verdict)
 			}
 			printVerdict(to, j, verdict)
 			return nil
@@ -179,7 +178,7 @@ func (recordingsSweepCommand) Help() string {
 // printLeftover prints the unused objects of one job.
 func (c *recordingsSweepCommand) printLeftover(w io.Writer, leftover retention.Leftover) error {
 	if c.JSON {
-		return json.NewEncoder(w).Encode(map[string]any{
+		return printJSONLine(w, map[string]any{
 			"jobId": leftover.JobID, "objects": leftover.Objects, "bytes": leftover.Bytes,
 			"lastWrittenAt": leftover.Newest.UTC(), "why": leftover.Reason, "delete": c.Delete,
 		})

@@ -73,8 +73,8 @@ func TestAttackHostileNames(t *testing.T) {
 			continue
 		}
 		var shown map[string]any
-		if err := json.Unmarshal(stdout.Bytes(), &shown); err != nil || shown["externalId"] != hostile {
-			t.Errorf("the JSON output does not have the same text: %v, %q", err, shown["externalId"])
+		if err := json.Unmarshal(stdout.Bytes(), &shown); err != nil || shown["externalId"] != hostile || shown["joinAt"] != found["joinAt"] {
+			t.Errorf("the JSON output does not have the same text: %v, %q, %q", err, shown["externalId"], shown["joinAt"])
 		}
 	}
 }

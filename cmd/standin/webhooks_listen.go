@@ -195,9 +195,7 @@ func (l *webhookListener) print(got receivedWebhook) {
 		l.seen[got.webhook.DeliveryID] = true
 	}
 	if l.JSON {
-		encoder := json.NewEncoder(l.to.Out)
-		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(got) // an output error has no other destination
+		_ = printJSONLine(l.to.Out, got) // an output error has no other destination
 	} else {
 		fmt.Fprintln(l.to.Out, got.text())
 	}

@@ -47,6 +47,9 @@ func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Exp
 	case job.Pending:
 		return Explanation{Title: "The bot is waiting for capacity", Side: OurSide,
 			Text: "The job is due, but the service is running as many bots as it can. The bot starts as soon as capacity is free."}
+	case job.Dispatching:
+		return Explanation{Title: "The bot is being started",
+			Text: "The service starts a browser for the bot. If that fails, it tries again, and the timeline has the reason."}
 	}
 	return Explanation{Title: "The bot is running", Text: "Current status: " + strings.ReplaceAll(string(j.Status), "_", " ") + "."}
 }
