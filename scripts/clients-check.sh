@@ -82,7 +82,7 @@ generate() {
 			rm -rf generated/test # of the package that it would publish
 		;;
 	oapi-codegen) mkdir -p generated && go tool oapi-codegen -config config.yaml "$2" ;;
-	openapi-generator-java) openapi_generator -i "$2" -g java -o generated ;;
+	openapi-generator-java) openapi_generator -i "$2" -g java -o generated --additional-properties=hideGenerationTimestamp=true ;;
 	esac
 }
 

@@ -81,13 +81,13 @@ public class Main {
       List<UUID> ids = new ArrayList<>();
       String cursor = null;
       do {
-        JobPage page = jobs.listJobs(cursor, 1, null, Platform.MEET, null, null, null, null, null, filter, null, null);
+        JobPage page = jobs.listJobs(cursor, 1, null, Platform.MEET, null, null, null, null, null, filter, null, null, null);
         page.getJobs().forEach(job -> ids.add(job.getId()));
         cursor = page.getNextCursor();
       } while (cursor != null);
       equal(ids, List.of(later, first));
       JobPage page = jobs.listJobs(null, null, List.of(JobStatus.SCHEDULED, JobStatus.FAILED), null, null,
-          OffsetDateTime.parse("2020-01-01T00:00:00Z"), null, null, null, filter, null, null);
+          OffsetDateTime.parse("2020-01-01T00:00:00Z"), null, null, null, filter, null, null, null);
       equal(page.getJobs().get(0).getId(), later);
     });
     check("get", () -> {
@@ -99,7 +99,7 @@ public class Main {
     check("live", () -> {
       boolean completed = false;
       String name = "";
-      try (okhttp3.Response response = jobs.liveJobCall(first, null, null).execute();
+      try (okhttp3.Response response = jobs.liveJobCall(first, null, null, null).execute();
           BufferedReader lines = new BufferedReader(new InputStreamReader(response.body().byteStream()))) {
         for (String line; (line = lines.readLine()) != null; ) {
           if (line.startsWith("event: ")) name = line.substring(7);
