@@ -59,9 +59,9 @@ type Stats struct {
 	SoundChanges []SoundChange
 }
 
-// SoundChange is a beginning or an end of the sound of a page: the sound rises above
-// Settings.SoundThreshold for at least 50 ms, or stays below for at least 200 ms. Its time
-// is that of the recorded sound, to within a few hundredths of a second.
+// SoundChange is a beginning or an end of sound above Settings.SoundThreshold. Clicks do not
+// begin it, and short pauses do not end it; recorder.js has the limits. Its time is that of
+// the recorded sound.
 type SoundChange struct {
 	At    time.Time
 	Sound bool // sound begins; otherwise it ends

@@ -85,7 +85,7 @@ func checkSpeechTimes(h *harness) {
 }
 
 // sound returns when the sound of an uploaded file, which starts at a time, begins and
-// ends. Pauses last at least 200 ms.
+// ends. Short pauses are part of it, as in the recorder.
 func (h *harness) sound(file recording.File, start time.Time) (begins, ends []time.Time) {
 	h.Helper()
 	content, ok := h.service.Uploaded(file.Name)
