@@ -28,7 +28,7 @@ var goRows = map[string]func(*testing.T, world){
 	"create_batch": createBatch, "job_details": jobDetails,
 	"update_job": updateJob, "cancel_job": cancelJob, "invalid_input": invalidInput, "unauthorized": unauthorized, "not_found": notFound,
 	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands,
-	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "download": downloadFiles,
+	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "search": searchTexts, "download": downloadFiles,
 	"download_resume": downloadResume, "download_damaged": downloadDamaged, "upload": upload, "delete_recording": deleteRecording,
 	"history": history, "verify_webhooks": verifyWebhooks, "receiver": receiver, "retry_after": retryAfter,
 	"retry_unavailable": retryUnavailable, "no_unsafe_retry": noUnsafeRetry, "timeout": timeout,
@@ -371,6 +371,19 @@ func readTranscript(t *testing.T, w world) {
 	defer text.Close()
 	if content, err := io.ReadAll(text); err != nil || !strings.HasPrefix(string(content), "WEBVTT") {
 		t.Errorf("got %q (%v)", content, err)
+	}
+}
+
+func searchTexts(t *testing.T, w world) {
+	done := w.record(t)
+	transcript, err := w.Transcript(t.Context(), done.ID)
+	if err != nil || len(transcript.Segments) == 0 {
+		t.Fatalf("transcript %+v (%v)", transcript, err)
+	}
+	text := transcript.Segments[0].Text
+	matches, err := w.SearchTexts(t.Context(), text, 100)
+	if err != nil || !slices.ContainsFunc(matches, func(m client.TextMatch) bool { return m.JobID == done.ID && m.Text == text }) {
+		t.Errorf("%d matches for %q, none in the job (%v)", len(matches), text, err)
 	}
 }
 

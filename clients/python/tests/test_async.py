@@ -284,6 +284,14 @@ async def test_transcript() -> None:
         assert (await standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
 
 
+async def test_search() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await recorded(standin)
+        segment = (await standin.get_transcript(job.id)).segments[0]
+        matches = await standin.search(segment.text, limit=100)
+        assert any((match.job_id, match.text) == (job.id, segment.text) for match in matches)
+
+
 async def test_download() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         job = await recorded(standin)
@@ -399,7 +407,7 @@ async def test_no_unsafe_retry() -> None:
 
 
 async def test_timeout() -> None:
-    silent, text = through("silent", timeout=0.1)
+    silent, text = through("silent", timeout=1)
     async with silent:
         with pytest.raises(APITimeoutError):
             await silent.get_job(UPLOAD_JOB)

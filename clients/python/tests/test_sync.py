@@ -282,6 +282,14 @@ def test_transcript() -> None:
         assert (standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
 
 
+def test_search() -> None:
+    with Standin(URL, KEY) as standin:
+        job = recorded(standin)
+        segment = (standin.get_transcript(job.id)).segments[0]
+        matches = standin.search(segment.text, limit=100)
+        assert any((match.job_id, match.text) == (job.id, segment.text) for match in matches)
+
+
 def test_download() -> None:
     with Standin(URL, KEY) as standin:
         job = recorded(standin)
@@ -397,7 +405,7 @@ def test_no_unsafe_retry() -> None:
 
 
 def test_timeout() -> None:
-    silent, text = through("silent", timeout=0.1)
+    silent, text = through("silent", timeout=1)
     with silent:
         with pytest.raises(APITimeoutError):
             silent.get_job(UPLOAD_JOB)

@@ -14,6 +14,7 @@ import type {
   ListJobsData,
   Manifest,
   MediaFile,
+  TextMatch,
   TimelineEntry,
   Transcript,
   WebhookEndpoint,
@@ -228,6 +229,11 @@ export class Standin {
   async getTranscript(jobId: string): Promise<Transcript> {
     const query = { format: 'json' } as const;
     return (await api.getTranscript({ ...this.#call, path: { id: asId(jobId) }, query })).data as Transcript;
+  }
+
+  /** Finds what was said and written in the complete recordings: texts with all words, or their beginnings. */
+  async search(words: string, limit = 50): Promise<TextMatch[]> {
+    return (await api.searchTexts({ ...this.#call, query: { q: words, limit } })).data.matches;
   }
 
   /** Returns the transcript as WebVTT, or as plain text with a line for each segment. */

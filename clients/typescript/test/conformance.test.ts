@@ -255,6 +255,13 @@ suite('conformance', { concurrency: true }, () => {
     assert.match(await standin.getTranscriptText(id, 'vtt'), /^WEBVTT/);
   });
 
+  test('search', async () => {
+    const { id } = await recorded;
+    const text = (await standin.getTranscript(id)).segments[0]?.text ?? '';
+    const matches = await standin.search(text, 100);
+    assert.ok(matches.some((match) => match.jobId === id && match.text === text));
+  });
+
   test('download', async () => {
     const { id } = await recorded;
     const { media } = await standin.getManifest(id);
@@ -366,7 +373,7 @@ suite('conformance', { concurrency: true }, () => {
   });
 
   test('timeout', async () => {
-    const [silent, text] = through('silent', { timeoutMs: 100 });
+    const [silent, text] = through('silent', { timeoutMs: 3000 });
     await assert.rejects(silent.getJob(uploadJob), TimeoutError);
     assert.equal(await (await fetch(`${faultsUrl}/count/${text}/silent`)).text(), '3');
   });

@@ -38,7 +38,7 @@ from .generated.api.jobs import (
     list_jobs,
     patch_job,
 )
-from .generated.api.recordings import delete_recording, get_manifest, get_transcript
+from .generated.api.recordings import delete_recording, get_manifest, get_transcript, search_texts
 from .generated.types import UNSET
 from .live import EventParser, LiveEvent
 
@@ -272,6 +272,10 @@ class Standin:
         """Returns the transcript as a text: JSON, WebVTT, or a line for each segment."""
         url = f"/api/v1/jobs/{as_id(job_id)}/transcript"
         return (self._http.get(url, params={"format": format.value})).text
+
+    def search(self, words: str, limit: int = 50) -> list[models.TextMatch]:
+        """Finds what was said and written in the complete recordings: texts with all words, or their beginnings."""
+        return parsed(search_texts.sync_detailed(client=self.api, q=words, limit=limit), models.TextMatches).matches
 
     def download(self, job_id: UUID | str, file: models.MediaFile, to: BinaryIO) -> None:
         """Writes a file of a manifest to a binary file.
