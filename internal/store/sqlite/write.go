@@ -24,6 +24,9 @@ type write struct {
 // context does not end: interrupting a statement makes SQLite roll back the
 // transaction, which other writes share.
 func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	w := &write{fn: fn, done: make(chan struct{})}
 	if err := db.groups.Do(ctx, w); err != nil && !w.claimed.Swap(true) {
 		return err
