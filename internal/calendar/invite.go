@@ -50,6 +50,7 @@ type Result struct {
 	Kind       Kind      `json:"kind"`
 	JobID      uuid.UUID `json:"jobId"`
 	ConsumerID uuid.UUID `json:"consumerId"`
+	Dismissed  bool      `json:"dismissed,omitempty"` // the consumer has cancelled the job, and no other is created
 }
 
 // Normal returns the invite in its canonical form: organizer in lower case,

@@ -41,6 +41,10 @@ type InviteScheduler struct {
 // that the time had passed.
 const pastInvite = 15 * time.Minute
 
+// dismissal is how long after the time of a job that its consumer has cancelled a moved
+// event without a recurrenceId gets no bot.
+const dismissal = time.Hour
+
 // Schedule creates the job that an invite asks for, or finds an existing one.
 // The job belongs to the consumer with the organizer's e-mail address, which is
 // created if necessary.
@@ -58,8 +62,11 @@ const pastInvite = 15 * time.Minute
 // leaves: its job is cancelled, and a new one is created. A new one is also created if
 // the job has failed and the invite comes with another address.
 //
-// An invite whose job was cancelled is scheduled anew. An invite whose time has
-// passed is scheduled too, and the timeline of its job records that.
+// An invite whose job was cancelled by an invite is scheduled anew. Nothing is scheduled
+// if the consumer has cancelled the job: it stays cancelled, and follows the event to its
+// new time, so that no later invite of the event brings the bot back. An event without a
+// recurrenceId may be the next one of a series once the time of the job has passed. An
+// invite whose time has passed is scheduled too, and the timeline of its job records that.
 //
 // Jobs created by invites are live. Their externalId is "calendar-invite:" and
 // the job's ID, and their metadata holds subject, organizerEmail and, if present,
@@ -178,6 +185,10 @@ func (s *inviteTx) run(ctx context.Context) error {
 		return err
 	}
 	if found && s.change.Status == job.Cancelled {
+		dismissed, err := s.dismissed(ctx)
+		if dismissed || err != nil {
+			return err
+		}
 		if err := s.detachCancelled(ctx); err != nil {
 			return err
 		}
@@ -201,6 +212,11 @@ func (s *inviteTx) run(ctx context.Context) error {
 	}
 	if !found && s.invite.ICalUID != "" {
 		if found, err = s.findMoved(ctx); err != nil {
+			return err
+		}
+	}
+	if !found && s.left == nil && s.invite.ICalUID != "" {
+		if dismissed, err := s.findDismissed(ctx); dismissed || err != nil {
 			return err
 		}
 	}
@@ -235,6 +251,42 @@ func (s *inviteTx) findMoved(ctx context.Context) (found bool, err error) {
 		return false, err
 	}
 	return false, s.leave(ctx)
+}
+
+// findDismissed finds the job of the invite's event that the consumer has cancelled.
+func (s *inviteTx) findDismissed(ctx context.Context) (found bool, err error) {
+	none := *s.change
+	found, err = s.use(s.change.tx.LockCancelledByICalUID(ctx, s.consumer, s.invite.EventID()))
+	if !found || err != nil {
+		return false, err
+	}
+	if s.invite.RecurrenceID != "" || !s.change.JoinAt.Add(dismissal).Before(s.change.Now) {
+		if found, err = s.dismissed(ctx); found || err != nil {
+			return found, err
+		}
+	}
+	s.change = &none
+	return false, nil
+}
+
+// dismissed reports whether the consumer has cancelled the job that was found. The job
+// then follows the event.
+func (s *inviteTx) dismissed(ctx context.Context) (bool, error) {
+	c := s.change
+	byConsumer, err := c.tx.CancelledByConsumer(ctx, c.ID)
+	if !byConsumer || err != nil {
+		return false, err
+	}
+	s.setResult(calendar.Deduped)
+	s.result.Dismissed = true
+	if key := s.invite.Key(); c.CalendarKey != "" && s.invite.ICalUID != "" && c.CalendarKey != key {
+		c.ICalUID, c.CalendarKey, c.JoinAt = s.invite.EventID(), key, s.invite.JoinAt
+		if err := c.saveRequest(ctx, byInvite, []string{"joinAt"}); err != nil {
+			return false, err
+		}
+		return true, c.tx.SaveJob(ctx, c.Record)
+	}
+	return true, nil
 }
 
 // leave cancels the job that was found, unless it has ended, and takes the invite from

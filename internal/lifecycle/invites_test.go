@@ -187,10 +187,10 @@ func TestScheduleAfterCancellation(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(t, h)
 		d.FreeTierJobs = 2
+		cancelled := invitation()
+		cancelled.Cancelled = true
 		first := d.schedule(t, invitation(), calendar.Scheduled)
-		if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil {
-			t.Fatal(err)
-		}
+		d.schedule(t, cancelled, calendar.Deduped)
 		second := d.schedule(t, invitation(), calendar.Scheduled)
 		if second.JobID == first.JobID {
 			t.Fatal("the cancelled job was scheduled again")
@@ -201,11 +201,58 @@ func TestScheduleAfterCancellation(t *testing.T) {
 		if r := h.record(t, first.JobID); r.Status != job.Cancelled {
 			t.Errorf("the cancelled job is %s", r.Status)
 		}
-		if err := h.Cancel(t.Context(), owner(first), second.JobID); err != nil {
-			t.Fatal(err)
-		}
+		d.schedule(t, cancelled, calendar.Deduped)
 		d.schedule(t, invitation(), calendar.FreeTierExhausted)
 	})
+}
+
+// TestDismissedMeeting checks that no invite brings back a bot that its consumer has
+// cancelled: neither the same one, nor one that moves the meeting, nor the next one after
+// a cancellation.
+func TestDismissedMeeting(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		recurrence string
+		after      time.Duration // from the arrival of the first invite to that of the moved one
+		want       calendar.Kind
+	}{
+		"an event":                             {"", 0, calendar.Deduped},
+		"an event that has just begun":         {"", 24*time.Hour + 30*time.Minute, calendar.Deduped},
+		"the next one of a series without IDs": {"", 26 * time.Hour, calendar.Scheduled},
+		"an occurrence":                        {"20261116T120000Z", 26 * time.Hour, calendar.Deduped},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newSQLiteHarness(t)
+			d := newInviteHarness(t, h)
+			invite := invitation()
+			invite.RecurrenceID = test.recurrence
+			first := d.schedule(t, invite, calendar.Scheduled)
+			if err := h.Cancel(t.Context(), owner(first), first.JobID); err != nil {
+				t.Fatal(err)
+			}
+			cancelled := invite
+			cancelled.Cancelled = true
+			for _, next := range []calendar.Invite{invite, cancelled, invite} {
+				if again := d.schedule(t, next, calendar.Deduped); again.JobID != first.JobID || again.Dismissed == next.Cancelled {
+					t.Errorf("the invite again: %+v", again)
+				}
+			}
+			d.clock.Add(test.after.Milliseconds())
+			for range 3 {
+				invite.JoinAt = invite.JoinAt.Add(48 * time.Hour)
+				moved := d.schedule(t, invite, test.want)
+				if test.want == calendar.Scheduled {
+					return
+				}
+				r := h.record(t, first.JobID)
+				if moved.JobID != first.JobID || !moved.Dismissed || r.Status != job.Cancelled || !r.WakeAt.IsZero() || !r.JoinAt.Equal(invite.JoinAt) {
+					t.Errorf("the moved invite: %+v, the job %+v", moved, r)
+				}
+				d.clock.Add((48 * time.Hour).Milliseconds())
+			}
+		})
+	}
 }
 
 // TestSchedulePastInvite checks that an invite in the past is scheduled and recorded

@@ -248,6 +248,8 @@ func (r *reconciliation) schedule(ctx context.Context, e calendar.Event, previou
 	}
 	change := Change{JobID: o.jobID, Kind: "scheduled", Summary: e.Summary, Start: e.Start, Zone: e.Zone}
 	switch {
+	case result.Dismissed:
+		change.Kind = "dismissed"
 	case result.Kind == calendar.FreeTierExhausted:
 		change.Kind = string(result.Kind)
 	case previous.jobID == o.jobID && previous.start.Equal(e.Start):

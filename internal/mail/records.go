@@ -28,7 +28,7 @@ type Record struct {
 // Change is a change of a job that a message caused.
 type Change struct {
 	JobID   string    `json:"jobId"`
-	Kind    string    `json:"kind"` // scheduled, moved, updated, cancelled or free_tier_exhausted
+	Kind    string    `json:"kind"` // scheduled, moved, updated, cancelled, dismissed or free_tier_exhausted
 	Summary string    `json:"summary"`
 	Start   time.Time `json:"start"`
 	Zone    string    `json:"zone"` // IANA name; empty if unknown

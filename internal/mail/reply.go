@@ -225,6 +225,8 @@ func kindText(kind string) string {
 	switch kind {
 	case "free_tier_exhausted":
 		return "Not scheduled, because this month's free meetings are used up"
+	case "dismissed":
+		return "Not scheduled, because the bot for this meeting was cancelled by hand"
 	case "":
 		return ""
 	}

@@ -82,7 +82,7 @@ CREATE TABLE IF NOT EXISTS occurrences (
 CREATE TABLE IF NOT EXISTS changes (
 	message   INTEGER NOT NULL REFERENCES messages (id) ON DELETE CASCADE,
 	job       TEXT NOT NULL,
-	kind      TEXT NOT NULL,                   -- scheduled, moved, updated, cancelled or free_tier_exhausted
+	kind      TEXT NOT NULL,                   -- scheduled, moved, updated, cancelled, dismissed or free_tier_exhausted
 	summary   TEXT NOT NULL,
 	starts_at INTEGER NOT NULL,
 	zone      TEXT NOT NULL,

@@ -143,8 +143,8 @@ func contractNotetaker(t *testing.T, h *contractHarness) {
 	}
 }
 
-// contractInvites tests that an invite is scheduled anew after its job was cancelled,
-// and that the timeline of a late invite's job says so.
+// contractInvites tests that an invite is not scheduled anew after its consumer has
+// cancelled the job, and that the timeline of a late invite's job says so.
 func contractInvites(t *testing.T, h *contractHarness) {
 	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
 	invite := func(joinAt string) contractRequest {
@@ -153,8 +153,8 @@ func contractInvites(t *testing.T, h *contractHarness) {
 	}
 	first := h.expect(t, 201, invite("2999-07-01T10:00:00Z")).text(t, "jobId")
 	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{first}, bearer: h.ada})
-	again := h.expect(t, 201, invite("2999-07-01T10:00:00Z"))
-	if again.text(t, "jobId") == first || again.text(t, "kind") != "scheduled" {
+	again := h.expect(t, 200, invite("2999-07-01T10:00:00Z"))
+	if again.text(t, "jobId") != first || again.text(t, "kind") != "deduped" || !strings.Contains(string(again.body), `"dismissed":true`) {
 		t.Errorf("the invite of a cancelled job: %s", again.body)
 	}
 	late := h.expect(t, 201, invite("2020-07-01T10:00:00Z")).text(t, "jobId")

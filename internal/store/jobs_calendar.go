@@ -101,6 +101,26 @@ func (tx *Tx) LockOutsideByICalUID(ctx context.Context, consumer uuid.UUID, uid 
 		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
 }
 
+// LockCancelledByICalUID returns and locks the consumer's newest job with that iCalUID
+// that was cancelled. It uses the index jobs_ical.
+func (tx *Tx) LockCancelledByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
+	return tx.oneJob(ctx, `
+		SELECT `+jobColumns+` FROM jobs
+		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status = 'cancelled'
+		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+}
+
+// CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
+// job. It uses the index timeline_order.
+func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	var n int
+	err := db.queryRow(ctx, `SELECT COUNT(*) FROM timeline WHERE job_id = $1 AND kind = $2 AND data = ''`, jobID, job.CancelRequested).Scan(&n)
+	if err != nil {
+		return false, fmt.Errorf("find who cancelled job %s: %w", jobID, err)
+	}
+	return n > 0, nil
+}
+
 const selectJobForMeeting = `
 	SELECT ` + viewColumns + ` FROM jobs
 	WHERE consumer_id = $1 AND meeting_key = $2 AND wake_at IS NOT NULL AND join_at BETWEEN $3 AND $4 AND mode = $5 AND id <> $6
