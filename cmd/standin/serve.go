@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"standin/internal/doctor"
 	"standin/internal/mail"
 	"standin/internal/service"
 )
@@ -47,8 +48,12 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	if err != nil {
 		return err
 	}
+	c.logChecks(ctx)
 	debug.FreeOSMemory() // the start parsed the API description and templates, and compiled schemas
 	fmt.Fprintf(to.Out, "standin %s listening on http://%s\n", version(), s.Addr())
+	for _, fact := range s.Summary(ctx) {
+		fmt.Fprintf(to.Out, "  %-9s  %s\n", fact.Name, fact.Text)
+	}
 	if err := printFirstUserLink(ctx, to.Out, s); err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -56,6 +61,22 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		return c.serveMail(ctx, to, s)
 	}
 	return waitAndClose(ctx, s, c.Log)
+}
+
+// logChecks logs what may go wrong on this machine, and how to fix it.
+func (c *serveCommand) logChecks(ctx context.Context) {
+	report := doctor.RunQuick(ctx, doctor.Settings{
+		DataDir: c.DataDir, Listen: c.Listen, BaseURL: c.BaseURL, Profiles: c.Bots.Profiles, SignIn: c.Bots.SignIn,
+	})
+	for _, check := range report.Checks {
+		switch check.State {
+		case doctor.Warn:
+			c.Log.Warn("a check found a limitation", "check", check.Name, "found", check.Found, "fix", check.Fix)
+		case doctor.Fail:
+			c.Log.Error("a check failed", "check", check.Name, "found", check.Found, "fix", check.Fix)
+		case doctor.OK:
+		}
+	}
 }
 
 // serveMail runs the mail worker beside the service.

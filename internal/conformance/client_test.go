@@ -264,7 +264,7 @@ func TestOperations(t *testing.T) {
 	others := map[string]string{
 		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
 		"completeLogin": "the authorization page", "receivePayment": "the payment provider",
-		"reference": "people", "describe": "generators of clients", "describeYAML": "generators of clients", "describeManifest": "validators", "securityText": "people",
+		"reference": "people", "describe": "generators of clients", "describeYAML": "generators of clients", "describeManifest": "validators", "securityText": "people", "readiness": "load balancers",
 	}
 	description, err := api.Load()
 	if err != nil {

@@ -41,6 +41,7 @@ type newJobForm struct {
 	Outcomes                                       []string
 	Defaults                                       job.AutoLeave
 	DefaultName                                    string
+	NoCapacity                                     bool // no node can launch a bot
 }
 
 func (f newJobForm) filled() newJobForm {
@@ -57,6 +58,13 @@ func (d *Dashboard) newJobPage(req *pageRequest, _ account.Session) error {
 	form := newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled()
 	if _, address, _ := findMeeting(form.MeetingURL); form.Mode != job.Test {
 		form.Warning = d.linkWarning(address)
+	}
+	if d.settings.Capacity != nil {
+		capacity, err := d.settings.Capacity.Capacity(req.r.Context())
+		if err != nil {
+			return fmt.Errorf("read the capacity: %w", err)
+		}
+		form.NoCapacity = len(capacity.Hosts) > 0 && capacity.Capacity == 0
 	}
 	return req.show("newjob", "Send a bot", form)
 }

@@ -24,6 +24,13 @@ type CapacityView struct {
 	Capacity int // bots that all hosts can run
 	Bots     int // bots that run now
 	Forecast []Forecast
+	Problems []Problem // of this node
+}
+
+// Problem is something that a node needs and that does not work.
+type Problem struct {
+	Check  string // "database", "schema", "storage" or "launcher"
+	Detail string
 }
 
 // HostView is a machine that runs bots.
@@ -32,7 +39,7 @@ type HostView struct {
 	Bots            int // bots that run now
 	Capacity        int // bots that it can run
 	LastHeartbeatAt time.Time
-	FullReason      string // why no further bot fits; empty when one does
+	FullReason      string // why it cannot run another bot; empty when it can
 }
 
 // Forecast is the number of bots that start in the five minutes after From.

@@ -16,8 +16,8 @@ import (
 // then the configured resources are kept free for it.
 const warmUp = time.Minute
 
-// unlimited is the capacity of a node that nothing limits.
-const unlimited = 1 << 20
+// Unlimited is the capacity of a node that nothing limits.
+const Unlimited = 1 << 20
 
 // BotResources is what one bot uses of its node, its browser included.
 type BotResources struct {
@@ -37,11 +37,14 @@ type CapacitySettings struct {
 	// Machine returns what the machine has. It is nil when bots run elsewhere;
 	// then only MaxBots limits their number.
 	Machine func(context.Context) host.Resources
+	// Unusable returns why the node cannot launch any bot. It may be nil.
+	Unusable func() error
 }
 
 // Capacity counts how many bots a node runs and can run. A bot's slot is
 // reserved before it is launched. Measured usage and the machine's available
-// memory can lower the configured capacity, never raise it. One bot always fits.
+// memory can lower the configured capacity, never raise it. One bot always
+// fits, unless the node cannot launch any.
 type Capacity struct {
 	settings CapacitySettings
 
@@ -72,10 +75,12 @@ func NewCapacity(settings CapacitySettings) *Capacity {
 // Total returns how many bots fit on the node.
 func (c *Capacity) Total(ctx context.Context) int {
 	switch {
+	case c.unusable() != nil:
+		return 0
 	case c.settings.MaxBots > 0:
 		return c.settings.MaxBots
 	case c.settings.Machine == nil:
-		return unlimited
+		return Unlimited
 	}
 	machine := c.settings.Machine(ctx)
 	c.mu.Lock()
@@ -147,6 +152,9 @@ func (c *Capacity) reserved() map[uuid.UUID]slot {
 
 // free returns how many more bots fit, and why none does.
 func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason string) {
+	if err := c.unusable(); err != nil {
+		return 0, err.Error()
+	}
 	used := len(c.slots)
 	if limit := c.settings.MaxBots; limit > 0 {
 		if used >= limit {
@@ -155,7 +163,7 @@ func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason strin
 		return limit - used, ""
 	}
 	if c.settings.Machine == nil {
-		return unlimited, ""
+		return Unlimited, ""
 	}
 	machine := c.settings.Machine(ctx)
 	total := c.total(machine)
@@ -174,7 +182,7 @@ func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason strin
 		}
 	}
 	unused := machine.MemoryAvailable - min(starting, machine.MemoryAvailable)
-	n = min(n, int(min(unused/c.perBot.Memory, unlimited)))
+	n = min(n, int(min(unused/c.perBot.Memory, Unlimited)))
 	if n == 0 {
 		return 0, fmt.Sprintf("this node has %s of memory left, %s of it for bots that have just started, and a bot uses %s",
 			inGiB(machine.MemoryAvailable), inGiB(starting), c.describePerBot())
@@ -182,9 +190,17 @@ func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason strin
 	return n, ""
 }
 
+// unusable returns why the node cannot launch any bot.
+func (c *Capacity) unusable() error {
+	if c.settings.Unusable == nil {
+		return nil
+	}
+	return c.settings.Unusable()
+}
+
 // total returns how many bots fit on a machine.
 func (c *Capacity) total(machine host.Resources) int {
-	total := unlimited
+	total := Unlimited
 	cores, memory := c.averageUsage()
 	if machine.Cores > 0 {
 		total = min(total, fit(machine.Cores, c.settings.PerBot.Cores, c.perBot.Cores, len(c.slots), cores.count))

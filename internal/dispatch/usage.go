@@ -94,7 +94,7 @@ func fit(resource, configured, expected float64, used, measured int) int {
 	const rounding = 1e-9
 	left := resource - expected*float64(measured) - configured*float64(used-measured)
 	most := min(math.Floor(resource/configured+rounding), float64(used)+math.Floor(left/expected+rounding))
-	return int(max(1, min(most, unlimited)))
+	return int(max(1, min(most, Unlimited)))
 }
 
 // describePerBot describes for people what a bot uses, and whether that was

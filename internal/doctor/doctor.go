@@ -36,6 +36,15 @@ func Run(ctx context.Context, settings Settings) Report {
 	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings))}
 }
 
+// RunQuick runs the checks of a service that starts: those that take a moment, and that the service
+// does not make itself.
+func RunQuick(ctx context.Context, settings Settings) Report {
+	return Report{Checks: []Check{
+		checkDataDir(settings), checkDisk(ctx, settings), checkMemory(ctx, settings), checkClock(ctx, nil), checkBaseURL(settings),
+		checkProfiles(settings), checkSignIn(ctx, settings, time.Now()),
+	}}
+}
+
 // State is the outcome of a check.
 type State string
 

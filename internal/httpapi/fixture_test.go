@@ -330,6 +330,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 		Payments:    &billing.Receiver{Secret: paymentSecret, Store: database, Now: time.Now},
 		Host:        host.NewReader(t.TempDir()),
 		JobCounts:   database,
+		Readiness:   readiness{},
 		SigningKey:  signingKey,
 		Options:     httpapi.Options{IntakeSecret: intakeSecret, AdminSecret: adminSecret},
 		Log:         slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -415,3 +416,10 @@ func (s *surface) send(t testing.TB, r request) answer {
 }
 
 func token(id uuid.UUID, attempt int) string { return ingest.Token(signingKey, id.String(), attempt) }
+
+// readiness is a node that cannot launch bots.
+type readiness struct{}
+
+func (readiness) Readiness() []httpapi.ReadinessCheck {
+	return []httpapi.ReadinessCheck{{Name: "database", OK: true}, {Name: "launcher"}}
+}

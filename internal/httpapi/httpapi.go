@@ -66,7 +66,8 @@ type Settings struct {
 	Host        HostReader
 	JobCounts   JobCounts
 	Metrics     http.Handler // nil when there are no metrics
-	Tracer      Tracer       // nil when there are no traces
+	Readiness   Readiness
+	Tracer      Tracer // nil when there are no traces
 
 	Revocations *account.Revocations // nil when there are none
 	SigningKey  []byte               // signs the bots' tokens
@@ -284,6 +285,7 @@ func (a *API) handlers() map[string]handler {
 		"completeLogin": a.perAddress(a.limits.completeLogin, a.completeLogin),
 
 		"health":           a.health, // never limited, because a failed probe can restart the process
+		"readiness":        a.readiness,
 		"reference":        a.perAddress(a.limits.documents, a.reference),
 		"describe":         a.perAddress(a.limits.documents, a.describe),
 		"describeYAML":     a.perAddress(a.limits.documents, a.describeYAML),

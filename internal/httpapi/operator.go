@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -70,6 +71,40 @@ func (a *API) forScraper(handle handler) handler {
 func (a *API) health(w http.ResponseWriter, r *http.Request) error {
 	httpmw.RecordOf(r).Level = slog.LevelDebug
 	a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte("ok\n"))
+	return nil
+}
+
+// Readiness knows whether this node can do its work. It must not block.
+type Readiness interface {
+	Readiness() []ReadinessCheck
+}
+
+// ReadinessCheck is the result of one check.
+type ReadinessCheck struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+}
+
+// readiness responds 503 if a check fails that the request does not exclude. Why it fails is not
+// for everyone: it is in the log and on the operator page.
+func (a *API) readiness(w http.ResponseWriter, r *http.Request) error {
+	httpmw.RecordOf(r).Level = slog.LevelDebug
+	excluded := strings.Split(strings.Join(r.URL.Query()["exclude"], ","), ",")
+	response := struct {
+		Ready  bool             `json:"ready"`
+		Checks []ReadinessCheck `json:"checks"`
+	}{Ready: true, Checks: []ReadinessCheck{}}
+	status := http.StatusOK
+	for _, check := range a.settings.Readiness.Readiness() {
+		if slices.Contains(excluded, check.Name) {
+			continue
+		}
+		response.Checks = append(response.Checks, check)
+		if !check.OK {
+			response.Ready, status = false, http.StatusServiceUnavailable
+		}
+	}
+	a.writeJSON(w, status, response)
 	return nil
 }
 

@@ -199,6 +199,9 @@ func TestPathsAndMethods(t *testing.T) {
 	s.run(t, []surfaceCase{
 		{"health", request{"GET", "/healthz", "", nil, ""}, "/healthz", 200, []string{"ok\n"}, nil, map[string]string{"Content-Type": "text/plain; charset=utf-8"}},
 		{"health with a wrong key", request{"GET", "/healthz", "x", nil, ""}, "/healthz", 200, nil, nil, nil},
+		{"readiness", request{"GET", "/readyz", "", nil, ""}, "/readyz", 503, []string{`{"ready":false,"checks":[{"name":"database","ok":true},{"name":"launcher","ok":false}]}`}, nil, nil},
+		{"readiness without the launcher", request{"GET", "/readyz?exclude=storage,launcher", "", nil, ""}, "/readyz", 200, []string{`{"ready":true,"checks":[{"name":"database","ok":true}]}`}, nil, nil},
+		{"readiness without checks", request{"GET", "/readyz?exclude=database&exclude=launcher", "", nil, ""}, "/readyz", 200, []string{`{"ready":true,"checks":[]}`}, nil, nil},
 		{"description", request{"GET", "/openapi.json", "", nil, ""}, "/openapi.json", 200, []string{`"openapi":"3.1.0"`}, nil, map[string]string{"Content-Type": "application/json"}},
 		{"description as YAML", request{"GET", "/openapi.yaml", "", nil, ""}, "/openapi.yaml", 200, []string{"openapi: 3.1.0"}, nil, map[string]string{"Content-Type": "application/yaml"}},
 		{"manifest schema", request{"GET", "/manifest.schema.json", "", nil, ""}, "/manifest.schema.json", 200, []string{"schemaVersion"}, nil, nil},

@@ -19,6 +19,7 @@ const resourcesAge = time.Second
 // that run elsewhere use nothing of this machine.
 func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
 	settings := dispatch.CapacitySettings{MaxBots: s.settings.MaxBots, PerBot: dispatch.BotResources{Cores: s.settings.BotCores, Memory: uint64(s.settings.BotMemory * (1 << 30))}}
+	settings.Unusable = func() error { return errNoLauncher(s.health.failure(checkLauncher)) }
 	switch s.settings.Launcher {
 	case "", "process":
 		settings.Machine = cached(machine.Resources)
@@ -74,7 +75,10 @@ func fleetMetrics(f dispatch.Fleet, now time.Time) metrics.Fleet {
 }
 
 // fleetView converts the fleet for the dashboard.
-type fleetView struct{ reader *dispatch.FleetReader }
+type fleetView struct {
+	reader *dispatch.FleetReader
+	health *health
+}
 
 // Capacity implements dashboard.Capacity.
 func (v fleetView) Capacity(ctx context.Context) (dashboard.CapacityView, error) {
@@ -82,7 +86,7 @@ func (v fleetView) Capacity(ctx context.Context) (dashboard.CapacityView, error)
 	if err != nil {
 		return dashboard.CapacityView{}, err
 	}
-	view := dashboard.CapacityView{Capacity: f.Capacity, Bots: f.Bots}
+	view := dashboard.CapacityView{Capacity: f.Capacity, Bots: f.Bots, Problems: v.health.problems()}
 	for _, node := range f.Nodes {
 		view.Hosts = append(view.Hosts, dashboard.HostView{
 			Name: node.Name, Bots: node.Bots, Capacity: node.Capacity, LastHeartbeatAt: node.HeartbeatAt, FullReason: node.FullReason,

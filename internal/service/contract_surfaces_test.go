@@ -260,6 +260,7 @@ func contractService(t *testing.T, h *contractHarness) {
 	if string(health.body) != "ok\n" || !strings.HasPrefix(health.header.Get("Content-Type"), "text/plain") {
 		t.Errorf("health returned %q, %s", health.body, health.header.Get("Content-Type"))
 	}
+	h.expect(t, 200, contractRequest{op: "readiness"})
 	asJSON, asYAML, err := h.description.ServedAt(h.BaseURL())
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ var contractExcluded = map[string]string{
 	"headMedia 202":   "like getMedia 202",
 	"ingestEvent 429": "a bot's quota of events takes thousands of requests; packages httpapi and lifecycle test it with a small quota",
 	"ingestTexts 429": "a bot's quota of texts takes a thousand requests; package store tests it",
+	"readiness 503":   "it needs a broken machine; TestNotReady tests it",
 	"uploadMedia 429": "a bot's quota of uploads takes gigabytes; packages httpapi and lifecycle test it with a small quota",
 }
 

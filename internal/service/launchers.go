@@ -84,11 +84,12 @@ type engine interface {
 	Close()
 }
 
-// newLauncher returns the launcher of live jobs and its timeouts.
-func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatch.Timeouts, error) {
+// newLauncher returns the launcher of live jobs, its timeouts, and the check that it can launch
+// bots; nil if there is nothing to check.
+func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatch.Timeouts, func(context.Context) error, error) {
 	timeouts := cmp.Or(s.settings.Timeouts, dispatch.DefaultTimeouts())
 	if s.settings.Launcher == "manual" {
-		return manual.Launcher{}, timeouts.Manual(), nil
+		return manual.Launcher{}, timeouts.Manual(), nil, nil
 	}
 	if _, err := build.FindTools(); err != nil {
 		s.settings.Log.Error("no recording can be finalized until this is fixed", "error", err)
@@ -98,59 +99,60 @@ func (s *Service) newLauncher(events *event.Publisher) (launch.Launcher, dispatc
 	case "", "process":
 		var err error
 		s.process, err = s.newProcess(events)
-		return s.process, timeouts, err
+		return s.process, timeouts, func(context.Context) error { return s.checkBrowser() }, err
 	case "docker":
 	case "kubernetes":
 		newEngine = s.newKubernetes
 	default:
-		return nil, timeouts, fmt.Errorf("unknown launcher %q; the launchers are process, docker, kubernetes and manual", s.settings.Launcher)
+		return nil, timeouts, nil, fmt.Errorf("unknown launcher %q; the launchers are process, docker, kubernetes and manual", s.settings.Launcher)
 	}
-	engine, err := newEngine(events)
+	engine, check, err := newEngine(events)
 	if err != nil {
-		return nil, timeouts, err
+		return nil, timeouts, nil, err
 	}
 	s.engine, timeouts.Launch = engine, cmp.Or(s.settings.StartTime, defaultStartTime)
-	return engine, timeouts, nil
+	return engine, timeouts, check, nil
+}
+
+// checkBrowser returns why no bot can run on this machine.
+func (s *Service) checkBrowser() error {
+	if _, err := browser.Find(s.settings.Bots.Browser); err != nil {
+		return err
+	}
+	if err := browser.CheckMode(browser.Mode(s.settings.Bots.BrowserMode)); err != nil {
+		return err
+	}
+	return browser.CheckSandbox(s.settings.Bots.NoSandbox)
 }
 
 // newProcess returns the launcher of bots that are processes of this machine.
 func (s *Service) newProcess(events *event.Publisher) (*process.Launcher, error) {
-	check := func() error {
-		if _, err := browser.Find(s.settings.Bots.Browser); err != nil {
-			return err
-		}
-		if err := browser.CheckMode(browser.Mode(s.settings.Bots.BrowserMode)); err != nil {
-			return err
-		}
-		return browser.CheckSandbox(s.settings.Bots.NoSandbox)
-	}
 	if s.settings.Bots.NoSandbox {
 		s.warnNoSandbox(browser.NoSandboxSetting + " is set")
 	}
-	if err := check(); err != nil {
-		s.settings.Log.Error("no bot can be launched until this is fixed", "error", err)
-	}
 	return process.New(process.Settings{
 		Dir: jobfiles.BotsDir(s.settings.DataDir), Executable: s.settings.Executable, Bot: s.settings.Bots,
-		Check: check, OnExit: botChanged(events), Log: s.settings.Log,
+		Check: s.checkBrowser, OnExit: botChanged(events), Log: s.settings.Log,
 	})
 }
 
 // newDocker returns the launcher of bots in Docker or Podman containers.
-func (s *Service) newDocker(events *event.Publisher) (engine, error) {
+func (s *Service) newDocker(events *event.Publisher) (engine, func(context.Context) error, error) {
 	settings := s.settings.Docker
 	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp == "" || settings.Seccomp == docker.EngineSeccomp, events)
-	return docker.New(settings)
+	launcher, err := docker.New(settings)
+	return launcher, dockerCheck(settings), err
 }
 
 // newKubernetes returns the launcher of bots in pods.
-func (s *Service) newKubernetes(events *event.Publisher) (engine, error) {
+func (s *Service) newKubernetes(events *event.Publisher) (engine, func(context.Context) error, error) {
 	settings, err := s.settings.Kubernetes.Resolve()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	settings.RemoteSettings = s.remoteSettings(settings.RemoteSettings, settings.Seccomp == "", events)
-	return kubernetes.New(settings)
+	launcher, err := kubernetes.New(settings)
+	return launcher, kubernetesCheck(settings), err
 }
 
 // remoteSettings adds the service's own settings to those of an engine. The

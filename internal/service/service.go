@@ -67,6 +67,8 @@ type Service struct {
 	transcripts *transcript.Worker
 	formats     *formats.Maker
 	live        *live.Hub
+	health      *health
+	capacity    *dispatch.Capacity
 	metrics     *metrics.Metrics
 	tracer      *tracing.Tracer // nil without a collector
 	flows       *device.Flows   // of command line logins
@@ -96,6 +98,7 @@ func Start(ctx context.Context, settings Settings) (*Service, error) {
 	if err := s.build(running); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
+	s.health.update(ctx)
 	s.run(running)
 	return s, nil
 }
@@ -147,16 +150,12 @@ func (s *Service) open(ctx context.Context) (err error) {
 const storageCheckTimeout = 15 * time.Second
 
 // checkStorage returns an error if no recording can be stored until an operator changes
-// something. It only logs that the store is unavailable.
+// something. The health checks tell that the store is unavailable.
 func (s *Service) checkStorage(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storageCheckTimeout)
 	defer cancel()
 	err := s.storage.Check(ctx)
-	if recording.IsUnavailable(err) {
-		s.settings.Log.Error("the storage is unavailable; until it is, bots keep their recordings", "error", err)
-		return nil
-	}
-	if err != nil {
+	if err != nil && !recording.IsUnavailable(err) {
 		return fmt.Errorf("recordings cannot be stored; standin doctor, with the same settings, checks the storage: %w", err)
 	}
 	return nil
@@ -182,6 +181,7 @@ func (s *Service) run(ctx context.Context) {
 			}
 		})
 	}
+	s.parts.Go(func() { s.health.run(ctx) })
 	s.parts.Go(func() { s.notifier.Run(ctx) })
 	s.parts.Go(func() { s.sender.Run(ctx) })
 	s.parts.Go(func() { s.flows.Run(ctx) })

@@ -73,6 +73,51 @@ func TestStart(t *testing.T) {
 	}
 }
 
+// TestNotReady checks that a service that cannot launch bots says so: in /readyz, in its summary
+// and in its capacity, while a live job waits with the reason.
+func TestNotReady(t *testing.T) {
+	t.Parallel()
+	with := settings(storetest.FreshDataDir(t))
+	with.Launcher, with.Executable, with.Bots.Browser = "process", os.Args[0], "/nowhere/chromium"
+	s := start(t, with)
+	defer closeService(t, s)
+	for path, want := range map[string]int{"/readyz": 503, "/readyz?exclude=launcher": 200, "/healthz": 200} {
+		answer, err := http.Get(s.BaseURL() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil || answer.StatusCode != want || strings.Contains(string(body), "nowhere") {
+			t.Errorf("%s: %d %s (%v), want %d without the reason", path, answer.StatusCode, body, err, want)
+		}
+	}
+	if facts := fmt.Sprint(s.Summary(t.Context())); !strings.Contains(facts, "none can be launched") {
+		t.Errorf("the summary is %s", facts)
+	}
+	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var created struct{ ID string }
+	body := `{"externalId":"1","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
+	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &created); status != http.StatusCreated {
+		t.Fatalf("create: %d", status)
+	}
+	waitFor(t, s, created.ID, "pending", func(r job.Record) bool { return r.Status == job.Pending })
+	timeline, err := s.store.Timeline(t.Context(), parse(t, created.ID))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := timeline[len(timeline)-1]; !strings.Contains(string(last.Data), "no bot can be launched: ") || !strings.Contains(string(last.Data), "nowhere") {
+		t.Errorf("the timeline ends with %s %s", last.Kind, last.Data)
+	}
+	view, err := fleetView{s.fleet, s.health}.Capacity(t.Context())
+	if err != nil || view.Capacity != 0 || len(view.Problems) != 1 {
+		t.Errorf("capacity %+v (%v)", view, err)
+	}
+}
+
 // TestAddresses checks that addresses that are not set are derived from the listening
 // address.
 func TestAddresses(t *testing.T) {

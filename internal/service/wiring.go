@@ -64,10 +64,11 @@ func (s *Service) build(ctx context.Context) error {
 	if s.sender, err = s.newSender(); err != nil {
 		return err
 	}
-	launcher, timeouts, err := s.newLauncher(events)
+	launcher, timeouts, check, err := s.newLauncher(events)
 	if err != nil {
 		return err
 	}
+	s.health = s.newHealth(check)
 	if settings.Launcher == "manual" {
 		settings.Dispatch.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
 	}
@@ -90,11 +91,12 @@ func (s *Service) build(ctx context.Context) error {
 	s.metrics.Register(s.sender.Collectors()...)
 	s.metrics.Register(s.tracer.Collectors()...)
 	s.metricsServer = s.newMetricsServer()
+	s.capacity = s.newCapacity(machine)
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
 		Options: settings.Dispatch, OwnHosts: s.ownHosts(), NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
-		Capacity: s.newCapacity(machine), Metrics: s.metrics, Now: time.Now, Log: log,
+		Capacity: s.capacity, Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)
 	s.subscribe(ctx, events, jobs, node)
@@ -251,7 +253,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
 		Description: description, BaseURL: settings.BaseURL, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Webhooks: jobs, Bots: jobs,
-		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(),
+		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
 		Invites: &lifecycle.InviteScheduler{
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
 		},
@@ -279,7 +281,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)),
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
-		Capacity: fleetView{s.fleet}, OIDC: settings.OIDC,
+		Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})

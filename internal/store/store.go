@@ -9,9 +9,11 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 
+	"standin/internal/store/migrations"
 	"standin/internal/store/postgres"
 	"standin/internal/store/sqldb"
 	"standin/internal/store/sqlite"
@@ -85,6 +87,18 @@ func (s *Store) inTx(fn func(context.Context, *Tx) error) func(context.Context, 
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
 	return s.conn.QueryRow(ctx, `SELECT 1`).Scan(&one)
+}
+
+// CheckSchema returns an error if the schema is older than this version needs.
+func (s *Store) CheckSchema(ctx context.Context) error {
+	var version int64
+	if err := s.conn.QueryRow(ctx, migrations.VersionQuery).Scan(&version); err != nil {
+		return fmt.Errorf("read the schema version: %w", err)
+	}
+	if version < migrations.Newest {
+		return fmt.Errorf("the schema has version %d, and this version of standin needs %d: was an older backup restored while the service ran?", version, migrations.Newest)
+	}
+	return nil
 }
 
 // Check verifies the structure of a SQLite database, which reads the whole file.

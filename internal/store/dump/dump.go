@@ -82,18 +82,15 @@ func SchemaVersion(ctx context.Context, address string) (int64, error) {
 			return 0, err
 		}
 		defer func() { _ = connection.Close(context.WithoutCancel(ctx)) }() // only read
-		return scanVersion(connection.QueryRow(ctx, versionQuery))
+		return scanVersion(connection.QueryRow(ctx, migrations.VersionQuery))
 	}
 	db, err := sqlite.OpenExisting(address)
 	if err != nil {
 		return 0, err
 	}
 	defer db.Close() // only read
-	return scanVersion(db.QueryRowContext(ctx, versionQuery))
+	return scanVersion(db.QueryRowContext(ctx, migrations.VersionQuery))
 }
-
-// versionQuery reads the version that the migrations have stored.
-const versionQuery = `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`
 
 func scanVersion(row interface{ Scan(...any) error }) (version int64, err error) {
 	if err := row.Scan(&version); err != nil {

@@ -54,7 +54,7 @@ func dumpPostgres(ctx context.Context, address, dir string) (Dump, error) {
 		return Dump{}, fmt.Errorf("begin a transaction: %w", err)
 	}
 	dump := Dump{Engine: Postgres}
-	if dump.SchemaVersion, err = scanVersion(tx.QueryRow(ctx, versionQuery)); err != nil {
+	if dump.SchemaVersion, err = scanVersion(tx.QueryRow(ctx, migrations.VersionQuery)); err != nil {
 		return Dump{}, err
 	}
 	for _, name := range tables {

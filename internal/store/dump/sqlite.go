@@ -11,6 +11,7 @@ import (
 
 	"standin/internal/fsutil"
 	"standin/internal/store"
+	"standin/internal/store/migrations"
 	"standin/internal/store/sqlite"
 )
 
@@ -49,7 +50,7 @@ func describeSQLite(ctx context.Context, path string) (dump Dump, err error) {
 		return Dump{}, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if dump.SchemaVersion, err = scanVersion(db.QueryRowContext(ctx, versionQuery)); err != nil {
+	if dump.SchemaVersion, err = scanVersion(db.QueryRowContext(ctx, migrations.VersionQuery)); err != nil {
 		return Dump{}, err
 	}
 	for _, name := range tables {

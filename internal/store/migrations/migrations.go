@@ -16,6 +16,9 @@ var files embed.FS
 // Newest is the version of the schema after all migrations.
 const Newest = 2
 
+// VersionQuery reads the version of the schema.
+const VersionQuery = `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`
+
 // Up migrates a database to Newest. A database with a newer schema is an error.
 func Up(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) error {
 	provider, err := newProvider(db, dialect, options...)

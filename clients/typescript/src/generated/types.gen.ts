@@ -2330,6 +2330,29 @@ export type PaymentResponse = {
 };
 
 /**
+ * Whether a node can do its work.
+ */
+export type Readiness = {
+    /**
+     * Every check succeeded.
+     */
+    ready: boolean;
+    /**
+     * The latest result of each check.
+     */
+    checks: Array<{
+        /**
+         * `database`, `schema`, `storage` or `launcher`. Nodes that launch no bots have no check of the launcher.
+         */
+        name: string;
+        /**
+         * Whether the check succeeded.
+         */
+        ok: boolean;
+    }>;
+};
+
+/**
  * The body of a webhook. `event` tells which one it is.
  */
 export type WebhookEvent = ({
@@ -4781,6 +4804,36 @@ export type HealthResponses = {
 };
 
 export type HealthResponse = HealthResponses[keyof HealthResponses];
+
+export type ReadinessData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * Checks to leave out, repeated or separated by commas.
+         */
+        exclude?: Array<'database' | 'schema' | 'storage' | 'launcher'>;
+    };
+    url: '/readyz';
+};
+
+export type ReadinessErrors = {
+    /**
+     * A check failed.
+     */
+    503: Readiness;
+};
+
+export type ReadinessError = ReadinessErrors[keyof ReadinessErrors];
+
+export type ReadinessResponses = {
+    /**
+     * Every check succeeded.
+     */
+    200: Readiness;
+};
+
+export type ReadinessResponse = ReadinessResponses[keyof ReadinessResponses];
 
 export type ReferenceData = {
     body?: never;

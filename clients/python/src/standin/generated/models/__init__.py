@@ -140,6 +140,9 @@ from .payment_event import PaymentEvent
 from .payment_response import PaymentResponse
 from .pinned_participant import PinnedParticipant
 from .platform import Platform
+from .readiness import Readiness
+from .readiness_checks_item import ReadinessChecksItem
+from .readiness_exclude_item import ReadinessExcludeItem
 from .recording_options import RecordingOptions
 from .recording_options_layout import RecordingOptionsLayout
 from .recording_options_mode import RecordingOptionsMode
@@ -315,6 +318,9 @@ __all__ = (
     "PaymentResponse",
     "PinnedParticipant",
     "Platform",
+    "Readiness",
+    "ReadinessChecksItem",
+    "ReadinessExcludeItem",
     "RecordingOptions",
     "RecordingOptionsLayout",
     "RecordingOptionsMode",

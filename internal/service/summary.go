@@ -1,0 +1,68 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+
+	"standin/internal/dispatch"
+	"standin/internal/store"
+)
+
+// Fact is a line about a running service, for its operator.
+type Fact struct {
+	Name, Text string
+}
+
+// Summary returns where the service is and what it uses, without secrets.
+func (s *Service) Summary(ctx context.Context) []Fact {
+	return []Fact{
+		{"Dashboard", s.settings.BaseURL},
+		{"API", s.settings.BaseURL + "/api/v1, reference at " + s.settings.BaseURL + "/docs"},
+		{"Data", s.settings.DataDir},
+		{"Database", s.describeDatabase()},
+		{"Storage", s.describeStorage()},
+		{"Bots", s.describeBots(ctx)},
+	}
+}
+
+func (s *Service) describeDatabase() string {
+	address := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
+	if !store.IsPostgres(address) {
+		return "SQLite, " + address
+	}
+	return "PostgreSQL, " + withoutSecrets(address)
+}
+
+func (s *Service) describeStorage() string {
+	if s.settings.StorageURL == "" {
+		return filepath.Join(s.settings.DataDir, storageDir)
+	}
+	return withoutSecrets(s.settings.StorageURL)
+}
+
+func (s *Service) describeBots(ctx context.Context) string {
+	launcher := cmp.Or(s.settings.Launcher, "process")
+	if err := s.health.failure(checkLauncher); err != nil {
+		return "none can be launched (launcher " + launcher + "): " + err.Error()
+	}
+	capacity := s.capacity.Total(ctx)
+	if launcher == "manual" {
+		return "started by you (launcher manual)"
+	}
+	if capacity >= dispatch.Unlimited {
+		return "any number at a time (launcher " + launcher + ")"
+	}
+	return fmt.Sprintf("up to %d at a time (launcher %s)", capacity, launcher)
+}
+
+// withoutSecrets returns a URL without its user and its query.
+func withoutSecrets(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(a malformed URL)"
+	}
+	return u.Scheme + "://" + u.Host + u.Path
+}
