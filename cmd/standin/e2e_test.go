@@ -57,7 +57,7 @@ func recordDemo(t *testing.T, seconds int) mediacheck.Report {
 	t.Helper()
 	dir := t.TempDir()
 	var stdout, stderr bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--once", "--seconds", strconv.Itoa(seconds), "--keep", dir)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "demo", "--once", "--seconds", strconv.Itoa(seconds), "--data-dir", dir)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("standin demo: %v\n%s", err, stderr.String())

@@ -92,6 +92,7 @@ type Users struct {
 	webhookSecret string
 	hashing       chan struct{} // semaphore for computing hashes
 	revocations   *Revocations
+	links         signInLinks
 }
 
 // UserSettings configure Users.

@@ -233,6 +233,7 @@ func (d *Dashboard) route() {
 	public("GET /assets/{name}", d.serveAsset)
 	public("GET /signin", d.signInPage)
 	public("POST /signin", d.signIn)
+	public("GET /signin/link", d.signInWithLink)
 	public("GET /signin/oidc", d.startOIDC)
 	public("GET /signin/oidc/callback", d.finishOIDC)
 	public("GET /welcome", d.invitationPage)
@@ -308,6 +309,12 @@ func (d *Dashboard) FirstUserLink(ctx context.Context) (string, bool, error) {
 		return "", false, err
 	}
 	return d.invitationLink(token), true, nil
+}
+
+// SignInLink returns a URL that signs a user in and shows a page of the dashboard. It works once,
+// within account.SignInLinkLifetime and while this process runs.
+func (d *Dashboard) SignInLink(user account.User, page string) string {
+	return d.settings.BaseURL + "/signin/link?" + url.Values{"token": {d.settings.Users.SignInToken(user)}, "next": {page}}.Encode()
 }
 
 // invitationLink returns the URL of the page of an invitation. Its token cannot

@@ -184,6 +184,26 @@ func (req *pageRequest) open(user account.User, next string) error {
 	return req.redirect(next)
 }
 
+// signInWithLink signs in with a link of SignInLink. Who is signed in already keeps the session.
+func (d *Dashboard) signInWithLink(req *pageRequest) error {
+	if err := d.throttle(req); err != nil {
+		return err
+	}
+	query := req.r.URL.Query()
+	next := nextPage(query.Get("next"))
+	if _, _, err := d.sessionOf(req.r); err == nil {
+		return req.redirect(next)
+	}
+	user, err := d.settings.Users.SignInWithToken(query.Get("token"))
+	if errors.Is(err, account.ErrBadCredentials) {
+		return notFound("This link is invalid, was already used, or has expired.")
+	}
+	if err != nil {
+		return err
+	}
+	return req.open(user, next)
+}
+
 func (d *Dashboard) signOut(req *pageRequest, session account.Session) error {
 	if err := d.settings.Users.End(req.r.Context(), session); err != nil {
 		return err

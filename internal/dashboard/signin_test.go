@@ -280,3 +280,29 @@ func (b *safeBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+// TestSignInLink checks that a sign-in link works once, for the person who opens it first, and
+// leads to pages of this service only.
+func TestSignInLink(t *testing.T) {
+	t.Parallel()
+	h := newHarness(t)
+	ada := h.ada()
+	team := account.Consumer{ID: ada.ConsumerID, Name: ada.Consumer}
+	for page, want := range map[string]string{"/jobs/1#recording": "/jobs/1#recording", "https://evil.example": "/jobs"} {
+		link, err := h.SignInLink(t.Context(), team, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := strings.TrimPrefix(link, h.BaseURL())
+		first, second := h.person(), h.person()
+		if got := first.get(path); got.status != http.StatusSeeOther || got.header.Get("Location") != want {
+			t.Errorf("%s: %d to %s, want %s", page, got.status, got.header.Get("Location"), want)
+		}
+		if got := first.get("/team"); got.status != http.StatusOK || !strings.Contains(got.body, "ada@example.test") {
+			t.Errorf("the team after the link: %d", got.status)
+		}
+		if got := second.get(path); got.status != http.StatusNotFound {
+			t.Errorf("the link again: %d", got.status)
+		}
+	}
+}

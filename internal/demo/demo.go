@@ -18,8 +18,10 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
+	"golang.org/x/term"
 
 	"standin/client"
+	"standin/internal/account"
 	"standin/internal/dispatch"
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -37,7 +39,7 @@ const (
 type command struct {
 	Once        bool   `help:"Exit after the job and print the manifest last on standard output; exit code 0 only if the job completed."`
 	Seconds     int    `default:"20" help:"How long to record, in seconds."`
-	Keep        string `placeholder:"DIR" help:"Keep the data in this directory. Default: a temporary directory, removed at the end."`
+	DataDir     string `default:"standin-demo" placeholder:"DIR" help:"Directory of the database and the recordings. They are kept."`
 	Listen      string `default:"127.0.0.1:0" help:"Address of the service; port 0 picks a free one."`
 	Browser     string `env:"STANDIN_BROWSER" help:"Browser to start. Default: Chromium or Google Chrome on PATH."`
 	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the bot runs the browser, as for standin serve."`
@@ -58,12 +60,13 @@ func (command) Help() string {
 type demo struct {
 	command
 	stdout, stderr io.Writer
+	terminal       bool // stderr is one, so a line can be rewritten
 	dir            string
 	log            *slog.Logger
 	service        *service.Service
 	meeting        *replica.Meeting
 	webhooks       *webhookReceiver
-	key            string
+	team           account.Consumer
 	api            *client.Client
 	startedAt      time.Time
 }
@@ -73,12 +76,9 @@ func (c *command) Run(ctx context.Context, k *kong.Kong) (err error) {
 	if c.Seconds < 1 || c.Seconds > 3600 {
 		return errors.New("--seconds must be between 1 and 3600")
 	}
-	d := &demo{command: *c, stdout: k.Stdout, stderr: k.Stderr, dir: c.Keep, startedAt: time.Now()}
-	if d.dir == "" {
-		if d.dir, err = os.MkdirTemp("", "standin-demo-"); err != nil {
-			return fmt.Errorf("create a temporary directory: %w", err)
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(d.dir)) }()
+	d := &demo{command: *c, stdout: k.Stdout, stderr: k.Stderr, terminal: term.IsTerminal(int(os.Stderr.Fd())), startedAt: time.Now()}
+	if d.dir, err = filepath.Abs(c.DataDir); err != nil {
+		return fmt.Errorf("find the data directory: %w", err)
 	}
 	return d.run(ctx)
 }
@@ -125,13 +125,11 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.printManifest(ctx, created.ID); err != nil || d.Once {
 		return err
 	}
-	link, ok, err := d.service.FirstUserLink(ctx)
+	link, err := d.service.SignInLink(ctx, d.team, "/jobs/"+created.ID+"#recording")
 	if err != nil {
 		return fmt.Errorf("create the dashboard link: %w", err)
 	}
-	if ok {
-		d.printf("dashboard: open %s and name your team %q to see this job", link, demoConsumer)
-	}
+	d.printf("watch the recording, signed in: %s", link)
 	d.printf("the service is still running at %s; press Ctrl-C to stop", d.service.BaseURL())
 	<-ctx.Done()
 	return nil
@@ -161,15 +159,13 @@ func (d *demo) startService(ctx context.Context, meetingURL string) (err error) 
 	if err != nil {
 		return err
 	}
-	d.key = key
-	consumer, err := d.service.Store().Consumer(ctx, issued.ConsumerID)
-	if err != nil {
+	if d.team, err = d.service.Store().Consumer(ctx, issued.ConsumerID); err != nil {
 		return err
 	}
 	if d.api, err = client.New(d.service.BaseURL(), key); err != nil {
 		return err
 	}
-	if d.webhooks, err = newWebhookReceiver(ctx, consumer.WebhookSecret); err != nil {
+	if d.webhooks, err = newWebhookReceiver(ctx, d.team.WebhookSecret); err != nil {
 		return err
 	}
 	d.printf("standin is listening on %s; its log is %s", d.service.BaseURL(), filepath.Join(d.dir, "standin.log"))
@@ -183,7 +179,12 @@ func (d *demo) createJob(ctx context.Context) (client.Job, error) {
 		MeetingURL:  d.meeting.URL(),
 		DisplayName: "Standin demo",
 		Webhooks:    &client.Webhooks{OnStatusChange: d.webhooks.url, OnFinalize: d.webhooks.url},
-		Metadata:    json.RawMessage(`{"purpose": "demo"}`),
+		Recording:   &client.Recording{ParticipantAudio: new(true)},
+		Options: client.Options{
+			Title:    "A demo of Standin",
+			Captions: &client.TextOptions{Enabled: new(true), Language: "en"},
+			Chat:     new(true),
+		},
 	})
 	return created, err
 }
@@ -193,17 +194,19 @@ func (d *demo) createJob(ctx context.Context) (client.Job, error) {
 func (d *demo) watch(ctx context.Context, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout+time.Duration(d.Seconds)*time.Second)
 	defer cancel()
-	var recorded <-chan time.Time
+	var recorded, next <-chan time.Time
+	script := conversation
 	progress := time.NewTicker(time.Second)
 	defer progress.Stop()
 	for {
 		select {
 		case got := <-d.webhooks.received:
 			d.clearLine()
-			d.printf("webhook %-20s %s (signature verified, delivery %s)", got.Event, webhookSummary(got), got.DeliveryID)
+			d.printf("webhook %-20s %s", got.Event, webhookSummary(got))
 			switch {
 			case got.Data.To == string(job.RecordingStarted) && recorded == nil:
 				recorded = time.After(time.Duration(d.Seconds) * time.Second)
+				next = time.After(scriptPause)
 			case got.Event == "job.finalized":
 				return nil
 			case got.Event == "job.failed":
@@ -216,6 +219,13 @@ func (d *demo) watch(ctx context.Context, id string) error {
 			d.clearLine()
 			d.printf("the host ends the meeting")
 			d.meeting.End()
+		case <-next:
+			if err := script[0].say(d.meeting); err != nil {
+				return fmt.Errorf("speak in the meeting: %w", err)
+			}
+			if script = script[1:]; len(script) > 0 {
+				next = time.After(scriptPause)
+			}
 		case <-progress.C:
 			d.printProgress(ctx, id)
 		case err := <-d.service.Failed():
@@ -226,23 +236,17 @@ func (d *demo) watch(ctx context.Context, id string) error {
 	}
 }
 
-// printManifest prints the manifest and how to play its media.
+// printManifest prints the manifest and where its media are.
 func (d *demo) printManifest(ctx context.Context, id string) error {
 	manifest, err := d.api.Manifest(ctx, id)
 	if err != nil {
 		return err
 	}
+	var names []string
 	for _, file := range manifest.Media {
-		switch {
-		case d.Keep != "":
-			d.printf("play %s", filepath.Join(d.dir, "recordings", "jobs", id, "media", file.Name))
-		case !d.Once:
-			d.printf("download it:  curl -H 'Authorization: Bearer %s' -o %s %s", d.key, file.Name, file.URI)
-			d.printf("then open %s in a browser or media player", file.Name)
-		default:
-			d.printf("the recording is removed now; pass --keep DIR to keep it")
-		}
+		names = append(names, file.Name)
 	}
+	d.printf("recorded %s in %s", strings.Join(names, ", "), filepath.Join(d.dir, "recordings", "jobs", id, "media"))
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
 	encoder.SetEscapeHTML(false)
@@ -254,8 +258,11 @@ func (d *demo) printManifest(ctx context.Context, id string) error {
 	return err
 }
 
-// printProgress rewrites the progress line.
+// printProgress rewrites the progress line of a terminal.
 func (d *demo) printProgress(ctx context.Context, id string) {
+	if !d.terminal {
+		return
+	}
 	current, err := d.api.Job(ctx, id)
 	if err != nil {
 		return // shown by the next tick
@@ -274,8 +281,12 @@ func (d *demo) printf(format string, args ...any) {
 
 func (d *demo) elapsed() string { return fmt.Sprintf("%6.1fs", time.Since(d.startedAt).Seconds()) }
 
-// clearLine clears the progress line.
-func (d *demo) clearLine() { fmt.Fprintf(d.stderr, "\r%-60s\r", "") }
+// clearLine clears the progress line of a terminal.
+func (d *demo) clearLine() {
+	if d.terminal {
+		fmt.Fprint(d.stderr, "\r\x1b[2K")
+	}
+}
 
 // text returns the text of an optional string.
 func text(s *string) string {

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -298,6 +299,30 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 // created. It works once and for a day. It is false when there is a user already.
 func (s *Service) FirstUserLink(ctx context.Context) (string, bool, error) {
 	return s.dashboard.FirstUserLink(ctx)
+}
+
+// SignInLink returns a link that signs in to the dashboard as a user of a team, and shows a page of
+// it. It creates the first user if there is none.
+func (s *Service) SignInLink(ctx context.Context, team account.Consumer, page string) (string, error) {
+	token, none, err := s.users.FirstUserToken(ctx)
+	if err != nil {
+		return "", err
+	}
+	if none {
+		user, err := s.users.Accept(ctx, token, account.NewUser{Name: "Demo", Email: "demo@example.com", Password: rand.Text(), Consumer: team.Name})
+		if err != nil {
+			return "", err
+		}
+		return s.dashboard.SignInLink(user, page), nil
+	}
+	users, err := s.users.Of(ctx, team.ID)
+	if err != nil {
+		return "", err
+	}
+	if len(users) == 0 {
+		return "", fmt.Errorf("team %s has no users", team.Name)
+	}
+	return s.dashboard.SignInLink(users[0], page), nil
 }
 
 // newMetricsServer returns the server of the metrics on an address of their own;
