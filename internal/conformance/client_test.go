@@ -262,7 +262,7 @@ func TestOperations(t *testing.T) {
 		"initLogin": "StartLogin", "pollLogin": "AwaitLogin", "health": "Health",
 	}
 	others := map[string]string{
-		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
+		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "ingestSound": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
 		"completeLogin": "the authorization page", "receivePayment": "the payment provider",
 		"reference": "people", "describe": "generators of clients", "describeYAML": "generators of clients", "describeManifest": "validators", "securityText": "people", "readiness": "load balancers",
 	}

@@ -32,6 +32,8 @@ type Bots interface {
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
 	// AdmitUpload returns nil when media of the attempt may be stored.
 	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
+	// AdmitSound returns nil when the bot of the attempt may send live sound.
+	AdmitSound(ctx context.Context, jobID uuid.UUID, attempt int) error
 	// UploadQuota returns what the bots of a job may upload in all.
 	UploadQuota(ctx context.Context, jobID uuid.UUID) (recording.UploadQuota, error)
 }

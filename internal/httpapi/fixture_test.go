@@ -177,6 +177,10 @@ func (s *fakeJobs) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 	return s.broken
 }
 
+func (s *fakeJobs) AdmitSound(ctx context.Context, id uuid.UUID, attempt int) error {
+	return s.AdmitUpload(ctx, id, attempt)
+}
+
 func (s *fakeJobs) UploadQuota(context.Context, uuid.UUID) (recording.UploadQuota, error) {
 	return s.quota, nil
 }

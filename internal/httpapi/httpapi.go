@@ -58,6 +58,7 @@ type Settings struct {
 	Formats     Formats // nil when none can be made
 	Texts       Texts
 	Live        Live
+	Sound       Sound
 	Agents      *mcpserver.Tools // nil when agents are not served
 	Bots        Bots
 	Invites     Invites
@@ -87,16 +88,18 @@ type Tracer interface {
 
 // API serves every operation of the API description.
 type API struct {
-	settings Settings
-	limits   limits
-	streams  *liveStreams
-	agents   *liveStreams // the messages of agents that are being answered
+	settings  Settings
+	limits    limits
+	streams   *liveStreams
+	listeners *liveStreams // of live sound
+	agents    *liveStreams // the messages of agents that are being answered
 
 	description, descriptionYAML []byte // as this service serves them
 
 	mux      *http.ServeMux
 	draining chan struct{} // closed by Drain
 	drain    sync.Once
+	sockets  sync.WaitGroup // WebSockets, which a server that shuts down does not wait for
 }
 
 // New returns an API. It fails when an operation of the description has no
@@ -120,16 +123,20 @@ func New(settings Settings) (*API, error) {
 		return nil, err
 	}
 	a := &API{
-		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits), agents: newLiveStreams(agentLimits),
+		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits),
+		listeners: newLiveStreams(settings.LiveLimits), agents: newLiveStreams(agentLimits),
 		description: description, descriptionYAML: descriptionYAML,
 		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()
 }
 
-// Drain ends held heartbeat requests and live streams, so that a server that shuts down does not
+// Drain ends held heartbeat requests, live streams and WebSockets, so that a server that shuts down does not
 // wait for them. The servers of NewServer call it on shutdown.
 func (a *API) Drain() { a.drain.Do(func() { close(a.draining) }) }
+
+// Wait waits until all WebSockets have ended, after Drain.
+func (a *API) Wait() { a.sockets.Wait() }
 
 // ServeHTTP serves a request and writes its line to the log.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -245,6 +252,7 @@ func (a *API) handlers() map[string]handler {
 		"getJobSettings": a.forConsumer(a.getJobSettings),
 		"getJobDetails":  a.forConsumer(a.getJobDetails),
 		"liveJob":        a.forConsumer(a.liveJob),
+		"listenToJob":    a.forConsumer(a.listenToJob),
 		"patchJob":       a.forConsumer(a.patchJob),
 		"cancelJob":      a.forConsumer(a.cancelJob),
 
@@ -274,6 +282,7 @@ func (a *API) handlers() map[string]handler {
 		"ingestEvent": a.ingestEvent,
 		"ingestTexts": a.ingestTexts,
 		"heartbeat":   a.heartbeat,
+		"ingestSound": a.ingestSound,
 		"uploadMedia": a.uploadMedia,
 
 		"intakeInvite":   a.authenticated("intakeSecret", a.intakeInvite),

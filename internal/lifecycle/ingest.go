@@ -198,6 +198,23 @@ func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID, _ int) error {
 	return nil
 }
 
+// AdmitSound returns nil when an attempt's bot may send live sound: while it is in the
+// meeting, and no later attempt was started.
+func (s *Service) AdmitSound(ctx context.Context, id uuid.UUID, attempt int) error {
+	r, err := s.Store.Job(ctx, id)
+	switch {
+	case err != nil:
+		return ingestError(err)
+	case s.tokenExpired(r.Status, r.StatusSince):
+		return errTokenExpired()
+	case attempt < r.Attempt:
+		return &job.Error{Code: job.InvalidState, Message: "a later attempt of this job has been started"}
+	case r.Status.Terminal() || r.Status.Teardown():
+		return &job.Error{Code: job.InvalidState, Message: "there is no more sound: the job is " + string(r.Status)}
+	}
+	return nil
+}
+
 // parseJobID parses the jobId of a request.
 func parseJobID(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)

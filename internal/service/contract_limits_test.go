@@ -130,6 +130,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		{op: "heartbeat", bearer: contractToken(id, 0), body: beat + `}`},
 		{op: "ingestTexts", bearer: contractToken(id, 0), body: beat + contractTexts("m-1", "Hello") + `}`},
 		{op: "uploadMedia", in: []string{id, "0", "a.mp4"}, bearer: contractToken(id, 0), header: contractSum("")},
+		{op: "ingestSound", in: []string{id, "0"}, bearer: contractToken(id, 0)},
 		{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret},
 			body: `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`},
 		{op: "initLogin"},
@@ -140,7 +141,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	}
 	for _, op := range []string{
 		"getJob", "getJobSettings", "getJobDetails", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
-		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "deleteRecording",
+		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "listenToJob", "deleteRecording",
 	} {
 		body := `{"text":"hello","participantId":"p-1"}` // valid for every operation
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})

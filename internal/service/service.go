@@ -21,6 +21,7 @@ import (
 	"standin/internal/account/device"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
+	"standin/internal/httpapi"
 	"standin/internal/launch/process"
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
@@ -29,6 +30,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/recording/formats"
 	"standin/internal/retention"
+	"standin/internal/sound"
 	"standin/internal/store"
 	"standin/internal/store/postgres"
 	"standin/internal/store/sqlite"
@@ -67,6 +69,7 @@ type Service struct {
 	transcripts *transcript.Worker
 	formats     *formats.Maker
 	live        *live.Hub
+	sound       *sound.Service
 	health      *health
 	capacity    *dispatch.Capacity
 	metrics     *metrics.Metrics
@@ -74,6 +77,7 @@ type Service struct {
 	flows       *device.Flows   // of command line logins
 	users       *account.Users  // of the dashboard
 	dashboard   *dashboard.Dashboard
+	api         *httpapi.API
 	server      *http.Server
 
 	metricsServer   *http.Server // nil when metrics have no address of their own
@@ -243,6 +247,7 @@ func (s *Service) Close() error {
 	if err != nil {
 		err = errors.Join(fmt.Errorf("finish the running requests: %w", err), s.server.Close())
 	}
+	s.api.Wait()
 	s.stop()
 	if s.metricsServer != nil {
 		err = errors.Join(err, s.metricsServer.Close())

@@ -35,6 +35,7 @@ import (
 	"standin/internal/recording/build"
 	"standin/internal/recording/formats"
 	"standin/internal/retention"
+	"standin/internal/sound"
 	"standin/internal/store/postgres"
 	"standin/internal/tracing"
 	"standin/internal/webhook"
@@ -75,11 +76,13 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	files := jobfiles.Files{Storage: s.storage, DataDir: settings.DataDir}
 	files.Volumes, _ = launcher.(jobfiles.Volumes) // of the Docker launcher
+	finisher := &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log}
 	finalizer := &dispatch.Finalizer{
 		Store:    s.store,
-		Finisher: &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log},
+		Finisher: finisher,
 		Files:    files,
 	}
+	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Log: log}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
@@ -253,7 +256,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	}
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
-		Description: description, BaseURL: settings.BaseURL, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Webhooks: jobs, Bots: jobs,
+		Description: description, BaseURL: settings.BaseURL, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Sound: s.sound, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
 		Invites: &lifecycle.InviteScheduler{
 			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
@@ -275,7 +278,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if err != nil {
 		return fmt.Errorf("build the HTTP API: %w", err)
 	}
-	s.server = httpapi.NewServer(handler)
+	s.server, s.api = httpapi.NewServer(handler), handler
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
 	s.dashboard, err = dashboard.New(dashboard.Settings{

@@ -182,7 +182,7 @@ func (s *chunkServer) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /{token}/recorder.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		_, _ = w.Write(recorderScript)
+		_, _ = io.WriteString(w, liveSoundScript+recorderScript)
 	})
 	mux.HandleFunc("POST /{token}/chunks/{sequence}", s.handleChunk)
 	mux.HandleFunc("POST /{token}/status", s.handleStatus)

@@ -2,10 +2,10 @@ package recorder
 
 import _ "embed"
 
-// recorderScript is the script of the recorder tab.
+// recorderScript is the script of the recorder tab, after liveSoundScript.
 //
 //go:embed recorder.js
-var recorderScript []byte
+var recorderScript string
 
 // recorderPage is the document of the recorder tab.
 const recorderPage = `<!doctype html><meta charset="utf-8"><title>Recorder</title><script src="recorder.js"></script>`

@@ -49,7 +49,7 @@ var audioOnlyScript string
 // Prepare installs the scripts that a recorded page needs. It must be called before
 // the page is loaded. With AudioOnly, the page receives no video over WebRTC.
 func Prepare(ctx context.Context, meeting *browser.Page, settings Settings) error {
-	scripts := []string{receiversScript, participantAudioScript}
+	scripts := []string{receiversScript, participantAudioScript, participantSoundScript}
 	if settings.AudioOnly {
 		scripts = append(scripts, audioOnlyScript)
 	}
@@ -126,6 +126,7 @@ type Recorder struct {
 	tab      *browser.Page // the recorder tab
 	server   *chunkServer
 	tracks   *participantAudio // nil if participants' audio is not recorded
+	sound    *liveSound        // nil if nobody listens
 
 	startedAt time.Time
 
@@ -161,6 +162,7 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 	}
 	running := context.WithoutCancel(ctx)
 	r.tracks = startParticipantAudio(running, meeting, settings)
+	r.sound = startLiveSound(running, r.tab, meeting, settings, r.startedAt)
 	go r.watch(running)
 	return r, nil
 }
@@ -303,8 +305,10 @@ func (r *Recorder) StartedAt() time.Time { return r.startedAt }
 // does not contain the time until Resume.
 func (r *Recorder) Pause(ctx context.Context) (at time.Time, err error) {
 	r.server.pause()
+	r.sound.pause()
 	if at, err = r.controlEncoder(ctx, "standin.pause()"); err != nil {
 		r.server.resume(time.Now())
+		r.sound.resume(time.Now())
 		return time.Time{}, fmt.Errorf("pause recording: %w", err)
 	}
 	r.tracks.setEnabled(ctx, false)
@@ -317,6 +321,7 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 		return time.Time{}, fmt.Errorf("resume recording: %w", err)
 	}
 	r.server.resume(time.Now())
+	r.sound.resume(at)
 	r.tracks.setEnabled(ctx, true)
 	return at, nil
 }
@@ -353,6 +358,7 @@ func (r *Recorder) Err() error {
 // first, chunks that are still in the browser are lost and Stop returns the error of
 // ctx. If the recording has already ended, Stop returns Err.
 func (r *Recorder) Stop(ctx context.Context) error {
+	r.sound.pause()
 	var stopping sync.WaitGroup
 	stopping.Go(func() { r.tracks.setEnabled(ctx, false) })
 	defer stopping.Wait()
@@ -378,6 +384,7 @@ func (r *Recorder) Stop(ctx context.Context) error {
 func (r *Recorder) watch(ctx context.Context) {
 	defer close(r.done)
 	r.err = r.waitForEnd(ctx)
+	r.sound.close()
 	r.tracks.close()
 	r.restore(ctx)
 	r.tab.Close()

@@ -1,7 +1,6 @@
-// The script of the recorder tab. It captures the meeting tab, encodes it, and posts
+// The script of the recorder tab, after livesound.js. It captures the meeting tab, encodes it, and posts
 // the chunks to the server of this page. All URLs are relative to the page's own,
 // which contains the token.
-"use strict";
 
 const standin = (() => {
 	const levelIntervalMs = 250;
@@ -22,6 +21,7 @@ const standin = (() => {
 	let maxLevel = 0, lastSoundAt = null, lastSignalAt = null, pictureChangedAt = null;
 	let timers = [];
 	let soundChanges = []; // not sent yet
+	const liveSound = soundQueue();
 
 	const sleep = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds));
 	const offset = () => Math.round(recordedMs + (runningSince === null ? 0 : performance.now() - runningSince));
@@ -75,6 +75,7 @@ const standin = (() => {
 				for (const sample of samples) sum += sample * sample;
 				mean = Math.max(mean, sum / numberOfFrames);
 			}
+			if (liveSound.wanted() && (!recorder || recorder.state === "recording")) liveSound.add("", buffer, end - durationMs);
 			buffer.close();
 			follow(end - durationMs, end, Math.sqrt(mean) > threshold);
 			energy += mean * durationMs;
@@ -86,20 +87,6 @@ const standin = (() => {
 			if (level > threshold) lastSoundAt = end;
 			energy = intervalMs = 0;
 		}
-	}
-
-	// captureClock returns the function that converts the time of capture of what has just
-	// arrived, in ms, to a time of performance.now(): what took the least time to arrive
-	// relates the two. It may drift by 500 ppm.
-	function captureClock() {
-		const driftPerMs = 0.0005;
-		let offset = Infinity, before = 0;
-		return capturedAt => {
-			const now = performance.now();
-			offset = Math.min(now - capturedAt, offset + (now - before) * driftPerMs);
-			before = now;
-			return capturedAt + offset;
-		};
 	}
 
 	// soundFollower returns the function that takes each section of sound, and adds to
@@ -335,5 +322,5 @@ const standin = (() => {
 		await end(reason, "");
 	}
 
-	return {capture, size, record, monitor, pause, resume, stop};
+	return {capture, size, record, monitor, pause, resume, stop, liveSound};
 })();

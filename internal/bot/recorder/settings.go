@@ -28,6 +28,8 @@ type Settings struct {
 	// ParticipantAudio stores the audio of each participant [nil: it is not
 	// recorded].
 	ParticipantAudio ParticipantTrackSink
+	// LiveSound receives the sound while it is recorded [nil: nobody does].
+	LiveSound LiveSoundListener
 	// MaxParticipantTracks is how many participants are recorded at a time [16],
 	// and ParticipantBitsPerSecond the encoder's target for each [32,000].
 	MaxParticipantTracks, ParticipantBitsPerSecond int

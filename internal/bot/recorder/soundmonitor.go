@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"standin/internal/bot/browser"
 )
@@ -13,8 +14,9 @@ type SoundMonitor struct {
 	recorder *Recorder // a recorder without an encoder
 }
 
-// MonitorSound starts to measure the sound of a prepared page. Like Start, it opens
-// another page in the same browser, and ctx applies to the start only.
+// MonitorSound starts to measure the sound of a prepared page, and passes it to
+// Settings.LiveSound. Like Start, it opens another page in the same browser, and ctx
+// applies to the start only.
 func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page, settings Settings) (*SoundMonitor, error) {
 	settings = settings.withDefaults()
 	server, err := startChunkServer(ctx, settings, noChunks{})
@@ -35,7 +37,9 @@ func MonitorSound(ctx context.Context, b *browser.Browser, meeting *browser.Page
 		}
 		return nil, errors.Join(fmt.Errorf("monitor sound: %w", err), server.close())
 	}
-	go r.watch(context.WithoutCancel(ctx))
+	running := context.WithoutCancel(ctx)
+	r.sound = startLiveSound(running, r.tab, meeting, settings, time.Now())
+	go r.watch(running)
 	return &SoundMonitor{recorder: r}, nil
 }
 

@@ -92,6 +92,13 @@ func (r *Report) SetAdmitted(at time.Time) {
 	})
 }
 
+// AdmittedAt returns when the bot was admitted for the first time, on the report's clock.
+func (r *Report) AdmittedAt() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.content.AdmittedAt
+}
+
 // SetLeft sets the end of a session, and ends every speech and gap.
 func (r *Report) SetLeft(at time.Time, end End) {
 	at = r.clock.Convert(at)

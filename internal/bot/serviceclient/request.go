@@ -11,6 +11,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/coder/websocket"
+
+	"standin/internal/ingest"
 	"standin/internal/retry"
 )
 
@@ -76,6 +79,20 @@ func (c *Client) post(ctx context.Context, path, query string, message, response
 		return &unavailableError{err: fmt.Errorf("decode the response of %s: %w", path, err)}
 	}
 	return nil
+}
+
+// DialSound connects to the service for live sound.
+func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
+	defer cancel()
+	target := c.base.JoinPath(ingest.SoundPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt))
+	conn, _, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{
+		HTTPClient: c.http, HTTPHeader: http.Header{"Authorization": {"Bearer " + c.settings.Token}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect for live sound: %w", err)
+	}
+	return conn, nil
 }
 
 // do sends a request and returns the body of a 2xx response. Otherwise it

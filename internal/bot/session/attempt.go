@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/notetaker"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/sound"
 	"standin/internal/bot/spool"
 	"standin/internal/job"
 )
@@ -37,6 +38,7 @@ type attempt struct {
 	audio       *report.TrackSink
 	texts       *captions.Texts
 	textOpener  *textOpener
+	sound       *sound.Link
 
 	rejoins     limit
 	interrupted exitResult // what last took the bot out of the meeting
@@ -68,6 +70,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 		textOpener: &textOpener{
 			log: log, texts: texts, wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions, Language: settings.CaptionsLanguage},
 		},
+		sound:   sound.New(sound.Settings{Dial: client.DialSound, Clock: clock.Convert, Log: log}),
 		rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
 	}
 }
@@ -113,7 +116,7 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 	s := &session{
 		log: a.log, number: number, timeouts: a.settings.Timeouts, client: a.client, clock: a.clock, report: a.report, events: a.events,
 		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,
-		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener,
+		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener, sound: a.sound,
 	}
 	s.faults = newMediaFaults(s.recording)
 	end := s.run(ctx)
@@ -125,13 +128,13 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 
 func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
 	settings := a.settings.Recorder
-	settings.Log, settings.AllowAddress = a.log, a.opener.egress.Allow
+	settings.Log, settings.AllowAddress, settings.LiveSound = a.log, a.opener.egress.Allow, a.sound
 	if a.settings.ParticipantAudio {
 		settings.ParticipantAudio = a.audio
 	}
 	return &recordingSession{
 		log: a.log, page: page, spool: a.spool, report: a.report, events: a.events, settings: settings,
-		consent: a.consent, state: a.recording,
+		consent: a.consent, state: a.recording, sound: a.sound,
 		recordingQueue: taskQueue{settle: a.commands.settle},
 		starts:         limit{max: maxRecorderStarts, window: recorderStartWindow},
 	}

@@ -126,10 +126,14 @@ func Run(ctx context.Context, settings Settings) error {
 			client.SetUsage(usage.Cores, usage.Memory)
 		})
 	})
+	background.Go(func() { a.sound.Run(running) })
 	defer background.Wait()
 	defer stop()
 
 	end := a.run(ctx)
+	if end.reason != report.ReasonShutdown && end.reason != report.ReasonSuperseded { // else another attempt may follow
+		a.sound.End()
+	}
 	settings.Log.Info("attempt ended", "reason", end.reason, "failure", end.code, "detail", end.detail)
 	delivering, cancel := context.WithTimeout(running, deliveryTimeout)
 	defer cancel()

@@ -11,6 +11,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
+	"standin/internal/bot/sound"
 	"standin/internal/bot/spool"
 	"standin/internal/job"
 )
@@ -56,6 +57,7 @@ type recordingSession struct {
 	settings         recorder.Settings
 	consent          *consent
 	state            *recordingState
+	sound            *sound.Link
 	recordingQueue   taskQueue
 	recorder         *recorder.Recorder // nil while nothing is recorded
 	stopping         bool               // the recorder is being stopped
@@ -102,6 +104,7 @@ func (r *recordingSession) start(ctx context.Context) {
 			r.recorder, r.recordedAnything = started, true
 			r.log.Info("recording", "part", number)
 			r.report.StartPart(number, started.StartedAt())
+			r.sound.Start(started.StartedAt())
 			if r.page.phase != phaseAdmitted {
 				return nil // the page was left meanwhile; the next task stops the recorder
 			}
@@ -261,6 +264,9 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 		do: func(ctx context.Context) (err error) {
 			settings := r.settings
 			settings.ParticipantAudio = nil // nothing is recorded
+			if !r.state.disabled {
+				settings.LiveSound = nil // nobody hears what is not recorded, unless nothing is by the job's choice
+			}
 			listener, err = recorder.MonitorSound(ctx, r.page.browser, r.page.tab, settings)
 			return err
 		},
@@ -270,6 +276,9 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 				return nil
 			}
 			r.listener = listener
+			if r.state.disabled {
+				r.sound.Start(r.report.AdmittedAt())
+			}
 			return nil
 		},
 	})

@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
+	"standin/internal/bot/sound"
 	"standin/internal/job"
 )
 
@@ -41,6 +42,7 @@ type session struct {
 	faults      *mediaFaults
 	texts       *captions.Texts
 	textOpener  *textOpener
+	sound       *sound.Link
 	people      peopleReader
 	wasAdmitted bool
 	interrupted exitResult // what took the bot out of the meeting; empty if nothing did
@@ -157,6 +159,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 	case meeting.InMeeting:
 		s.report.UpdateRoster(s.speakers(snap), snap.seen.SpeechSources, snap.at)
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
+		s.sound.UpdateOwners(snap.seen.TrackOwners, s.report.NameOf)
 		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.keepsTexts())
 		s.textOpener.show(ctx, s.page, snap.at)
 		s.people.read(ctx, s.page, snap.at)

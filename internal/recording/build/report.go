@@ -111,6 +111,23 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 	return report, nil
 }
 
+// RecordingStart returns when the recording of a job started, to which the times of its
+// manifest are relative, given when that of an attempt started.
+func (f *Finisher) RecordingStart(ctx context.Context, jobID uuid.UUID, attempt int, startedAt time.Time) (time.Time, error) {
+	for earlier := range attempt {
+		report, err := f.report(ctx, jobID, earlier)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("read the report of attempt %d: %w", earlier, err)
+		}
+		for _, part := range report.Parts {
+			if part.Segments > 0 && !part.StartedAt.IsZero() && part.StartedAt.Before(startedAt) {
+				return part.StartedAt, nil
+			}
+		}
+	}
+	return startedAt, nil
+}
+
 // checkReportedFiles compares the finished files of a report with the uploads. A
 // difference is a MediaMismatchError.
 func (f *Finisher) checkReportedFiles(ctx context.Context, jobID uuid.UUID, attempt attemptData) error {

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -439,6 +439,28 @@ export const liveJob = <ThrowOnError extends boolean = false>(options: Options<L
 });
 
 /**
+ * Listen to a meeting
+ *
+ * A WebSocket with the sound of the meeting from now on, while it is recorded. Connect before or after the bot joins.
+ * The messages are those of a stream in the format `standin`: JSON texts (`start`, `speaker`, `gap`, `end`) and
+ * binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
+ *
+ * A listener that reads too slowly misses the frames that have waited for two seconds, and gets a `gap`. The service
+ * sends a ping every 15 seconds, and closes the connection if nothing comes back for 15 seconds. It closes it with the
+ * code 1000 after `end`. A consumer may have 100 listeners per node, and a node 1000.
+ *
+ */
+export const listenToJob = <ThrowOnError extends boolean = false>(options: Options<ListenToJobData, ThrowOnError>): RequestResult<unknown, ListenToJobErrors, ThrowOnError> => (options.client ?? client).get<unknown, ListenToJobErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/jobs/{id}/audio',
+    ...options
+});
+
+/**
  * Search transcripts and chats
  *
  * Finds what was said and written in the meetings of your consumer, with keys of this key's mode, whose recordings
@@ -643,6 +665,31 @@ export const uploadMedia = <ThrowOnError extends boolean = false>(options: Optio
 });
 
 /**
+ * Send live sound
+ *
+ * A WebSocket between a bot and the service, from the start of the recording until the bot has left. The bot sends
+ * the text `{"type": "start", "startedAt": …}` first, `{"type": "participant", "source": 1, "id": …, "name": …}` when it
+ * knows whose audio a source is, and `{"type": "end"}` when it has left the meeting. The service sends
+ * `{"type": "want", "mixed": true, "participants": true}` when that changes, and `{"type": "stop_playing"}`.
+ *
+ * Binary messages of the bot are frames of 20 ms: the number of the source (0 is the mixed sound) as 4 bytes and
+ * the time in Unix microseconds as 8 bytes, both little-endian, and 960 samples. Binary messages of the service are
+ * samples to play into the meeting. Samples are signed 16-bit little-endian, mono, 48 kHz.
+ *
+ * A new connection of the same job replaces the earlier one. The order of the checks is that of `POST /api/v1/ingest`.
+ *
+ */
+export const ingestSound = <ThrowOnError extends boolean = false>(options: Options<IngestSoundData, ThrowOnError>): RequestResult<unknown, IngestSoundErrors, ThrowOnError> => (options.client ?? client).get<unknown, IngestSoundErrors, ThrowOnError>({
+    security: [{
+            key: 'botToken',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/ingest/sound/{jobId}/{attempt}',
+    ...options
+});
+
+/**
  * Schedule a meeting from a calendar invite
  *
  * Used by the worker that reads calendar mail. The job belongs to the consumer with the email
@@ -654,6 +701,9 @@ export const uploadMedia = <ThrowOnError extends boolean = false>(options: Optio
  * time or link and is not in the meeting yet leaves: its job is cancelled, and a new one is created.
  * A new job is also created if the job has failed and the link is another one. If the free tier is exhausted, the job is
  * created as `failed` with `quota_exceeded`.
+ *
+ * A job that its consumer has cancelled stays cancelled when the same event comes again or is moved: the result has
+ * `dismissed`. Without a `recurrenceId`, this ends an hour after the time of the job.
  *
  * With `cancelled`, the job of the invite is cancelled, and a running bot leaves. The job is found
  * by `icalUid` and `joinAt`, or by `icalUid` if its bot is not in the meeting yet; without an `icalUid` by

@@ -2129,6 +2129,10 @@ export type IntakeResult = {
      * The ID of the consumer that owns the job.
      */
     consumerId?: string;
+    /**
+     * Whether the consumer has cancelled the job, so that the meeting gets no bot. Omitted if not.
+     */
+    dismissed?: boolean;
 };
 
 /**
@@ -4011,6 +4015,62 @@ export type LiveJobResponses = {
 
 export type LiveJobResponse = LiveJobResponses[keyof LiveJobResponses];
 
+export type ListenToJobData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * The sound to send. `mixed`, the default: of all participants together. `participants`: of each participant on
+         * its own, where the meeting page has it. `both`: both.
+         *
+         */
+        audio?: 'mixed' | 'participants' | 'both';
+        /**
+         * The samples per second, by default 16000.
+         */
+        sampleRate?: 8000 | 16000 | 24000 | 48000;
+    };
+    url: '/api/v1/jobs/{id}/audio';
+};
+
+export type ListenToJobErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The request does not upgrade the connection to a WebSocket.
+     */
+    426: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type ListenToJobError = ListenToJobErrors[keyof ListenToJobErrors];
+
 export type SearchTextsData = {
     body?: never;
     path?: never;
@@ -4543,6 +4603,47 @@ export type UploadMediaResponses = {
 };
 
 export type UploadMediaResponse = UploadMediaResponses[keyof UploadMediaResponses];
+
+export type IngestSoundData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        jobId: string;
+        /**
+         * The number of the attempt, starting at 0.
+         */
+        attempt: number;
+    };
+    query?: never;
+    url: '/api/v1/ingest/sound/{jobId}/{attempt}';
+};
+
+export type IngestSoundErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The request does not upgrade the connection to a WebSocket.
+     */
+    426: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type IngestSoundError = IngestSoundErrors[keyof IngestSoundErrors];
 
 export type IntakeInviteData = {
     body: CalendarInvite;

@@ -108,6 +108,8 @@ from .list_jobs_expand_item import ListJobsExpandItem
 from .listed_job import ListedJob
 from .listed_job_auto_leave import ListedJobAutoLeave
 from .listed_job_metadata import ListedJobMetadata
+from .listen_to_job_audio import ListenToJobAudio
+from .listen_to_job_sample_rate import ListenToJobSampleRate
 from .live_command import LiveCommand
 from .live_command_outcome import LiveCommandOutcome
 from .live_command_type import LiveCommandType
@@ -285,6 +287,8 @@ __all__ = (
     "ListedJob",
     "ListedJobAutoLeave",
     "ListedJobMetadata",
+    "ListenToJobAudio",
+    "ListenToJobSampleRate",
     "ListJobsExpandItem",
     "LiveCommand",
     "LiveCommandOutcome",

@@ -21,11 +21,14 @@ class IntakeResult:
         kind (IntakeResultKind): The result.
         job_id (UUID): The ID of the job.
         consumer_id (str | Unset): The ID of the consumer that owns the job.
+        dismissed (bool | Unset): Whether the consumer has cancelled the job, so that the meeting gets no bot. Omitted
+            if not.
     """
 
     kind: IntakeResultKind
     job_id: UUID
     consumer_id: str | Unset = UNSET
+    dismissed: bool | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -34,6 +37,8 @@ class IntakeResult:
         job_id = str(self.job_id)
 
         consumer_id = self.consumer_id
+
+        dismissed = self.dismissed
 
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
@@ -45,6 +50,8 @@ class IntakeResult:
         )
         if consumer_id is not UNSET:
             field_dict["consumerId"] = consumer_id
+        if dismissed is not UNSET:
+            field_dict["dismissed"] = dismissed
 
         return field_dict
 
@@ -57,10 +64,13 @@ class IntakeResult:
 
         consumer_id = d.pop("consumerId", UNSET)
 
+        dismissed = d.pop("dismissed", UNSET)
+
         intake_result = cls(
             kind=kind,
             job_id=job_id,
             consumer_id=consumer_id,
+            dismissed=dismissed,
         )
 
         intake_result.additional_properties = d

@@ -111,6 +111,10 @@ def sync_detailed(
     exhausted, the job is
     created as `failed` with `quota_exceeded`.
 
+    A job that its consumer has cancelled stays cancelled when the same event comes again or is moved:
+    the result has
+    `dismissed`. Without a `recurrenceId`, this ends an hour after the time of the job.
+
     With `cancelled`, the job of the invite is cancelled, and a running bot leaves. The job is found
     by `icalUid` and `joinAt`, or by `icalUid` if its bot is not in the meeting yet; without an
     `icalUid` by
@@ -156,6 +160,10 @@ def sync(
     exhausted, the job is
     created as `failed` with `quota_exceeded`.
 
+    A job that its consumer has cancelled stays cancelled when the same event comes again or is moved:
+    the result has
+    `dismissed`. Without a `recurrenceId`, this ends an hour after the time of the job.
+
     With `cancelled`, the job of the invite is cancelled, and a running bot leaves. The job is found
     by `icalUid` and `joinAt`, or by `icalUid` if its bot is not in the meeting yet; without an
     `icalUid` by
@@ -195,6 +203,10 @@ async def asyncio_detailed(
     A new job is also created if the job has failed and the link is another one. If the free tier is
     exhausted, the job is
     created as `failed` with `quota_exceeded`.
+
+    A job that its consumer has cancelled stays cancelled when the same event comes again or is moved:
+    the result has
+    `dismissed`. Without a `recurrenceId`, this ends an hour after the time of the job.
 
     With `cancelled`, the job of the invite is cancelled, and a running bot leaves. The job is found
     by `icalUid` and `joinAt`, or by `icalUid` if its bot is not in the meeting yet; without an
@@ -238,6 +250,10 @@ async def asyncio(
     A new job is also created if the job has failed and the link is another one. If the free tier is
     exhausted, the job is
     created as `failed` with `quota_exceeded`.
+
+    A job that its consumer has cancelled stays cancelled when the same event comes again or is moved:
+    the result has
+    `dismissed`. Without a `recurrenceId`, this ends an hour after the time of the job.
 
     With `cancelled`, the job of the invite is cancelled, and a running bot leaves. The job is found
     by `icalUid` and `joinAt`, or by `icalUid` if its bot is not in the meeting yet; without an

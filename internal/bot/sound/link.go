@@ -1,0 +1,363 @@
+// Package sound sends the live sound of a bot's meeting to the service, as far as the
+// service wants it, and receives the sound that the bot plays into the meeting.
+package sound
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/recorder"
+	"standin/internal/ingest"
+	"standin/internal/retry"
+)
+
+const (
+	minPause     = 500 * time.Millisecond // before the next connection
+	maxPause     = 30 * time.Second
+	pingInterval = 15 * time.Second
+	pingTimeout  = 15 * time.Second
+	writeTimeout = 15 * time.Second
+	endTimeout   = 2 * time.Second // for what waits when the bot has left
+	// maxWaiting limits the sound that waits for the service: two seconds of the mixed
+	// sound and some participants. Older frames are discarded.
+	maxWaiting = 500
+	// maxMessage limits what the service sends.
+	maxMessage = ingest.MaxPlayedBytes
+)
+
+// Player plays sound into the meeting.
+type Player interface {
+	// Play plays samples after the earlier ones: signed 16-bit little-endian, mono, 48 kHz.
+	// It must not block.
+	Play(pcm []byte)
+	// StopPlaying forgets the samples that were not played yet.
+	StopPlaying()
+}
+
+// Settings configures a Link. Player and Log are optional.
+type Settings struct {
+	Dial   func(context.Context) (*websocket.Conn, error) // connects to the service
+	Clock  func(time.Time) time.Time                      // converts times to those of the report
+	Player Player                                         // nil: the bot does not speak
+	Log    *slog.Logger
+}
+
+// Link is the connection of a bot for live sound. It implements
+// recorder.LiveSoundListener. Its methods are safe for concurrent use.
+type Link struct {
+	settings Settings
+
+	started, ended chan struct{}
+
+	mu        sync.Mutex
+	startedAt time.Time // of the recording, in the report's clock; zero until then
+	wanted    ingest.SoundWanted
+	changed   chan struct{} // closed when wanted changes
+	numbers   map[string]int
+	owners    []owner // by number - 1
+	news      []ingest.SoundMessage
+	waiting   [][]byte
+	wake      chan struct{}
+}
+
+// owner is whose audio a track is.
+type owner struct {
+	id, name string
+	shared   bool // several participants' tiles played it
+}
+
+// New returns a Link, which needs Run.
+func New(settings Settings) *Link {
+	if settings.Log == nil {
+		settings.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Link{
+		settings: settings, started: make(chan struct{}), ended: make(chan struct{}),
+		changed: make(chan struct{}), numbers: make(map[string]int), wake: make(chan struct{}, 1),
+	}
+}
+
+// Start reports that the recording has started. Only the first call counts.
+func (l *Link) Start(at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.startedAt.IsZero() {
+		l.startedAt = l.settings.Clock(at)
+		close(l.started)
+	}
+}
+
+// End reports that the bot has left the meeting for good, and makes Run return soon.
+// It may be called once.
+func (l *Link) End() { close(l.ended) }
+
+// Wanted implements recorder.LiveSoundListener.
+func (l *Link) Wanted() (ingest.SoundWanted, <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.wanted, l.changed
+}
+
+// Hear implements recorder.LiveSoundListener.
+func (l *Link) Hear(sound []recorder.LiveSound) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range sound {
+		number, ok := l.number(s.TrackID)
+		if !ok {
+			continue
+		}
+		l.waiting = append(l.waiting, ingest.EncodeSound(ingest.SoundFrame{Source: number, At: l.settings.Clock(s.At), PCM: s.PCM}))
+	}
+	if extra := len(l.waiting) - maxWaiting; extra > 0 {
+		l.waiting = l.waiting[extra:]
+	}
+	l.signal()
+}
+
+// number returns the number of a track, 0 for the mixed sound. It returns false if all
+// are used.
+func (l *Link) number(track string) (int, bool) {
+	if track == "" {
+		return 0, true
+	}
+	if number, known := l.numbers[track]; known {
+		return number, true
+	}
+	if len(l.owners) == ingest.MaxSoundSources {
+		return 0, false
+	}
+	l.owners = append(l.owners, owner{})
+	l.numbers[track] = len(l.owners)
+	return len(l.owners), true
+}
+
+// UpdateOwners updates which participants' tiles play which tracks. nameOf returns the
+// name of a participant. A track belongs to a participant if that participant's tile, and
+// no other, was seen to play it.
+func (l *Link) UpdateOwners(tracks []meeting.TrackOwner, nameOf func(id string) string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, track := range tracks {
+		number, ok := l.numbers[track.Track]
+		if !ok {
+			continue // it was not heard yet
+		}
+		of := &l.owners[number-1]
+		before := *of
+		switch {
+		case of.shared:
+		case of.id == "" || of.id == track.ParticipantID:
+			of.id, of.name = track.ParticipantID, nameOf(track.ParticipantID)
+		default:
+			*of = owner{shared: true}
+		}
+		if *of != before {
+			l.news = append(l.news, participantMessage(number, *of))
+		}
+	}
+	l.signal()
+}
+
+func participantMessage(number int, of owner) ingest.SoundMessage {
+	return ingest.SoundMessage{Type: ingest.SoundParticipant, Source: number, ID: of.id, Name: of.name}
+}
+
+// signal wakes the sender.
+func (l *Link) signal() {
+	select {
+	case l.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// want sets which sound the service wants.
+func (l *Link) want(wanted ingest.SoundWanted) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.wanted == wanted {
+		return
+	}
+	l.wanted = wanted
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+// Run connects to the service, again whenever the connection is lost, until End is
+// called or ctx ends.
+func (l *Link) Run(ctx context.Context) {
+	select {
+	case <-l.started:
+	case <-l.ended:
+		return
+	case <-ctx.Done():
+		return
+	}
+	backoff := retry.Backoff{Min: minPause, Max: maxPause}
+	for ctx.Err() == nil {
+		conn, err := l.settings.Dial(ctx)
+		if err == nil {
+			connectedAt := time.Now()
+			err = l.serve(ctx, conn)
+			l.want(ingest.SoundWanted{})
+			if time.Since(connectedAt) > maxPause {
+				backoff.Reset()
+			}
+		}
+		if err == nil {
+			return
+		}
+		pause := backoff.Next()
+		l.settings.Log.Debug("no connection for live sound", "error", err, "pause", pause)
+		select {
+		case <-time.After(pause):
+		case <-l.ended:
+			return
+		case <-ctx.Done():
+		}
+	}
+}
+
+// serve serves a connection. It returns nil after it has sent the end.
+func (l *Link) serve(ctx context.Context, conn *websocket.Conn) error {
+	defer conn.CloseNow() //nolint:errcheck // it is closed already, or broken
+	conn.SetReadLimit(maxMessage)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var receiving sync.WaitGroup
+	receiving.Go(func() { cancel(l.receive(ctx, conn)) })
+	receiving.Go(func() { cancel(ping(ctx, conn)) })
+	err := l.send(ctx, conn)
+	if err == nil {
+		err = conn.Close(websocket.StatusNormalClosure, "")
+	}
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		err = cause
+	}
+	cancel(nil)
+	_ = conn.CloseNow()
+	receiving.Wait()
+	return err
+}
+
+// send sends the start, what changes about participants, and sound. It returns nil after
+// it has sent the end.
+func (l *Link) send(ctx context.Context, conn *websocket.Conn) error {
+	l.mu.Lock()
+	l.waiting, l.news = nil, []ingest.SoundMessage{{Type: ingest.SoundStart, StartedAt: l.startedAt}}
+	for i, of := range l.owners {
+		if of.id != "" {
+			l.news = append(l.news, participantMessage(i+1, of))
+		}
+	}
+	l.mu.Unlock()
+	for {
+		select {
+		case <-l.ended:
+			ending, cancel := context.WithTimeout(ctx, endTimeout)
+			defer cancel()
+			if err := l.sendWaiting(ending, conn); err != nil {
+				return err
+			}
+			return write(ending, conn, ingest.SoundMessage{Type: ingest.SoundEnd})
+		default:
+		}
+		if err := l.sendWaiting(ctx, conn); err != nil {
+			return err
+		}
+		select {
+		case <-l.wake:
+		case <-l.ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// sendWaiting sends what waits.
+func (l *Link) sendWaiting(ctx context.Context, conn *websocket.Conn) error {
+	for {
+		l.mu.Lock()
+		news := l.news
+		l.news = nil
+		var frame []byte
+		if len(l.waiting) > 0 {
+			frame, l.waiting = l.waiting[0], l.waiting[1:]
+		}
+		l.mu.Unlock()
+		for _, message := range news {
+			if err := write(ctx, conn, message); err != nil {
+				return err
+			}
+		}
+		if frame == nil {
+			return nil
+		}
+		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+		err := conn.Write(ctx, websocket.MessageBinary, frame)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func write(ctx context.Context, conn *websocket.Conn, message ingest.SoundMessage) error {
+	text, err := json.Marshal(message)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	return conn.Write(ctx, websocket.MessageText, text)
+}
+
+// receive handles the messages of the service. It returns why it cannot any longer.
+func (l *Link) receive(ctx context.Context, conn *websocket.Conn) error {
+	for {
+		kind, data, err := conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		if kind == websocket.MessageBinary {
+			if l.settings.Player != nil && len(data)%2 == 0 {
+				l.settings.Player.Play(data)
+			}
+			continue
+		}
+		var message ingest.SoundMessage
+		if err := json.Unmarshal(data, &message); err != nil {
+			return errors.New("the service sent a text message that is not JSON")
+		}
+		switch message.Type {
+		case ingest.SoundWant:
+			l.want(message.SoundWanted)
+		case ingest.SoundStopPlaying:
+			if l.settings.Player != nil {
+				l.settings.Player.StopPlaying()
+			}
+		}
+	}
+}
+
+// ping returns when the service does not respond to a ping in time.
+func ping(ctx context.Context, conn *websocket.Conn) error {
+	for {
+		if err := retry.Sleep(ctx, pingInterval); err != nil {
+			return err
+		}
+		waiting, cancel := context.WithTimeout(ctx, pingTimeout)
+		err := conn.Ping(waiting)
+		cancel()
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,150 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/httpmw"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/retry"
+	"standin/internal/sound"
+)
+
+// Sound serves the live sound of meetings. It is implemented by sound.Service.
+type Sound interface {
+	// ServeBot serves the connection of a bot until it ends.
+	ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid.UUID, attempt int)
+	// Subscribe returns the sound of a job from now on.
+	Subscribe(jobID uuid.UUID, wanted sound.Wanted) *sound.Subscription
+}
+
+// soundRecheck is how often a listener's job and API key are checked.
+const soundRecheck = 5 * time.Second
+
+// ingestSound accepts the connection of a bot for live sound.
+func (a *API) ingestSound(w http.ResponseWriter, r *http.Request) error {
+	token, ok := bearer(r)
+	if !ok {
+		return invalidToken()
+	}
+	id, attempt, issues := uploader(r)
+	if len(issues) > 0 {
+		return invalid(issues)
+	}
+	httpmw.RecordOf(r).JobID, httpmw.RecordOf(r).Level = id, slog.LevelDebug
+	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
+		return invalidToken()
+	}
+	if err := a.settings.Bots.AdmitSound(r.Context(), id, attempt); err != nil {
+		return fmt.Errorf("admit the sound of a bot: %w", err)
+	}
+	conn, err := accept(w, r)
+	if err != nil {
+		return err
+	}
+	a.untilDrained(r, func(ctx context.Context) { a.settings.Sound.ServeBot(ctx, conn, id, attempt) })
+	return nil
+}
+
+// listenToJob sends the live sound of a job to a WebSocket.
+func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	j, err := a.namedJob(r, caller)
+	if err != nil {
+		return err
+	}
+	query := struct {
+		Audio      job.StreamAudio `json:"audio"`
+		SampleRate int             `json:"sampleRate"`
+	}{job.StreamMixed, job.DefaultSampleRate}
+	if err := a.readQuery(w, r, "listenToJob", &query); err != nil {
+		return err
+	}
+	if j.Status.Terminal() || j.Status.Teardown() {
+		return &job.Error{Code: job.InvalidState, Message: "there is no more sound: the job is " + string(j.Status)}
+	}
+	done, ok := a.listeners.open(caller.ConsumerID)
+	if !ok {
+		return rateLimited(liveRefusedWait)
+	}
+	defer done()
+	conn, err := accept(w, r)
+	if err != nil {
+		return err
+	}
+	a.untilDrained(r, func(ctx context.Context) {
+		subscription := a.settings.Sound.Subscribe(j.ID, sound.WantedBy(query.Audio))
+		defer subscription.Close()
+		listening, end := context.WithCancelCause(ctx)
+		var checking sync.WaitGroup
+		checking.Go(func() { end(a.whyNotListening(listening, r, caller, j.ID)) })
+		err := sound.Listen(listening, conn, subscription, sound.Stream{JobID: j.ID, Audio: query.Audio, SampleRate: query.SampleRate})
+		end(nil)
+		checking.Wait()
+		a.settings.Log.Debug("a listener has left", "job", j.ID, "error", err)
+	})
+	return nil
+}
+
+// whyNotListening returns when the job has ended, the API key is no longer valid, or ctx
+// has ended.
+func (a *API) whyNotListening(ctx context.Context, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	for {
+		if err := retry.Sleep(ctx, soundRecheck); err != nil {
+			return err
+		}
+		token, _ := bearer(r)
+		if _, err := a.settings.Keys.Authenticate(ctx, token); job.ErrorIs(err, job.Unauthorized) {
+			return err
+		}
+		j, err := a.settings.Jobs.Job(ctx, caller, id)
+		if job.ErrorIs(err, job.NotFound) || err == nil && (j.Status.Terminal() || j.Status.Teardown()) {
+			return sound.ErrEnded
+		}
+	}
+}
+
+// accept turns a request into a WebSocket. Its error is for the response.
+func accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
+	if r.Header.Get("Sec-WebSocket-Key") == "" || r.ProtoMajor != 1 {
+		w.Header().Set("Connection", "Upgrade")
+		w.Header().Set("Upgrade", "websocket")
+		return nil, &failure{
+			status: http.StatusUpgradeRequired, code: "upgrade_required",
+			message: "This path is a WebSocket. Connect with HTTP/1.1 and upgrade the connection.",
+		}
+	}
+	// The API key is in a header that no page can set, so that any origin may connect.
+	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
+	if err != nil {
+		return nil, http.ErrAbortHandler // Accept has responded
+	}
+	return conn, nil
+}
+
+// untilDrained calls do with a context that ends when the service shuts down. That of the
+// request ends when its connection is taken over.
+func (a *API) untilDrained(r *http.Request, do func(context.Context)) {
+	a.sockets.Add(1)
+	defer a.sockets.Done()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-a.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	do(ctx)
+	cancel()
+	watching.Wait()
+}

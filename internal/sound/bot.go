@@ -1,0 +1,233 @@
+package sound
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/retry"
+	"standin/internal/text"
+)
+
+const (
+	pingInterval = 15 * time.Second
+	pingTimeout  = 15 * time.Second // after a ping: a dead connection ends within 30 s
+	writeTimeout = 30 * time.Second
+
+	// maxBotMessage limits a message of a bot.
+	maxBotMessage = 16 << 10
+	// maxPlaying limits the messages with sound that wait for a bot: 20 ms each, usually.
+	maxPlaying = 500
+)
+
+// errReplaced means that another bot of the job has connected.
+var errReplaced = errors.New("another bot of the job has connected")
+
+// bot is the connection of a bot.
+type bot struct {
+	conn   *websocket.Conn
+	cancel context.CancelCauseFunc
+	wake   chan struct{}
+
+	mu      sync.Mutex
+	wanted  *Wanted  // not sent yet
+	playing [][]byte // not sent yet
+	stop    bool     // StopPlaying was called before playing
+}
+
+// ServeBot serves the connection of a bot, until it has left the meeting or the
+// connection ends. origin returns the start of the job's recording, given the start that
+// the bot reports. connected is called, with a context that ends with the connection, once
+// sound may arrive; ServeBot waits until it has returned.
+func (h *Hub) ServeBot(
+	ctx context.Context, conn *websocket.Conn, job uuid.UUID,
+	origin func(ctx context.Context, startedAt time.Time) (time.Time, error), connected func(context.Context),
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	conn.SetReadLimit(maxBotMessage)
+	startedAt, err := readStart(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if startedAt, err = origin(ctx, startedAt); err != nil {
+		return fmt.Errorf("find the start of the recording: %w", err)
+	}
+	b := &bot{conn: conn, cancel: cancel, wake: make(chan struct{}, 1)}
+	h.connect(job, b)
+	var running sync.WaitGroup
+	running.Go(func() { cancel(b.send(ctx)) })
+	running.Go(func() { cancel(keepAlive(ctx, conn)) })
+	running.Go(func() { connected(ctx) })
+	left, err := h.receive(ctx, job, b, startedAt)
+	h.disconnect(job, b, left)
+	if cause := context.Cause(ctx); cause != nil && !left {
+		err = cause
+	}
+	if left {
+		_ = conn.Close(websocket.StatusNormalClosure, "")
+	}
+	cancel(nil)
+	_ = conn.CloseNow()
+	running.Wait()
+	return err
+}
+
+// readStart reads the first message.
+func readStart(ctx context.Context, conn *websocket.Conn) (time.Time, error) {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	kind, data, err := conn.Read(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	var message ingest.SoundMessage
+	if kind != websocket.MessageText || json.Unmarshal(data, &message) != nil || message.Type != ingest.SoundStart || message.StartedAt.IsZero() {
+		_ = conn.Close(websocket.StatusPolicyViolation, "the first message must be start")
+		return time.Time{}, errors.New("a bot did not begin with the message start")
+	}
+	return message.StartedAt, nil
+}
+
+// receive distributes the sound of a bot. It reports whether the bot has left the
+// meeting.
+func (h *Hub) receive(ctx context.Context, job uuid.UUID, b *bot, origin time.Time) (left bool, err error) {
+	participants := make(map[int]*Participant)
+	for {
+		kind, data, err := b.conn.Read(ctx)
+		if err != nil {
+			return false, err
+		}
+		if kind == websocket.MessageBinary {
+			frame, err := ingest.DecodeSound(data)
+			if err != nil {
+				return false, err
+			}
+			if start := frame.At.Sub(origin); start >= 0 {
+				h.publish(job, b, Frame{Source: frame.Source, Participant: participants[frame.Source], Start: start, PCM: frame.PCM})
+			}
+			continue
+		}
+		var message ingest.SoundMessage
+		if err := json.Unmarshal(data, &message); err != nil {
+			return false, errors.New("a bot sent a text message that is not JSON")
+		}
+		switch {
+		case message.Type == ingest.SoundEnd:
+			return true, nil
+		case message.Type == ingest.SoundParticipant && message.Source > 0 && message.Source <= ingest.MaxSoundSources:
+			participants[message.Source] = nil
+			if message.ID != "" {
+				participants[message.Source] = &Participant{
+					ID: text.CleanLine(message.ID, ingest.MaxSoundText), Name: text.CleanLine(message.Name, ingest.MaxSoundText),
+				}
+			}
+		}
+	}
+}
+
+// want sends which sound the service wants.
+func (b *bot) want(wanted Wanted) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.wanted = &wanted
+	b.signal()
+}
+
+// play sends sound to play. It reports false if too much waits.
+func (b *bot) play(pcm []byte) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.playing) >= maxPlaying {
+		return false
+	}
+	b.playing = append(b.playing, pcm)
+	b.signal()
+	return true
+}
+
+// stopPlaying forgets what waits, here and in the bot.
+func (b *bot) stopPlaying() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.playing, b.stop = nil, true
+	b.signal()
+}
+
+// replaced ends the connection.
+func (b *bot) replaced() { b.cancel(errReplaced) }
+
+func (b *bot) signal() {
+	select {
+	case b.wake <- struct{}{}:
+	default: // send looks anyway
+	}
+}
+
+// send sends what waits until ctx ends.
+func (b *bot) send(ctx context.Context) error {
+	for {
+		select {
+		case <-b.wake:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		b.mu.Lock()
+		wanted, stop, playing := b.wanted, b.stop, b.playing
+		b.wanted, b.stop, b.playing = nil, false, nil
+		b.mu.Unlock()
+		if wanted != nil {
+			if err := writeJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundWant, SoundWanted: *wanted}); err != nil {
+				return err
+			}
+		}
+		if stop {
+			if err := writeJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundStopPlaying}); err != nil {
+				return err
+			}
+		}
+		for _, pcm := range playing {
+			if err := write(ctx, b.conn, websocket.MessageBinary, pcm); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// writeJSON sends a text message.
+func writeJSON(ctx context.Context, conn *websocket.Conn, message any) error {
+	encoded, err := json.Marshal(message)
+	if err != nil {
+		return fmt.Errorf("encode a message: %w", err)
+	}
+	return write(ctx, conn, websocket.MessageText, encoded)
+}
+
+// write sends a message. It fails when the receiver reads nothing for writeTimeout.
+func write(ctx context.Context, conn *websocket.Conn, kind websocket.MessageType, data []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	return conn.Write(ctx, kind, data)
+}
+
+// keepAlive returns when the other end does not respond to a ping in time.
+func keepAlive(ctx context.Context, conn *websocket.Conn) error {
+	for {
+		if err := retry.Sleep(ctx, pingInterval); err != nil {
+			return err
+		}
+		waiting, cancel := context.WithTimeout(ctx, pingTimeout)
+		err := conn.Ping(waiting)
+		cancel()
+		if err != nil {
+			return fmt.Errorf("no response to a ping: %w", err)
+		}
+	}
+}

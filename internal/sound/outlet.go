@@ -1,0 +1,137 @@
+package sound
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+const (
+	// maxReceived limits a message of a receiver: a second of sound as base64 in JSON.
+	maxReceived = 256 << 10
+	// minJump is the shortest time without mixed sound that is told as a gap.
+	minJump = 100 * time.Millisecond
+)
+
+// ErrEnded as the cause of a context means that there will be no more sound.
+var ErrEnded = errors.New("the bot has left the meeting")
+
+// Listen sends the sound of a subscription to a listener of the API until it ends, the
+// listener is gone, or ctx ends. It closes the connection.
+func Listen(ctx context.Context, conn *websocket.Conn, subscription *Subscription, stream Stream) error {
+	o := &outlet{conn: conn, subscription: subscription, format: newStandinFormat(stream), rate: stream.SampleRate, received: ignore}
+	return o.run(ctx)
+}
+
+// ignore ignores what a listener sends.
+func ignore(websocket.MessageType, []byte) {}
+
+// outlet sends sound over a connection.
+type outlet struct {
+	conn         *websocket.Conn
+	subscription *Subscription
+	format       format
+	rate         int                                 // of the format
+	received     func(websocket.MessageType, []byte) // handles a message of the receiver
+
+	resamplers map[int]*downsampler // by source
+	mixedUntil time.Duration        // end of the last frame of the mixed sound
+}
+
+// run sends the sound until it ends, which is no error.
+func (o *outlet) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	o.resamplers = make(map[int]*downsampler)
+	o.conn.SetReadLimit(maxReceived)
+	// Reads and pings end when the connection is closed, so that a listener still gets the
+	// end after ctx has ended.
+	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
+	var running sync.WaitGroup
+	running.Go(func() { cancel(o.receive(connected)) })
+	running.Go(func() { cancel(keepAlive(connected, o.conn)) })
+	err := o.send(ctx)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, ErrEnded) {
+		if err = o.write(connected, o.format.end()); err == nil {
+			_ = o.conn.Close(websocket.StatusNormalClosure, "")
+		}
+	}
+	disconnect()
+	_ = o.conn.CloseNow()
+	running.Wait()
+	return err
+}
+
+// send sends the sound. Its error is io.EOF at the end.
+func (o *outlet) send(ctx context.Context) error {
+	if err := o.write(ctx, o.format.start()); err != nil {
+		return err
+	}
+	for {
+		frame, gap, err := o.subscription.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if gap == nil {
+			gap = o.jump(frame)
+		}
+		if gap != nil {
+			if err := o.write(ctx, o.format.gap(*gap)); err != nil {
+				return err
+			}
+		}
+		if frame.Source == 0 {
+			o.mixedUntil = frame.Start + FrameDuration
+		}
+		frame.PCM = o.resampler(frame.Source).convert(frame.PCM)
+		if err := o.write(ctx, o.format.frame(frame)); err != nil {
+			return err
+		}
+	}
+}
+
+// jump returns the time without mixed sound before a frame, such as a pause of the
+// recording; nil if there is none.
+func (o *outlet) jump(frame Frame) *Gap {
+	if frame.Source != 0 || o.mixedUntil == 0 || frame.Start-o.mixedUntil < minJump {
+		return nil
+	}
+	return &Gap{From: o.mixedUntil, To: frame.Start}
+}
+
+// resampler returns the resampler of a source.
+func (o *outlet) resampler(source int) *downsampler {
+	r := o.resamplers[source]
+	if r == nil {
+		r = newDownsampler(o.rate)
+		o.resamplers[source] = r
+	}
+	return r
+}
+
+func (o *outlet) write(ctx context.Context, messages []message) error {
+	for _, m := range messages {
+		if err := write(ctx, o.conn, m.kind, m.data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive handles what the receiver sends. It returns why it cannot any longer.
+func (o *outlet) receive(ctx context.Context) error {
+	for {
+		kind, data, err := o.conn.Read(ctx)
+		if err != nil {
+			return err
+		}
+		o.received(kind, data)
+	}
+}

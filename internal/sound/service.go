@@ -1,0 +1,34 @@
+package sound
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+)
+
+// Recordings knows when recordings started.
+type Recordings interface {
+	// RecordingStart returns when the recording of a job started, given when that of an
+	// attempt started.
+	RecordingStart(ctx context.Context, jobID uuid.UUID, attempt int, startedAt time.Time) (time.Time, error)
+}
+
+// Service serves the bots that connect to this node.
+type Service struct {
+	*Hub
+	Recordings Recordings
+	Log        *slog.Logger
+}
+
+// ServeBot serves the connection of a bot, until it has left the meeting, the connection
+// ends, or ctx ends.
+func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid.UUID, attempt int) {
+	origin := func(ctx context.Context, startedAt time.Time) (time.Time, error) {
+		return s.Recordings.RecordingStart(ctx, jobID, attempt, startedAt)
+	}
+	err := s.Hub.ServeBot(ctx, conn, jobID, origin, func(context.Context) {})
+	s.Log.Debug("the connection of a bot for live sound has ended", "job", jobID, "attempt", attempt, "error", err)
+}
