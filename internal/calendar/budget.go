@@ -9,6 +9,23 @@ import (
 // and one step takes about a microsecond.
 const maxSteps = 500_000
 
+// maxFeedSteps is that of a feed, which has the events of years.
+const maxFeedSteps = 10_000_000
+
+// Limits of a calendar file, far above those of real invites and feeds.
+const (
+	MaxICS  = 1 << 20  // bytes
+	MaxFeed = 10 << 20 // bytes
+)
+
+// limits are those of a calendar file.
+type limits struct{ bytes, components, events int }
+
+var (
+	inviteLimits = limits{MaxICS, 5000, 2000}
+	feedLimits   = limits{MaxFeed, 50_000, 20_000}
+)
+
 // clockSteps is after how many steps a Budget reads the clock.
 const clockSteps = 1000
 
@@ -27,11 +44,26 @@ type Budget struct {
 	steps    int
 	read     int // steps at which the clock is read next
 	deadline time.Time
+	feed     bool
 }
 
 // NewBudget returns a budget that ends at a time; there is no deadline if it is zero.
 func NewBudget(deadline time.Time) *Budget {
 	return &Budget{steps: maxSteps, read: maxSteps, deadline: deadline}
+}
+
+// NewFeedBudget returns the budget for a calendar that is published as a feed. It ends
+// at a time; there is no deadline if it is zero.
+func NewFeedBudget(deadline time.Time) *Budget {
+	return &Budget{steps: maxFeedSteps, read: maxFeedSteps, deadline: deadline, feed: true}
+}
+
+// limits returns those of the calendar files.
+func (b *Budget) limits() limits {
+	if b != nil && b.feed {
+		return feedLimits
+	}
+	return inviteLimits
 }
 
 // Spend takes a number of steps. It returns ErrTooExpensive when none are left, and

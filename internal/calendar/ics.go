@@ -13,9 +13,6 @@ import (
 	"standin/internal/meetinglink"
 )
 
-// maxEvents limits the events of a calendar file.
-const maxEvents = 2000
-
 // Calendar is the content of a calendar file.
 type Calendar struct {
 	Method string // REQUEST, CANCEL, … in upper case; may be empty
@@ -29,17 +26,20 @@ type Event struct {
 	ThisAndFuture bool      // a changed occurrence and those after it
 	Sequence      int       // revision of the event; higher is newer
 	Stamp         time.Time // UTC; DTSTAMP, which decides between equal sequences; may be zero
+	Modified      time.Time // UTC; LAST-MODIFIED; may be zero
 	Series        *Series   // nil unless it recurs; its first occurrence is at Start
 	Cancelled     bool      // the calendar's method or the event's status says so
 
-	Summary   string
-	Organizer string    // mail address; empty when there is none
-	Attendees []string  // mail addresses
-	Start     time.Time // UTC; zero only in a cancellation without one
-	End       time.Time // UTC; Start when unknown
-	Zone      string    // IANA name of the zone in which people see Start; empty if unknown
-	AllDay    bool      // Start is a date's first moment
-	Floating  bool      // Start has no zone; Zone, from X-WR-TIMEZONE, or else UTC was assumed
+	Summary     string
+	Description string
+	Organizer   string            // mail address; empty when there is none
+	Attendees   []string          // mail addresses
+	Responses   map[string]string // PARTSTAT of the attendees that have one, by mail address in lower case
+	Start       time.Time         // UTC; zero only in a cancellation without one
+	End         time.Time         // UTC; Start when unknown
+	Zone        string            // IANA name of the zone in which people see Start; empty if unknown
+	AllDay      bool              // Start is a date's first moment
+	Floating    bool              // Start has no zone; Zone, from X-WR-TIMEZONE, or else UTC was assumed
 
 	MeetingURL string // empty if no meeting of a known platform was found
 	Platform   job.Platform
@@ -49,7 +49,7 @@ type Event struct {
 	Problem string
 }
 
-// ParseICS parses a calendar file (RFC 5545) of at most MaxICS bytes. It
+// ParseICS parses a calendar file (RFC 5545) within the limits of a budget. It
 // returns an *ICSError if the file is malformed. An event whose start is uncertain
 // has a Problem: a bot at the wrong time is worse than none. Other errors are those
 // of the budget. allowedHosts are meeting hosts beside those of the platforms, as in
@@ -78,8 +78,8 @@ func ParseICS(text []byte, budget *Budget, allowedHosts ...string) (Calendar, er
 	if calendars == 0 {
 		return Calendar{}, &ICSError{Reason: "no VCALENDAR"}
 	}
-	if len(found.Events) > maxEvents {
-		return Calendar{}, &ICSError{Reason: "more than " + strconv.Itoa(maxEvents) + " events"}
+	if limit := budget.limits().events; len(found.Events) > limit {
+		return Calendar{}, &ICSError{Reason: "more than " + strconv.Itoa(limit) + " events"}
 	}
 	return found, nil
 }
@@ -135,7 +135,7 @@ func IsCancelled(text string) bool {
 // readEvent reads a VEVENT as far as possible. starts are the DTSTART properties of
 // whole events by UID.
 func readEvent(c *component, zones *zones, starts map[string]*property, budget *Budget, allowedHosts []string) (event Event, err error) {
-	event = Event{UID: strings.TrimSpace(c.text("UID")), Summary: strings.TrimSpace(c.text("SUMMARY"))}
+	event = Event{UID: strings.TrimSpace(c.text("UID")), Summary: strings.TrimSpace(c.text("SUMMARY")), Description: c.text("DESCRIPTION")}
 	if p := c.first("ORGANIZER"); p != nil {
 		event.Organizer = mailAddress(p)
 	}
@@ -143,6 +143,7 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		if p := &c.properties[i]; p.name == "ATTENDEE" {
 			if address := mailAddress(p); address != "" {
 				event.Attendees = append(event.Attendees, address)
+				event.respond(address, p.parameters["PARTSTAT"])
 			}
 		}
 	}
@@ -151,6 +152,9 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 	}
 	if p := c.first("DTSTAMP"); p != nil {
 		event.Stamp, _, _, _ = zones.moment(p) // an unreadable stamp is as none
+	}
+	if p := c.first("LAST-MODIFIED"); p != nil {
+		event.Modified, _, _, _ = zones.moment(p)
 	}
 	if event.MeetingURL, event.Platform, err = meetingOf(c, budget, allowedHosts); err != nil {
 		return event, err
@@ -178,6 +182,17 @@ func readEvent(c *component, zones *zones, starts map[string]*property, budget *
 		event.Series, err = readSeries(c, zones, start, budget)
 	}
 	return event, err
+}
+
+// respond notes the PARTSTAT of an attendee.
+func (e *Event) respond(address, response string) {
+	if response == "" {
+		return
+	}
+	if e.Responses == nil {
+		e.Responses = make(map[string]string)
+	}
+	e.Responses[strings.ToLower(address)] = response
 }
 
 // readOriginal reads the RECURRENCE-ID of an event in a series with a DTSTART. A date

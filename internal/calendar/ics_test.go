@@ -93,7 +93,7 @@ func TestParseICS(t *testing.T) {
 				if (e.Series != nil) != (want.Events[i].Series != nil) {
 					t.Errorf("event %d: the series is %v", i, e.Series)
 				}
-				e.Series, e.Stamp, e.End, e.Zone = want.Events[i].Series, time.Time{}, time.Time{}, ""
+				e.Series, e.Stamp, e.End, e.Zone, e.Description, e.Responses = want.Events[i].Series, time.Time{}, time.Time{}, "", "", nil
 				if !reflect.DeepEqual(e, want.Events[i]) {
 					t.Errorf("event %d:\n     %+v\nwant %+v", i, got.Events[i], want.Events[i])
 				}

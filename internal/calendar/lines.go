@@ -8,10 +8,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 )
 
-// Limits of a calendar file, far above those of real invites.
 const (
-	MaxICS        = 1 << 20 // bytes
-	maxComponents = 5000
 	maxNesting    = 8
 	maxParameters = 32 // parameters of a property; further ones are ignored
 )
@@ -104,8 +101,9 @@ func Text(file []byte) []byte {
 // ignored. Unbalanced components are an error, because the missing part may be
 // important.
 func parseComponents(text string, budget *Budget) ([]*component, error) {
-	if len(text) > MaxICS {
-		return nil, &ICSError{Reason: fmt.Sprintf("longer than %d bytes", MaxICS)}
+	limits := budget.limits()
+	if len(text) > limits.bytes {
+		return nil, &ICSError{Reason: fmt.Sprintf("longer than %d bytes", limits.bytes)}
 	}
 	root := &component{}
 	open := []*component{root}
@@ -121,7 +119,7 @@ func parseComponents(text string, budget *Budget) ([]*component, error) {
 		inner := open[len(open)-1]
 		switch p.name {
 		case "BEGIN":
-			if count++; count > maxComponents || len(open) > maxNesting {
+			if count++; count > limits.components || len(open) > maxNesting {
 				return nil, &ICSError{LineNumber: row, Reason: "there are too many components, or they are nested too deeply"}
 			}
 			child := &component{name: strings.ToUpper(strings.TrimSpace(p.value)), lineNumber: row}

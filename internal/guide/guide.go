@@ -45,7 +45,7 @@ type Section struct {
 func Sections() []Section {
 	return []Section{
 		{"Start", []string{"quickstart", "install", "concepts", "glossary"}},
-		{"Use", []string{"api", "states", "webhooks", "recordings", "transcripts", "streams", "mail", "dashboard", "cli", "mcp", "generators", "simulator", "migrating"}},
+		{"Use", []string{"api", "states", "webhooks", "recordings", "transcripts", "streams", "calendars", "mail", "dashboard", "cli", "mcp", "generators", "simulator", "migrating"}},
 		{"Meetings", []string{"platforms", "signed-in", "zoom-sdk", "doctor", "canary", "privacy"}},
 		{"Operate", []string{"configuration", "operations", "launchers", "logging", "runbook", "performance", "security"}},
 	}

@@ -62,6 +62,7 @@ type Settings struct {
 	Agents      *mcpserver.Tools // nil when agents are not served
 	Bots        Bots
 	Invites     Invites
+	Calendars   Calendars
 	Logins      Logins
 	Payments    Payments // nil when no payment secret is configured
 	Host        HostReader
@@ -284,6 +285,15 @@ func (a *API) handlers() map[string]handler {
 		"heartbeat":   a.heartbeat,
 		"ingestSound": a.ingestSound,
 		"uploadMedia": a.uploadMedia,
+
+		"createCalendar":     a.forConsumer(a.createCalendar),
+		"listCalendars":      a.forConsumer(a.listCalendars),
+		"getCalendar":        a.forConsumer(a.getCalendar),
+		"patchCalendar":      a.forConsumer(a.patchCalendar),
+		"deleteCalendar":     a.forConsumer(a.deleteCalendar),
+		"syncCalendar":       a.forConsumer(a.syncCalendar),
+		"listCalendarEvents": a.forConsumer(a.listCalendarEvents),
+		"patchCalendarEvent": a.forConsumer(a.patchCalendarEvent),
 
 		"intakeInvite":   a.authenticated("intakeSecret", a.intakeInvite),
 		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),

@@ -162,7 +162,8 @@ func (i *InviteScheduler) monthlyLimit(ctx context.Context, consumer uuid.UUID) 
 type inviteTx struct {
 	consumer uuid.UUID
 	invite   calendar.Invite
-	limit    int // of jobs in a month; 0 is no limit
+	limit    int          // of jobs in a month; 0 is no limit
+	meeting  *meetingSync // that the invite is for; nil for other invites
 
 	change *Change // of the job that is found or created
 	left   *Change // of the job that the created one replaces; nil without one
@@ -260,7 +261,7 @@ func (s *inviteTx) findDismissed(ctx context.Context) (found bool, err error) {
 	if !found || err != nil {
 		return false, err
 	}
-	if s.invite.RecurrenceID != "" || !s.change.JoinAt.Add(dismissal).Before(s.change.Now) {
+	if s.meeting != nil || s.invite.RecurrenceID != "" || !s.change.JoinAt.Add(dismissal).Before(s.change.Now) {
 		if found, err = s.dismissed(ctx); found || err != nil {
 			return found, err
 		}
@@ -273,6 +274,9 @@ func (s *inviteTx) findDismissed(ctx context.Context) (found bool, err error) {
 // then follows the event.
 func (s *inviteTx) dismissed(ctx context.Context) (bool, error) {
 	c := s.change
+	if s.meeting != nil && s.meeting.again {
+		return false, nil
+	}
 	byConsumer, err := c.tx.CancelledByConsumer(ctx, c.ID)
 	if !byConsumer || err != nil {
 		return false, err
@@ -337,6 +341,12 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 // find looks for the job that this invite, or another one for the same meeting,
 // created before.
 func (s *inviteTx) find(ctx context.Context) (bool, error) {
+	if s.meeting != nil {
+		found, err := s.use(s.change.tx.LockOpenJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt))
+		if found || err != nil {
+			return found, err
+		}
+	}
 	r, err := s.change.tx.LockJobByCalendarKey(ctx, s.consumer, s.invite.Key())
 	if job.ErrorIs(err, job.NotFound) {
 		r, err = s.change.tx.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, false)
@@ -348,10 +358,11 @@ func (s *inviteTx) find(ctx context.Context) (bool, error) {
 }
 
 // matches reports whether a job for the same meeting at the same time may be for the
-// event of the invite: one of both has no icalUid, or only one has the recurrenceId.
+// event of the invite: one of both has no icalUid, or only one has the recurrenceId. A
+// connected calendar sends no second bot into a meeting, whatever the first one is for.
 func (s *inviteTx) matches(r job.Record) bool {
 	event := s.invite.EventID()
-	return event == "" || r.ICalUID == "" || r.ICalUID != event && s.invite.SameEvent(r.ICalUID)
+	return s.meeting != nil || event == "" || r.ICalUID == "" || r.ICalUID != event && s.invite.SameEvent(r.ICalUID)
 }
 
 // use makes a job that was found the one to change.
@@ -397,7 +408,8 @@ func (s *inviteTx) detach(ctx context.Context) error {
 func (s *inviteTx) update(ctx context.Context) error {
 	c := s.change
 	s.setResult(calendar.Deduped)
-	if c.CalendarKey == "" || !undispatched(c.Status) {
+	another := s.meeting != nil && c.ICalUID != "" && c.ICalUID != s.invite.EventID()
+	if c.CalendarKey == "" || another || !undispatched(c.Status) {
 		return nil
 	}
 	previousKey := c.CalendarKey
@@ -505,7 +517,7 @@ func (s *inviteTx) newRecord() (job.Record, error) {
 		return job.Record{}, fmt.Errorf("encode an invite's metadata: %w", err)
 	}
 	id := uuid.Must(uuid.NewV7())
-	return job.Record{
+	r := job.Record{
 		Job: job.Job{
 			ID:          id,
 			ConsumerID:  s.consumer,
@@ -524,7 +536,11 @@ func (s *inviteTx) newRecord() (job.Record, error) {
 		WakeAt:      s.invite.JoinAt,
 		ICalUID:     s.invite.EventID(),
 		CalendarKey: s.invite.Key(),
-	}, nil
+	}
+	if s.meeting != nil {
+		s.meeting.complete(&r)
+	}
+	return r, nil
 }
 
 func (s *inviteTx) setResult(kind calendar.Kind) {

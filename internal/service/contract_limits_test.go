@@ -19,7 +19,11 @@ import (
 func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 	t.Helper()
 	id := h.create(t, h.ada, contractJob(contractFuture))
+	calendar := h.connect(t)
 	return []contractRequest{
+		{op: "createCalendar", bearer: h.ada},
+		{op: "patchCalendar", in: []string{calendar}, bearer: h.ada},
+		{op: "patchCalendarEvent", in: []string{calendar, id}, bearer: h.ada},
 		{op: "createJob", bearer: h.ada},
 		{op: "createJobs", bearer: h.ada},
 		{op: "patchJob", in: []string{id}, bearer: h.ada},
@@ -146,6 +150,13 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		body := `{"text":"hello","participantId":"p-1"}` // valid for every operation
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
 	}
+	for _, op := range []string{"getCalendar", "patchCalendar", "deleteCalendar", "syncCalendar", "listCalendarEvents"} {
+		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: `{"name":"Ada"}`})
+	}
+	requests = append(requests,
+		contractRequest{op: "createCalendar", bearer: h.ada, body: contractCalendarBody},
+		contractRequest{op: "listCalendars", bearer: h.ada},
+		contractRequest{op: "patchCalendarEvent", in: []string{id, id}, bearer: h.ada, body: `{"override":null}`})
 	for _, op := range []string{"redeliver", "getMedia", "headMedia"} {
 		requests = append(requests, contractRequest{op: op, in: []string{id, "x"}, bearer: h.ada})
 	}

@@ -19,6 +19,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/account/device"
+	"standin/internal/calendarsync"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
@@ -72,6 +73,8 @@ type Service struct {
 	sound       *sound.Service
 	health      *health
 	capacity    *dispatch.Capacity
+	invites     *lifecycle.InviteScheduler
+	calendars   *calendarsync.Service
 	metrics     *metrics.Metrics
 	tracer      *tracing.Tracer // nil without a collector
 	flows       *device.Flows   // of command line logins
@@ -193,6 +196,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
 	s.parts.Go(func() { s.formats.Run(ctx) })
 	s.parts.Go(func() { s.live.Run(ctx) })
+	s.parts.Go(func() { s.calendars.Run(ctx) })
 	s.parts.Go(func() { s.users.Run(ctx, s.settings.Log) })
 	s.parts.Go(func() {
 		if err := s.server.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

@@ -26,6 +26,8 @@ import (
 const (
 	// minLease is the shortest lease: a busy machine must not lose leases.
 	minLease = time.Second
+	// minEncryptionKey is the length of the shortest encryption key, in bytes.
+	minEncryptionKey = 16
 )
 
 // DataSettings locate the data of a service.
@@ -62,10 +64,11 @@ type Settings struct {
 	Profiling     bool   `env:"STANDIN_PROFILING" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
 
 	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
+	EncryptionKey           string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts the addresses of connected calendars, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
 	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
-	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that webhooks may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
+	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that webhooks and connected calendars may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
 	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" help:"Store response bodies of webhook destinations that are not public. Default: only status and latency of these are stored."`
-	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
+	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" help:"Forward proxy for webhooks and connected calendars; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
 	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
 	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
@@ -101,6 +104,8 @@ func (s Settings) check() error {
 		return fmt.Errorf("STANDIN_LEASE must be at least %s", minLease)
 	case s.Profiling && s.MetricsListen == "":
 		return errors.New("STANDIN_PROFILING needs STANDIN_METRICS_LISTEN: profiles are served only on that address")
+	case s.EncryptionKey != "" && len(s.EncryptionKey) < minEncryptionKey:
+		return fmt.Errorf("STANDIN_ENCRYPTION_KEY must have at least %d characters", minEncryptionKey)
 	case s.FreeTierJobs < 0:
 		return errors.New("STANDIN_FREE_TIER_JOBS must not be negative")
 	}

@@ -17,6 +17,7 @@ import (
 	"standin/internal/account/billing"
 	"standin/internal/account/device"
 	"standin/internal/bot/zoomsdk"
+	"standin/internal/calendarsync"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/event"
@@ -113,7 +114,37 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	s.metrics.Register(s.transcripts.Collectors()...)
 	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
+	s.invites = &lifecycle.InviteScheduler{
+		Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
+	}
+	if s.calendars, err = s.newCalendars(); err != nil {
+		return err
+	}
 	return s.buildServer(jobs, machine)
+}
+
+// newCalendars returns the worker that reads connected calendars.
+func (s *Service) newCalendars() (*calendarsync.Service, error) {
+	secret := s.key
+	if s.settings.EncryptionKey != "" {
+		secret = []byte(s.settings.EncryptionKey)
+	}
+	key, err := calendarsync.NewKey(secret)
+	if err != nil {
+		return nil, err
+	}
+	allow, err := s.webhookAllow()
+	if err != nil {
+		return nil, err
+	}
+	proxy, err := webhook.ParseProxy(s.settings.WebhookProxy)
+	if err != nil {
+		return nil, err
+	}
+	return calendarsync.New(calendarsync.Settings{
+		Store: s.store, Jobs: s.invites, Key: key, Network: calendarsync.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy},
+		MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: s.settings.Log,
+	}), nil
 }
 
 // newSender returns the sender of webhooks.
@@ -258,9 +289,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	apiSettings := httpapi.Settings{
 		Description: description, BaseURL: settings.BaseURL, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Sound: s.sound, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
-		Invites: &lifecycle.InviteScheduler{
-			Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
-		},
+		Invites: s.invites, Calendars: s.calendars,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log),
 		MaxUploadBytes: maxUpload, Log: settings.Log,

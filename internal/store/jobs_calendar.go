@@ -70,7 +70,7 @@ func (tx *Tx) LockJobByCalendarKey(ctx context.Context, consumer uuid.UUID, key 
 func hashMeeting(meetingURL string) string { return hashText(meetinglink.Key(meetingURL)) }
 
 // LockJobByMeeting returns and locks the consumer's newest live job for the meeting
-// of this URL at joinAt. With anonymous, it skips jobs that have an iCalUID.
+// of this URL at joinAt, or else the newest cancelled one. With anonymous, it skips jobs that have an iCalUID.
 // It uses the index jobs_join.
 func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time, anonymous bool) (job.Record, error) {
 	only := ""
@@ -80,7 +80,16 @@ func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingU
 	return tx.oneJob(ctx, `
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_key = $3`+only+`
-		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
+		ORDER BY CASE status WHEN 'cancelled' THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
+}
+
+// LockOpenJobByMeeting returns and locks the consumer's live job for the meeting of this
+// URL at joinAt that has not ended. It uses the index jobs_join.
+func (tx *Tx) LockOpenJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time) (job.Record, error) {
+	return tx.oneJob(ctx, `
+		SELECT `+jobColumns+` FROM jobs
+		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_key = $3 AND status NOT IN ('completed', 'failed', 'cancelled')
+		ORDER BY created_at, id LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
 }
 
 // LockUndispatchedByICalUID returns and locks the consumer's newest job with

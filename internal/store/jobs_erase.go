@@ -184,6 +184,8 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			`DELETE FROM invitations WHERE consumer_id = $1`,
 			`DELETE FROM api_keys WHERE consumer_id = $1`,
 			`DELETE FROM webhook_endpoints WHERE consumer_id = $1`,
+			`DELETE FROM calendar_events WHERE consumer_id = $1`,
+			`DELETE FROM calendars WHERE consumer_id = $1`,
 			`DELETE FROM job_tombstones WHERE consumer_id = $1`,
 			`DELETE FROM consumer_rotation WHERE consumer_id = $1`,
 			`DELETE FROM consumers WHERE id = $1`,

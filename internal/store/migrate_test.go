@@ -35,7 +35,12 @@ var exampleRows = map[string]string{
 	"commands": `(id, job_id, kind, created_at) VALUES ('` + rowCommand + `', '` + rowJob + `', 'leave', 1700000000000)`,
 	"deliveries": `(id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at)
 		VALUES ('dlv_1', '` + rowJob + `', '` + rowConsumer + `', 'https://hooks.example.test/', 'key', 'job.status_changed', 1, 1700000000000, 2, '{}', 1700000000000)`,
-	"delivery_tries":       `(delivery_id, number, started_at, latency_ms, status_code, error, response_body) VALUES ('dlv_1', 1, 1700000000000, 12, 500, '', '')`,
+	"delivery_tries": `(delivery_id, number, started_at, latency_ms, status_code, error, response_body) VALUES ('dlv_1', 1, 1700000000000, 12, 500, '', '')`,
+	"calendars": `(id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, state, error, failures, validators, due_at, lease, revision, deleted)
+		VALUES ('calendar', '` + rowConsumer + `', 'Ada', '', '', '', '{}', '{}', 1, 1, 'waiting', '', 0, '{}', 1, '', 0, 0)`,
+	"calendar_events": `(id, calendar_id, consumer_id, uid, original, event_key, sequence, title, organizer, starts_at, ends_at, zone, meeting_url, platform, attendees, response, problem,
+		rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
+		VALUES ('event', 'calendar', '` + rowConsumer + `', 'uid', 0, 'uid', 0, '', '', 1, 1, '', '', '', 0, '', '', 0, '', 1, 0, 0, 0, '', '')`,
 	"payment_events":       `(id, type, created_at, received_at, effect, subscription_id, customer_id, consumer, email, plan, status) VALUES ('evt_1', 'created', 1, 1, '', 'sub_1', 'cus_1', 'ada', '', 'pro', 'active')`,
 	"subscriptions":        `(id, consumer, plan, status) VALUES ('sub_1', 'ada', 'pro', 'active')`,
 	"payment_customers":    `(id, consumer) VALUES ('cus_1', 'ada')`,

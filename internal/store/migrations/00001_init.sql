@@ -233,6 +233,68 @@ CREATE INDEX jobs_erasing ON jobs (recording_deleted_at)
 CREATE INDEX jobs_erasable ON jobs (consumer_id, status_since, id)
     WHERE wake_at IS NULL AND (manifest_uri = '' OR recording_erased_at IS NOT NULL);
 
+-- Calendars that a consumer has connected.
+CREATE TABLE calendars (
+    id          TEXT PRIMARY KEY,
+    consumer_id TEXT NOT NULL REFERENCES consumers (id),
+    name        TEXT NOT NULL,
+    sealed      TEXT NOT NULL, -- the address of the feed, encrypted
+    address     TEXT NOT NULL, -- without what is secret, for people
+    email       TEXT NOT NULL, -- of its owner, lower case; empty if unknown
+    rules       TEXT NOT NULL,
+    job         TEXT NOT NULL, -- settings of its jobs
+    poll_ms     BIGINT NOT NULL,
+    created_at  BIGINT NOT NULL,
+    state       TEXT NOT NULL CHECK (state IN ('waiting', 'active', 'failing')),
+    error       TEXT NOT NULL, -- of the last read; empty unless it has failed
+    failures    BIGINT NOT NULL,
+    validators  TEXT NOT NULL, -- for conditional requests
+    read_at     BIGINT,        -- when it was read completely
+    synced_at   BIGINT,        -- when it was read, or had not changed
+    due_at      BIGINT NOT NULL, -- when it is read next, or the end of the lease
+    lease       TEXT NOT NULL,
+    revision    BIGINT NOT NULL, -- of the settings
+    deleted     BIGINT NOT NULL  -- 1: its jobs are to be cancelled, then it is removed
+);
+CREATE INDEX calendars_consumer ON calendars (consumer_id, id);
+CREATE INDEX calendars_due ON calendars (due_at);
+
+-- The meetings in them.
+CREATE TABLE calendar_events (
+    id           TEXT PRIMARY KEY,
+    calendar_id  TEXT NOT NULL REFERENCES calendars (id),
+    consumer_id  TEXT NOT NULL, -- that of the calendar
+    uid          TEXT NOT NULL,
+    original     BIGINT NOT NULL, -- original start of an occurrence of a series; 0 for other events
+    event_key    TEXT NOT NULL,   -- iCalUID of its jobs
+    sequence     BIGINT NOT NULL,
+    modified     BIGINT,
+    title        TEXT NOT NULL,
+    organizer    TEXT NOT NULL,
+    starts_at    BIGINT NOT NULL,
+    ends_at      BIGINT NOT NULL,
+    zone         TEXT NOT NULL,
+    meeting_url  TEXT NOT NULL,
+    platform     TEXT NOT NULL,
+    attendees    BIGINT NOT NULL,
+    response     TEXT NOT NULL,
+    problem      TEXT NOT NULL, -- why it can get no bot; empty if it can
+    rule_record  BIGINT NOT NULL, -- what the rules of the calendar say
+    rule_reason  TEXT NOT NULL,
+    updated_at   BIGINT NOT NULL, -- when the columns above changed
+    overridden   BIGINT,          -- 1: a person wants a bot; 0: a person wants none; NULL: the rules decide
+    removed      BIGINT NOT NULL, -- 1: the calendar no longer has it
+    dirty        BIGINT NOT NULL, -- 1: its job is to be checked
+    record       BIGINT NOT NULL, -- what was decided
+    reason       TEXT NOT NULL,
+    job_id       TEXT NOT NULL    -- empty without one; the job may be erased
+);
+CREATE UNIQUE INDEX calendar_events_identity ON calendar_events (calendar_id, uid, original);
+CREATE INDEX calendar_events_meeting ON calendar_events (consumer_id, uid, original);
+CREATE INDEX calendar_events_start ON calendar_events (calendar_id, starts_at, id);
+CREATE INDEX calendar_events_dirty ON calendar_events (calendar_id) WHERE dirty = 1;
+CREATE INDEX calendar_events_job ON calendar_events (job_id) WHERE job_id <> '';
+
 -- What is left of an erased job, so that its externalId stays taken.
 CREATE TABLE job_tombstones (
     id            TEXT PRIMARY KEY,
@@ -396,6 +458,8 @@ DROP TABLE deliveries;
 DROP TABLE commands;
 DROP TABLE timeline;
 DROP TABLE job_tombstones;
+DROP TABLE calendar_events;
+DROP TABLE calendars;
 DROP TABLE jobs;
 DROP TABLE consumer_rotation;
 DROP TABLE nodes;

@@ -1,0 +1,55 @@
+package calendarsync
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+)
+
+// Key encrypts what gives access to calendars.
+type Key struct{ aead cipher.AEAD }
+
+// keyPurpose separates this use of the secret from others.
+const keyPurpose = "standin calendars"
+
+// ErrSealed is the error of Open for a text that was encrypted with another key.
+var ErrSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTION_KEY, or else the ingest signing key, must be the one with which the calendar was connected; or enter the address again")
+
+// NewKey returns a key that is derived from a secret.
+func NewKey(secret []byte) (Key, error) {
+	key, err := hkdf.Key(sha256.New, secret, nil, keyPurpose, 32)
+	if err != nil {
+		return Key{}, fmt.Errorf("derive a key: %w", err)
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return Key{}, fmt.Errorf("create a cipher: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return Key{}, fmt.Errorf("create a cipher: %w", err)
+	}
+	return Key{aead}, nil
+}
+
+// Seal encrypts a text that belongs to the row with an ID.
+func (k Key) Seal(id, text string) string {
+	return base64.RawStdEncoding.EncodeToString(k.aead.Seal(nil, nil, []byte(text), []byte(id)))
+}
+
+// Open decrypts a text.
+func (k Key) Open(id, sealed string) (string, error) {
+	encrypted, err := base64.RawStdEncoding.DecodeString(sealed)
+	if err != nil {
+		return "", ErrSealed
+	}
+	text, err := k.aead.Open(nil, nil, encrypted, []byte(id))
+	if err != nil {
+		return "", ErrSealed
+	}
+	return string(text), nil
+}

@@ -1,0 +1,195 @@
+package calendarsync
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	"standin/internal/calendar"
+)
+
+// Record is which meetings of a calendar get a bot.
+type Record string
+
+// The values of Record.
+const (
+	RecordAll       Record = "all"       // also those that the owner has not answered
+	RecordExternal  Record = "external"  // with somebody of another domain than the owner's
+	RecordInternal  Record = "internal"  // with nobody of another domain
+	RecordOrganized Record = "organized" // that the owner organizes
+	RecordAccepted  Record = "accepted"  // that the owner organizes or has accepted
+	RecordNone      Record = "none"      // only those that a person switches on
+)
+
+// DefaultOptOut is the default of Rules.OptOut.
+const DefaultOptOut = "#nobot"
+
+// Rules decide which meetings of a calendar get a bot. All that are set must be met. A
+// meeting that its owner has declined gets none.
+type Rules struct {
+	Record          Record `json:"record"`
+	TitleMatches    string `json:"titleMatches"`    // regular expression (RE2), ignoring case; empty for any title
+	MinParticipants int    `json:"minParticipants"` // organizer included; 0 for any number
+	OptOut          string `json:"optOut"`          // in a title or description, ignoring case; empty for none
+}
+
+// DefaultRules returns the rules of a calendar that sets none.
+func DefaultRules() Rules { return Rules{Record: RecordAll, OptOut: DefaultOptOut} }
+
+// NeedsEmail reports whether the rules need the mail address of the calendar's owner.
+func (r Rules) NeedsEmail() bool { return r.Record != RecordAll && r.Record != RecordNone }
+
+// CompileTitle compiles TitleMatches.
+func (r Rules) CompileTitle() (*regexp.Regexp, error) { return regexp.Compile("(?i)" + r.TitleMatches) }
+
+// Decide returns what the rules say about an event of the calendar of an owner. It is
+// pure. The owner is a mail address in lower case, or empty if it is unknown.
+func (r Rules) Decide(e calendar.Event, owner string) Verdict {
+	title, err := r.CompileTitle()
+	people := participants(e)
+	response := ResponseOf(e, owner)
+	organizes := owner != "" && strings.EqualFold(e.Organizer, owner)
+	outside := slices.ContainsFunc(people, func(address string) bool { return organization(address) != organization(owner) })
+	no := func(format string, args ...any) Verdict { return Verdict{Reason: fmt.Sprintf(format, args...)} }
+	switch {
+	case r.Record == RecordNone:
+		return no("the calendar records only meetings that are switched on")
+	case r.OptOut != "" && (contains(e.Summary, r.OptOut) || contains(e.Description, r.OptOut)):
+		return no("it says %s", r.OptOut)
+	case response == "declined":
+		return no("you declined")
+	case err != nil:
+		return no("the title cannot be compared with the rule")
+	case !title.MatchString(e.Summary):
+		return no("its title does not match the rule")
+	case len(people) < r.MinParticipants:
+		return no("it has %s, and the rule asks for %d", count(len(people), "participant"), r.MinParticipants)
+	case r.NeedsEmail() && owner == "":
+		return no("the calendar has no email address of its owner")
+	case r.Record == RecordExternal && !outside:
+		return no("nobody of another organization takes part")
+	case r.Record == RecordInternal && outside:
+		return no("somebody of another organization takes part")
+	case r.Record == RecordOrganized && !organizes:
+		return no("you do not organize it")
+	case r.Record == RecordAccepted && !organizes && response != "accepted":
+		return no("you have not accepted it")
+	}
+	return Verdict{Record: true, Reason: map[Record]string{
+		RecordAll: "the calendar records all meetings", RecordExternal: "somebody of another organization takes part",
+		RecordInternal: "nobody of another organization takes part", RecordOrganized: "you organize it", RecordAccepted: "you have accepted it",
+	}[r.Record]}
+}
+
+// ResponseOf returns the response of the calendar's owner to an event: a PARTSTAT in
+// lower case, or empty if it is unknown.
+func ResponseOf(e calendar.Event, owner string) string {
+	if owner == "" {
+		return ""
+	}
+	return strings.ToLower(e.Responses[owner])
+}
+
+// participants returns the mail addresses of those who take part, the organizer included.
+// Those who have declined do not.
+func participants(e calendar.Event) []string {
+	found := []string{}
+	for _, address := range append([]string{e.Organizer}, e.Attendees...) {
+		address = strings.ToLower(address)
+		if address != "" && !slices.Contains(found, address) && !strings.EqualFold(e.Responses[address], "DECLINED") {
+			found = append(found, address)
+		}
+	}
+	return found
+}
+
+// organization returns the registrable domain of a mail address.
+func organization(address string) string {
+	domain := strings.ToLower(address[strings.LastIndexByte(address, '@')+1:])
+	if registrable, err := publicsuffix.EffectiveTLDPlusOne(domain); err == nil {
+		return registrable
+	}
+	return domain
+}
+
+func contains(text, word string) bool {
+	return strings.Contains(strings.ToLower(text), strings.ToLower(word))
+}
+
+func count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
+}
+
+// outcome is what becomes of a meeting.
+type outcome struct {
+	record bool
+	reason string // a sentence
+}
+
+// Decide returns what becomes of a meeting that is in some calendars of a team, and the
+// event that has its newest facts. A person who switches a meeting off decides for the
+// team, and one who switches it on decides against the rules. Otherwise, the rules of one
+// calendar are enough. It is pure.
+func Decide(events []Event) (newest Event, record bool, reasons []string) {
+	var current []Event
+	for _, e := range events {
+		if !e.Removed {
+			current = append(current, e)
+		}
+	}
+	reasons = make([]string, len(events))
+	if len(current) == 0 {
+		return Event{}, false, reasons
+	}
+	newest = slices.MaxFunc(current, compareVersions)
+	shared := decideShared(newest, current)
+	for i, e := range events {
+		switch {
+		case e.Removed:
+		case shared.reason != "":
+			reasons[i] = shared.reason
+		case e.ByRules.Record:
+			reasons[i] = "recorded: " + e.ByRules.Reason
+		case shared.record:
+			reasons[i] = "recorded: another calendar of the team asks for it"
+		default:
+			reasons[i] = "not recorded: " + e.ByRules.Reason
+		}
+	}
+	return newest, shared.record, reasons
+}
+
+// decideShared decides for all calendars. The reason is empty if the rules decide.
+func decideShared(newest Event, current []Event) outcome {
+	overridden := func(to bool) bool {
+		return slices.ContainsFunc(current, func(e Event) bool { return e.Override != nil && *e.Override == to })
+	}
+	switch {
+	case newest.Problem != "":
+		return outcome{false, "not recorded: " + newest.Problem}
+	case overridden(false):
+		return outcome{false, "not recorded: it was switched off"}
+	case overridden(true):
+		return outcome{true, "recorded: it was switched on"}
+	}
+	return outcome{record: slices.ContainsFunc(current, func(e Event) bool { return e.ByRules.Record })}
+}
+
+// compareVersions returns 1 if the facts of a are newer than those of b, and -1 if they
+// are older (RFC 5546, section 2.1.5). Feeds write the time of the request as DTSTAMP, so
+// LAST-MODIFIED counts.
+func compareVersions(a, b Event) int {
+	switch {
+	case a.Sequence != b.Sequence:
+		return a.Sequence - b.Sequence
+	case !a.Modified.Equal(b.Modified):
+		return a.Modified.Compare(b.Modified)
+	}
+	return a.UpdatedAt.Compare(b.UpdatedAt)
+}

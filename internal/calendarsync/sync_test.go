@@ -1,0 +1,304 @@
+package calendarsync_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/calendarsync"
+	"standin/internal/job"
+)
+
+// Lines of the events below.
+const (
+	meet  = "LOCATION:https://meet.google.com/abc-defg-hij"
+	meet2 = "LOCATION:https://meet.google.com/xyz-uvwx-rst"
+
+	planning = "UID:planning|SUMMARY:Planning|ORGANIZER:mailto:bob@example.org|ATTENDEE;PARTSTAT=ACCEPTED:mailto:ann@example.test|"
+	friday   = "DTSTART;TZID=Europe/Berlin:20261127T100000|DURATION:PT1H|"
+	later    = "DTSTART;TZID=Europe/Berlin:20261127T150000|DURATION:PT1H|"
+	review   = "UID:review|SUMMARY:Review|"
+	weekly   = friday + "RRULE:FREQ=WEEKLY;COUNT=3|"
+	change   = "RECURRENCE-ID;TZID=Europe/Berlin:20261127T100000|"
+)
+
+// TestFeed checks the jobs and the decisions after each version of a feed.
+func TestFeed(t *testing.T) {
+	t.Parallel()
+	type version struct {
+		events    []string
+		jobs      []string
+		decisions []string
+	}
+	fridays := []string{"11-27 09:00 abc-defg-hij Planning", "12-04 09:00 abc-defg-hij Planning", "12-11 09:00 abc-defg-hij Planning"}
+	all := " recorded: the calendar records all meetings"
+	for name, versions := range map[string][]version{
+		"moved, other link, cancelled": {
+			{[]string{planning + friday + meet}, fridays[:1], []string{"11-27 09:00 Planning" + all}},
+			{[]string{planning + later + "SEQUENCE:1|" + meet2}, []string{"11-27 14:00 xyz-uvwx-rst Planning"}, []string{"11-27 14:00 Planning" + all}},
+			{[]string{planning + later + "SEQUENCE:2|STATUS:CANCELLED|" + meet2}, nil, []string{"11-27 14:00 Planning not recorded: it is cancelled"}},
+			{[]string{planning + friday + "SEQUENCE:3|" + meet}, fridays[:1], []string{"11-27 09:00 Planning" + all}},
+			{nil, nil, nil},
+		},
+		"the link is removed": {
+			{[]string{planning + friday + meet}, fridays[:1], nil},
+			{[]string{planning + friday + "LOCATION:Room 5"}, nil, []string{"11-27 09:00 Planning not recorded: it has no link to a meeting of a known platform"}},
+		},
+		"a series with a change": {
+			{[]string{planning + weekly + meet}, fridays, nil},
+			{[]string{planning + weekly + meet, planning + change + "DTSTART;TZID=Europe/Berlin:20261128T120000|DURATION:PT1H|" + meet2}, []string{"11-28 11:00 xyz-uvwx-rst Planning", fridays[1], fridays[2]}, nil},
+			{[]string{planning + weekly + "EXDATE;TZID=Europe/Berlin:20261204T100000|" + meet, planning + change + friday + "STATUS:CANCELLED|" + meet}, fridays[2:], nil},
+			{[]string{planning + "DTSTART;TZID=Europe/Berlin:20261127T150000|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=3|" + meet}, []string{"11-27 14:00 abc-defg-hij Planning", "12-04 14:00 abc-defg-hij Planning", "12-11 14:00 abc-defg-hij Planning"}, nil},
+			{[]string{planning + later + meet}, []string{"11-27 14:00 abc-defg-hij Planning"}, nil},
+		},
+		"meetings without a bot": {{
+			[]string{
+				"UID:a|SUMMARY:All day|DTSTART;VALUE=DATE:20261127|" + meet, "UID:b|SUMMARY:Floating|DTSTART:20261127T100000|" + meet,
+				"UID:c|SUMMARY:Nowhere|DTSTART;TZID=Nowhere:20261128T100000|" + meet, "UID:d|SUMMARY:Declined|" + friday + "ATTENDEE;PARTSTAT=DECLINED:mailto:Ann@example.test|" + meet,
+				"UID:e|SUMMARY:Private|" + friday + "DESCRIPTION:please #NoBot|" + meet, "UID:f|SUMMARY:Over|DTSTART:20261125T100000Z|DURATION:PT1H|" + meet,
+				"UID:g|SUMMARY:Far|DTSTART:20270401T100000Z|DURATION:PT1H|" + meet, "SUMMARY:No UID|" + friday + meet,
+			}, nil, []string{
+				"11-27 00:00 All day not recorded: it lasts all day", "11-27 09:00 Declined not recorded: you declined", "11-27 09:00 Private not recorded: it says #nobot",
+				"11-27 10:00 Floating not recorded: it has no time zone, so its start is uncertain",
+			},
+		}},
+		"two events, one meeting": {
+			{[]string{planning + friday + meet, review + friday + meet}, fridays[:1], []string{"11-27 09:00 Planning" + all, "11-27 09:00 Review" + all}},
+			{[]string{planning + later + meet, review + friday + meet}, []string{"11-27 09:00 abc-defg-hij Review", "11-27 14:00 abc-defg-hij Planning"}, nil},
+			{[]string{planning + friday + meet, review + friday + meet}, []string{"11-27 09:00 abc-defg-hij Review"}, nil},
+			{[]string{review + friday + meet}, []string{"11-27 09:00 abc-defg-hij Review"}, nil},
+			{nil, nil, nil},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newSQLiteHarness(t)
+			h.set("/ann.ics")
+			id := h.connect(t, "/ann.ics", nil)
+			for n, version := range versions {
+				h.set("/ann.ics", version.events...)
+				h.sync(t, id)
+				jobs := h.scheduled(t)
+				expect(t, fmt.Sprint("jobs of version ", n), jobs, version.jobs)
+				if version.decisions != nil {
+					expect(t, fmt.Sprint("decisions of version ", n), h.decisions(t, id), version.decisions)
+				}
+				if again := h.sync(t, id); again != (calendarsync.Changes{}) {
+					t.Errorf("version %d again: %+v", n, again)
+				}
+			}
+		})
+	}
+}
+
+// TestSharedMeeting checks that a meeting in two calendars gets one bot, which follows the
+// newest version and leaves with the last calendar.
+func TestSharedMeeting(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.set("/ann.ics", planning+friday+meet)
+		h.set("/cleo.ics", planning+friday+meet)
+		ann := h.connect(t, "/ann.ics", nil)
+		cleo := h.connect(t, "/cleo.ics", func(c *calendarsync.Connection) { c.Email = "cleo@example.test" })
+		h.sync(t, ann)
+		h.sync(t, cleo)
+		expect(t, "jobs", h.scheduled(t), []string{"11-27 09:00 abc-defg-hij Planning"})
+
+		// Ann's calendar is the first to know of a move. Cleo's old version does not undo it.
+		h.set("/ann.ics", planning+later+"SEQUENCE:1|"+meet)
+		h.sync(t, ann)
+		h.set("/cleo.ics", planning+friday+"LOCATION:https://meet.google.com/abc-defg-hij?authuser=1")
+		h.sync(t, cleo)
+		expect(t, "jobs after the move", h.scheduled(t), []string{"11-27 14:00 abc-defg-hij Planning"})
+		h.set("/cleo.ics", planning+later+"SEQUENCE:1|"+meet)
+		h.sync(t, cleo)
+
+		h.set("/ann.ics", planning+later+"SEQUENCE:1|ATTENDEE;PARTSTAT=DECLINED:mailto:ann@example.test|"+meet)
+		h.sync(t, ann)
+		expect(t, "Ann declines", h.decisions(t, ann), []string{"11-27 14:00 Planning recorded: another calendar of the team asks for it"})
+		if err := h.Disconnect(t.Context(), h.caller, cleo); err != nil {
+			t.Fatal(err)
+		}
+		for h.RunNext(t.Context()) {
+		}
+		expect(t, "jobs without Cleo", h.scheduled(t), nil)
+		if left, err := h.Calendars(t.Context(), h.caller); err != nil || len(left) != 1 {
+			t.Errorf("calendars: %+v, %v", left, err)
+		}
+		if len(h.all(t)) != 1 {
+			t.Errorf("%d jobs were created", len(h.all(t)))
+		}
+	})
+}
+
+// TestDismissedByHand checks that a bot that a person has cancelled stays away when the
+// meeting or its series moves, and comes when a person switches the meeting on.
+func TestDismissedByHand(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.set("/ann.ics", planning+weekly+meet)
+		id := h.connect(t, "/ann.ics", nil)
+		h.sync(t, id)
+		first := h.events(t, id)[0]
+		if err := h.jobs.Cancel(t.Context(), h.caller, first.JobID); err != nil {
+			t.Fatal(err)
+		}
+		if e := h.events(t, id)[0]; e.Record || e.Reason != "not recorded: its bot was cancelled" || e.Job != job.Cancelled {
+			t.Errorf("after the cancellation: %+v", e)
+		}
+		h.sync(t, id)
+		h.set("/ann.ics", planning+weekly+meet, planning+change+later+meet)
+		h.sync(t, id)
+		h.set("/ann.ics", planning+"DTSTART;TZID=Europe/Berlin:20261127T160000|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=3|"+meet)
+		h.sync(t, id)
+		h.pass(6 * time.Hour)
+		h.sync(t, id)
+		rest := []string{"12-04 15:00 abc-defg-hij Planning", "12-11 15:00 abc-defg-hij Planning"}
+		expect(t, "jobs", h.scheduled(t), rest)
+		e := h.events(t, id)[0]
+		if e.ID != first.ID || e.Reason != "not recorded: its bot was cancelled" {
+			t.Errorf("the first meeting: %+v", e)
+		}
+
+		on, off := true, false
+		switched, err := h.Override(t.Context(), h.caller, id, e.ID, &on)
+		if err != nil || !switched.Record || switched.Reason != "recorded: it was switched on" {
+			t.Errorf("switched on: %+v, %v", switched, err)
+		}
+		expect(t, "jobs", h.scheduled(t), append([]string{"11-27 15:00 abc-defg-hij Planning"}, rest...))
+		if switched, err = h.Override(t.Context(), h.caller, id, e.ID, &off); err != nil || switched.Record || switched.Reason != "not recorded: it was switched off" {
+			t.Errorf("switched off: %+v, %v", switched, err)
+		}
+		expect(t, "jobs", h.scheduled(t), rest)
+		if switched, err = h.Override(t.Context(), h.caller, id, e.ID, nil); err != nil || !switched.Record || switched.Override != nil {
+			t.Errorf("as the rules say: %+v, %v", switched, err)
+		}
+	})
+}
+
+// TestRunningBot checks that a bot that is in its meeting stays when the calendar says
+// that the meeting is over, and leaves when it is cancelled; and that one that is at the
+// door leaves when the meeting is moved.
+func TestRunningBot(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	h.set("/ann.ics", planning+friday+meet)
+	id := h.connect(t, "/ann.ics", nil)
+	h.sync(t, id)
+	door := h.events(t, id)[0].JobID
+	h.setStatus(t, door, job.EnteringLobby)
+	h.set("/ann.ics", planning+later+meet)
+	h.sync(t, id)
+	second := h.events(t, id)[0].JobID
+	if j, err := h.jobs.Job(t.Context(), h.caller, door); err != nil || j.Status != job.Cancelled || second == door {
+		t.Errorf("the bot at the door of the old time: %+v, %v", j, err)
+	}
+	h.setStatus(t, second, job.RecordingStarted)
+	h.pass(31*time.Hour + 30*time.Minute) // it is 16:30 in Berlin, and the meeting was until 16:00
+	h.set("/ann.ics")
+	h.sync(t, id)
+	if j, err := h.jobs.Job(t.Context(), h.caller, second); err != nil || j.Status != job.RecordingStarted {
+		t.Errorf("the bot of a meeting that takes longer: %+v, %v", j, err)
+	}
+	h.set("/ann.ics", review+"DTSTART:20261127T153000Z|DURATION:PT1H|"+meet2)
+	h.sync(t, id)
+	third := h.events(t, id)[0].JobID
+	h.setStatus(t, third, job.RecordingStarted)
+	h.set("/ann.ics")
+	h.sync(t, id)
+	if j, err := h.jobs.Job(t.Context(), h.caller, third); err != nil || j.Status != job.Cancelled {
+		t.Errorf("the bot of a meeting that is cancelled: %+v, %v", j, err)
+	}
+}
+
+// TestOtherSources checks that a calendar sends no second bot into a meeting for which
+// the team has a job, and does not cancel that job.
+func TestOtherSources(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	own, _, err := h.jobs.Create(t.Context(), h.caller, newJob("https://meet.google.com/abc-defg-hij?hs=1", time.Date(2026, 11, 27, 9, 0, 0, 0, time.UTC)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.set("/ann.ics", planning+friday+meet)
+	id := h.connect(t, "/ann.ics", nil)
+	h.sync(t, id)
+	if e := h.events(t, id)[0]; e.JobID != own.ID || !e.Record {
+		t.Errorf("the event: %+v", e)
+	}
+	h.set("/ann.ics")
+	h.sync(t, id)
+	if j, err := h.jobs.Job(t.Context(), h.caller, own.ID); err != nil || j.Status != job.Scheduled || len(h.all(t)) != 1 {
+		t.Errorf("the team's own job: %+v, %v", j, err)
+	}
+}
+
+// TestFailingFeed checks that jobs stay while a feed cannot be read, and that the
+// calendar says why.
+func TestFailingFeed(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	h.set("/ann.ics", planning+friday+meet)
+	id := h.connect(t, "/ann.ics", nil)
+	h.sync(t, id)
+	for reason, spoil := range map[string]func(){
+		"refuses access (403)": func() { h.status = http.StatusForbidden },
+		"no calendar at this address (404): it may have been reset": func() { h.status = http.StatusNotFound },
+		"responded with 503":             func() { h.status = http.StatusServiceUnavailable },
+		"a web page":                     func() { h.feeds["/ann.ics"] = "<!doctype html><html><p>Sign in</p></html>" },
+		"can be read: BEGIN without END": func() { h.feeds["/ann.ics"] = strings.TrimSuffix(feed(planning+friday+meet), "END:VCALENDAR\r\n") },
+		"larger than 10 MiB":             func() { h.feeds["/ann.ics"] = strings.Repeat("x", 11<<20) },
+		"can be read: no VCALENDAR":      func() { h.feeds["/ann.ics"] = "hello" },
+	} {
+		h.status = 0
+		spoil()
+		c, _, err := h.SyncNow(t.Context(), h.caller, id)
+		if err != nil || c.State != calendarsync.Failing || !strings.Contains(c.Error, reason) || c.DueAt.Before(h.time()) {
+			t.Errorf("%s: %v, the calendar is %s until %s: %s", reason, err, c.State, c.DueAt, c.Error)
+		}
+		if strings.Contains(c.Error, "ann.ics") {
+			t.Errorf("the reason has the address: %s", c.Error)
+		}
+		expect(t, "jobs", h.scheduled(t), []string{"11-27 09:00 abc-defg-hij Planning"})
+	}
+	h.status = 0
+	h.set("/ann.ics", planning+later+meet)
+	h.sync(t, id)
+	expect(t, "jobs", h.scheduled(t), []string{"11-27 14:00 abc-defg-hij Planning"})
+
+	refused := h.connect(t, "/x", func(c *calendarsync.Connection) { c.Address = "http://10.0.0.1/x.ics" })
+	if c, _, err := h.SyncNow(t.Context(), h.caller, refused); err != nil || !strings.Contains(c.Error, "it is not a public address") {
+		t.Errorf("a private address: %s, %v", c.Error, err)
+	}
+}
+
+// TestPolling checks that calendars are read when they are due, with the validators of
+// the feed, and that the window moves while the feed does not change.
+func TestPolling(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	h.set("/ann.ics", planning+friday+"RRULE:FREQ=WEEKLY|"+meet)
+	h.connect(t, "/ann.ics", nil)
+	if !h.RunNext(t.Context()) || h.RunNext(t.Context()) {
+		t.Fatal("the new calendar is not due once")
+	}
+	if jobs := h.scheduled(t); len(jobs) != 5 {
+		t.Errorf("jobs %q", jobs)
+	}
+	h.pass(calendarsync.DefaultPoll)
+	if !h.RunNext(t.Context()) || h.requests[1].Header.Get("If-None-Match") == "" {
+		t.Error("the second request has no validator")
+	}
+	if jobs := h.scheduled(t); len(jobs) != 5 {
+		t.Errorf("jobs %q", jobs)
+	}
+	h.pass(7 * 24 * time.Hour)
+	if !h.RunNext(t.Context()) {
+		t.Error("the calendar is not due")
+	}
+	if jobs := h.scheduled(t); len(jobs) != 6 { // that of the first week waits for a bot
+		t.Errorf("jobs %q after a week", jobs)
+	}
+}

@@ -1,0 +1,313 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/calendarsync"
+	"standin/internal/job"
+)
+
+// Calendars connects and reads the calendars of consumers. It is implemented by
+// calendarsync.Service. A calendar that does not exist or belongs to another consumer
+// results in a *job.Error with NotFound.
+type Calendars interface {
+	Connect(ctx context.Context, caller account.Caller, request calendarsync.Connection) (calendarsync.Calendar, error)
+	Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, error)
+	Calendars(ctx context.Context, caller account.Caller) ([]calendarsync.Calendar, error)
+	Change(ctx context.Context, caller account.Caller, id uuid.UUID, patch calendarsync.Patch) (calendarsync.Calendar, error)
+	Disconnect(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, calendarsync.Changes, error)
+	Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]calendarsync.Event, error)
+	Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error)
+}
+
+// calendarRequest is the CalendarCreate schema of api/openapi.yaml.
+type calendarRequest struct {
+	Name        string             `json:"name"`
+	ICSURL      string             `json:"icsUrl"`
+	Email       string             `json:"email"`
+	Rules       calendarsync.Rules `json:"rules"`
+	Job         calendarJob        `json:"job"`
+	PollSeconds int                `json:"pollSeconds"`
+}
+
+// calendarPatch is the CalendarPatch schema of api/openapi.yaml. A nil field does not
+// change. An empty email, null in JSON, removes it.
+type calendarPatch struct {
+	Name   *string      `json:"name"`
+	ICSURL *string      `json:"icsUrl"`
+	Email  nullableText `json:"email"`
+	Rules  struct {
+		Record          *calendarsync.Record `json:"record"`
+		TitleMatches    *string              `json:"titleMatches"`
+		MinParticipants *int                 `json:"minParticipants"`
+		OptOut          *string              `json:"optOut"`
+	} `json:"rules"`
+	Job         *calendarJob `json:"job"`
+	PollSeconds *int         `json:"pollSeconds"`
+}
+
+// calendarJob is the CalendarJob schema of api/openapi.yaml.
+type calendarJob struct {
+	DisplayName string             `json:"displayName"`
+	Webhooks    jobWebhooks        `json:"webhooks"`
+	AutoLeave   *completeAutoLeave `json:"autoLeave"`
+	job.Options
+}
+
+// completeAutoLeave has the defaults in place of missing fields.
+type completeAutoLeave job.AutoLeave
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *completeAutoLeave) UnmarshalJSON(encoded []byte) error {
+	complete := job.DefaultAutoLeave()
+	err := json.Unmarshal(encoded, &complete)
+	*c = completeAutoLeave(complete)
+	return err
+}
+
+func (c calendarJob) options() calendarsync.JobOptions {
+	options := calendarsync.JobOptions{Webhooks: calendarsync.WebhookURLs(c.Webhooks), AutoLeave: (*job.AutoLeave)(c.AutoLeave), Options: c.Options}
+	if c.DisplayName != "" {
+		options.DisplayName = displayName(c.DisplayName)
+	}
+	return options
+}
+
+// calendarBody is the Calendar schema of api/openapi.yaml.
+type calendarBody struct {
+	ID          uuid.UUID               `json:"id"`
+	Name        string                  `json:"name"`
+	Address     string                  `json:"address"`
+	Email       *string                 `json:"email"`
+	Rules       calendarsync.Rules      `json:"rules"`
+	Job         calendarsync.JobOptions `json:"job"`
+	PollSeconds int                     `json:"pollSeconds"`
+	State       calendarsync.State      `json:"state"`
+	Error       *string                 `json:"error"`
+	SyncedAt    *job.Timestamp          `json:"syncedAt"`
+	NextSyncAt  job.Timestamp           `json:"nextSyncAt"`
+	CreatedAt   job.Timestamp           `json:"createdAt"`
+}
+
+func newCalendarBody(c calendarsync.Calendar) calendarBody {
+	return calendarBody{
+		ID: c.ID, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job, PollSeconds: int(c.Poll / time.Second),
+		State: c.State, Error: nullText(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt), CreatedAt: job.Timestamp(c.CreatedAt),
+	}
+}
+
+// calendarEventBody is the CalendarEvent schema of api/openapi.yaml.
+type calendarEventBody struct {
+	ID            uuid.UUID      `json:"id"`
+	ICalUID       string         `json:"icalUid"`
+	OriginalStart *job.Timestamp `json:"originalStart"`
+	Title         string         `json:"title"`
+	Organizer     *string        `json:"organizer"`
+	StartsAt      job.Timestamp  `json:"startsAt"`
+	EndsAt        job.Timestamp  `json:"endsAt"`
+	TimeZone      *string        `json:"timeZone"`
+	MeetingURL    *string        `json:"meetingUrl"`
+	Platform      *string        `json:"platform"`
+	Participants  int            `json:"participants"`
+	Response      *string        `json:"response"`
+	Record        bool           `json:"record"`
+	Reason        string         `json:"reason"`
+	Override      *bool          `json:"override"`
+	JobID         *uuid.UUID     `json:"jobId"`
+	JobStatus     *string        `json:"jobStatus"`
+}
+
+func newCalendarEventBody(e calendarsync.Event) calendarEventBody {
+	body := calendarEventBody{
+		ID: e.ID, ICalUID: e.UID, OriginalStart: job.NullTimestamp(e.Original), Title: e.Title, Organizer: nullText(e.Organizer),
+		StartsAt: job.Timestamp(e.Start), EndsAt: job.Timestamp(e.End), TimeZone: nullText(e.Zone), MeetingURL: nullText(e.MeetingURL),
+		Platform: nullText(string(e.Platform)), Participants: e.Attendees, Response: nullText(e.Response),
+		Record: e.Record, Reason: e.Reason, Override: e.Override, JobStatus: nullText(string(e.Job)),
+	}
+	if e.JobID != uuid.Nil {
+		body.JobID = &e.JobID
+	}
+	return body
+}
+
+func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	request := calendarRequest{Rules: calendarsync.DefaultRules(), PollSeconds: int(calendarsync.DefaultPoll / time.Second)}
+	if err := a.readRequest(w, r, "createCalendar", &request); err != nil {
+		return err
+	}
+	c, err := a.settings.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
+		Name: title(request.Name), Address: request.ICSURL, Email: request.Email, Rules: request.Rules, Job: request.Job.options(),
+		Poll: time.Duration(request.PollSeconds) * time.Second,
+	})
+	if err != nil {
+		return fmt.Errorf("connect a calendar: %w", err)
+	}
+	w.Header().Set("Location", "/api/v1/calendars/"+c.ID.String())
+	a.writeJSON(w, http.StatusCreated, newCalendarBody(c))
+	return nil
+}
+
+func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	found, err := a.settings.Calendars.Calendars(r.Context(), caller)
+	if err != nil {
+		return fmt.Errorf("list calendars: %w", err)
+	}
+	bodies := make([]calendarBody, len(found))
+	for i, c := range found {
+		bodies[i] = newCalendarBody(c)
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		Calendars []calendarBody `json:"calendars"`
+	}{bodies})
+	return nil
+}
+
+func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := calendarID(r, "id")
+	if err != nil {
+		return err
+	}
+	c, err := a.settings.Calendars.Calendar(r.Context(), caller, id)
+	if err != nil {
+		return fmt.Errorf("read a calendar: %w", err)
+	}
+	a.writeJSON(w, http.StatusOK, newCalendarBody(c))
+	return nil
+}
+
+func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := calendarID(r, "id")
+	if err != nil {
+		return err
+	}
+	var request calendarPatch
+	if err := a.readRequest(w, r, "patchCalendar", &request); err != nil {
+		return err
+	}
+	patch := calendarsync.Patch{
+		Name: request.Name, Address: request.ICSURL, Email: request.Email.text,
+		Record: request.Rules.Record, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants, OptOut: request.Rules.OptOut,
+	}
+	if request.Name != nil {
+		*patch.Name = title(*request.Name)
+	}
+	if request.Job != nil {
+		options := request.Job.options()
+		patch.Job = &options
+	}
+	if request.PollSeconds != nil {
+		poll := time.Duration(*request.PollSeconds) * time.Second
+		patch.Poll = &poll
+	}
+	c, err := a.settings.Calendars.Change(r.Context(), caller, id, patch)
+	if err != nil {
+		return fmt.Errorf("change a calendar: %w", err)
+	}
+	a.writeJSON(w, http.StatusOK, newCalendarBody(c))
+	return nil
+}
+
+func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := calendarID(r, "id")
+	if err != nil {
+		return err
+	}
+	if err := a.settings.Calendars.Disconnect(r.Context(), caller, id); err != nil {
+		return fmt.Errorf("delete a calendar: %w", err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := calendarID(r, "id")
+	if err != nil {
+		return err
+	}
+	release, err := a.costlyRead(r, caller)
+	if err != nil {
+		return err
+	}
+	defer release()
+	c, changes, err := a.settings.Calendars.SyncNow(r.Context(), caller, id)
+	if err != nil {
+		return fmt.Errorf("sync a calendar: %w", err)
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		calendarsync.Changes
+		Calendar calendarBody `json:"calendar"`
+	}{changes, newCalendarBody(c)})
+	return nil
+}
+
+func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := calendarID(r, "id")
+	if err != nil {
+		return err
+	}
+	var query struct {
+		From time.Time `json:"from"`
+		To   time.Time `json:"to"`
+	}
+	if err := a.readQuery(w, r, "listCalendarEvents", &query); err != nil {
+		return err
+	}
+	if isUnset(query.From) {
+		query.From = time.Now()
+	}
+	if isUnset(query.To) {
+		query.To = time.Now().Add(2 * calendarsync.Window)
+	}
+	found, err := a.settings.Calendars.Events(r.Context(), caller, id, query.From, query.To)
+	if err != nil {
+		return fmt.Errorf("list the events of a calendar: %w", err)
+	}
+	bodies := make([]calendarEventBody, len(found))
+	for i, e := range found {
+		bodies[i] = newCalendarEventBody(e)
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		Events []calendarEventBody `json:"events"`
+	}{bodies})
+	return nil
+}
+
+func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := calendarID(r, "id")
+	if err != nil {
+		return err
+	}
+	event, err := calendarID(r, "eventId")
+	if err != nil {
+		return err
+	}
+	var request struct {
+		Override *bool `json:"override"`
+	}
+	if err := a.readRequest(w, r, "patchCalendarEvent", &request); err != nil {
+		return err
+	}
+	e, err := a.settings.Calendars.Override(r.Context(), caller, id, event, request.Override)
+	if err != nil {
+		return fmt.Errorf("switch an event of a calendar: %w", err)
+	}
+	a.writeJSON(w, http.StatusOK, newCalendarEventBody(e))
+	return nil
+}
+
+// calendarID returns an ID in the path. A text that is not a UUID names nothing.
+func calendarID(r *http.Request, name string) (uuid.UUID, error) {
+	id, ok := parseID(r.PathValue(name))
+	if !ok {
+		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such calendar"}
+	}
+	return id, nil
+}

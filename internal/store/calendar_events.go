@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/calendarsync"
+	"standin/internal/store/sqldb"
+)
+
+const eventColumns = `e.id, e.calendar_id, e.uid, e.original, e.event_key, e.sequence, e.modified, e.title, e.organizer, e.starts_at, e.ends_at, e.zone,
+	e.meeting_url, e.platform, e.attendees, e.response, e.problem, e.rule_record, e.rule_reason, e.updated_at, e.overridden, e.removed,
+	e.record, e.reason, e.job_id, COALESCE(j.status, ''), j.join_at`
+
+const selectEvents = `SELECT ` + eventColumns + ` FROM calendar_events e LEFT JOIN jobs j ON j.id = e.job_id `
+
+func scanEvent(row sqldb.Row) (e calendarsync.Event, err error) {
+	var original int64
+	var overridden sql.NullBool
+	var jobID string
+	err = row.Scan(&e.ID, &e.CalendarID, &e.UID, &original, &e.Key, &e.Sequence, timeColumn{&e.Modified}, &e.Title, &e.Organizer, timeColumn{&e.Start}, timeColumn{&e.End}, &e.Zone,
+		&e.MeetingURL, &e.Platform, &e.Attendees, &e.Response, &e.Problem, &e.ByRules.Record, &e.ByRules.Reason, timeColumn{&e.UpdatedAt}, &overridden, &e.Removed,
+		&e.Record, &e.Reason, &jobID, &e.Job, timeColumn{&e.JobAt})
+	if original != 0 {
+		e.Original = fromMillis(original)
+	}
+	if overridden.Valid {
+		e.Override = &overridden.Bool
+	}
+	if err == nil && jobID != "" {
+		e.JobID, err = uuid.Parse(jobID)
+	}
+	return e, err
+}
+
+// originalMillis returns the column original.
+func originalMillis(original time.Time) int64 {
+	if original.IsZero() {
+		return 0
+	}
+	return millis(original)
+}
+
+// CalendarEvents returns all events of a calendar, by their start.
+func (db *Reader) CalendarEvents(ctx context.Context, calendar uuid.UUID) ([]calendarsync.Event, error) {
+	return db.events(ctx, `WHERE e.calendar_id = $1 ORDER BY e.starts_at, e.id`, calendar)
+}
+
+// UpcomingEvents returns up to limit events of a calendar that end after from and start
+// before to, by their start, without those that it no longer has.
+func (db *Reader) UpcomingEvents(ctx context.Context, calendar uuid.UUID, from, to time.Time, limit int) ([]calendarsync.Event, error) {
+	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.starts_at < $3 AND e.removed = 0 ORDER BY e.starts_at, e.id LIMIT $4`,
+		calendar, millis(from), millis(to), limit)
+}
+
+// MeetingEvents returns the events of a meeting in all calendars of its consumer. It
+// uses the index calendar_events_meeting.
+func (db *Reader) MeetingEvents(ctx context.Context, m calendarsync.Meeting) ([]calendarsync.Event, error) {
+	return db.events(ctx, `WHERE e.consumer_id = $1 AND e.uid = $2 AND e.original = $3 ORDER BY e.id`, m.ConsumerID, m.UID, originalMillis(m.Original))
+}
+
+func (db *Reader) events(ctx context.Context, which string, args ...any) ([]calendarsync.Event, error) {
+	found, err := list(ctx, db, scanEvent, selectEvents+which, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the events of calendars: %w", err)
+	}
+	return found, nil
+}
+
+// SaveCalendarEvents saves new and changed events of a leased calendar. It reports false
+// if the lease was lost.
+func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar, events []calendarsync.Event) (valid bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		if valid, err = tx.holdsCalendar(ctx, c); !valid || err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := tx.saveEvent(ctx, c, e); err != nil {
+				return fmt.Errorf("save an event of a calendar: %w", err)
+			}
+		}
+		return nil
+	})
+	return valid, err
+}
+
+func (tx *Tx) saveEvent(ctx context.Context, c calendarsync.Calendar, e calendarsync.Event) error {
+	key, err := tx.eventKey(ctx, c.ConsumerID, e)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(ctx, `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, event_key, sequence, modified, title, organizer, starts_at, ends_at, zone,
+			meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, '', '')
+		ON CONFLICT (id) DO UPDATE SET original = $5, sequence = $7, modified = $8, title = $9, organizer = $10, starts_at = $11, ends_at = $12, zone = $13,
+			meeting_url = $14, platform = $15, attendees = $16, response = $17, problem = $18, rule_record = $19, rule_reason = $20, updated_at = $21, removed = $22, dirty = 1`,
+		e.ID, c.ID, c.ConsumerID, e.UID, originalMillis(e.Original), key, e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, millis(e.Start), millis(e.End), e.Zone,
+		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, boolInt(e.ByRules.Record), e.ByRules.Reason, millis(e.UpdatedAt), boolInt(e.Removed))
+	return err
+}
+
+// eventKey returns the key of a new event: that of the same meeting in another calendar
+// of the consumer, or else its own, which no other meeting has.
+func (tx *Tx) eventKey(ctx context.Context, consumer uuid.UUID, e calendarsync.Event) (string, error) {
+	known, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND original = $3 ORDER BY id LIMIT 1`,
+		consumer, e.UID, originalMillis(e.Original))
+	if err != nil || len(known) > 0 {
+		return firstOr(known, ""), err
+	}
+	others, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND event_key = $3 LIMIT 1`, consumer, e.UID, e.Key)
+	if err != nil || len(others) == 0 {
+		return e.Key, err
+	}
+	return e.Key + "+" + e.ID.String(), nil // a moved occurrence has this one's
+}
+
+func firstOr[T any](values []T, otherwise T) T {
+	if len(values) > 0 {
+		return values[0]
+	}
+	return otherwise
+}
+
+// DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
+// It uses the index calendar_events_dirty.
+func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
+	found, err := list(ctx, db, func(row sqldb.Row) (m calendarsync.Meeting, err error) {
+		var original int64
+		err = row.Scan(&m.UID, &original)
+		if m.ConsumerID = c.ConsumerID; original != 0 {
+			m.Original = fromMillis(original)
+		}
+		return m, err
+	}, `SELECT uid, original FROM calendar_events WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("find the changed events of a calendar: %w", err)
+	}
+	return found, nil
+}
+
+// SettleEvent saves what was decided about an event. One that its calendar no longer has
+// is removed.
+func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
+	query, args := `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4 WHERE id = $1`, []any{e.ID, boolInt(e.Record), e.Reason, ""}
+	if e.JobID != uuid.Nil {
+		args[3] = e.JobID.String()
+	}
+	if e.Removed {
+		query, args = `DELETE FROM calendar_events WHERE id = $1`, args[:1]
+	}
+	if _, err := tx.exec(ctx, query, args...); err != nil {
+		return fmt.Errorf("save the decision about an event: %w", err)
+	}
+	return nil
+}
+
+// OverrideEvent saves whether a person wants a bot for an event; nil if the rules decide.
+// It returns a *job.Error with NotFound if the calendar has no such event.
+func (tx *Tx) OverrideEvent(ctx context.Context, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error) {
+	var value any
+	if override != nil {
+		value = boolInt(*override)
+	}
+	if _, err := tx.exec(ctx, `UPDATE calendar_events SET overridden = $3, dirty = 1 WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value); err != nil {
+		return calendarsync.Event{}, fmt.Errorf("switch an event: %w", err)
+	}
+	return one(tx.queryRow(ctx, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event), scanEvent, "event")
+}
+
+// CalendarEvent returns an event of a calendar, or a *job.Error with NotFound.
+func (db *Reader) CalendarEvent(ctx context.Context, calendar, event uuid.UUID) (calendarsync.Event, error) {
+	return one(db.queryRow(ctx, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event), scanEvent, "event")
+}
+
+// MarkOtherEvents makes other meetings due that have the same job, and returns them. It
+// uses the index calendar_events_job.
+func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID uuid.UUID) ([]calendarsync.Meeting, error) {
+	const others = ` job_id = $1 AND NOT (uid = $2 AND original = $3)`
+	if _, err := tx.exec(ctx, `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original)); err != nil {
+		return nil, fmt.Errorf("find other events of a job: %w", err)
+	}
+	found, err := list(ctx, &tx.Reader, func(row sqldb.Row) (other calendarsync.Meeting, err error) {
+		var original int64
+		err = row.Scan(&other.UID, &original)
+		if other.ConsumerID = m.ConsumerID; original != 0 {
+			other.Original = fromMillis(original)
+		}
+		return other, err
+	}, `SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
+	if err != nil {
+		return nil, fmt.Errorf("find other events of a job: %w", err)
+	}
+	return found, nil
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/calendarsync"
+	"standin/internal/job"
+	"standin/internal/store/sqldb"
+)
+
+const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
+	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted`
+
+func scanCalendar(row sqldb.Row) (c calendarsync.Calendar, err error) {
+	var rules, options, validators []byte
+	err = row.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, &rules, &options, durationColumn{&c.Poll}, timeColumn{&c.CreatedAt},
+		&c.State, &c.Error, &c.Failures, &validators, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt}, &c.Lease, &c.Revision, &c.Deleted)
+	for text, into := range map[*[]byte]any{&rules: &c.Rules, &options: &c.Job, &validators: &c.Validators} {
+		if err == nil {
+			err = json.Unmarshal(*text, into)
+		}
+	}
+	return c, err
+}
+
+// InsertCalendar inserts a calendar. It returns a *job.Error with InvalidState if its
+// consumer has as many as it may have.
+func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.LockConsumer(ctx, c.ConsumerID); err != nil {
+			return err
+		}
+		var n int
+		if err := tx.queryRow(ctx, `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1`, c.ConsumerID).Scan(&n); err != nil {
+			return fmt.Errorf("count calendars: %w", err)
+		}
+		if n >= calendarsync.MaxCalendars {
+			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d calendars are connected, and there can be no more", n)}
+		}
+		settings, err := encodeCalendar(c)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, validators,
+				state, error, failures, due_at, lease, revision, deleted)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', '', 0, $12, '', 0, 0)`,
+			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), millis(c.CreatedAt), settings.validators, millis(c.DueAt))
+		if err != nil {
+			return fmt.Errorf("insert a calendar: %w", err)
+		}
+		return nil
+	})
+}
+
+// encodedCalendar is what of a calendar is stored as JSON.
+type encodedCalendar struct{ rules, job, validators string }
+
+func encodeCalendar(c calendarsync.Calendar) (encoded encodedCalendar, err error) {
+	for text, value := range map[*string]any{&encoded.rules: c.Rules, &encoded.job: c.Job, &encoded.validators: c.Validators} {
+		b, err := json.Marshal(value)
+		if err != nil {
+			return encodedCalendar{}, fmt.Errorf("encode a calendar: %w", err)
+		}
+		*text = string(b)
+	}
+	return encoded, nil
+}
+
+// Calendar returns a calendar of a consumer, or a *job.Error with NotFound.
+func (db *Reader) Calendar(ctx context.Context, consumer, id uuid.UUID) (calendarsync.Calendar, error) {
+	return one(db.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer), scanCalendar, "calendar")
+}
+
+// Calendars returns the calendars of a consumer, oldest first. It uses the index
+// calendars_consumer.
+func (db *Reader) Calendars(ctx context.Context, consumer uuid.UUID) ([]calendarsync.Calendar, error) {
+	found, err := list(ctx, db, scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE consumer_id = $1 AND deleted = 0 ORDER BY id`, consumer)
+	if err != nil {
+		return nil, fmt.Errorf("list calendars: %w", err)
+	}
+	return found, nil
+}
+
+// ChangeCalendar changes the settings of a calendar with change, and makes it due. A sync
+// that runs with the former settings is repeated.
+func (s *Store) ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time, change func(*calendarsync.Calendar) error) (changed calendarsync.Calendar, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		c, err := one(tx.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`+tx.dialect.ForUpdate, id, consumer), scanCalendar, "calendar")
+		if err != nil {
+			return err
+		}
+		if err := change(&c); err != nil {
+			return err
+		}
+		c.Revision++
+		c.DueAt, c.Lease, c.Validators = now, "", calendarsync.Validators{}
+		changed = c
+		settings, err := encodeCalendar(c)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `UPDATE calendars SET name = $2, sealed = $3, address = $4, email = $5, rules = $6, job = $7, poll_ms = $8, validators = $9, due_at = $10, lease = '', revision = $11 WHERE id = $1`,
+			c.ID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), settings.validators, millis(now), c.Revision)
+		return err
+	})
+	return changed, err
+}
+
+// DeleteCalendar hides a calendar, and makes it and its events due, so that their jobs
+// are cancelled. It returns a *job.Error with NotFound without one.
+func (s *Store) DeleteCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		n, err := tx.exec(ctx, `UPDATE calendars SET deleted = 1, due_at = $3, lease = '', revision = revision + 1 WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer, millis(now))
+		if err != nil {
+			return fmt.Errorf("delete a calendar: %w", err)
+		}
+		if n == 0 {
+			return notFound("calendar")
+		}
+		_, err = tx.exec(ctx, `UPDATE calendar_events SET removed = 1, dirty = 1 WHERE calendar_id = $1`, id)
+		return err
+	})
+}
+
+// ClaimDueCalendar leases the calendar that has been due for the longest time; false when
+// none is due. It uses the index calendars_due.
+func (s *Store) ClaimDueCalendar(ctx context.Context, now, until time.Time) (calendarsync.Calendar, bool, error) {
+	return s.claimCalendar(ctx, until, `due_at <= $1 ORDER BY due_at LIMIT 1`, millis(now))
+}
+
+// ClaimCalendar leases a calendar of a consumer, also if it is not due or another lease
+// of it is valid, which then is lost. It reports false if there is none.
+func (s *Store) ClaimCalendar(ctx context.Context, consumer, id uuid.UUID, until time.Time) (calendarsync.Calendar, bool, error) {
+	return s.claimCalendar(ctx, until, `id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer)
+}
+
+func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string, args ...any) (claimed calendarsync.Calendar, ok bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		found, err := list(ctx, &tx.Reader, scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE `+which+tx.dialect.SkipLocked, args...)
+		if err != nil || len(found) == 0 {
+			claimed, ok = calendarsync.Calendar{}, false
+			return err
+		}
+		claimed, ok = found[0], true
+		claimed.Lease, claimed.DueAt = uuid.NewString(), until
+		_, err = tx.exec(ctx, `UPDATE calendars SET lease = $2, due_at = $3 WHERE id = $1`, claimed.ID, claimed.Lease, millis(until))
+		return err
+	})
+	if err != nil {
+		return calendarsync.Calendar{}, false, fmt.Errorf("claim a calendar: %w", err)
+	}
+	return claimed, ok, nil
+}
+
+// holdsCalendar reports whether the lease of a calendar is valid, and locks it until the
+// transaction ends.
+func (tx *Tx) holdsCalendar(ctx context.Context, c calendarsync.Calendar) (bool, error) {
+	valid, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT lease FROM calendars WHERE id = $1`+tx.dialect.ForUpdate, c.ID)
+	if err != nil {
+		return false, fmt.Errorf("read the lease of a calendar: %w", err)
+	}
+	return len(valid) == 1 && valid[0] == c.Lease, nil
+}
+
+// EndSync saves the progress of a leased calendar and ends the lease. It does nothing if
+// the lease was lost.
+func (s *Store) EndSync(ctx context.Context, c calendarsync.Calendar) error {
+	settings, err := encodeCalendar(c)
+	if err != nil {
+		return err
+	}
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.exec(ctx, `UPDATE calendars SET state = $3, error = $4, failures = $5, validators = $6, read_at = $7, synced_at = $8, due_at = $9, lease = '' WHERE id = $1 AND lease = $2`,
+			c.ID, c.Lease, c.State, c.Error, c.Failures, settings.validators, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save the progress of a calendar: %w", err)
+	}
+	return nil
+}
+
+// RemoveCalendar removes a deleted calendar whose jobs are cancelled.
+func (s *Store) RemoveCalendar(ctx context.Context, c calendarsync.Calendar) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if valid, err := tx.holdsCalendar(ctx, c); !valid || err != nil {
+			return err
+		}
+		return tx.execAll(ctx, "remove a calendar", []string{`DELETE FROM calendar_events WHERE calendar_id = $1`, `DELETE FROM calendars WHERE id = $1`}, c.ID)
+	})
+}
