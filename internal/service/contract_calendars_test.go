@@ -12,8 +12,8 @@ import (
 // contractCalendarBody connects a calendar that cannot be read.
 const contractCalendarBody = `{"name":"Ada","icsUrl":"http://127.0.0.1:1/secret.ics"}`
 
-// connect connects a calendar and returns its ID.
-func (h *contractHarness) connect(t testing.TB) string {
+// connectCalendar connects a calendar and returns its ID.
+func (h *contractHarness) connectCalendar(t testing.TB) string {
 	t.Helper()
 	return h.expect(t, 201, contractRequest{op: "createCalendar", bearer: h.ada, body: contractCalendarBody}).text(t, "id")
 }

@@ -19,7 +19,7 @@ import (
 func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 	t.Helper()
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	calendar := h.connect(t)
+	calendar := h.connectCalendar(t)
 	return []contractRequest{
 		{op: "createCalendar", bearer: h.ada},
 		{op: "patchCalendar", in: []string{calendar}, bearer: h.ada},
