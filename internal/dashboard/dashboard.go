@@ -138,6 +138,7 @@ type Settings struct {
 	Host       HostReader
 	Tester     Tester
 	Mail       Mail
+	Calendars  Calendars
 	Capacity   Capacity     // nil when it is unknown
 	OIDC       OIDCSettings // zero without OpenID Connect
 
@@ -257,6 +258,13 @@ func (d *Dashboard) route() {
 	user("GET /jobs/{id}/deliveries/{delivery}", d.payloadPage)
 	user("POST /jobs/{id}/deliveries/{delivery}/redeliver", d.redeliver)
 	user("POST /jobs/{id}/{verb}", d.control)
+	user("GET /calendars", d.calendarsPage)
+	user("POST /calendars", d.connectCalendar)
+	user("GET /calendars/{id}", d.calendarPage)
+	user("POST /calendars/{id}", d.changeCalendar)
+	user("POST /calendars/{id}/sync", d.syncCalendar)
+	user("POST /calendars/{id}/disconnect", d.disconnectCalendar)
+	user("POST /calendars/{id}/events/{event}", d.switchMeeting)
 	user("GET /keys", d.keysPage)
 	user("POST /keys", d.createKey)
 	user("POST /keys/{id}/revoke", d.revokeKey)

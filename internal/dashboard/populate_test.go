@@ -177,7 +177,7 @@ func (f populatedHarness) pages() map[string]string {
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
 		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
-		"search": "/search?mode=test&q=budget", "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
+		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
 		"cli": f.cliPage(),
 	}
 }

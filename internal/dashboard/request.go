@@ -262,6 +262,7 @@ func notices() map[string]string {
 		"redelivered":       "The webhook will be sent again.",
 		"replayed":          "A job with this external ID already exists. No second bot was sent.",
 		"key-revoked":       "The key is revoked and no longer accepted.",
+		"disconnected":      "The calendar is disconnected. The jobs that only it asked for are cancelled.",
 		"mail-retried":      "The message will be processed again.",
 		"events":            "The choice of events is saved.",
 		"endpoint":          "The default endpoint is saved.",

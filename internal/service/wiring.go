@@ -312,7 +312,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Search: s.store, Operator: s.store,
-		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)),
+		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
 		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
 		Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,

@@ -1,0 +1,258 @@
+package dashboard
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/calendarsync"
+	"standin/internal/job"
+)
+
+// Calendars connects and reads the calendars of consumers. It is implemented by
+// calendarsync.Service.
+type Calendars interface {
+	Connect(ctx context.Context, caller account.Caller, request calendarsync.Connection) (calendarsync.Calendar, error)
+	Calendar(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, error)
+	Calendars(ctx context.Context, caller account.Caller) ([]calendarsync.Calendar, error)
+	Change(ctx context.Context, caller account.Caller, id uuid.UUID, patch calendarsync.Patch) (calendarsync.Calendar, error)
+	Disconnect(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, calendarsync.Changes, error)
+	Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]calendarsync.Event, error)
+	Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error)
+}
+
+// calendarsView is the data of the page that lists calendars.
+type calendarsView struct {
+	Calendars []calendarsync.Calendar
+	Form      calendarForm
+	Problem   string
+}
+
+// calendarView is the data of the page of a calendar.
+type calendarView struct {
+	calendarsync.Calendar
+	Events  []calendarsync.Event
+	Form    calendarForm
+	Problem string
+}
+
+// calendarForm is the form that connects or changes a calendar.
+type calendarForm struct {
+	Name, Address, Email, Record, TitleMatches, MinParticipants, OptOut string
+}
+
+// Records returns the choices of the form.
+func (calendarForm) Records() [][2]string {
+	return [][2]string{
+		{"all", "All meetings"}, {"external", "With somebody of another organization"}, {"internal", "Only with my organization"},
+		{"organized", "That I organize"}, {"accepted", "That I organize or have accepted"}, {"none", "Only those that I switch on"},
+	}
+}
+
+func formOf(c calendarsync.Calendar) calendarForm {
+	return calendarForm{
+		Name: c.Name, Email: c.Email, Record: string(c.Rules.Record), TitleMatches: c.Rules.TitleMatches,
+		MinParticipants: strconv.Itoa(c.Rules.MinParticipants), OptOut: c.Rules.OptOut,
+	}
+}
+
+func readCalendarForm(form url.Values) calendarForm {
+	field := func(name string, longest int) string { return clip(strings.TrimSpace(form.Get(name)), longest) }
+	return calendarForm{
+		Name: field("name", 200), Address: strings.TrimSpace(form.Get("address")), Email: field("email", 254), Record: form.Get("record"),
+		TitleMatches: field("titleMatches", 200), MinParticipants: form.Get("minParticipants"), OptOut: field("optOut", 50),
+	}
+}
+
+// rules returns the rules of the form, or a sentence that says what is wrong.
+func (f calendarForm) rules() (calendarsync.Rules, string) {
+	rules := calendarsync.Rules{Record: calendarsync.Record(f.Record), TitleMatches: f.TitleMatches, OptOut: f.OptOut}
+	known := false
+	for _, choice := range f.Records() {
+		known = known || choice[0] == f.Record
+	}
+	n, err := strconv.Atoi("0" + strings.TrimSpace(f.MinParticipants))
+	switch {
+	case !known:
+		return rules, "Choose which meetings are recorded."
+	case f.Name == "":
+		return rules, "Enter a name."
+	case f.Email != "" && !strings.Contains(f.Email, "@"):
+		return rules, "The email address is not valid."
+	case err != nil || n > 1000:
+		return rules, "The number of participants must be between 0 and 1000."
+	}
+	rules.MinParticipants = n
+	return rules, ""
+}
+
+// liveCaller returns the user's consumer. Calendars send live bots.
+func liveCaller(session account.Session) account.Caller {
+	return account.Caller{ConsumerID: session.User.ConsumerID, Mode: job.Live}
+}
+
+func (d *Dashboard) calendarsPage(req *pageRequest, session account.Session) error {
+	rules := calendarsync.DefaultRules()
+	form := calendarForm{Email: session.User.Email, Record: string(rules.Record), MinParticipants: "0", OptOut: rules.OptOut}
+	return d.showCalendars(req, session, http.StatusOK, calendarsView{Form: form})
+}
+
+func (d *Dashboard) showCalendars(req *pageRequest, session account.Session, status int, shown calendarsView) (err error) {
+	if shown.Calendars, err = d.settings.Calendars.Calendars(req.r.Context(), liveCaller(session)); err != nil {
+		return err
+	}
+	return req.showStatus(status, "calendars", "Calendars", shown)
+}
+
+// connectCalendar connects a calendar and reads it at once.
+func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) error {
+	form := readCalendarForm(req.r.PostForm)
+	rules, problem := form.rules()
+	var c calendarsync.Calendar
+	if problem == "" {
+		var err error
+		c, err = d.settings.Calendars.Connect(req.r.Context(), liveCaller(session), calendarsync.Connection{
+			Name: form.Name, Address: form.Address, Email: form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
+		})
+		if problem, err = calendarProblem(err); err != nil {
+			return err
+		}
+	}
+	if problem != "" {
+		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: form, Problem: problem})
+	}
+	return d.readCalendar(req, session, c.ID)
+}
+
+// calendarProblem returns what a user can correct, as a sentence, or the error.
+func calendarProblem(err error) (string, error) {
+	refused, ok := errors.AsType[*job.Error](err)
+	if !ok || refused.Code != job.InvalidInput && refused.Code != job.InvalidState {
+		return "", err
+	}
+	names := map[any]string{"icsUrl": "The address ", "titleMatches": "The pattern for titles ", "email": "The email address "}
+	subject := ""
+	if len(refused.Path) > 0 {
+		subject = names[refused.Path[len(refused.Path)-1]]
+	}
+	return subject + refused.Message + ".", nil
+}
+
+// readCalendar reads a calendar and redirects to its page.
+func (d *Dashboard) readCalendar(req *pageRequest, session account.Session, id uuid.UUID) error {
+	release, err := req.costlyRead(session.User.ConsumerID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if _, _, err := d.settings.Calendars.SyncNow(req.r.Context(), liveCaller(session), id); err != nil {
+		return err
+	}
+	return req.redirect("/calendars/" + id.String())
+}
+
+func (d *Dashboard) calendarPage(req *pageRequest, session account.Session) error {
+	c, err := d.namedCalendar(req, session)
+	if err != nil {
+		return err
+	}
+	return d.showCalendar(req, session, http.StatusOK, calendarView{Calendar: c, Form: formOf(c)})
+}
+
+func (d *Dashboard) showCalendar(req *pageRequest, session account.Session, status int, shown calendarView) (err error) {
+	now := d.settings.Now()
+	if shown.Events, err = d.settings.Calendars.Events(req.r.Context(), liveCaller(session), shown.ID, now, now.Add(2*calendarsync.Window)); err != nil {
+		return err
+	}
+	return req.showStatus(status, "calendar", shown.Name, shown)
+}
+
+// namedCalendar returns the calendar in the path.
+func (d *Dashboard) namedCalendar(req *pageRequest, session account.Session) (calendarsync.Calendar, error) {
+	id, err := uuid.Parse(req.r.PathValue("id"))
+	if err != nil {
+		return calendarsync.Calendar{}, notFound("There is no such calendar.")
+	}
+	c, err := d.settings.Calendars.Calendar(req.r.Context(), liveCaller(session), id)
+	if job.ErrorIs(err, job.NotFound) {
+		return c, notFound("There is no such calendar.")
+	}
+	return c, err
+}
+
+func (d *Dashboard) changeCalendar(req *pageRequest, session account.Session) error {
+	c, err := d.namedCalendar(req, session)
+	if err != nil {
+		return err
+	}
+	form := readCalendarForm(req.r.PostForm)
+	rules, problem := form.rules()
+	if problem == "" {
+		patch := calendarsync.Patch{
+			Name: &form.Name, Email: &form.Email, Record: &rules.Record, TitleMatches: &rules.TitleMatches, MinParticipants: &rules.MinParticipants, OptOut: &rules.OptOut,
+		}
+		if form.Address != "" {
+			patch.Address = &form.Address
+		}
+		_, err := d.settings.Calendars.Change(req.r.Context(), liveCaller(session), c.ID, patch)
+		if problem, err = calendarProblem(err); err != nil {
+			return err
+		}
+	}
+	if problem != "" {
+		return d.showCalendar(req, session, http.StatusBadRequest, calendarView{Calendar: c, Form: form, Problem: problem})
+	}
+	return d.readCalendar(req, session, c.ID)
+}
+
+func (d *Dashboard) syncCalendar(req *pageRequest, session account.Session) error {
+	c, err := d.namedCalendar(req, session)
+	if err != nil {
+		return err
+	}
+	return d.readCalendar(req, session, c.ID)
+}
+
+func (d *Dashboard) disconnectCalendar(req *pageRequest, session account.Session) error {
+	c, err := d.namedCalendar(req, session)
+	if err != nil {
+		return err
+	}
+	if err := d.settings.Calendars.Disconnect(req.r.Context(), liveCaller(session), c.ID); err != nil {
+		return err
+	}
+	return req.redirect("/calendars?note=disconnected")
+}
+
+// switchMeeting switches a meeting on or off, or lets the rules decide.
+func (d *Dashboard) switchMeeting(req *pageRequest, session account.Session) error {
+	c, err := d.namedCalendar(req, session)
+	if err != nil {
+		return err
+	}
+	event, err := uuid.Parse(req.r.PathValue("event"))
+	if err != nil {
+		return notFound("There is no such meeting.")
+	}
+	var override *bool
+	if choice := req.r.PostForm.Get("override"); choice != "rules" {
+		on := choice == "on"
+		override = &on
+	}
+	_, err = d.settings.Calendars.Override(req.r.Context(), liveCaller(session), c.ID, event, override)
+	if job.ErrorIs(err, job.NotFound) {
+		return notFound("There is no such meeting.")
+	}
+	if err != nil {
+		return err
+	}
+	return req.redirect("/calendars/" + c.ID.String())
+}

@@ -1,0 +1,98 @@
+package dashboard_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestCalendars checks that a user connects a calendar, sees why a bot comes or not, and
+// switches it; that errors say what to do; and that others see nothing of it.
+func TestCalendars(t *testing.T) {
+	t.Parallel()
+	start := time.Now().Add(48 * time.Hour).UTC()
+	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/secret.ics" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, "BEGIN:VCALENDAR\r\n")
+		for n, title := range []string{"Review <script>alert(1)</script>", "Lunch"} {
+			fmt.Fprintf(w, "BEGIN:VEVENT\r\nUID:%d\r\nSUMMARY:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\n", n, title, start.Format("20060102T150405Z"))
+			if n == 0 {
+				fmt.Fprint(w, "LOCATION:https://meet.google.com/abc-defg-hij\r\nORGANIZER:mailto:bob@example.org\r\n")
+			}
+			fmt.Fprint(w, "END:VEVENT\r\n")
+		}
+		fmt.Fprint(w, "END:VCALENDAR\r\n")
+	}))
+	t.Cleanup(feed.Close)
+	h := newHarness(t)
+	h.ada()
+	h.otherUser()
+	ada, bob := h.signedIn("ada@example.test"), h.signedIn("bob@example.test")
+	form := func(more ...string) url.Values {
+		values := url.Values{"name": {"Ada"}, "address": {feed.URL + "/secret.ics"}, "email": {"ada@example.test"}, "record": {"external"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
+		for i := 0; i < len(more); i += 2 {
+			values.Set(more[i], more[i+1])
+		}
+		return values
+	}
+	for problem, values := range map[string]url.Values{
+		"Enter a name.": form("name", " "), "The address must be an https, http or webcal URL with a host.": form("address", "calendar"),
+		"The email address is needed by the rule external": form("email", ""), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
+		"The number of participants must be between": form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record", "some"),
+	} {
+		if got := ada.submit("/calendars", "/calendars", values); got.status != http.StatusBadRequest || !strings.Contains(got.body, problem) {
+			t.Errorf("%s: %d %s", problem, got.status, got.body)
+		}
+	}
+	got := ada.submit("/calendars", "/calendars", form())
+	page := got.header.Get("Location")
+	if got.status != http.StatusSeeOther || !strings.HasPrefix(page, "/calendars/") {
+		t.Fatalf("connect: %d %s", got.status, got.body)
+	}
+	body := ada.get(page).body
+	for _, want := range []string{"Review &lt;script&gt;alert(1)", "recorded: somebody of another organization takes part", "not recorded: it has no link to a meeting of a known platform", `<span class="badge good">active</span>`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q: %s", want, body)
+		}
+	}
+	if strings.Contains(body, "secret.ics") || strings.Contains(body, "<script>alert") {
+		t.Errorf("the page shows the secret, or a script: %s", body)
+	}
+	event := regexp.MustCompile(page + `/events/[0-9a-f-]{36}`).FindString(body)
+	for _, one := range [][2]string{{"off", "not recorded: it was switched off"}, {"on", "recorded: it was switched on"}, {"rules", "recorded: somebody of another organization takes part"}} {
+		ada.submit(page, event, url.Values{"override": {one[0]}})
+		if body := ada.get(page).body; !strings.Contains(body, one[1]) {
+			t.Errorf("switched %s: %s", one[0], body)
+		}
+	}
+	if got := ada.submit(page, page, form("record", "organized", "address", feed.URL+"/gone.ics")); got.status != http.StatusSeeOther {
+		t.Errorf("change: %d %s", got.status, got.body)
+	}
+	if body := ada.get(page).body; !strings.Contains(body, "there is no calendar at this address (404)") || !strings.Contains(body, `<span class="badge bad">failing</span>`) {
+		t.Errorf("a calendar that cannot be read: %s", body)
+	}
+	ada.submit(page, page, form("record", "organized"))
+	if body := ada.get(page).body; !strings.Contains(body, "not recorded: you do not organize it") {
+		t.Errorf("other rules: %s", body)
+	}
+
+	if got := bob.get(page); got.status != http.StatusNotFound {
+		t.Errorf("another consumer reads the calendar: %d", got.status)
+	}
+	for _, path := range []string{page, page + "/sync", page + "/disconnect", event} {
+		if got := bob.submit("/calendars", path, form("override", "on")); got.status != http.StatusNotFound {
+			t.Errorf("another consumer posts to %s: %d", path, got.status)
+		}
+	}
+	if got := ada.submit(page, page+"/disconnect", nil); got.header.Get("Location") != "/calendars?note=disconnected" || ada.get(page).status != http.StatusNotFound {
+		t.Errorf("disconnect: %d", got.status)
+	}
+}
