@@ -13,7 +13,7 @@ import (
 	"standin/internal/job"
 )
 
-// Event is a JobDue, DeliveryDue, CommandQueued, CommandSettled, StateApplied,
+// Event is a JobDue, DeliveryDue, CommandQueued, CommandSettled, StreamChanged, StateApplied,
 // BotChanged or TextsStored.
 type Event interface{ isEvent() }
 
@@ -37,6 +37,11 @@ type CommandQueued struct {
 
 // CommandSettled reports that a command of a job was executed, or failed.
 type CommandSettled struct {
+	JobID uuid.UUID
+}
+
+// StreamChanged reports that a stream of a job was connected or lost.
+type StreamChanged struct {
 	JobID uuid.UUID
 }
 
@@ -66,6 +71,7 @@ func (JobDue) isEvent()         {}
 func (DeliveryDue) isEvent()    {}
 func (CommandQueued) isEvent()  {}
 func (CommandSettled) isEvent() {}
+func (StreamChanged) isEvent()  {}
 func (StateApplied) isEvent()   {}
 func (BotChanged) isEvent()     {}
 func (TextsStored) isEvent()    {}

@@ -186,6 +186,11 @@ func checkMore(caller account.Caller, metadata json.RawMessage, options job.Opti
 	if options.Simulate != nil && caller.Mode != job.Test {
 		issues = append(issues, issue("not", "needs a test key", "simulate")...)
 	}
+	for i, stream := range options.Streams {
+		if name, problem := stream.Check(); name != "" {
+			issues = append(issues, issue("enum", problem, "streams", i, name)...)
+		}
+	}
 	if len(issues) > 0 {
 		return invalid(issues)
 	}

@@ -16,6 +16,7 @@ type Options struct {
 	Chat       *bool            `json:"chat,omitempty"`
 	Transcript TextOptions      `json:"transcript,omitzero"`
 	Consent    ConsentOptions   `json:"consent,omitzero"`
+	Streams    []StreamOptions  `json:"streams,omitempty"`
 	Simulate   *Simulation      `json:"simulate,omitempty"` // of test jobs
 }
 
@@ -49,8 +50,17 @@ func (o Options) Or(other Options) Options {
 		Title: cmp.Or(o.Title, other.Title), Recording: o.Recording.Or(other.Recording), Captions: o.Captions.Or(other.Captions),
 		Chat: cmp.Or(o.Chat, other.Chat), Transcript: o.Transcript.Or(other.Transcript),
 		Consent:  ConsentOptions{cmp.Or(o.Consent.Required, other.Consent.Required)},
+		Streams:  streamsOr(o.Streams, other.Streams),
 		Simulate: cmp.Or(o.Simulate, other.Simulate),
 	}
+}
+
+// streamsOr returns the first list that is set.
+func streamsOr(streams, others []StreamOptions) []StreamOptions {
+	if streams == nil {
+		return others
+	}
+	return streams
 }
 
 // Resolved returns the job's options: those of its request, or else those in its

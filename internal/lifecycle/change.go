@@ -209,6 +209,10 @@ const (
 	LaunchFailed     job.Trigger = "launch_failed"      // data: node, detail
 	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 
+	StreamConnected job.Trigger = "stream_connected" // data: stream, host
+	StreamLost      job.Trigger = "stream_lost"      // data: stream, host, reason
+	StreamGaveUp    job.Trigger = "stream_gave_up"   // data: stream, host, reason
+
 	TranscriptRetrying job.Trigger = "transcript_retrying" // data: detail, retryAt; after the first failure in a row
 	TranscriptAttached job.Trigger = "transcript_attached" // data: segments, audioMs, partial
 	TranscriptFailed   job.Trigger = "transcript_failed"   // data: detail

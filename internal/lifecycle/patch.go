@@ -109,6 +109,7 @@ func (p Patch) applyOptions(c *Change) (changed []string) {
 		{"chat", c.Options.Chat, options.Chat},
 		{"transcript", c.Options.Transcript, options.Transcript},
 		{"consent", c.Options.Consent, options.Consent},
+		{"streams", c.Options.Streams, options.Streams},
 		{"simulate", c.Options.Simulate, options.Simulate},
 	} {
 		if !reflect.DeepEqual(one.was, one.is) {

@@ -53,7 +53,7 @@ func CutEnd(id string) (before string, end bool) { return strings.CutSuffix(id, 
 
 // Event is an event of a job, encoded once for all listeners.
 type Event struct {
-	Name   string // state, command, caption or chat; empty for an entry that is no event
+	Name   string // state, command, stream, caption or chat; empty for an entry that is no event
 	Data   []byte // JSON without line breaks
 	Cursor Cursor // position after the event
 }
@@ -78,6 +78,13 @@ type commandData struct {
 
 // outcomes are the outcomes of commands, by the kind of their timeline entry.
 var outcomes = map[job.Trigger]string{lifecycle.CommandDone: "done", lifecycle.CommandFailed: "failed"}
+
+// streamData is the data of an event stream.
+type streamData struct {
+	Type string `json:"type"`
+	job.StreamChange
+	At job.Timestamp `json:"at"`
+}
 
 // textData is the data of an event caption or chat.
 type textData struct {
@@ -110,12 +117,17 @@ type End struct {
 }
 
 // entryEvent returns the event of a timeline entry. It has no name if the entry
-// neither changed the state nor is the outcome of a command.
+// neither changed the state nor is about a command or a stream.
 func entryEvent(e job.TimelineEntry, at Cursor) Event {
 	if outcome, ok := outcomes[e.Kind]; ok {
 		data := commandData{Type: "command", Outcome: outcome, At: job.Timestamp(e.ReceivedAt)}
 		_ = json.Unmarshal(e.Data, &data) // lifecycle has encoded it
 		return Event{Name: "command", Data: encode(data), Cursor: at}
+	}
+	if e.Kind == lifecycle.StreamConnected || e.Kind == lifecycle.StreamLost || e.Kind == lifecycle.StreamGaveUp {
+		data := streamData{Type: "stream", At: job.Timestamp(e.ReceivedAt)}
+		_ = json.Unmarshal(e.Data, &data.StreamChange) // lifecycle has encoded it
+		return Event{Name: "stream", Data: encode(data), Cursor: at}
 	}
 	if !e.Applied || e.From == e.To {
 		return Event{Cursor: at}

@@ -83,12 +83,12 @@ func (s *Service) build(ctx context.Context) error {
 		Finisher: finisher,
 		Files:    files,
 	}
-	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Log: log}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
+	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Jobs: jobs, Client: s.sender.Client(), Log: log}
 	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.live = live.NewHub(s.store, log)
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
@@ -220,6 +220,8 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 		case event.TextsStored:
 			s.live.Wake(e.JobID)
 		case event.CommandSettled:
+			s.live.Wake(e.JobID)
+		case event.StreamChanged:
 			s.live.Wake(e.JobID)
 		case event.StateApplied:
 			s.live.Wake(e.Job.ID)

@@ -65,7 +65,9 @@ func (h *Hub) ServeBot(
 	var running sync.WaitGroup
 	running.Go(func() { cancel(b.send(ctx)) })
 	running.Go(func() { cancel(keepAlive(ctx, conn)) })
-	running.Go(func() { connected(ctx) })
+	streaming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	var streams sync.WaitGroup
+	streams.Go(func() { connected(streaming) })
 	left, err := h.receive(ctx, job, b, startedAt)
 	h.disconnect(job, b, left)
 	if cause := context.Cause(ctx); cause != nil && !left {
@@ -73,10 +75,16 @@ func (h *Hub) ServeBot(
 	}
 	if left {
 		_ = conn.Close(websocket.StatusNormalClosure, "")
+		late := time.AfterFunc(endTimeout, func() { stop(context.DeadlineExceeded) })
+		defer late.Stop()
+	} else {
+		stop(errBotLost)
 	}
 	cancel(nil)
 	_ = conn.CloseNow()
 	running.Wait()
+	streams.Wait()
+	stop(nil)
 	return err
 }
 
@@ -111,7 +119,7 @@ func (h *Hub) receive(ctx context.Context, job uuid.UUID, b *bot, origin time.Ti
 				return false, err
 			}
 			if start := frame.At.Sub(origin); start >= 0 {
-				h.publish(job, b, Frame{Source: frame.Source, Participant: participants[frame.Source], Start: start, PCM: frame.PCM})
+				h.publish(job, b, Frame{Source: frame.Source, Participant: participants[frame.Source], Start: start, At: frame.At, PCM: frame.PCM})
 			}
 			continue
 		}

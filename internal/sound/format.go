@@ -26,6 +26,15 @@ type format interface {
 	gap(Gap) []message
 	// end returns the messages after all others.
 	end() []message
+	// receive reads a message of a receiver that sends sound. stop means that what was not
+	// played yet is forgotten first.
+	receive(kind websocket.MessageType, data []byte) (sound received, stop bool)
+}
+
+// received is sound of a receiver: signed 16-bit little-endian, mono.
+type received struct {
+	pcm  []byte
+	rate int
 }
 
 // Stream is what a receiver gets.
@@ -96,6 +105,17 @@ func (f *standinFormat) end() []message {
 	return []message{textMessage(struct {
 		Type string `json:"type"`
 	}{"end"})}
+}
+
+// receive reads samples from a binary message, and the text {"type": "clear"}.
+func (f *standinFormat) receive(kind websocket.MessageType, data []byte) (sound received, stop bool) {
+	if kind == websocket.MessageBinary {
+		return received{data, f.stream.SampleRate}, false
+	}
+	var command struct {
+		Type string `json:"type"`
+	}
+	return received{}, json.Unmarshal(data, &command) == nil && command.Type == "clear"
 }
 
 // milliseconds rounds a time of the recording to milliseconds.

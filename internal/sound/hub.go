@@ -34,6 +34,7 @@ type Frame struct {
 	Source      int           // 0: the mixed sound of the meeting, otherwise a track of one participant
 	Participant *Participant  // of a track; nil if it is not known
 	Start       time.Duration // since the start of the recording, as in the manifest
+	At          time.Time     // of the first sample
 	PCM         []byte
 }
 
@@ -153,6 +154,13 @@ func (s *Subscription) Next(ctx context.Context) (Frame, *Gap, error) {
 			return Frame{}, nil, ctx.Err()
 		}
 	}
+}
+
+// over reports whether there is no more sound.
+func (s *Subscription) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
 }
 
 // Play makes the bot play samples into the meeting: signed 16-bit little-endian, mono,

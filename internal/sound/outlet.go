@@ -63,6 +63,9 @@ func (o *outlet) run(ctx context.Context) error {
 			_ = o.conn.Close(websocket.StatusNormalClosure, "")
 		}
 	}
+	if errors.Is(err, errBotLost) {
+		_ = o.conn.Close(websocket.StatusGoingAway, "")
+	}
 	disconnect()
 	_ = o.conn.CloseNow()
 	running.Wait()

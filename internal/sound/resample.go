@@ -68,6 +68,39 @@ func (d *downsampler) convert(pcm []byte) []byte {
 	return out
 }
 
+// upsampler is the inverse of downsampler.
+type upsampler struct {
+	factor int
+	taps   []float32
+	window []float32 // the last samples, as many as reach into the next
+}
+
+// newUpsampler returns an upsampler from rate, which must divide Rate, to Rate.
+func newUpsampler(rate int) *upsampler {
+	factor := Rate / rate
+	return &upsampler{factor: factor, taps: lowPass(factor), window: make([]float32, 2*tapsPerStep+1)}
+}
+
+// convert converts the next piece.
+func (u *upsampler) convert(pcm []byte) []byte {
+	if u.factor == 1 {
+		return pcm
+	}
+	out := make([]byte, 0, len(pcm)*u.factor)
+	for i := 0; i+1 < len(pcm); i += 2 {
+		copy(u.window, u.window[1:])
+		u.window[len(u.window)-1] = sample(pcm[i:])
+		for phase := range u.factor {
+			var sum float32
+			for j, tap := len(u.window)-1, phase; tap < len(u.taps) && j >= 0; j, tap = j-1, tap+u.factor {
+				sum += u.taps[tap] * u.window[j]
+			}
+			out = appendSample(out, sum*float32(u.factor))
+		}
+	}
+	return out
+}
+
 func sample(pcm []byte) float32 {
 	return float32(int16(binary.LittleEndian.Uint16(pcm))) //nolint:gosec // PCM is signed
 }

@@ -3,6 +3,7 @@ package sound
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/coder/websocket"
@@ -20,6 +21,8 @@ type Recordings interface {
 type Service struct {
 	*Hub
 	Recordings Recordings
+	Jobs       Jobs
+	Client     *http.Client // connects to the receivers of streams
 	Log        *slog.Logger
 }
 
@@ -29,6 +32,6 @@ func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid
 	origin := func(ctx context.Context, startedAt time.Time) (time.Time, error) {
 		return s.Recordings.RecordingStart(ctx, jobID, attempt, startedAt)
 	}
-	err := s.Hub.ServeBot(ctx, conn, jobID, origin, func(context.Context) {})
+	err := s.Hub.ServeBot(ctx, conn, jobID, origin, func(ctx context.Context) { s.runStreams(ctx, jobID) })
 	s.Log.Debug("the connection of a bot for live sound has ended", "job", jobID, "attempt", attempt, "error", err)
 }

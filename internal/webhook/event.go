@@ -19,6 +19,7 @@ const (
 	BotPermissionResponse = "bot.recording_permission_response"
 	BotCompetingDetected  = "bot.competing_bot_detected"
 	BotCommandOutcome     = "bot.command_outcome"
+	BotStreamChanged      = "bot.stream_changed"
 )
 
 // Event is an event of a job, in the shape of payload version 2. Body converts
@@ -108,6 +109,16 @@ func CommandOutcome(j job.Job, id string, kind ingest.CommandKind, reason string
 	return newEvent(BotCommandOutcome, j, fields)
 }
 
+// StreamChanged reports that a stream of the job was connected or lost, or is not connected
+// again.
+func StreamChanged(j job.Job, change job.StreamChange) Event {
+	fields := map[string]any{"stream": change.Stream, "host": change.Host, "state": change.State}
+	if change.Reason != "" {
+		fields["reason"] = change.Reason
+	}
+	return newEvent(BotStreamChanged, j, fields)
+}
+
 // Data returns the event's data object. sequence is the number of the event
 // within its job, from which receivers see the order and gaps. The error is
 // not nil only if the job's metadata is not JSON.
@@ -131,7 +142,7 @@ func Targets(j job.Job, defaultEndpoint, event string) []string {
 	}
 	var named []string
 	switch event {
-	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected, BotCommandOutcome:
+	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected, BotCommandOutcome, BotStreamChanged:
 		named = []string{hooks.OnStatusChange}
 	case JobFinalized, JobTranscriptReady:
 		named = []string{hooks.OnFinalize}

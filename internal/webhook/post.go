@@ -186,6 +186,10 @@ func errorText(err error) string {
 	return shortened(strings.TrimPrefix(withoutURL(err).Error(), "net/http: HTTP/1.x transport connection broken: "))
 }
 
+// ErrorText describes to a consumer why the client of webhooks cannot connect to a host,
+// without the URL and addresses.
+func ErrorText(err error) string { return strings.TrimPrefix(errorText(err), "webhook ") }
+
 // logText describes to the operator why a try failed, with addresses and without the URL.
 func logText(err error) string { return shortened(withoutURL(err).Error()) }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"sync"
@@ -135,6 +136,10 @@ func (s *Sender) Post(ctx context.Context, delivery Delivery) Try {
 	try, _ := s.poster.post(ctx, delivery)
 	return try
 }
+
+// Client returns the client of webhooks, which connects only where the settings allow it
+// and follows no redirects. It has no timeout.
+func (s *Sender) Client() *http.Client { return s.poster.client }
 
 // Run sends until ctx is done. Then it starts no more tries, waits up to the
 // grace period for those in flight, and returns deliveries that were not tried

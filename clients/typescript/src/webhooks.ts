@@ -7,6 +7,7 @@ import type {
   JobStatusChanged,
   JobTranscriptReady,
   RecordingPermissionResponse,
+  StreamChanged,
 } from './generated/index.js';
 
 /** The body of a webhook. Its `event` tells which one. Use `deliveryId` to discard duplicates. */
@@ -17,7 +18,8 @@ export type Webhook =
   | JobTranscriptReady
   | RecordingPermissionResponse
   | CompetingBotDetected
-  | CommandOutcome;
+  | CommandOutcome
+  | StreamChanged;
 
 /** The headers of a request: those of fetch, of node:http, or of a framework. */
 export type WebhookHeaders = Headers | Iterable<readonly [string, string]> | Record<string, string | string[] | undefined>;

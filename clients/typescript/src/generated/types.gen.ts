@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | 'https://{host}' | (string & {});
 };
 
-export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest;
+export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest;
 
 /**
  * A request to send a bot into a meeting.
@@ -53,6 +53,12 @@ export type JobCreate = {
     chat?: boolean;
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
+    /**
+     * Receivers to which the service sends the live sound of the meeting. The guide *Stream audio* describes the messages.
+     * In a change of a job, the list replaces the earlier one.
+     *
+     */
+    streams?: Array<StreamOptions>;
     simulate?: Simulation;
     /**
      * By default false. Return another job instead of creating one, if a job of the consumer in the same mode sends a bot into the same
@@ -147,6 +153,41 @@ export type ConsentOptions = {
      *
      */
     required?: boolean;
+};
+
+/**
+ * A receiver of the live sound of a meeting.
+ */
+export type StreamOptions = {
+    /**
+     * The WebSocket of the receiver, to which the service connects when the recording starts. The request is signed with
+     * the webhook secret in the headers of Standard Webhooks, with an empty body.
+     *
+     */
+    url: string;
+    /**
+     * `mixed`, the default: all participants together. `participants`: each participant on its own, where the meeting
+     * page has it. `both`: both.
+     *
+     */
+    audio?: 'mixed' | 'participants' | 'both';
+    /**
+     * Samples per second in both directions, by default 16000. `recall` takes 16000 only, `attendee` no 48000, and
+     * `meetingbaas` no 8000.
+     *
+     */
+    sampleRate?: 8000 | 16000 | 24000 | 48000;
+    /**
+     * The protocol, by default `standin`. The others are those of Recall.ai, Attendee and Meeting BaaS (which has
+     * `mixed` sound only), so that receivers for them can be used.
+     *
+     */
+    format?: 'standin' | 'recall' | 'attendee' | 'meetingbaas';
+    /**
+     * Whether the receiver sends sound that the bot plays into the meeting. By default false. Not with `recall`.
+     *
+     */
+    send?: boolean;
 };
 
 /**
@@ -544,6 +585,10 @@ export type JobOptions = {
     chat?: boolean;
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
+    /**
+     * The receivers of the live sound.
+     */
+    streams?: Array<StreamOptions>;
     simulate?: Simulation;
 };
 
@@ -1000,6 +1045,12 @@ export type JobPatch = {
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
     /**
+     * Receivers to which the service sends the live sound of the meeting. The guide *Stream audio* describes the messages.
+     * In a change of a job, the list replaces the earlier one.
+     *
+     */
+    streams?: Array<StreamOptions>;
+    /**
      * Replaces the whole simulation.
      */
     simulate?: Simulation;
@@ -1430,6 +1481,10 @@ export type JobSettings = {
     chat?: boolean;
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
+    /**
+     * The receivers of the live sound.
+     */
+    streams?: Array<StreamOptions>;
     simulate?: Simulation;
 };
 
@@ -1446,7 +1501,7 @@ export type LiveEvent = {
      */
     id?: string;
     /**
-     * JSON: a `LiveState`, `LiveCommand`, `LiveParticipants`, `LiveSpeaking`, `LiveText` (of `caption` and
+     * JSON: a `LiveState`, `LiveCommand`, `LiveStream`, `LiveParticipants`, `LiveSpeaking`, `LiveText` (of `caption` and
      * `chat`) or `LiveEnd`.
      *
      */
@@ -1495,6 +1550,36 @@ export type LiveCommand = {
     reason?: string;
     /**
      * When the outcome was known.
+     */
+    at: string;
+};
+
+/**
+ * A change of a stream of live sound.
+ */
+export type LiveStream = {
+    /**
+     * The kind of the event.
+     */
+    type: 'stream';
+    /**
+     * The index of the stream in the option `streams`, from 0.
+     */
+    stream: number;
+    /**
+     * The host of its URL.
+     */
+    host: string;
+    /**
+     * `connected`; `lost`: the service connects again; `gave_up`: it does not.
+     */
+    state: 'connected' | 'lost' | 'gave_up';
+    /**
+     * Why the stream is not connected. Absent if it is.
+     */
+    reason?: string;
+    /**
+     * When it changed.
      */
     at: string;
 };
@@ -1844,7 +1929,7 @@ export type TimelineEntry = {
     /**
      * For entries of a bot, the kind of the ingest event. For entries of the service: `no_capacity`, `attempt_started`,
      * `salvage_started`, `salvage_packing`, `salvage_storing`, `cancel`, `job_failed`, `manifest.finalized`,
-     * `bot_launched`, `launch_failed` (with the reason as `detail`; the launch is tried again), `command_queued`, `command_done` (executed) and `command_failed` (with the `reason`) for each command, `job_changed`, `recording_finished`, `recording_deleted`,
+     * `bot_launched`, `launch_failed` (with the reason as `detail`; the launch is tried again), `command_queued`, `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`, `stream_lost` and `stream_gave_up` (with `stream`, `host` and `reason`), `job_changed`, `recording_finished`, `recording_deleted`,
      * `transcript_retrying`, `transcript_attached`, `transcript_failed`. New kinds may be added.
      *
      */
@@ -2071,6 +2156,276 @@ export type WebhookSecret = {
      * When the previous secret stops signing webhooks.
      */
     previousSignsUntil: string;
+};
+
+/**
+ * A calendar to connect.
+ */
+export type CalendarCreate = {
+    /**
+     * A name, for people.
+     */
+    name: string;
+    /**
+     * The address of the calendar in iCal format: an https, http or webcal URL. Whoever knows it can read the calendar.
+     */
+    icsUrl: string;
+    /**
+     * The email address of the owner of the calendar. The rules external, internal, organized and accepted need it. Without it, it is unknown which meetings the owner has declined.
+     */
+    email?: string;
+    rules?: CalendarRules;
+    job?: CalendarJob;
+    /**
+     * How often the calendar is read, in seconds. Default: 300.
+     */
+    pollSeconds?: number;
+};
+
+/**
+ * Changes to a calendar.
+ */
+export type CalendarPatch = {
+    /**
+     * A name, for people.
+     */
+    name?: string;
+    /**
+     * Replaces the address.
+     */
+    icsUrl?: string;
+    /**
+     * The email address of the owner. null removes it.
+     */
+    email?: string | null;
+    /**
+     * Rules that are not set do not change.
+     */
+    rules?: CalendarRules;
+    /**
+     * Replaces all settings of jobs.
+     */
+    job?: CalendarJob;
+    /**
+     * How often the calendar is read, in seconds.
+     */
+    pollSeconds?: number;
+};
+
+/**
+ * Which meetings get a bot. All rules must be met. A meeting that the owner has declined gets none.
+ */
+export type CalendarRules = {
+    /**
+     * `all` meetings; `external`: with somebody whose email address is of another organization than the owner's;
+     * `internal`: with nobody of another one; `organized` by the owner; `accepted` or organized by the owner; `none`
+     * but those that are switched on. Default: `all`.
+     *
+     */
+    record?: 'all' | 'external' | 'internal' | 'organized' | 'accepted' | 'none';
+    /**
+     * A regular expression (RE2) that must match a part of the title, ignoring case. Empty for any title, which is the default.
+     */
+    titleMatches?: string;
+    /**
+     * The number of participants that a meeting needs, with the organizer and without those who declined. Default: 0.
+     */
+    minParticipants?: number;
+    /**
+     * A meeting with this text in its title or description gets no bot, ignoring case. Empty for none. Default: #nobot.
+     */
+    optOut?: string;
+};
+
+/**
+ * Settings of the jobs of a calendar. Those that are not set are the defaults of jobs.
+ */
+export type CalendarJob = {
+    /**
+     * The name shown to other participants.
+     */
+    displayName?: string;
+    webhooks?: Webhooks;
+    autoLeave?: AutoLeavePatch;
+    recording?: RecordingOptions;
+    captions?: CaptionsOptions;
+    /**
+     * Whether the bot records the messages in the chat of the meeting. By default, the service's setting.
+     */
+    chat?: boolean;
+    transcript?: TranscriptOptions;
+    consent?: ConsentOptions;
+};
+
+/**
+ * A connected calendar.
+ */
+export type Calendar = {
+    /**
+     * The ID of the calendar.
+     */
+    id: string;
+    /**
+     * The name.
+     */
+    name: string;
+    /**
+     * The address, without what is secret.
+     */
+    address: string;
+    /**
+     * The email address of the owner, or null if it is unknown.
+     */
+    email: string | null;
+    rules: CalendarRules;
+    job: CalendarJob;
+    /**
+     * How often the calendar is read, in seconds.
+     */
+    pollSeconds: number;
+    /**
+     * `waiting` to be read for the first time, `active`, or `failing` if it could not be read.
+     */
+    state: 'waiting' | 'active' | 'failing';
+    /**
+     * Why the calendar could not be read, for people, or null.
+     */
+    error: string | null;
+    /**
+     * When the calendar was last read, or null.
+     */
+    syncedAt: string | null;
+    /**
+     * When the calendar is read next. It may be past.
+     */
+    nextSyncAt: string;
+    /**
+     * When the calendar was connected.
+     */
+    createdAt: string;
+};
+
+/**
+ * All connected calendars.
+ */
+export type CalendarList = {
+    /**
+     * The calendars, the oldest first.
+     */
+    calendars: Array<Calendar>;
+};
+
+/**
+ * The result of reading a calendar.
+ */
+export type CalendarSync = {
+    /**
+     * The number of new meetings.
+     */
+    added: number;
+    /**
+     * The number of changed meetings.
+     */
+    updated: number;
+    /**
+     * The number of meetings that the calendar no longer has.
+     */
+    removed: number;
+    calendar: Calendar;
+};
+
+/**
+ * A meeting in a calendar: an event, or an occurrence of a series.
+ */
+export type CalendarEvent = {
+    /**
+     * The ID of the event. It stays when the meeting is moved.
+     */
+    id: string;
+    /**
+     * The UID of the event in the calendar.
+     */
+    icalUid: string;
+    /**
+     * When the occurrence of a series originally started, or null for other events.
+     */
+    originalStart: string | null;
+    /**
+     * The title.
+     */
+    title: string;
+    /**
+     * The email address of the organizer, or null.
+     */
+    organizer: string | null;
+    /**
+     * When the meeting starts.
+     */
+    startsAt: string;
+    /**
+     * When the meeting ends.
+     */
+    endsAt: string;
+    /**
+     * The IANA name of its time zone, or null if it is unknown.
+     */
+    timeZone: string | null;
+    /**
+     * The link to the meeting, or null.
+     */
+    meetingUrl: string | null;
+    /**
+     * The platform of the meeting, or null.
+     */
+    platform: string | null;
+    /**
+     * The number of participants, with the organizer and without those who declined.
+     */
+    participants: number;
+    /**
+     * The response of the owner of the calendar, such as `accepted`, `declined` or `needs-action`, or null if it is unknown.
+     */
+    response: string | null;
+    /**
+     * Whether a bot comes.
+     */
+    record: boolean;
+    /**
+     * Why, for people, such as “not recorded: you declined”.
+     */
+    reason: string;
+    /**
+     * Whether the meeting was switched on or off, or null if the rules decide.
+     */
+    override: boolean | null;
+    /**
+     * The ID of the job, or null.
+     */
+    jobId: string | null;
+    /**
+     * The status of the job, or null.
+     */
+    jobStatus: string | null;
+};
+
+/**
+ * The meetings of a calendar.
+ */
+export type CalendarEventList = {
+    /**
+     * The meetings, by their start.
+     */
+    events: Array<CalendarEvent>;
+};
+
+/**
+ * A decision about a meeting.
+ */
+export type CalendarEventPatch = {
+    /**
+     * `true` for a bot, `false` for none, and null to let the rules decide.
+     */
+    override: boolean | null;
 };
 
 /**
@@ -2373,7 +2728,9 @@ export type WebhookEvent = ({
     event: 'bot.competing_bot_detected';
 } & CompetingBotDetected) | ({
     event: 'bot.command_outcome';
-} & CommandOutcome);
+} & CommandOutcome) | ({
+    event: 'bot.stream_changed';
+} & StreamChanged);
 
 /**
  * The status of a job changed.
@@ -2784,6 +3141,68 @@ export type CommandOutcomeData = {
 };
 
 /**
+ * A stream was connected or lost.
+ */
+export type StreamChanged = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * Always `bot.stream_changed`.
+     */
+    event: 'bot.stream_changed';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: StreamChangedData;
+};
+
+/**
+ * The data of `bot.stream_changed`.
+ */
+export type StreamChangedData = {
+    /**
+     * Always `bot.stream_changed`.
+     */
+    event: 'bot.stream_changed';
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * The number of the event within its job.
+     */
+    sequence?: number;
+    job: Job;
+    /**
+     * The index of the stream in the option `streams`, from 0.
+     */
+    stream: number;
+    /**
+     * The host of its URL.
+     */
+    host: string;
+    /**
+     * `connected`; `lost`: the service connects again; `gave_up`: it does not.
+     */
+    state: 'connected' | 'lost' | 'gave_up';
+    /**
+     * Why the stream is not connected. Absent if it is.
+     */
+    reason?: string;
+};
+
+/**
  * An error.
  */
 export type Error = {
@@ -2878,6 +3297,12 @@ export type JobPatchWritable = {
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
     /**
+     * Receivers to which the service sends the live sound of the meeting. The guide *Stream audio* describes the messages.
+     * In a change of a job, the list replaces the earlier one.
+     *
+     */
+    streams?: Array<StreamOptions>;
+    /**
      * Replaces the whole simulation.
      */
     simulate?: Simulation;
@@ -2887,6 +3312,11 @@ export type JobPatchWritable = {
  * The ID of the job.
  */
 export type JobId = string;
+
+/**
+ * The ID of the calendar.
+ */
+export type CalendarId = string;
 
 /**
  * The name of the file.
@@ -4645,6 +5075,385 @@ export type IngestSoundErrors = {
 
 export type IngestSoundError = IngestSoundErrors[keyof IngestSoundErrors];
 
+export type ListCalendarsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/calendars';
+};
+
+export type ListCalendarsErrors = {
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type ListCalendarsError = ListCalendarsErrors[keyof ListCalendarsErrors];
+
+export type ListCalendarsResponses = {
+    /**
+     * The calendars.
+     */
+    200: CalendarList;
+};
+
+export type ListCalendarsResponse = ListCalendarsResponses[keyof ListCalendarsResponses];
+
+export type CreateCalendarData = {
+    body: CalendarCreate;
+    path?: never;
+    query?: never;
+    url: '/api/v1/calendars';
+};
+
+export type CreateCalendarErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type CreateCalendarError = CreateCalendarErrors[keyof CreateCalendarErrors];
+
+export type CreateCalendarResponses = {
+    /**
+     * The calendar is connected.
+     */
+    201: Calendar;
+};
+
+export type CreateCalendarResponse = CreateCalendarResponses[keyof CreateCalendarResponses];
+
+export type DeleteCalendarData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the calendar.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/calendars/{id}';
+};
+
+export type DeleteCalendarErrors = {
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type DeleteCalendarError = DeleteCalendarErrors[keyof DeleteCalendarErrors];
+
+export type DeleteCalendarResponses = {
+    /**
+     * The calendar is disconnected.
+     */
+    204: void;
+};
+
+export type DeleteCalendarResponse = DeleteCalendarResponses[keyof DeleteCalendarResponses];
+
+export type GetCalendarData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the calendar.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/calendars/{id}';
+};
+
+export type GetCalendarErrors = {
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type GetCalendarError = GetCalendarErrors[keyof GetCalendarErrors];
+
+export type GetCalendarResponses = {
+    /**
+     * The calendar.
+     */
+    200: Calendar;
+};
+
+export type GetCalendarResponse = GetCalendarResponses[keyof GetCalendarResponses];
+
+export type PatchCalendarData = {
+    body: CalendarPatch;
+    path: {
+        /**
+         * The ID of the calendar.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/calendars/{id}';
+};
+
+export type PatchCalendarErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type PatchCalendarError = PatchCalendarErrors[keyof PatchCalendarErrors];
+
+export type PatchCalendarResponses = {
+    /**
+     * The changed calendar.
+     */
+    200: Calendar;
+};
+
+export type PatchCalendarResponse = PatchCalendarResponses[keyof PatchCalendarResponses];
+
+export type SyncCalendarData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the calendar.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/calendars/{id}/sync';
+};
+
+export type SyncCalendarErrors = {
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type SyncCalendarError = SyncCalendarErrors[keyof SyncCalendarErrors];
+
+export type SyncCalendarResponses = {
+    /**
+     * What has changed.
+     */
+    200: CalendarSync;
+};
+
+export type SyncCalendarResponse = SyncCalendarResponses[keyof SyncCalendarResponses];
+
+export type ListCalendarEventsData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the calendar.
+         */
+        id: string;
+    };
+    query?: {
+        /**
+         * Only meetings that end after this time. By default, now.
+         */
+        from?: string;
+        /**
+         * Only meetings that start before this time. By default, all.
+         */
+        to?: string;
+    };
+    url: '/api/v1/calendars/{id}/events';
+};
+
+export type ListCalendarEventsErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type ListCalendarEventsError = ListCalendarEventsErrors[keyof ListCalendarEventsErrors];
+
+export type ListCalendarEventsResponses = {
+    /**
+     * The meetings.
+     */
+    200: CalendarEventList;
+};
+
+export type ListCalendarEventsResponse = ListCalendarEventsResponses[keyof ListCalendarEventsResponses];
+
+export type PatchCalendarEventData = {
+    body: CalendarEventPatch;
+    path: {
+        /**
+         * The ID of the calendar.
+         */
+        id: string;
+        /**
+         * The ID of the event.
+         */
+        eventId: string;
+    };
+    query?: never;
+    url: '/api/v1/calendars/{id}/events/{eventId}';
+};
+
+export type PatchCalendarEventErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type PatchCalendarEventError = PatchCalendarEventErrors[keyof PatchCalendarEventErrors];
+
+export type PatchCalendarEventResponses = {
+    /**
+     * The event with the new decision.
+     */
+    200: CalendarEvent;
+};
+
+export type PatchCalendarEventResponse = PatchCalendarEventResponses[keyof PatchCalendarEventResponses];
+
 export type IntakeInviteData = {
     body: CalendarInvite;
     path?: never;
@@ -5128,6 +5937,15 @@ export type OnCommandOutcomeWebhookPayload = CommandOutcome;
 export type OnCommandOutcomeWebhookRequest = {
     body: OnCommandOutcomeWebhookPayload;
     key: 'bot.command_outcome';
+    path?: never;
+    query?: never;
+};
+
+export type OnStreamChangedWebhookPayload = StreamChanged;
+
+export type OnStreamChangedWebhookRequest = {
+    body: OnStreamChangedWebhookPayload;
+    key: 'bot.stream_changed';
     path?: never;
     query?: never;
 };

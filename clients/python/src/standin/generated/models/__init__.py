@@ -3,8 +3,20 @@
 from .auto_leave_config import AutoLeaveConfig
 from .auto_leave_patch import AutoLeavePatch
 from .bot_identity import BotIdentity
+from .calendar import Calendar
+from .calendar_create import CalendarCreate
+from .calendar_event import CalendarEvent
+from .calendar_event_list import CalendarEventList
+from .calendar_event_patch import CalendarEventPatch
 from .calendar_invite import CalendarInvite
 from .calendar_invite_platform import CalendarInvitePlatform
+from .calendar_job import CalendarJob
+from .calendar_list import CalendarList
+from .calendar_patch import CalendarPatch
+from .calendar_rules import CalendarRules
+from .calendar_rules_record import CalendarRulesRecord
+from .calendar_state import CalendarState
+from .calendar_sync import CalendarSync
 from .captions_options import CaptionsOptions
 from .chat_message import ChatMessage
 from .command_kind import CommandKind
@@ -125,6 +137,9 @@ from .live_speaking import LiveSpeaking
 from .live_speaking_type import LiveSpeakingType
 from .live_state import LiveState
 from .live_state_type import LiveStateType
+from .live_stream import LiveStream
+from .live_stream_state import LiveStreamState
+from .live_stream_type import LiveStreamType
 from .live_text import LiveText
 from .live_text_type import LiveTextType
 from .manifest import Manifest
@@ -157,6 +172,14 @@ from .simulation import Simulation
 from .simulation_outcome import SimulationOutcome
 from .simulation_permission import SimulationPermission
 from .speech import Speech
+from .stream_changed import StreamChanged
+from .stream_changed_data import StreamChangedData
+from .stream_changed_data_state import StreamChangedDataState
+from .stream_changed_version import StreamChangedVersion
+from .stream_options import StreamOptions
+from .stream_options_audio import StreamOptionsAudio
+from .stream_options_format import StreamOptionsFormat
+from .stream_options_sample_rate import StreamOptionsSampleRate
 from .text_file import TextFile
 from .text_file_kind import TextFileKind
 from .text_match import TextMatch
@@ -185,8 +208,20 @@ __all__ = (
     "AutoLeaveConfig",
     "AutoLeavePatch",
     "BotIdentity",
+    "Calendar",
+    "CalendarCreate",
+    "CalendarEvent",
+    "CalendarEventList",
+    "CalendarEventPatch",
     "CalendarInvite",
     "CalendarInvitePlatform",
+    "CalendarJob",
+    "CalendarList",
+    "CalendarPatch",
+    "CalendarRules",
+    "CalendarRulesRecord",
+    "CalendarState",
+    "CalendarSync",
     "CaptionsOptions",
     "ChatMessage",
     "CommandKind",
@@ -305,6 +340,9 @@ __all__ = (
     "LiveSpeakingType",
     "LiveState",
     "LiveStateType",
+    "LiveStream",
+    "LiveStreamState",
+    "LiveStreamType",
     "LiveText",
     "LiveTextType",
     "Manifest",
@@ -337,6 +375,14 @@ __all__ = (
     "SimulationOutcome",
     "SimulationPermission",
     "Speech",
+    "StreamChanged",
+    "StreamChangedData",
+    "StreamChangedDataState",
+    "StreamChangedVersion",
+    "StreamOptions",
+    "StreamOptionsAudio",
+    "StreamOptionsFormat",
+    "StreamOptionsSampleRate",
     "TextFile",
     "TextFileKind",
     "TextMatch",

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..models.job_create_metadata import JobCreateMetadata
     from ..models.recording_options import RecordingOptions
     from ..models.simulation import Simulation
+    from ..models.stream_options import StreamOptions
     from ..models.transcript_options import TranscriptOptions
     from ..models.webhooks import Webhooks
 
@@ -58,6 +59,9 @@ class JobCreate:
         transcript (TranscriptOptions | Unset): The transcript that the service makes of the finished recording, if its
             operator has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
+        streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
+            guide *Stream audio* describes the messages.
+            In a change of a job, the list replaces the earlier one.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
         dedupe (bool | Unset): By default false. Return another job instead of creating one, if a job of the consumer in
@@ -80,6 +84,7 @@ class JobCreate:
     chat: bool | Unset = UNSET
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
+    streams: list[StreamOptions] | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     dedupe: bool | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -131,6 +136,13 @@ class JobCreate:
         if not isinstance(self.consent, Unset):
             consent = self.consent.to_dict()
 
+        streams: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.streams, Unset):
+            streams = []
+            for streams_item_data in self.streams:
+                streams_item = streams_item_data.to_dict()
+                streams.append(streams_item)
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -169,6 +181,8 @@ class JobCreate:
             field_dict["transcript"] = transcript
         if consent is not UNSET:
             field_dict["consent"] = consent
+        if streams is not UNSET:
+            field_dict["streams"] = streams
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
         if dedupe is not UNSET:
@@ -184,6 +198,7 @@ class JobCreate:
         from ..models.job_create_metadata import JobCreateMetadata
         from ..models.recording_options import RecordingOptions
         from ..models.simulation import Simulation
+        from ..models.stream_options import StreamOptions
         from ..models.transcript_options import TranscriptOptions
         from ..models.webhooks import Webhooks
 
@@ -261,6 +276,15 @@ class JobCreate:
         else:
             consent = ConsentOptions.from_dict(_consent)
 
+        _streams = d.pop("streams", UNSET)
+        streams: list[StreamOptions] | Unset = UNSET
+        if _streams is not UNSET:
+            streams = []
+            for streams_item_data in _streams:
+                streams_item = StreamOptions.from_dict(streams_item_data)
+
+                streams.append(streams_item)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -285,6 +309,7 @@ class JobCreate:
             chat=chat,
             transcript=transcript,
             consent=consent,
+            streams=streams,
             simulate=simulate,
             dedupe=dedupe,
         )

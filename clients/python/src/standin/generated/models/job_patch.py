@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..models.job_patch_webhooks import JobPatchWebhooks
     from ..models.recording_options import RecordingOptions
     from ..models.simulation import Simulation
+    from ..models.stream_options import StreamOptions
     from ..models.transcript_options import TranscriptOptions
 
 
@@ -44,6 +45,9 @@ class JobPatch:
         transcript (TranscriptOptions | Unset): The transcript that the service makes of the finished recording, if its
             operator has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
+        streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
+            guide *Stream audio* describes the messages.
+            In a change of a job, the list replaces the earlier one.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
         id (Any | Unset): Cannot be changed.
@@ -71,6 +75,7 @@ class JobPatch:
     chat: bool | Unset = UNSET
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
+    streams: list[StreamOptions] | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     id: Any | Unset = UNSET
     external_id: Any | Unset = UNSET
@@ -129,6 +134,13 @@ class JobPatch:
         if not isinstance(self.consent, Unset):
             consent = self.consent.to_dict()
 
+        streams: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.streams, Unset):
+            streams = []
+            for streams_item_data in self.streams:
+                streams_item = streams_item_data.to_dict()
+                streams.append(streams_item)
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -182,6 +194,8 @@ class JobPatch:
             field_dict["transcript"] = transcript
         if consent is not UNSET:
             field_dict["consent"] = consent
+        if streams is not UNSET:
+            field_dict["streams"] = streams
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
         if id is not UNSET:
@@ -220,6 +234,7 @@ class JobPatch:
         from ..models.job_patch_webhooks import JobPatchWebhooks
         from ..models.recording_options import RecordingOptions
         from ..models.simulation import Simulation
+        from ..models.stream_options import StreamOptions
         from ..models.transcript_options import TranscriptOptions
 
         d = dict(src_dict)
@@ -292,6 +307,15 @@ class JobPatch:
         else:
             consent = ConsentOptions.from_dict(_consent)
 
+        _streams = d.pop("streams", UNSET)
+        streams: list[StreamOptions] | Unset = UNSET
+        if _streams is not UNSET:
+            streams = []
+            for streams_item_data in _streams:
+                streams_item = StreamOptions.from_dict(streams_item_data)
+
+                streams.append(streams_item)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -335,6 +359,7 @@ class JobPatch:
             chat=chat,
             transcript=transcript,
             consent=consent,
+            streams=streams,
             simulate=simulate,
             id=id,
             external_id=external_id,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..models.job_webhooks import JobWebhooks
     from ..models.recording_options import RecordingOptions
     from ..models.simulation import Simulation
+    from ..models.stream_options import StreamOptions
     from ..models.transcript_options import TranscriptOptions
 
 
@@ -38,6 +39,7 @@ class JobSettings:
         transcript (TranscriptOptions | Unset): The transcript that the service makes of the finished recording, if its
             operator has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
+        streams (list[StreamOptions] | Unset): The receivers of the live sound.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
     """
@@ -50,6 +52,7 @@ class JobSettings:
     chat: bool | Unset = UNSET
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
+    streams: list[StreamOptions] | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -78,6 +81,13 @@ class JobSettings:
         if not isinstance(self.consent, Unset):
             consent = self.consent.to_dict()
 
+        streams: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.streams, Unset):
+            streams = []
+            for streams_item_data in self.streams:
+                streams_item = streams_item_data.to_dict()
+                streams.append(streams_item)
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -102,6 +112,8 @@ class JobSettings:
             field_dict["transcript"] = transcript
         if consent is not UNSET:
             field_dict["consent"] = consent
+        if streams is not UNSET:
+            field_dict["streams"] = streams
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
 
@@ -114,6 +126,7 @@ class JobSettings:
         from ..models.job_webhooks import JobWebhooks
         from ..models.recording_options import RecordingOptions
         from ..models.simulation import Simulation
+        from ..models.stream_options import StreamOptions
         from ..models.transcript_options import TranscriptOptions
 
         d = dict(src_dict)
@@ -153,6 +166,15 @@ class JobSettings:
         else:
             consent = ConsentOptions.from_dict(_consent)
 
+        _streams = d.pop("streams", UNSET)
+        streams: list[StreamOptions] | Unset = UNSET
+        if _streams is not UNSET:
+            streams = []
+            for streams_item_data in _streams:
+                streams_item = StreamOptions.from_dict(streams_item_data)
+
+                streams.append(streams_item)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -169,6 +191,7 @@ class JobSettings:
             chat=chat,
             transcript=transcript,
             consent=consent,
+            streams=streams,
             simulate=simulate,
         )
 

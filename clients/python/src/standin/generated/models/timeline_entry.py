@@ -34,8 +34,9 @@ class TimelineEntry:
             `attempt_started`,
             `salvage_started`, `salvage_packing`, `salvage_storing`, `cancel`, `job_failed`, `manifest.finalized`,
             `bot_launched`, `launch_failed` (with the reason as `detail`; the launch is tried again), `command_queued`,
-            `command_done` (executed) and `command_failed` (with the `reason`) for each command, `job_changed`,
-            `recording_finished`, `recording_deleted`,
+            `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`,
+            `stream_lost` and `stream_gave_up` (with `stream`, `host` and `reason`), `job_changed`, `recording_finished`,
+            `recording_deleted`,
             `transcript_retrying`, `transcript_attached`, `transcript_failed`. New kinds may be added.
         emitted_at (datetime.datetime): When the event happened.
         received_at (datetime.datetime): When the service received it.

@@ -119,6 +119,8 @@ def sync_detailed(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
+    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
+    change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |
@@ -181,6 +183,8 @@ def sync(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
+    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
+    change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |
@@ -238,6 +242,8 @@ async def asyncio_detailed(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
+    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
+    change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |
@@ -298,6 +304,8 @@ async def asyncio(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
+    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
+    change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |

@@ -1,0 +1,249 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.calendar_event import CalendarEvent
+from ...models.calendar_event_patch import CalendarEventPatch
+from ...models.error import Error
+from ...types import Response
+
+
+def _get_kwargs(
+    id: UUID,
+    event_id: UUID,
+    *,
+    body: CalendarEventPatch,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "patch",
+        "url": "/api/v1/calendars/{id}/events/{event_id}".format(
+            id=quote(str(id), safe=""),
+            event_id=quote(str(event_id), safe=""),
+        ),
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Response) -> CalendarEvent | Error | None:
+    if response.status_code == 200:
+        response_200 = CalendarEvent.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 400:
+        response_400 = Error.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Error.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 404:
+        response_404 = Error.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 408:
+        response_408 = Error.from_dict(response.json())
+
+        return response_408
+
+    if response.status_code == 413:
+        response_413 = Error.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 429:
+        response_429 = Error.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Error.from_dict(response.json())
+
+        return response_500
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[CalendarEvent | Error]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    id: UUID,
+    event_id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: CalendarEventPatch,
+) -> Response[CalendarEvent | Error]:
+    """Switch a meeting on or off
+
+     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
+    calendars of your
+    consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
+    when the
+    meeting is moved.
+
+    Args:
+        id (UUID):
+        event_id (UUID):
+        body (CalendarEventPatch): A decision about a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[CalendarEvent | Error]
+    """
+
+    kwargs = _get_kwargs(
+        id=id,
+        event_id=event_id,
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    id: UUID,
+    event_id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: CalendarEventPatch,
+) -> CalendarEvent | Error | None:
+    """Switch a meeting on or off
+
+     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
+    calendars of your
+    consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
+    when the
+    meeting is moved.
+
+    Args:
+        id (UUID):
+        event_id (UUID):
+        body (CalendarEventPatch): A decision about a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        CalendarEvent | Error
+    """
+
+    return sync_detailed(
+        id=id,
+        event_id=event_id,
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    id: UUID,
+    event_id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: CalendarEventPatch,
+) -> Response[CalendarEvent | Error]:
+    """Switch a meeting on or off
+
+     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
+    calendars of your
+    consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
+    when the
+    meeting is moved.
+
+    Args:
+        id (UUID):
+        event_id (UUID):
+        body (CalendarEventPatch): A decision about a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[CalendarEvent | Error]
+    """
+
+    kwargs = _get_kwargs(
+        id=id,
+        event_id=event_id,
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    id: UUID,
+    event_id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: CalendarEventPatch,
+) -> CalendarEvent | Error | None:
+    """Switch a meeting on or off
+
+     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
+    calendars of your
+    consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
+    when the
+    meeting is moved.
+
+    Args:
+        id (UUID):
+        event_id (UUID):
+        body (CalendarEventPatch): A decision about a meeting.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        CalendarEvent | Error
+    """
+
+    return (
+        await asyncio_detailed(
+            id=id,
+            event_id=event_id,
+            client=client,
+            body=body,
+        )
+    ).parsed

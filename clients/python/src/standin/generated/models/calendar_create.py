@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.calendar_job import CalendarJob
+    from ..models.calendar_rules import CalendarRules
+
+
+T = TypeVar("T", bound="CalendarCreate")
+
+
+@_attrs_define
+class CalendarCreate:
+    """A calendar to connect.
+
+    Attributes:
+        name (str): A name, for people.
+        ics_url (str): The address of the calendar in iCal format: an https, http or webcal URL. Whoever knows it can
+            read the calendar.
+        email (str | Unset): The email address of the owner of the calendar. The rules external, internal, organized and
+            accepted need it. Without it, it is unknown which meetings the owner has declined.
+        rules (CalendarRules | Unset): Which meetings get a bot. All rules must be met. A meeting that the owner has
+            declined gets none.
+        job (CalendarJob | Unset): Settings of the jobs of a calendar. Those that are not set are the defaults of jobs.
+        poll_seconds (int | Unset): How often the calendar is read, in seconds. Default: 300.
+    """
+
+    name: str
+    ics_url: str
+    email: str | Unset = UNSET
+    rules: CalendarRules | Unset = UNSET
+    job: CalendarJob | Unset = UNSET
+    poll_seconds: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        name = self.name
+
+        ics_url = self.ics_url
+
+        email = self.email
+
+        rules: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.rules, Unset):
+            rules = self.rules.to_dict()
+
+        job: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.job, Unset):
+            job = self.job.to_dict()
+
+        poll_seconds = self.poll_seconds
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "name": name,
+                "icsUrl": ics_url,
+            }
+        )
+        if email is not UNSET:
+            field_dict["email"] = email
+        if rules is not UNSET:
+            field_dict["rules"] = rules
+        if job is not UNSET:
+            field_dict["job"] = job
+        if poll_seconds is not UNSET:
+            field_dict["pollSeconds"] = poll_seconds
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.calendar_job import CalendarJob
+        from ..models.calendar_rules import CalendarRules
+
+        d = dict(src_dict)
+        name = d.pop("name")
+
+        ics_url = d.pop("icsUrl")
+
+        email = d.pop("email", UNSET)
+
+        _rules = d.pop("rules", UNSET)
+        rules: CalendarRules | Unset
+        if isinstance(_rules, Unset):
+            rules = UNSET
+        else:
+            rules = CalendarRules.from_dict(_rules)
+
+        _job = d.pop("job", UNSET)
+        job: CalendarJob | Unset
+        if isinstance(_job, Unset):
+            job = UNSET
+        else:
+            job = CalendarJob.from_dict(_job)
+
+        poll_seconds = d.pop("pollSeconds", UNSET)
+
+        calendar_create = cls(
+            name=name,
+            ics_url=ics_url,
+            email=email,
+            rules=rules,
+            job=job,
+            poll_seconds=poll_seconds,
+        )
+
+        calendar_create.additional_properties = d
+        return calendar_create
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

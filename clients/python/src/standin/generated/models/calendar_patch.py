@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.calendar_job import CalendarJob
+    from ..models.calendar_rules import CalendarRules
+
+
+T = TypeVar("T", bound="CalendarPatch")
+
+
+@_attrs_define
+class CalendarPatch:
+    """Changes to a calendar.
+
+    Attributes:
+        name (str | Unset): A name, for people.
+        ics_url (str | Unset): Replaces the address.
+        email (None | str | Unset): The email address of the owner. null removes it.
+        rules (CalendarRules | Unset): Which meetings get a bot. All rules must be met. A meeting that the owner has
+            declined gets none.
+        job (CalendarJob | Unset): Settings of the jobs of a calendar. Those that are not set are the defaults of jobs.
+        poll_seconds (int | Unset): How often the calendar is read, in seconds.
+    """
+
+    name: str | Unset = UNSET
+    ics_url: str | Unset = UNSET
+    email: None | str | Unset = UNSET
+    rules: CalendarRules | Unset = UNSET
+    job: CalendarJob | Unset = UNSET
+    poll_seconds: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        name = self.name
+
+        ics_url = self.ics_url
+
+        email: None | str | Unset
+        if isinstance(self.email, Unset):
+            email = UNSET
+        else:
+            email = self.email
+
+        rules: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.rules, Unset):
+            rules = self.rules.to_dict()
+
+        job: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.job, Unset):
+            job = self.job.to_dict()
+
+        poll_seconds = self.poll_seconds
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update({})
+        if name is not UNSET:
+            field_dict["name"] = name
+        if ics_url is not UNSET:
+            field_dict["icsUrl"] = ics_url
+        if email is not UNSET:
+            field_dict["email"] = email
+        if rules is not UNSET:
+            field_dict["rules"] = rules
+        if job is not UNSET:
+            field_dict["job"] = job
+        if poll_seconds is not UNSET:
+            field_dict["pollSeconds"] = poll_seconds
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.calendar_job import CalendarJob
+        from ..models.calendar_rules import CalendarRules
+
+        d = dict(src_dict)
+        name = d.pop("name", UNSET)
+
+        ics_url = d.pop("icsUrl", UNSET)
+
+        def _parse_email(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        email = _parse_email(d.pop("email", UNSET))
+
+        _rules = d.pop("rules", UNSET)
+        rules: CalendarRules | Unset
+        if isinstance(_rules, Unset):
+            rules = UNSET
+        else:
+            rules = CalendarRules.from_dict(_rules)
+
+        _job = d.pop("job", UNSET)
+        job: CalendarJob | Unset
+        if isinstance(_job, Unset):
+            job = UNSET
+        else:
+            job = CalendarJob.from_dict(_job)
+
+        poll_seconds = d.pop("pollSeconds", UNSET)
+
+        calendar_patch = cls(
+            name=name,
+            ics_url=ics_url,
+            email=email,
+            rules=rules,
+            job=job,
+            poll_seconds=poll_seconds,
+        )
+
+        calendar_patch.additional_properties = d
+        return calendar_patch
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

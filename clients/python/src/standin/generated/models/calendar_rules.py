@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..models.calendar_rules_record import CalendarRulesRecord
+from ..types import UNSET, Unset
+
+T = TypeVar("T", bound="CalendarRules")
+
+
+@_attrs_define
+class CalendarRules:
+    """Which meetings get a bot. All rules must be met. A meeting that the owner has declined gets none.
+
+    Attributes:
+        record (CalendarRulesRecord | Unset): `all` meetings; `external`: with somebody whose email address is of
+            another organization than the owner's;
+            `internal`: with nobody of another one; `organized` by the owner; `accepted` or organized by the owner; `none`
+            but those that are switched on. Default: `all`.
+        title_matches (str | Unset): A regular expression (RE2) that must match a part of the title, ignoring case.
+            Empty for any title, which is the default.
+        min_participants (int | Unset): The number of participants that a meeting needs, with the organizer and without
+            those who declined. Default: 0.
+        opt_out (str | Unset): A meeting with this text in its title or description gets no bot, ignoring case. Empty
+            for none. Default: #nobot.
+    """
+
+    record: CalendarRulesRecord | Unset = UNSET
+    title_matches: str | Unset = UNSET
+    min_participants: int | Unset = UNSET
+    opt_out: str | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        record: str | Unset = UNSET
+        if not isinstance(self.record, Unset):
+            record = self.record.value
+
+        title_matches = self.title_matches
+
+        min_participants = self.min_participants
+
+        opt_out = self.opt_out
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update({})
+        if record is not UNSET:
+            field_dict["record"] = record
+        if title_matches is not UNSET:
+            field_dict["titleMatches"] = title_matches
+        if min_participants is not UNSET:
+            field_dict["minParticipants"] = min_participants
+        if opt_out is not UNSET:
+            field_dict["optOut"] = opt_out
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        _record = d.pop("record", UNSET)
+        record: CalendarRulesRecord | Unset
+        if isinstance(_record, Unset):
+            record = UNSET
+        else:
+            record = CalendarRulesRecord(_record)
+
+        title_matches = d.pop("titleMatches", UNSET)
+
+        min_participants = d.pop("minParticipants", UNSET)
+
+        opt_out = d.pop("optOut", UNSET)
+
+        calendar_rules = cls(
+            record=record,
+            title_matches=title_matches,
+            min_participants=min_participants,
+            opt_out=opt_out,
+        )
+
+        calendar_rules.additional_properties = d
+        return calendar_rules
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

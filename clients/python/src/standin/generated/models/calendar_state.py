@@ -1,0 +1,10 @@
+from enum import Enum
+
+
+class CalendarState(str, Enum):
+    ACTIVE = "active"
+    FAILING = "failing"
+    WAITING = "waiting"
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,10 @@
+from enum import Enum
+
+
+class StreamChangedDataState(str, Enum):
+    CONNECTED = "connected"
+    GAVE_UP = "gave_up"
+    LOST = "lost"
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,11 @@
+from enum import IntEnum
+
+
+class StreamOptionsSampleRate(IntEnum):
+    VALUE_8000 = 8000
+    VALUE_16000 = 16000
+    VALUE_24000 = 24000
+    VALUE_48000 = 48000
+
+    def __str__(self) -> str:
+        return str(self.value)

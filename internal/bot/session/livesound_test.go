@@ -1,0 +1,203 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+	"github.com/google/uuid"
+
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording/build"
+	"standin/internal/sound"
+)
+
+// TestLiveSound: the beeps of a participant reach a listener of the service, in the mixed
+// sound and under the name of the participant, at their times in the recording, before and
+// after a pause and a reload of the page. STANDIN_TEST_SECONDS makes it longer.
+func TestLiveSound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	requireTools(t)
+	server := startReplica(t)
+	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+		if platform != job.Meet && !fullMatrix() {
+			continue
+		}
+		t.Run(string(platform), func(t *testing.T) {
+			t.Parallel()
+			var heard *hearing
+			s := scenario{reason: report.ReasonHostEnded, during: func(h *harness) { heard.follow(h) }, check: func(h *harness) { heard.check(h) }}
+			h := newHarness(t, server, platform, s, &delays{})
+			heard = newHearing(h)
+			h.run()
+		})
+	}
+}
+
+// hearing listens to the sound of a bot.
+type hearing struct {
+	hub    *sound.Hub
+	job    uuid.UUID
+	length time.Duration
+	onsets map[string][]time.Duration // of beeps in the manifest's time, by participant; "" for the mixed sound
+	delays []time.Duration            // from the participant to the listener, of the mixed sound
+	heard  map[int64]bool             // seconds of the recording with mixed sound
+	frames int
+}
+
+// newHearing makes the harness's service accept the bot's sound.
+func newHearing(h *harness) *hearing {
+	e := &hearing{hub: sound.NewHub(), job: uuid.MustParse(testJob), length: 5 * time.Second, onsets: make(map[string][]time.Duration), heard: make(map[int64]bool)}
+	if seconds, err := strconv.Atoi(os.Getenv("STANDIN_TEST_SECONDS")); err == nil {
+		e.length = time.Duration(seconds) * time.Second
+	}
+	h.service.Set(func() {
+		h.service.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasPrefix(r.URL.Path, ingest.SoundPath) {
+				return false
+			}
+			conn, err := websocket.Accept(w, r, nil)
+			if err != nil {
+				return true
+			}
+			same := func(_ context.Context, startedAt time.Time) (time.Time, error) { return startedAt, nil }
+			_ = e.hub.ServeBot(context.WithoutCancel(r.Context()), conn, e.job, same, func(context.Context) {})
+			return true
+		}
+	})
+	return e
+}
+
+// follow listens to the meeting: for some time, after a pause, and after the page was
+// reloaded.
+func (e *hearing) follow(h *harness) {
+	h.Helper()
+	subscription := e.hub.Subscribe(e.job, sound.Wanted{Mixed: true, Participants: true})
+	defer subscription.Close()
+	h.admitAndRecord(1)
+	e.listen(h, subscription, e.length)
+	h.command(ingest.PauseRecording, nil)
+	h.event(job.BotRecordingPaused)
+	if frames := e.drain(subscription, time.Second); frames > 0 { // a second with a beep
+		h.Errorf("%d frames in the pause", frames)
+	}
+	h.command(ingest.ResumeRecording, nil)
+	h.nthEvent(job.BotRecordingStarted, 2)
+	e.listen(h, subscription, 3*time.Second)
+	h.meeting.Reload()
+	h.admitAndRecord(2)
+	e.listen(h, subscription, 4*time.Second)
+	h.meeting.End()
+}
+
+// drain discards what waits, and then counts frames for some time.
+func (e *hearing) drain(subscription *sound.Subscription, length time.Duration) (frames int) {
+	waiting, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	for {
+		if _, _, err := subscription.Next(waiting); err != nil {
+			break
+		}
+	}
+	counting, cancel := context.WithTimeout(context.Background(), length)
+	defer cancel()
+	for ; ; frames++ {
+		if _, _, err := subscription.Next(counting); err != nil {
+			return frames
+		}
+	}
+}
+
+// listen listens for some time.
+func (e *hearing) listen(h *harness, subscription *sound.Subscription, length time.Duration) {
+	ctx, cancel := context.WithTimeout(h.Context(), length)
+	defer cancel()
+	for {
+		frame, gap, err := subscription.Next(ctx)
+		if err != nil {
+			return
+		}
+		if gap != nil {
+			h.Errorf("the listener lost %+v", *gap)
+		}
+		e.frames++
+		name := ""
+		if frame.Source != 0 {
+			if frame.Participant == nil {
+				continue // its owner is not known yet
+			}
+			name = frame.Participant.Name
+		} else {
+			e.heard[int64(frame.Start/time.Second)] = true
+		}
+		for i := 0; i < len(frame.PCM); i += 2 {
+			const loud = 7000 // louder than speech
+			if value := int16(binary.LittleEndian.Uint16(frame.PCM[i:])); value < loud && value > -loud {
+				continue
+			}
+			at := frame.Start + time.Duration(i/2)*time.Second/sound.Rate
+			before := e.onsets[name]
+			if len(before) == 0 || at-before[len(before)-1] > 500*time.Millisecond {
+				e.onsets[name] = append(before, at)
+				if name == "" {
+					e.delays = append(e.delays, time.Duration(h.meeting.Report().PositionMS%1000)*time.Millisecond)
+				}
+			}
+			break
+		}
+	}
+}
+
+// check compares the beeps with those of the recording.
+func (e *hearing) check(h *harness) {
+	h.Helper()
+	slices.Sort(e.delays)
+	h.Logf("%d frames; beeps heard: %d mixed, %d of Ada, %d of Ben", e.frames, len(e.onsets[""]), len(e.onsets[ada]), len(e.onsets[ben]))
+	if len(e.onsets[""]) < 6 || len(e.onsets[ada]) < 4 || len(e.onsets[ben]) > 0 {
+		h.Fatal("too few beeps, or beeps of the wrong participant")
+	}
+	h.Logf("from the participant to the listener: p50 %v, p95 %v, most %v", e.delays[len(e.delays)/2], e.delays[len(e.delays)*95/100], e.delays[len(e.delays)-1])
+	first := h.report.Parts[0]
+	file := h.report.PackedParts[slices.IndexFunc(h.report.PackedParts, func(p build.ReportedPart) bool { return p.Number == 0 })].File
+	var differences []time.Duration
+	for _, beep := range h.beeps(file) {
+		at := milliseconds(beep)
+		if at > e.length-time.Second {
+			break // the pause follows
+		}
+		nearest := time.Hour
+		for _, other := range e.onsets[""] {
+			if d := other - at; d.Abs() < nearest.Abs() {
+				nearest = d
+			}
+		}
+		differences = append(differences, nearest)
+	}
+	h.Logf("part %+v in %s: the live sound is later than the recording by %v", first, file, differences)
+	if os.Getenv("STANDIN_TEST_SECONDS") == "" {
+		return
+	}
+	missing := 0
+	for second := range int64(e.length / time.Second) {
+		if second > 0 && !e.heard[second] {
+			missing++
+		}
+	}
+	drift := differences[len(differences)-1] - differences[0]
+	if p95 := e.delays[len(e.delays)*95/100]; missing > 0 || drift.Abs() > 50*time.Millisecond || p95 > 300*time.Millisecond {
+		h.Error(fmt.Sprintf("%d seconds are missing, drift %v, p95 %v", missing, drift, p95))
+	}
+}
