@@ -157,7 +157,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 	service := d.mainPID("standin")
 	checkSandbox(t, d, service, "/var/lib/standin")
-	key := strings.TrimSpace(d.do("runuser", "-u", "standin", "--", "env", "STANDIN_DATA_DIR=/var/lib/standin/data", "standin", "keys", "create", "--consumer", "acme", "--email", organizer))
+	key := strings.TrimSpace(d.do("standin", "keys", "create", "--team", "acme", "--email", organizer))
 	api, err := client.New("http://"+address, key)
 	if err != nil {
 		t.Fatal(err)

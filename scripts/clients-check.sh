@@ -48,7 +48,7 @@ openapi_generator() {
 step "start a service"
 go build -o "$dir/standin" ./cmd/standin
 export STANDIN_DATA_DIR="$dir/data" STANDIN_LAUNCHER=manual
-STANDIN_API_KEY=$("$dir/standin" keys create --consumer clients --test)
+STANDIN_API_KEY=$("$dir/standin" keys create --team clients --test)
 "$dir/standin" serve --listen 127.0.0.1:0 --log-level warn >"$dir/out" 2>"$dir/service.log" &
 service=$!
 for _ in $(seq 300); do

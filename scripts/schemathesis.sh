@@ -27,7 +27,7 @@ go build -o "$dir/standin" ./cmd/standin
 export STANDIN_INTAKE_SECRET=schemathesis-intake STANDIN_ADMIN_SECRET=schemathesis-admin STANDIN_LAUNCHER=manual
 export STANDIN_PAYMENT_WEBHOOK_SECRET=schemathesis-payments STANDIN_SECURITY_CONTACT=mailto:security@example.com
 export STANDIN_DATA_DIR="$dir/data"
-key=$("$dir/standin" keys create --consumer schemathesis --test)
+key=$("$dir/standin" keys create --team schemathesis --test)
 "$dir/standin" serve --listen 127.0.0.1:0 --log-level warn >"$dir/out" 2>"$dir/log" &
 service=$!
 for _ in $(seq 300); do

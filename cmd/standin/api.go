@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,23 +29,23 @@ func (f configFlags) dir() (string, error) {
 // serviceFlags name a running service.
 type serviceFlags struct {
 	configFlags
-	URL string `env:"STANDIN_URL" placeholder:"https://…" help:"URL of the service. Default: the service you signed in to. The key comes from standin login or from the environment variable STANDIN_API_KEY."`
+	URL string `env:"STANDIN_URL" placeholder:"https://…" help:"URL of the service. Default: the service you signed in to, or http://127.0.0.1:8080 with a key in the environment variable STANDIN_API_KEY."`
 }
 
 // apiFlags are the flags of commands that call a running service and print the result.
 type apiFlags struct {
 	serviceFlags
-	JSON bool `name:"json" help:"Print JSON."`
+	outputFlags
 }
+
+// localURL is the URL of a service on this machine with the default settings.
+const localURL = "http://127.0.0.1:8080"
 
 // client returns an API client. The key from the environment takes precedence
 // over the stored one.
 func (f serviceFlags) client() (*client.Client, error) {
 	if key := os.Getenv(envAPIKey); key != "" {
-		if f.URL == "" {
-			return nil, errors.New(envAPIKey + " is set but the service URL is not: set STANDIN_URL or pass --url")
-		}
-		return client.New(f.URL, key)
+		return client.New(cmp.Or(f.URL, localURL), key)
 	}
 	dir, err := f.dir()
 	if err != nil {
@@ -58,7 +59,7 @@ func (f serviceFlags) client() (*client.Client, error) {
 		return nil, err
 	}
 	if f.URL != "" && f.URL != stored.URL {
-		return nil, fmt.Errorf("signed in to %s, not to %s: run standin login --url %s", stored.URL, f.URL, f.URL)
+		return nil, &exitError{code: exitUnauthorized, text: fmt.Sprintf("signed in to %s, not to %s: run standin login --url %s", stored.URL, f.URL, f.URL)}
 	}
 	return client.New(stored.URL, stored.APIKey)
 }

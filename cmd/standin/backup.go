@@ -16,7 +16,7 @@ import (
 type backupFlags struct {
 	dataFlags
 	service.StorageSettings
-	JSON bool `name:"json" help:"Print JSON."`
+	outputFlags
 }
 
 // settings converts the flags.
@@ -49,6 +49,9 @@ func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 	if err := c.requireDatabase(); err != nil {
 		return err
 	}
+	if err := actAsOwner(c.DataDir, c.Dir); err != nil {
+		return err
+	}
 	settings, err := c.settings(c.Dir, c.Recordings)
 	if err != nil {
 		return err
@@ -57,12 +60,11 @@ func (c *backupCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		err = printJSON(to.Out, made)
-	} else {
-		_, err = fmt.Fprintf(to.Out, "backup of %d jobs of %d consumers in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"), made.Rows("consumers"),
+	err = c.print(to, made, func() error {
+		_, err := fmt.Fprintf(to.Out, "backup of %d jobs of %d teams in %s: %.1f MiB in %.1f s; %d recordings (%s)\n", made.Rows("jobs"), made.Rows("consumers"),
 			c.Dir, mebibytes(made.Bytes()), float64(made.DurationMilli)/1000, made.Recorded, made.Recordings)
-	}
+		return err
+	})
 	return errors.Join(err, reportProblems(to, made.Problems))
 }
 
@@ -91,6 +93,9 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	settings.Force = c.Force
+	if err := actAsOwner(c.DataDir); err != nil {
+		return err
+	}
 	unlock, err := service.LockDataDir(settings.DataDir)
 	if err != nil {
 		return err
@@ -103,15 +108,15 @@ func (c *restoreCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	from := restored.Description
-	if c.JSON {
-		err = printJSON(to.Out, map[string]any{
-			"jobs": from.Rows("jobs"), "consumers": from.Rows("consumers"), "backupCreatedAt": from.CreatedAt,
-			"recorded": restored.Recorded, "recordingsProblems": restored.Problems, "durationMs": restored.Duration.Milliseconds(),
-		})
-	} else {
-		_, err = fmt.Fprintf(to.Out, "restored %d jobs of %d consumers, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"), from.Rows("consumers"),
-			from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(), restored.Recorded)
+	result := map[string]any{
+		"jobs": from.Rows("jobs"), "consumers": from.Rows("consumers"), "backupCreatedAt": from.CreatedAt,
+		"recorded": restored.Recorded, "recordingsProblems": restored.Problems, "durationMs": restored.Duration.Milliseconds(),
 	}
+	err = c.print(to, result, func() error {
+		_, err := fmt.Fprintf(to.Out, "restored %d jobs of %d teams, as of %s, in %.1f s; %d recordings\n", from.Rows("jobs"), from.Rows("consumers"),
+			from.CreatedAt.Format(time.RFC3339), restored.Duration.Seconds(), restored.Recorded)
+		return err
+	})
 	return errors.Join(err, reportProblems(to, restored.Problems))
 }
 

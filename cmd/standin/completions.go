@@ -1,6 +1,24 @@
 package main
 
-import "fmt"
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/alecthomas/kong"
+	kongcompletion "github.com/jotaen/kong-completion"
+	"github.com/posener/complete"
+
+	"standin/client"
+	"standin/internal/job"
+	"standin/internal/launch/simulator"
+	"standin/internal/service"
+	"standin/internal/store"
+)
 
 // completionScripts make a shell ask this program for completions. It answers when
 // the variable COMP_LINE is set.
@@ -10,6 +28,7 @@ var completionScripts = map[string]string{
 complete -o default -o bashdefault -C standin standin`,
 	"fish": `function __complete_standin
     set -lx COMP_LINE (commandline -cp)
+    set -lx STANDIN_COMPLETION_DESCRIPTIONS 1
     test -z (commandline -ct)
     and set COMP_LINE "$COMP_LINE "
     standin
@@ -33,4 +52,106 @@ func (completionsCommand) Help() string {
 func (c *completionsCommand) Run(to terminal) error {
 	_, err := fmt.Fprintln(to.Out, completionScripts[c.Shell])
 	return err
+}
+
+// predictors offer values of arguments and flags.
+var predictors = map[string]complete.Predictor{
+	"job":      complete.PredictFunc(predictJobs),
+	"team":     complete.PredictFunc(predictTeams),
+	"status":   complete.PredictSet(textsOf(job.Statuses())...),
+	"platform": complete.PredictSet(textsOf(job.Platforms())...),
+	"outcome":  complete.PredictSet(simulator.Outcomes()...),
+}
+
+func textsOf[T ~string](values []T) []string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = string(value)
+	}
+	return texts
+}
+
+const (
+	// completionTime bounds how long a shell waits for completions.
+	completionTime = 2 * time.Second
+	// completedJobs is the number of jobs that are offered.
+	completedJobs = 20
+	// envDescriptions is set by shells that show a text beside each completion.
+	envDescriptions = "STANDIN_COMPLETION_DESCRIPTIONS"
+)
+
+// predictJobs offers the newest jobs of the service that the user signed in to.
+func predictJobs(complete.Args) []string {
+	api, err := serviceFlags{
+		configFlags: configFlags{ConfigDir: os.Getenv("STANDIN_CONFIG_DIR")}, URL: os.Getenv("STANDIN_URL"),
+	}.client()
+	if err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	var offered []string
+	for found, err := range api.WithRetries(0).Jobs(ctx, client.JobFilter{}) {
+		if err != nil || len(offered) == completedJobs {
+			break
+		}
+		offered = append(offered, describe(found.ID, found.Status+" "+found.MeetingURL))
+	}
+	return offered
+}
+
+// predictTeams offers the teams in the database of this machine.
+func predictTeams(complete.Args) []string {
+	data := dataFlags{DataSettings: service.DataSettings{DataDir: cmp.Or(os.Getenv("STANDIN_DATA_DIR"), "./data"), DatabaseURL: os.Getenv("STANDIN_DATABASE_URL")}}
+	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
+	defer cancel()
+	var offered []string
+	_ = data.withStore(ctx, func(s *store.Store) error { // without a database nothing is offered
+		teams, err := s.Consumers(ctx)
+		for _, team := range teams {
+			offered = append(offered, team.Name)
+		}
+		return err
+	})
+	return offered
+}
+
+// describe adds a text to a completion if the shell shows it.
+func describe(word, text string) string {
+	if os.Getenv(envDescriptions) == "" {
+		return word
+	}
+	return word + "\t" + oneLine(text)
+}
+
+// printCompletions prints the completions of the command line that a shell asks for, and
+// reports whether a shell asks.
+func printCompletions(parser *kong.Kong, to io.Writer) bool {
+	if os.Getenv("COMP_LINE") == "" {
+		return false
+	}
+	command, err := kongcompletion.Command(parser, kongcompletion.WithPredictors(predictors))
+	if err != nil {
+		return false
+	}
+	dropEmpty(command)
+	completer := complete.New(parser.Model.Name, command)
+	completer.Out = to
+	return completer.Complete()
+}
+
+// dropEmpty removes the empty value, which stands for the default, from what is offered for
+// the flags of a command.
+func dropEmpty(command complete.Command) {
+	for name, predictor := range command.GlobalFlags {
+		if predictor == nil {
+			continue
+		}
+		command.GlobalFlags[name] = complete.PredictFunc(func(args complete.Args) []string {
+			return slices.DeleteFunc(predictor.Predict(args), func(value string) bool { return value == "" })
+		})
+	}
+	for _, sub := range command.Sub {
+		dropEmpty(sub)
+	}
 }

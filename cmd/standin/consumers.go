@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,21 +22,21 @@ import (
 )
 
 type consumersCommand struct {
-	Create consumersCreateCommand `cmd:"" help:"Create a consumer without a key."`
+	Create consumersCreateCommand `cmd:"" help:"Create a team without a key."`
 
-	List consumersListCommand `cmd:"" help:"Print a line for each consumer: id, name, e-mail, created."`
-	Show consumersShowCommand `cmd:"" help:"Print one consumer."`
-	Set  consumersSetCommand  `cmd:"" help:"Change the settings of one consumer. A running service applies them within 15 minutes."`
+	List consumersListCommand `cmd:"" help:"List teams."`
+	Show consumersShowCommand `cmd:"" help:"Show a team."`
+	Set  consumersSetCommand  `cmd:"" help:"Change the settings of a team. A running service applies them within 15 minutes."`
 
-	Delete consumersDeleteCommand `cmd:"" help:"Delete a consumer and everything of it: recordings, jobs, keys, users and payments. It cannot be undone."`
+	Delete consumersDeleteCommand `cmd:"" help:"Delete a team and all its data: recordings, jobs, keys, users and payments. This cannot be undone."`
 
-	RotateSecret consumersRotateSecretCommand `cmd:"" help:"Create a new webhook secret for a consumer and print it, alone, on standard output. It is not shown again; the old one also signs for 24 hours."`
-	SetVersion   consumersSetVersionCommand   `cmd:"" name:"set-webhook-version" help:"Set the payload version of a consumer's webhooks."`
+	RotateSecret consumersRotateSecretCommand `cmd:"" help:"Create a new webhook secret for a team. Prints only the secret; the old one also signs for 24 hours."`
+	SetVersion   consumersSetVersionCommand   `cmd:"" name:"set-webhook-version" help:"Set the payload version of a team's webhooks."`
 }
 
 type consumersListCommand struct {
 	dataFlags
-	JSON bool `name:"json" help:"Print JSON."`
+	outputFlags
 }
 
 // Run prints the consumers.
@@ -46,23 +46,22 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return printConsumers(to.Out, consumers)
-		}
-		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-		for _, one := range consumers {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), formatUTC(one.CreatedAt))
-		}
-		return table.Flush()
+		return c.print(to, showConsumers(consumers), func() error {
+			rows := make([][]string, len(consumers))
+			for i, one := range consumers {
+				rows[i] = []string{one.Name, one.Email, to.time(one.CreatedAt), one.ID.String()}
+			}
+			return to.table("NAME|E-MAIL|CREATED|ID", rows)
+		})
 	})
 }
 
 type consumersCreateCommand struct {
 	dataFlags
-	Name          string `arg:"" help:"The consumer's name, which must be free."`
-	Email         string `help:"The consumer's e-mail address."`
+	outputFlags
+	Name          string `arg:"" help:"Name of the new team."`
+	Email         string `help:"E-mail address of the team."`
 	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret. Default: a random one. Prefer the environment variable."`
-	JSON          bool   `name:"json" help:"Print JSON."`
 }
 
 // Run creates the consumer.
@@ -71,24 +70,23 @@ func (c *consumersCreateCommand) Run(ctx context.Context, to terminal) error {
 		wanted := account.NewConsumer(c.Name, c.Email, c.WebhookSecret, time.Now())
 		found, err := s.EnsureConsumer(ctx, wanted)
 		if err != nil {
-			return fmt.Errorf("consumer %q: %w", c.Name, err)
+			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
 		if found.ID != wanted.ID {
-			return fmt.Errorf("consumer %q exists already", c.Name)
+			return fmt.Errorf("team %q exists already", c.Name)
 		}
-		if c.JSON {
-			return printConsumer(to.Out, found, false)
-		}
-		_, err = fmt.Fprintln(to.Out, found.ID)
-		return err
+		return c.print(to, showConsumer(found, false), func() error {
+			_, err := fmt.Fprintln(to.Out, found.ID)
+			return err
+		})
 	})
 }
 
 type consumersShowCommand struct {
 	dataFlags
-	Name   string `arg:"" help:"The consumer's name."`
+	outputFlags
+	Name   string `arg:"" predictor:"team" help:"Name of the team."`
 	Secret bool   `help:"Print the webhook secret too."`
-	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
 // Run prints the consumer.
@@ -96,18 +94,31 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 	return c.withStore(ctx, func(s *store.Store) error {
 		one, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
-			return fmt.Errorf("consumer %q: %w", c.Name, err)
+			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
-		if c.JSON {
-			return printConsumer(to.Out, one, c.Secret)
-		}
-		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-		fmt.Fprintf(table, "id\t%s\nname\t%s\ne-mail\t%s\nwebhook endpoint\t%s\nwebhook version\t%d\ntranscript event\t%s\ncommand event\t%s\nrecording mode\t%s\nlayout\t%s\nresolution\t%s\nrecordings kept for\t%s\njobs kept for\t%s\ncreated\t%s\n",
-			one.ID, oneLine(one.Name), orDash(oneLine(one.Email)), orDash(oneLine(one.WebhookURL)), one.WebhookVersion, onOff(one.TranscriptEvent), onOff(one.CommandEvent), cmp.Or(string(one.Recording.Mode), serviceDefault), cmp.Or(string(one.Recording.Layout), serviceDefault), cmp.Or(string(one.Recording.Resolution), serviceDefault), retentionText(one.Retention), retentionText(one.JobRetention), formatUTC(one.CreatedAt))
+		secret := ""
 		if c.Secret {
-			fmt.Fprintf(table, "webhook secret\t%s\n", one.WebhookSecret)
+			secret = one.WebhookSecret
 		}
-		return table.Flush()
+		own := func(setting string) string { return cmp.Or(setting, serviceDefault) }
+		return c.print(to, showConsumer(one, c.Secret), func() error {
+			return to.properties([][2]string{
+				{"id", one.ID.String()},
+				{"name", one.Name},
+				{"e-mail", one.Email},
+				{"webhook endpoint", one.WebhookURL},
+				{"webhook version", strconv.Itoa(one.WebhookVersion)},
+				{"webhook secret", secret},
+				{"transcript event", onOff(one.TranscriptEvent)},
+				{"command event", onOff(one.CommandEvent)},
+				{"recording mode", own(string(one.Recording.Mode))},
+				{"layout", own(string(one.Recording.Layout))},
+				{"resolution", own(string(one.Recording.Resolution))},
+				{"recordings kept for", retentionText(one.Retention)},
+				{"jobs kept for", retentionText(one.JobRetention)},
+				{"created", to.time(one.CreatedAt)},
+			}...)
+		})
 	})
 }
 
@@ -121,14 +132,14 @@ func retentionText(own *time.Duration) string {
 
 type consumersSetCommand struct {
 	dataFlags
-	Name            string `arg:"" help:"The consumer's name."`
-	Retention       string `placeholder:"30d" help:"How long the consumer's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
-	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new consumers."`
-	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome when a command was executed or has failed: on or off. Off for new consumers."`
-	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"What is recorded for jobs of the consumer that do not say: video, audio, none, or default for the service's setting."`
-	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"What the video shows for jobs of the consumer that do not say, in the same form: speaker, gallery, content, page or default."`
-	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Size of the video for jobs of the consumer that do not say, in the same form: 720p, 1080p or default."`
-	JobRetention    string `placeholder:"90d" help:"How long the consumer's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
+	Name            string `arg:"" predictor:"team" help:"Name of the team."`
+	Retention       string `placeholder:"30d" help:"How long the team's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
+	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new teams."`
+	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome when a command was executed or has failed: on or off. Off for new teams."`
+	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"What is recorded for jobs of the team that do not say: video, audio, none, or default for the service's setting."`
+	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"What the video shows for jobs of the team that do not say, in the same form: speaker, gallery, content, page or default."`
+	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Size of the video for jobs of the team that do not say, in the same form: 720p, 1080p or default."`
+	JobRetention    string `placeholder:"90d" help:"How long the team's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
 }
 
 // Run changes the consumer.
@@ -151,7 +162,7 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 				return err
 			}
 			if err := setting.set(ctx, c.Name, own); err != nil {
-				return fmt.Errorf("consumer %q: %w", c.Name, err)
+				return fmt.Errorf("team %q: %w", c.Name, err)
 			}
 			if _, err := fmt.Fprintf(to.Out, "retention of %s of %s: %s\n", setting.subject, c.Name, retentionText(own)); err != nil {
 				return err
@@ -170,7 +181,7 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 	}
 	one, err := s.ConsumerByName(ctx, c.Name)
 	if err != nil {
-		return fmt.Errorf("consumer %q: %w", c.Name, err)
+		return fmt.Errorf("team %q: %w", c.Name, err)
 	}
 	own := one.Recording
 	if c.RecordingMode != "" {
@@ -206,7 +217,7 @@ func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, to 
 		}
 		one, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
-			return fmt.Errorf("consumer %q: %w", c.Name, err)
+			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
 		if err := event.set(ctx, one.ID, event.value == "on"); err != nil {
 			return err
@@ -237,14 +248,14 @@ func parseRetention(text string) (*time.Duration, error) {
 type consumersDeleteCommand struct {
 	dataFlags
 	service.StorageSettings
-	Name string `arg:"" help:"The consumer's name."`
+	Name string `arg:"" predictor:"team" help:"Name of the team."`
 	Yes  bool   `required:"" help:"Confirm the deletion."`
 }
 
 // Help describes the effect.
 func (consumersDeleteCommand) Help() string {
-	return "Pass the same settings as to standin serve, which may be running. The command revokes the consumer's keys first. " +
-		"It refuses while jobs of the consumer have not ended, and when the only operators are its users. It can be repeated after an error."
+	return "Pass the same settings as to standin serve, which may be running. The command revokes the team's keys first. " +
+		"It refuses while jobs of the team have not ended, and when the only operators are its users. It can be repeated after an error."
 }
 
 // Run deletes the consumer.
@@ -252,21 +263,14 @@ func (c *consumersDeleteCommand) Run(ctx context.Context, to terminal) error {
 	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
 		consumer, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
-			return fmt.Errorf("consumer %q: %w", c.Name, err)
+			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
 		cleaner := retention.New(retention.Settings{Store: s, Files: files, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 		jobs, err := cleaner.DeleteConsumer(ctx, consumer.ID)
 		if err != nil {
-			return fmt.Errorf("delete consumer %q: %w", c.Name, err)
+			return fmt.Errorf("delete team %q: %w", c.Name, err)
 		}
-		_, err = fmt.Fprintf(to.Out, "deleted consumer %s and %d jobs\n", c.Name, jobs)
+		_, err = fmt.Fprintf(to.Out, "deleted team %s and %d jobs\n", c.Name, jobs)
 		return err
 	})
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

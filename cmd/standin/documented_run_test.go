@@ -48,12 +48,12 @@ var commandsNotRun = map[string]map[string]string{
 	},
 	"docs/doctor.md": {"standin doctor --platform": "needs a replica meeting; TestDoctorInspectsPage runs it"},
 	"docs/install.md": {
-		"make deb":        "TestDebianPackage builds the package",
-		"sudo apt-get":    "changes the machine; TestDebianPackage installs the package into another system",
-		"sudo -u standin": "needs the installed package; TestDebianPackage runs it",
-		"docker build":    "needs a container engine",
-		"kubectl":         "needs a cluster",
-		"helm -n":         "needs a cluster; TestChartWithHelm renders the chart",
+		"make deb":     "TestDebianPackage builds the package",
+		"sudo apt-get": "changes the machine; TestDebianPackage installs the package into another system",
+		"sudo standin": "needs the installed package; TestDebianPackage runs it",
+		"docker build": "needs a container engine",
+		"kubectl":      "needs a cluster",
+		"helm -n":      "needs a cluster; TestChartWithHelm renders the chart",
 	},
 	"deploy/README.md": {
 		"cp deploy/compose.env.example": "the file has to be filled in",
@@ -162,7 +162,7 @@ func newDocumentRun(t *testing.T) *documentRun {
 func (r *documentRun) startService() {
 	r.Helper()
 	for _, command := range []string{
-		"standin keys create --consumer acme > key",
+		"standin keys create --team acme > key",
 		"standin serve",
 		"standin login --with-key --url http://127.0.0.1:8080 < key",
 		"standin jobs create https://meet.google.com/abc-defg-hij --external-id 1 --watch",
@@ -181,7 +181,7 @@ func (r *documentRun) startService() {
 // addUsers creates users of the dashboard, the first one as an operator.
 func (r *documentRun) addUsers(emails ...string) {
 	r.Helper()
-	s, err := (dataFlags{service.DataSettings{DataDir: filepath.Join(r.dir, "data")}}).open(r.Context())
+	s, err := (dataFlags{DataSettings: service.DataSettings{DataDir: filepath.Join(r.dir, "data")}}).open(r.Context())
 	if err != nil {
 		r.Fatal(err)
 	}
@@ -283,7 +283,7 @@ func (r *documentRun) run(command documentedCommand) {
 // fill replaces what a reader has to replace, and what only exists on another machine.
 func (r *documentRun) fill(text string) string {
 	return strings.TrimSpace(strings.NewReplacer(
-		"keys create --consumer", "keys create --test --consumer", // jobs run in the simulator
+		"keys create --team", "keys create --test --team", // jobs run in the simulator
 		"login --with-key <", "login --with-key --url "+r.base+" <", // the default is the port of the documents
 		"http://127.0.0.1:8080", r.base,
 		"https://example.com/hooks", r.hooks.URL,

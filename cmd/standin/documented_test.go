@@ -140,7 +140,7 @@ func TestDocumentedNames(t *testing.T) {
 }
 
 var (
-	documentedStart = regexp.MustCompile(`(?:^|.* )(?:bin/|\./|-- )?standin ((?:backup|bot|canary|completions|consumers|doctor|jobs|keys|login|mail|recordings|restore|serve|users|version|webhooks)\b.*)$`)
+	documentedStart = regexp.MustCompile(`(?:^|.* )(?:bin/|\./|-- )?standin ((?:api|backup|bot|canary|completions|consumers|context|doctor|jobs|keys|login|mail|recordings|restore|serve|setup|status|teams|users|version|webhooks)\b.*)$`)
 	restOfLine      = regexp.MustCompile(`\s(?:#|\||>|<|&&|2>|;).*$`)
 	wrongUse        = regexp.MustCompile(`unknown flag|unexpected|expected one of`)
 	makeTarget      = regexp.MustCompile(`\bmake ([a-z-]+)`)

@@ -34,9 +34,18 @@ type exitError struct {
 
 func (e *exitError) Error() string { return e.text }
 
-// fail prints an error and, where known, the next step. It returns the exit
+// hint is an error with advice for the user.
+type hint struct {
+	error
+	code   int
+	advice string
+}
+
+func (h *hint) Unwrap() error { return h.error }
+
+// fail prints the error of a command and, where known, the next step. It returns the exit
 // code.
-func fail(ctx context.Context, err error, to io.Writer) int {
+func fail(ctx context.Context, err error, command string, to io.Writer) int {
 	if exit := (*exitError)(nil); errors.As(err, &exit) {
 		fmt.Fprintln(to, "standin:", exit)
 		return exit.code
@@ -45,7 +54,7 @@ func fail(ctx context.Context, err error, to io.Writer) int {
 		return exitFailed
 	}
 	fmt.Fprintln(to, "standin:", err)
-	code, advice := explain(err)
+	code, advice := explain(err, command)
 	if advice != "" {
 		fmt.Fprintln(to, advice)
 	}
@@ -53,15 +62,18 @@ func fail(ctx context.Context, err error, to io.Writer) int {
 }
 
 // explain returns the exit code of an error and advice for the user.
-func explain(err error) (code int, advice string) {
+func explain(err error, command string) (code int, advice string) {
 	apiErr := (*client.Error)(nil)
 	opErr := (*net.OpError)(nil)
 	dnsErr := (*net.DNSError)(nil)
+	own := (*hint)(nil)
 	switch {
+	case errors.As(err, &own):
+		return own.code, own.advice
 	case errors.Is(err, errNotSignedIn):
 		return exitUnauthorized, ""
 	case errors.As(err, &apiErr):
-		return explainAPIError(apiErr)
+		return explainAPIError(apiErr, command)
 	case errors.As(err, &dnsErr):
 		return exitNotReachable, "The host was not found. Check --url or STANDIN_URL."
 	case errors.As(err, &opErr) && opErr.Op == "dial":
@@ -71,14 +83,20 @@ func explain(err error) (code int, advice string) {
 }
 
 // explainAPIError is explain for an error response of the API.
-func explainAPIError(apiErr *client.Error) (code int, advice string) {
+func explainAPIError(apiErr *client.Error, command string) (code int, advice string) {
+	isJob := strings.HasPrefix(command, "jobs ") || strings.HasPrefix(command, "recordings ")
 	switch apiErr.Status {
 	case http.StatusUnauthorized:
 		return exitUnauthorized, "The key was revoked or belongs to another service. Run standin login again, or set another STANDIN_API_KEY."
 	case http.StatusNotFound:
-		return exitNotFound, "standin jobs list shows your jobs. Jobs of other consumers are not visible, and live and test keys do not see each other's jobs."
+		if isJob {
+			return exitNotFound, "Run standin jobs list to see your jobs. Jobs of other teams are not visible, and live and test keys do not see each other's jobs."
+		}
+		return exitNotFound, ""
 	case http.StatusConflict:
-		return exitFailed, "standin jobs get shows the status of the job."
+		if isJob {
+			return exitFailed, "Run standin jobs get to see the status of the job."
+		}
 	case http.StatusTooManyRequests:
 		if apiErr.RetryAfter > 0 {
 			return exitFailed, fmt.Sprintf("Try again in %s.", apiErr.RetryAfter)

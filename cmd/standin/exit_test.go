@@ -41,8 +41,8 @@ func TestExitCodes(t *testing.T) {
 		args   []string
 	}{
 		"success":             {d, 0, "", []string{"jobs", "list"}},
-		"no such command":     {d, exitUsage, "standin --help", []string{"jobs", "dance"}},
-		"no such flag":        {d, exitUsage, "standin --help", []string{"jobs", "list", "--loud"}},
+		"no such command":     {d, exitUsage, "Run standin jobs --help", []string{"jobs", "dance"}},
+		"no such flag":        {d, exitUsage, "Run standin jobs list --help", []string{"jobs", "list", "--loud"}},
 		"invalid meeting URL": {d, exitFailed, "starts with https://", []string{"jobs", "create", "nonsense"}},
 		"not signed in":       {signedOut, exitUnauthorized, "standin login --url", []string{"jobs", "list"}},
 		"revoked key":         {revoked, exitUnauthorized, "Run standin login again", []string{"jobs", "list"}},

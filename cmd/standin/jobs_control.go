@@ -17,12 +17,11 @@ func (f jobFlags) runCommand(to terminal, verb func(*client.Client) (string, err
 	if err != nil {
 		return err
 	}
-	if f.JSON {
-		return printJSON(to.Out, map[string]string{"status": "queued", "commandId": commandID})
-	}
-	fmt.Fprintln(to.Err, "queued; the bot receives it at once")
-	_, err = fmt.Fprintln(to.Out, commandID)
-	return err
+	return f.print(to, map[string]string{"status": "queued", "commandId": commandID}, func() error {
+		fmt.Fprintln(to.Err, "Command sent.")
+		_, err := fmt.Fprintln(to.Out, commandID)
+		return err
+	})
 }
 
 // control queues a bot command without arguments.

@@ -131,7 +131,7 @@ func TestJobsCommands(t *testing.T) {
 	const meeting = "https://meet.google.com/abc-defg-hij"
 
 	out, _ := d.run(t, 0, "jobs", "create", meeting, "--external-id", "one", "--metadata", `{"team":"a"}`, "--watch")
-	for _, want := range []string{"externalId  one", "scheduled → dispatching", "lifecycle.in_meeting", "media_uploading → completed"} {
+	for _, want := range []string{"externalId  one", "Starting a bot  (dispatching)", "Bot joined the meeting", "Recording ready  (completed)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("create --watch does not show %q:\n%s", want, out)
 		}
@@ -148,7 +148,7 @@ func TestJobsCommands(t *testing.T) {
 	}
 
 	_, stderr = d.run(t, exitJobFailed, "jobs", "create", meeting, "--metadata", `{"simulate":"lobby_timeout"}`, "--watch")
-	if !strings.Contains(stderr, "failed with lobby_timeout: ") {
+	if !strings.Contains(stderr, "failed (lobby_timeout): ") {
 		t.Errorf("a failed job is reported as %s", stderr)
 	}
 
@@ -160,8 +160,10 @@ func TestJobsCommands(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &created); err != nil || created.JoinAt.Day() != 2 || created.AutoLeave.AfterSoloSeconds != 5 {
 		t.Errorf("patch: %v: %s", err, out)
 	}
-	if out, _ = d.run(t, 0, "jobs", "cancel", created.ID); !strings.Contains(out, "cancelled") {
-		t.Errorf("cancel: %s", out)
+	for _, said := range []string{"", "already cancelled\n"} {
+		if out, stderr = d.run(t, 0, "jobs", "cancel", created.ID); !strings.Contains(out, "cancelled") || stderr != said {
+			t.Errorf("cancel: %s%s, want %q", out, stderr, said)
+		}
 	}
 	if out, _ = d.run(t, 0, "jobs", "get", created.ID); !strings.Contains(out, "cancelled") {
 		t.Errorf("get: %s", out)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"time"
 
 	"standin/client"
@@ -17,14 +16,14 @@ func (c *jobsWatchCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return watch(ctx, to, api, c.ID, c.JSON)
+	return c.watch(ctx, to, api, c.ID)
 }
 
 // watchInterval is the polling interval of watch.
 const watchInterval = time.Second
 
-// watch prints the timeline of a job until the job ends, and then where its recording is.
-func watch(ctx context.Context, to terminal, api *client.Client, id string, asJSON bool) error {
+// watch prints what happens to a job until the job ends, and then where its recording is.
+func (f apiFlags) watch(ctx context.Context, to terminal, api *client.Client, id string) error {
 	ticker := time.NewTicker(watchInterval)
 	defer ticker.Stop()
 	printed := 0
@@ -42,23 +41,19 @@ func watch(ctx context.Context, to terminal, api *client.Client, id string, asJS
 			}
 			if number++; number > printed {
 				printed = number
-				if err := printEntry(to.Out, entry, asJSON); err != nil {
+				if err := f.printEntry(to, entry); err != nil {
 					return err
 				}
 			}
 		}
 		switch current.Status {
 		case client.Completed:
-			if current.ManifestURI != nil && !asJSON {
-				fmt.Fprintf(to.Err, "The recording is complete. To play it, open %s/jobs/%s\nTo download it, run standin recordings download %s\n", api.BaseURL(), id, id)
-			}
-			return nil
+			return f.printRecorded(ctx, to, api, id)
 		case client.Failed, client.Cancelled:
-			detail := current.Status
-			if current.FailureCode != nil {
-				detail += " with " + *current.FailureCode + ": " + oneLine(deref(current.FailureDetail))
+			if current.FailureCode == nil {
+				return &exitError{code: exitJobFailed, text: "job " + current.Status}
 			}
-			return &exitError{code: exitJobFailed, text: "the job is " + detail}
+			return &exitError{code: exitJobFailed, text: fmt.Sprintf("job failed (%s): %s", *current.FailureCode, oneLine(deref(current.FailureDetail)))}
 		}
 		select {
 		case <-ctx.Done():
@@ -68,18 +63,31 @@ func watch(ctx context.Context, to terminal, api *client.Client, id string, asJS
 	}
 }
 
-// printEntry prints a timeline entry.
-func printEntry(w io.Writer, entry client.TimelineEntry, asJSON bool) error {
-	if asJSON {
-		return printJSONLine(w, entry)
+// printRecorded tells people how long a recording is and where to find it.
+func (f apiFlags) printRecorded(ctx context.Context, to terminal, api *client.Client, id string) error {
+	if !f.isTable() {
+		return nil
 	}
-	text := entry.EmittedAt.Local().Format("15:04:05.000") + "  " + entry.Kind
-	if entry.From != entry.To {
-		text += "  " + entry.From + " → " + entry.To
+	done, err := api.JobDetails(ctx, id)
+	if err != nil {
+		return err
 	}
-	if entry.Reason != nil {
-		text += "  (not applied: " + *entry.Reason + ")"
+	if done.ManifestURI == nil || done.DurationSeconds == nil {
+		fmt.Fprintf(to.Err, "Completed · %s\n", jobLink(api, id))
+		return nil
 	}
-	_, err := fmt.Fprintln(w, oneLine(text))
-	return err
+	fmt.Fprintf(to.Err, "Recorded %s · standin recordings download %s · %s\n", clock(*done.DurationSeconds), id, jobLink(api, id))
+	return nil
+}
+
+// printEntry prints an entry of the timeline.
+func (f apiFlags) printEntry(to terminal, entry client.TimelineEntry) error {
+	return f.printOne(to, entry, func() error {
+		text := entry.EmittedAt.Local().Format("15:04:05") + "  " + eventText(entry)
+		if entry.From != entry.To {
+			text += "  (" + entry.To + ")"
+		}
+		_, err := fmt.Fprintln(to.Out, oneLine(text))
+		return err
+	})
 }

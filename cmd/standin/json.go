@@ -43,7 +43,7 @@ type shownKey struct {
 	RevokedAt  *time.Time `json:"revokedAt"`
 }
 
-func printKeys(w io.Writer, keys []account.Key) error {
+func showKeys(keys []account.Key) []shownKey {
 	shown := make([]shownKey, len(keys))
 	for i, k := range keys {
 		shown[i] = shownKey{
@@ -51,7 +51,7 @@ func printKeys(w io.Writer, keys []account.Key) error {
 			CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), RevokedAt: timeOrNull(k.RevokedAt),
 		}
 	}
-	return printJSON(w, shown)
+	return shown
 }
 
 // shownConsumer is the JSON form of a consumer.
@@ -93,21 +93,12 @@ func secondsOrNull(duration *time.Duration) *float64 {
 	return &seconds
 }
 
-// printNewKey prints a new key with its secret.
-func printNewKey(w io.Writer, key account.Key, secret string) error {
-	return printJSON(w, map[string]any{"id": key.ID, "consumerId": key.ConsumerID, "mode": key.Mode, "key": secret})
-}
-
-func printConsumers(w io.Writer, consumers []account.Consumer) error {
+func showConsumers(consumers []account.Consumer) []shownConsumer {
 	shown := make([]shownConsumer, len(consumers))
 	for i, one := range consumers {
 		shown[i] = showConsumer(one, false)
 	}
-	return printJSON(w, shown)
-}
-
-func printConsumer(w io.Writer, one account.Consumer, secret bool) error {
-	return printJSON(w, showConsumer(one, secret))
+	return shown
 }
 
 func timeOrNull(t time.Time) *time.Time {

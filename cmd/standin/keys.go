@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
+	"io/fs"
+	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,8 +17,8 @@ import (
 )
 
 type keysCommand struct {
-	Create keysCreateCommand `cmd:"" help:"Create a key and print it, alone, on standard output. It is not shown again."`
-	List   keysListCommand   `cmd:"" help:"Print a line for each key: id, consumer, mode, prefix, created, last used, revoked, created by."`
+	Create keysCreateCommand `cmd:"" help:"Create an API key. Prints only the key; you cannot retrieve it later."`
+	List   keysListCommand   `cmd:"" help:"List API keys."`
 	Revoke keysRevokeCommand `cmd:"" help:"Revoke a key. It stops working with the next request."`
 }
 
@@ -25,6 +26,11 @@ type keysCommand struct {
 func (f dataFlags) requireDatabase() error {
 	if service.HasDatabase(f.DatabaseURL, f.DataDir) {
 		return nil
+	}
+	if file, err := os.Open(packagedSettings); errors.Is(err, fs.ErrPermission) {
+		return fmt.Errorf("no Standin database in %s; use sudo to work on the service of this machine", f.DataDir)
+	} else if err == nil {
+		file.Close()
 	}
 	return fmt.Errorf("no Standin database in %s; set STANDIN_DATA_DIR or --data-dir to the data directory of standin serve", f.DataDir)
 }
@@ -41,6 +47,9 @@ func (f dataFlags) open(ctx context.Context) (*store.Store, error) {
 
 // withStore runs fn with the database open. The service may be running.
 func (f dataFlags) withStore(ctx context.Context, fn func(*store.Store) error) error {
+	if err := actAsOwner(f.DataDir); err != nil {
+		return err
+	}
 	if err := f.requireDatabase(); err != nil {
 		return err
 	}
@@ -53,6 +62,9 @@ func (f dataFlags) withStore(ctx context.Context, fn func(*store.Store) error) e
 
 // withNewStore is like withStore, and makes a missing database.
 func (f dataFlags) withNewStore(ctx context.Context, to terminal, fn func(*store.Store) error) error {
+	if err := actAsOwner(f.DataDir); err != nil {
+		return err
+	}
 	created := !service.HasDatabase(f.DatabaseURL, f.DataDir)
 	s, err := f.open(ctx)
 	if err != nil {
@@ -66,11 +78,11 @@ func (f dataFlags) withNewStore(ctx context.Context, to terminal, fn func(*store
 
 type keysCreateCommand struct {
 	dataFlags
-	Consumer      string `required:"" help:"Name of the consumer, which is created if it does not exist."`
-	Email         string `help:"The consumer's e-mail address."`
+	outputFlags
+	Team          string `required:"" aliases:"consumer" predictor:"team" help:"Name of the team, which is created if it does not exist."`
+	Email         string `help:"E-mail address of a new team."`
 	Test          bool   `help:"Create a test key. Its jobs run in the simulator and are separate from live jobs."`
-	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of a new consumer. Default: a random one. Prefer the environment variable."`
-	JSON          bool   `name:"json" help:"Print JSON."`
+	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of a new team. Default: a random one. Prefer the environment variable."`
 }
 
 // Run creates the key.
@@ -81,21 +93,21 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 			mode = job.Test
 		}
 		keys := account.Keys{Store: s, Now: time.Now, WebhookSecret: c.WebhookSecret}
-		key, secret, err := keys.Issue(ctx, c.Consumer, c.Email, mode)
+		key, secret, err := keys.Issue(ctx, c.Team, c.Email, mode)
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return printNewKey(to.Out, key, secret)
-		}
-		_, err = fmt.Fprintln(to.Out, secret)
-		return err
+		created := map[string]any{"id": key.ID, "consumerId": key.ConsumerID, "mode": key.Mode, "key": secret}
+		return c.print(to, created, func() error {
+			_, err := fmt.Fprintln(to.Out, secret)
+			return err
+		})
 	})
 }
 
 type keysListCommand struct {
 	dataFlags
-	JSON bool `name:"json" help:"Print JSON."`
+	outputFlags
 }
 
 // Run prints the keys.
@@ -105,29 +117,20 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		if c.JSON {
-			return printKeys(to.Out, keys)
-		}
-		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-		for _, k := range keys {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.ID, oneLine(k.Consumer), k.Mode, k.Prefix, formatUTC(k.CreatedAt), formatUTC(k.LastUsedAt), formatUTC(k.RevokedAt), orDash(oneLine(k.CreatedBy)))
-		}
-		return table.Flush()
+		return c.print(to, showKeys(keys), func() error {
+			rows := make([][]string, len(keys))
+			for i, k := range keys {
+				rows[i] = []string{k.Prefix, k.Consumer, string(k.Mode), to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy, k.ID.String()}
+			}
+			return to.table("KEY|TEAM|MODE|CREATED|LAST USED|REVOKED|CREATED BY|ID", rows)
+		})
 	})
-}
-
-// formatUTC formats a time for a list, or a dash for the zero time.
-func formatUTC(t time.Time) string {
-	if t.IsZero() {
-		return "-"
-	}
-	return t.UTC().Format(time.RFC3339)
 }
 
 type keysRevokeCommand struct {
 	dataFlags
-	ID   string `arg:"" help:"ID of the key, from standin keys list."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	outputFlags
+	ID string `arg:"" help:"ID of the key, from standin keys list."`
 }
 
 // Run revokes the key.
@@ -144,10 +147,9 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 		if !found {
 			return fmt.Errorf("there is no key %s; standin keys list prints them", id)
 		}
-		if c.JSON {
-			return printJSON(to.Out, map[string]any{"id": id, "revoked": true})
-		}
-		_, err = fmt.Fprintln(to.Out, "revoked", id)
-		return err
+		return c.print(to, map[string]any{"id": id, "revoked": true}, func() error {
+			_, err := fmt.Fprintln(to.Out, "revoked", id)
+			return err
+		})
 	})
 }

@@ -21,10 +21,10 @@ const pollInterval = 2 * time.Second
 
 type loginCommand struct {
 	configFlags
+	outputFlags
 	URL       string `env:"STANDIN_URL" name:"url" default:"http://127.0.0.1:8080" help:"URL of the service."`
-	JSON      bool   `name:"json" help:"Print JSON after signing in; link and code go to standard error."`
 	NoBrowser bool   `help:"Print the link without opening a browser."`
-	WithKey   bool   `help:"Read an API key from standard input, for example: standin keys create --consumer ada | standin login --with-key."`
+	WithKey   bool   `help:"Read an API key from standard input."`
 }
 
 // userAgent identifies this command line on the authorization page.
@@ -55,11 +55,11 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	user := cmp.Or(grant.Email, "the owner of the key")
-	if c.JSON {
-		return printJSON(to.Out, map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentialsPath(dir)})
-	}
-	fmt.Fprintf(to.Out, "signed in to %s as %s; the key is stored in %s\n", service.BaseURL(), user, credentialsPath(dir))
-	return nil
+	signedIn := map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentialsPath(dir)}
+	return c.print(to, signedIn, func() error {
+		_, err := fmt.Fprintf(to.Out, "signed in to %s as %s; the key is stored in %s\n", service.BaseURL(), user, credentialsPath(dir))
+		return err
+	})
 }
 
 // grant returns a key from standard input, after checking that it works, or from
@@ -125,7 +125,7 @@ func openBrowser(address string) {
 
 type logoutCommand struct {
 	configFlags
-	JSON bool `name:"json" help:"Print JSON."`
+	outputFlags
 }
 
 // Run deletes the stored key. The key stays valid until it is revoked.
@@ -137,9 +137,8 @@ func (c *logoutCommand) Run(_ context.Context, to terminal) error {
 	if err := removeCredentials(dir); err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(to.Out, map[string]bool{"signedOut": true})
-	}
-	fmt.Fprintln(to.Out, "the key was deleted from this machine; revoke it on the service if other people may have it")
-	return nil
+	return c.print(to, map[string]bool{"signedOut": true}, func() error {
+		_, err := fmt.Fprintln(to.Out, "the key was deleted from this machine; revoke it on the service if other people may have it")
+		return err
+	})
 }

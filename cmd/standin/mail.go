@@ -9,8 +9,8 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"standin/internal/httpmw"
@@ -238,7 +238,7 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 type mailTestCommand struct {
 	File   string    `arg:"" type:"existingfile" help:"Message in a file (.eml)."`
 	Remote string    `placeholder:"192.0.2.1" help:"Address of the SMTP client that sent the message. Default: the message is from the mailbox."`
-	Now    time.Time `placeholder:"2026-11-25T10:00:00Z" help:"Time at which the message is received. Default: the present."`
+	Now    time.Time `placeholder:"TIME" help:"Time at which the message is received. Default: the present."`
 	policyFlags
 	meetingHostFlags
 }
@@ -269,13 +269,14 @@ func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
 
 // mailDirFlags locate the directory of a worker.
 type mailDirFlags struct {
+	envFileFlags
 	DataDir string `env:"STANDIN_DATA_DIR" default:"./data" help:"Data directory of the worker."`
 }
 
 type mailListCommand struct {
 	mailDirFlags
-	Limit int  `default:"50" help:"Maximum number of messages."`
-	JSON  bool `name:"json" help:"Print JSON."`
+	outputFlags
+	Limit int `default:"50" help:"Maximum number of messages."`
 }
 
 // Run lists the newest messages.
@@ -284,15 +285,13 @@ func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(to.Out, records)
-	}
-	table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tRECEIVED\tFROM\tSUBJECT\tVERDICT\tJOBS\tREASON")
-	for _, r := range records {
-		fmt.Fprintf(table, "%d\t%s\t%s\t%s\t%s\t%d\t%s\n", r.ID, r.ReceivedAt.Format(time.RFC3339), r.Sender, r.Subject, r.Verdict, len(r.Changes), strings.ReplaceAll(r.Detail, "\n", " "))
-	}
-	return table.Flush()
+	return c.print(to, records, func() error {
+		rows := make([][]string, len(records))
+		for i, r := range records {
+			rows[i] = []string{strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, string(r.Verdict), strconv.Itoa(len(r.Changes)), r.Detail}
+		}
+		return to.table("ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", rows)
+	})
 }
 
 type mailRetryCommand struct {

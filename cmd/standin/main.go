@@ -12,38 +12,59 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
-	kongcompletion "github.com/jotaen/kong-completion"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"standin/internal/confine"
 	"standin/internal/launch"
 )
 
+// The groups of the commands in the help.
+const (
+	groupStart    = "start"
+	groupUse      = "use"
+	groupTeams    = "administer"
+	groupOperate  = "operate"
+	groupCommands = "commands" // of a command
+)
+
+var commandGroups = []kong.Group{
+	{Key: groupStart, Title: "Get started:"},
+	{Key: groupUse, Title: "Use the API:"},
+	{Key: groupTeams, Title: "Administer:"},
+	{Key: groupOperate, Title: "Operate:"},
+	{Key: groupCommands, Title: "Commands:"},
+}
+
 // commands declares the command line. Kong reads flags, environment variables
 // and help texts from its tags.
 type commands struct {
-	Serve       serveCommand       `cmd:"" help:"Run the service: API, dispatcher and webhook sender in one process."`
-	Bot         botCommand         `cmd:"" help:"Run one bot. The service starts bots; run this command yourself with the manual launcher."`
-	Doctor      doctorCommand      `cmd:"" help:"Check that this machine has what Standin needs, or inspect a meeting page with a profile."`
-	Canary      canaryCommand      `cmd:"" help:"Visit a meeting at intervals and report when its pages no longer match the profile."`
-	Keys        keysCommand        `cmd:"" help:"Create, list and revoke API keys."`
-	Consumers   consumersCommand   `cmd:"" help:"Create, list, change and delete consumers."`
-	Users       usersCommand       `cmd:"" help:"Invite, list and remove dashboard users, and recover accounts on this machine."`
-	Jobs        jobsCommand        `cmd:"" help:"Create, list, watch and control jobs through the public API."`
-	Webhooks    webhooksCommand    `cmd:"" help:"Receive and verify webhooks, and redeliver failed ones."`
-	Mcp         mcpCommand         `cmd:"" help:"Give agents the API as tools, over standard input and output (Model Context Protocol)."`
-	Login       loginCommand       `cmd:"" help:"Sign in to a service. Commands that call the API use the stored key."`
-	Logout      logoutCommand      `cmd:"" help:"Delete the stored key."`
-	Mail        mailCommand        `cmd:"" help:"Schedule meetings from calendar invitations in mail."`
-	Recordings  recordingsCommand  `cmd:"" help:"Download and verify recordings, and find unused files in storage."`
-	Backup      backupCommand      `cmd:"" help:"Copy the database to a folder while the service runs, and check the recordings."`
-	Restore     restoreCommand     `cmd:"" help:"Load a backup into a database."`
-	Completions completionsCommand `cmd:"" help:"Print a shell completion script."`
-	Version     versionCommand     `cmd:"" help:"Print the version."`
+	Serve  serveCommand  `cmd:"" group:"start" help:"Run the service."`
+	Login  loginCommand  `cmd:"" group:"start" help:"Sign in to a service."`
+	Logout logoutCommand `cmd:"" group:"start" help:"Delete the stored key."`
 
-	VersionFlag kong.VersionFlag `name:"version" short:"V" help:"Print the version."`
+	Jobs       jobsCommand       `cmd:"" group:"use" help:"Send bots into meetings, and watch and control them."`
+	Recordings recordingsCommand `cmd:"" group:"use" help:"Download and verify recordings."`
+	Webhooks   webhooksCommand   `cmd:"" group:"use" help:"Receive and verify webhooks, and redeliver failed ones."`
+	Mcp        mcpCommand        `cmd:"" group:"use" help:"Give agents the API as tools (Model Context Protocol)."`
+
+	Keys  keysCommand      `cmd:"" group:"administer" help:"Create, list and revoke API keys."`
+	Teams consumersCommand `cmd:"" group:"administer" help:"Create, list, change and delete teams, which own keys, jobs and recordings."`
+	Users usersCommand     `cmd:"" group:"administer" help:"Invite, list and remove dashboard users, and recover their accounts."`
+
+	Doctor  doctorCommand  `cmd:"" group:"operate" help:"Check that this machine has what Standin needs, or inspect a meeting page."`
+	Backup  backupCommand  `cmd:"" group:"operate" help:"Copy the database to a folder while the service runs, and check the recordings."`
+	Restore restoreCommand `cmd:"" group:"operate" help:"Load a backup into a database."`
+	Mail    mailCommand    `cmd:"" group:"operate" help:"Schedule meetings from calendar invitations in mail."`
+	Canary  canaryCommand  `cmd:"" group:"operate" help:"Visit a meeting at intervals and report when its pages no longer match the profile."`
+	Bot     botCommand     `cmd:"" group:"operate" help:"Run one bot, with the manual launcher. The service starts other bots itself."`
+
+	Completions completionsCommand `cmd:"" group:"operate" help:"Print a shell completion script."`
+	Version     versionCommand     `cmd:"" group:"operate" help:"Print the version."`
+
+	VersionFlag kong.VersionFlag `name:"version" short:"v" help:"Print the version."`
 }
 
 func main() {
@@ -68,24 +89,26 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 		fmt.Fprintln(to.Err, "standin:", err)
 		return exitUsage
 	}
-	if kongcompletion.Register(parser); shown {
+	if printCompletions(parser, stdout) {
 		return 0
 	}
-	if len(args) > 0 && args[0] == "help" {
-		args = append(slices.Clone(args[1:]), "--help")
+	if len(args) == 0 || args[0] == "help" {
+		args = append(slices.Clone(args[min(1, len(args)):]), "--help")
+	}
+	if args[0] == "consumers" { // the name of teams in the API
+		args = append([]string{"teams"}, args[1:]...)
 	}
 	command, err := parser.Parse(args)
 	if shown {
 		return 0
 	}
 	if err != nil {
-		fmt.Fprintln(to.Err, "standin:", err)
-		fmt.Fprintln(to.Err, "Run standin --help for the commands, standin COMMAND --help for flags and environment.")
+		printUsageError(to.Err, err)
 		return exitUsage
 	}
 	command.BindTo(ctx, (*context.Context)(nil))
 	if err := command.Run(to); err != nil {
-		return fail(ctx, err, to.Err)
+		return fail(ctx, err, command.Command(), to.Err)
 	}
 	return 0
 }
@@ -95,7 +118,9 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 func newParser(grammar any, options ...kong.Option) (*kong.Kong, error) {
 	parser, err := kong.New(grammar, append(options, kong.Name("standin"), kong.TypeMapper(reflect.TypeFor[[]string](), kong.MapperFunc(decodeList)),
 		kong.TypeMapper(reflect.TypeFor[resource.Quantity](), kong.MapperFunc(decodeQuantity)),
-		kong.Vars{"version": readBuild().String()},
+		kong.TypeMapper(reflect.TypeFor[time.Time](), kong.MapperFunc(decodeTime)),
+		kong.Vars{"version": readBuild().String()}, kong.ExplicitGroups(commandGroups), kong.Help(printHelp),
+		kong.ConfigureHelp(kong.HelpOptions{NoExpandSubcommands: true, Compact: true, FlagsLast: true}),
 		kong.Description("Standin sends a bot into online meetings (Google Meet, Microsoft Teams, Zoom) and returns a recording with a verifiable manifest."))...)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +21,7 @@ import (
 
 type recordingsDownloadCommand struct {
 	apiFlags
-	Job string `arg:"" help:"ID of the job."`
+	Job string `arg:"" predictor:"job" help:"ID of the job."`
 	Dir string `placeholder:"DIR" help:"Directory to write to, created if missing. Default: the job ID in the current directory."`
 }
 
@@ -49,8 +48,11 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error 
 		return err
 	}
 	manifest, err := api.Manifest(ctx, c.Job)
+	if client.Is(err, "not_found") {
+		return explainMissing(ctx, api, c.Job, "recording")
+	}
 	if err != nil {
-		return explainMissingRecording(ctx, api, c.Job, err)
+		return err
 	}
 	dir := c.Dir
 	if dir == "" {
@@ -65,33 +67,27 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error 
 		if err != nil {
 			return fmt.Errorf("download %s: %w", oneLine(file.Name), err)
 		}
-		if !c.JSON {
-			fmt.Fprintf(to.Out, "%s  %d bytes, SHA-256 matches\n", one.Path, one.Bytes)
+		if c.isTable() {
+			fmt.Fprintf(to.Out, "%s  %s, SHA-256 matches\n", oneLine(one.Path), byteSize(one.Bytes))
 		}
 		fetched = append(fetched, one)
 	}
 	if err := writeManifest(filepath.Join(dir, "manifest.json"), manifest); err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(to.Out, fetched)
-	}
-	return nil
+	return c.print(to, fetched, func() error { return nil })
 }
 
-// explainMissingRecording returns an error that says why a job has no manifest.
-func explainMissingRecording(ctx context.Context, api *client.Client, id string, err error) error {
-	if !client.Is(err, "not_found") {
-		return err
-	}
+// explainMissing returns an error that says why a job has no recording or no transcript.
+func explainMissing(ctx context.Context, api *client.Client, id, what string) error {
 	found, jobErr := api.Job(ctx, id)
 	if jobErr != nil {
 		return jobErr
 	}
 	if !found.Ended() {
-		return fmt.Errorf("job %s has no recording yet; its status is %s; standin jobs watch %s follows it", found.ID, found.Status, found.ID)
+		return &hint{fmt.Errorf("job %s has no %s yet; its status is %s", found.ID, what, found.Status), exitNotFound, "Run standin jobs watch " + found.ID + " to follow it."}
 	}
-	return fmt.Errorf("job %s has no recording; its status is %s, and nothing was recorded or the recording was deleted", found.ID, found.Status)
+	return &hint{fmt.Errorf("job %s has no %s; its status is %s", found.ID, what, found.Status), exitNotFound, "Run standin jobs events " + found.ID + " to see what happened."}
 }
 
 // download fetches one file unless a complete copy exists.
@@ -216,11 +212,9 @@ type progress struct {
 
 func newProgress(out io.Writer, name string, total, done int64) *progress {
 	bar := &progress{name: oneLine(name), total: max(total, 1), done: done}
-	if file, ok := unescaped(out).(*os.File); ok {
-		if info, err := file.Stat(); err == nil && info.Mode()&fs.ModeCharDevice != 0 {
-			bar.out = file
-			bar.show()
-		}
+	if isTerminal(out) {
+		bar.out = unescaped(out)
+		bar.show()
 	}
 	return bar
 }
@@ -239,8 +233,19 @@ func (p *progress) show() {
 	const width = 30
 	p.shown = time.Now()
 	full := int(min(p.done*width/p.total, width))
-	fmt.Fprintf(p.out, "\r%s [%s%s] %3d %%  %.1f of %.1f MB ", p.name, strings.Repeat("#", full), strings.Repeat(".", width-full),
-		min(p.done*100/p.total, 100), float64(p.done)/1e6, float64(p.total)/1e6)
+	fmt.Fprintf(p.out, "\r%s [%s%s] %3d %%  %s of %s ", p.name, strings.Repeat("#", full), strings.Repeat(".", width-full),
+		min(p.done*100/p.total, 100), byteSize(p.done), byteSize(p.total))
+}
+
+// byteSize formats a number of bytes.
+func byteSize(bytes int64) string {
+	switch {
+	case bytes >= 1e6:
+		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+	case bytes >= 1e3:
+		return fmt.Sprintf("%.1f kB", float64(bytes)/1e3)
+	}
+	return fmt.Sprintf("%d bytes", bytes)
 }
 
 // end moves to the next line.

@@ -191,7 +191,7 @@ func TestConsumersDelete(t *testing.T) {
 	if code, _, stderr := command("consumers", "delete", "acme", "--data-dir", dir); code == 0 || !strings.Contains(stderr, "--yes") {
 		t.Errorf("without confirmation: exit code %d, %s", code, stderr)
 	}
-	if code, out, stderr := command("consumers", "delete", "acme", "--yes", "--data-dir", dir); code != 0 || out != "deleted consumer acme and 0 jobs\n" {
+	if code, out, stderr := command("consumers", "delete", "acme", "--yes", "--data-dir", dir); code != 0 || out != "deleted team acme and 0 jobs\n" {
 		t.Errorf("delete: exit code %d, %s%s", code, out, stderr)
 	}
 	if code, _, stderr := command("consumers", "delete", "acme", "--yes", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "no such consumer") {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"standin/client"
 )
 
 type recordingsTranscriptCommand struct {
 	apiFlags
-	Job    string `arg:"" help:"ID of the job."`
+	Job    string `arg:"" predictor:"job" help:"ID of the job."`
 	Format string `enum:"text,vtt,json" default:"text" help:"Format: text, vtt or json."`
 }
 
@@ -24,10 +26,13 @@ func (c *recordingsTranscriptCommand) Run(ctx context.Context, to terminal) erro
 		return err
 	}
 	format := c.Format
-	if c.JSON {
+	if !c.isTable() {
 		format = "json"
 	}
 	text, err := api.TranscriptText(ctx, c.Job, format)
+	if client.Is(err, "not_found") {
+		return explainMissing(ctx, api, c.Job, "transcript")
+	}
 	if err != nil {
 		return err
 	}

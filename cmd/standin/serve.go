@@ -19,13 +19,18 @@ import (
 )
 
 // dataFlags are the flags of commands that use the database.
-type dataFlags struct{ service.DataSettings }
+type dataFlags struct {
+	service.DataSettings
+	envFileFlags
+}
 
 type serveCommand struct {
 	service.Settings
 
-	Mail      bool `env:"STANDIN_MAIL" help:"Receive calendar invitations by mail in this process. On several nodes set it for one. See docs/mail.md."`
-	mailFlags `embed:"" prefix:"mail-"`
+	Mail      bool `env:"STANDIN_MAIL" group:"Mail:" help:"Receive calendar invitations by mail in this process. On several nodes set it for one. See docs/mail.md."`
+	mailFlags `embed:"" prefix:"mail-" group:"Mail:"`
+
+	HelpAll helpAll `help:"Show all settings, by section."`
 }
 
 // Run serves until a signal arrives.

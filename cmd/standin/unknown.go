@@ -21,7 +21,7 @@ func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
 		if known[name] || !strings.HasPrefix(name, "STANDIN_") || strings.HasPrefix(name, "STANDIN_TEST_") {
 			continue
 		}
-		if meant := closest(name, known); meant != "" {
+		if meant := closest(name, slices.Sorted(maps.Keys(known)), maxTypos); meant != "" {
 			log.Warn("unknown setting", "name", name, "did_you_mean", meant)
 		} else {
 			log.Warn("unknown setting; docs/configuration.md lists the settings", "name", name)
@@ -49,10 +49,10 @@ func settingNames(model *kong.Application) map[string]bool {
 const maxTypos = 3
 
 // closest returns the known name that differs least from a name, or an empty text if all
-// differ in more than maxTypos letters.
-func closest(name string, known map[string]bool) string {
-	best, least := "", maxTypos+1
-	for _, candidate := range slices.Sorted(maps.Keys(known)) {
+// differ in more than most letters.
+func closest(name string, known []string, most int) string {
+	best, least := "", most+1
+	for _, candidate := range known {
 		if distance := levenshtein.ComputeDistance(name, candidate); distance < least {
 			best, least = candidate, distance
 		}

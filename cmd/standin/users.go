@@ -5,16 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"standin/internal/account"
 	"standin/internal/store"
 )
 
 type usersCommand struct {
-	List          usersListCommand          `cmd:"" help:"Print one line per dashboard user: e-mail, consumer, role, created, last sign-in."`
-	Invite        usersInviteCommand        `cmd:"" help:"Create a link, which works once and for seven days, with which a person becomes a user, and print it, alone, on standard output."`
-	ResetPassword usersResetPasswordCommand `cmd:"" help:"Set a random password, end the user's sessions, and print the password, alone, on standard output."`
+	List          usersListCommand          `cmd:"" help:"List dashboard users."`
+	Invite        usersInviteCommand        `cmd:"" help:"Create an invitation link (single use, valid for seven days)."`
+	ResetPassword usersResetPasswordCommand `cmd:"" help:"Set a random password and end the user's sessions. Prints only the password."`
 	Promote       usersPromoteCommand       `cmd:"" help:"Make a user an operator."`
 	Demote        usersDemoteCommand        `cmd:"" help:"Make an operator a member. The only operator cannot be demoted."`
 	Remove        usersRemoveCommand        `cmd:"" help:"Remove a user. The only operator cannot be removed."`
@@ -33,17 +33,17 @@ func (f dataFlags) withRecovery(ctx context.Context, fn func(*account.Recovery) 
 
 type usersListCommand struct {
 	dataFlags
-	JSON bool `name:"json" help:"Print JSON."`
+	outputFlags
 }
 
 // shownUser is the JSON form of a user.
 type shownUser struct {
-	Email        string `json:"email"`
-	Name         string `json:"name"`
-	Consumer     string `json:"consumer"`
-	Operator     bool   `json:"operator"`
-	CreatedAt    string `json:"createdAt"`
-	LastSignInAt string `json:"lastSignInAt"` // "-" for a user who never signed in
+	Email        string     `json:"email"`
+	Name         string     `json:"name"`
+	Consumer     string     `json:"consumer"`
+	Operator     bool       `json:"operator"`
+	CreatedAt    time.Time  `json:"createdAt"`
+	LastSignInAt *time.Time `json:"lastSignInAt"` // null for a user who never signed in
 }
 
 // Run prints the users.
@@ -57,21 +57,20 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 		for i, u := range users {
 			shown[i] = shownUser{
 				Email: u.Email, Name: u.Name, Consumer: u.Consumer, Operator: u.Operator,
-				CreatedAt: formatUTC(u.CreatedAt), LastSignInAt: formatUTC(u.LastSignInAt),
+				CreatedAt: u.CreatedAt, LastSignInAt: timeOrNull(u.LastSignInAt),
 			}
 		}
-		if c.JSON {
-			return printJSON(to.Out, shown)
-		}
-		table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-		for _, u := range shown {
-			role := "member"
-			if u.Operator {
-				role = "operator"
+		return c.print(to, shown, func() error {
+			rows := make([][]string, len(shown))
+			for i, u := range shown {
+				role := "member"
+				if u.Operator {
+					role = "operator"
+				}
+				rows[i] = []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
 			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", oneLine(u.Email), oneLine(u.Consumer), role, u.CreatedAt, u.LastSignInAt)
-		}
-		return table.Flush()
+			return to.table("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN", rows)
+		})
 	})
 }
 
@@ -117,23 +116,23 @@ func (c *usersDemoteCommand) Run(ctx context.Context, to terminal) error {
 
 type usersInviteCommand struct {
 	userFlags
-	Consumer string `required:"" help:"Name of the consumer that the user belongs to. See standin consumers create."`
-	Operator bool   `help:"The user is an operator, who also sees the machine and the failures of all consumers."`
+	Team     string `required:"" aliases:"consumer" predictor:"team" help:"Name of the user's team. See standin teams create."`
+	Operator bool   `help:"The user is an operator, who also sees the machine and the failures of all teams."`
 	BaseURL  string `env:"STANDIN_BASE_URL" help:"URL of the service, for the link. Default: that of the service that last ran with this database."`
 }
 
 // Run creates the invitation.
 func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
 	return c.withStore(ctx, func(s *store.Store) error {
-		consumer, err := s.ConsumerByName(ctx, c.Consumer)
+		team, err := s.ConsumerByName(ctx, c.Team)
 		if err != nil {
-			return fmt.Errorf("consumer %q: %w", c.Consumer, err)
+			return fmt.Errorf("team %q: %w", c.Team, err)
 		}
 		base, err := baseURL(ctx, s, c.BaseURL)
 		if err != nil {
 			return err
 		}
-		token, err := account.NewRecovery(s).Invite(ctx, consumer.ID, c.Email, c.Operator)
+		token, err := account.NewRecovery(s).Invite(ctx, team.ID, c.Email, c.Operator)
 		if err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}

@@ -18,7 +18,7 @@ import (
 func TestUsers(t *testing.T) {
 	t.Parallel()
 	dir := newDataDir(t)
-	s, err := (dataFlags{service.DataSettings{DataDir: dir}}).open(t.Context())
+	s, err := (dataFlags{DataSettings: service.DataSettings{DataDir: dir}}).open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestUsers(t *testing.T) {
 	ada := addUser(t, users, s, account.User{})
 	ben := addUser(t, users, s, ada)
 
-	if code, out, _ := command("users", "list", "--data-dir", dir); code != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "ada@example.test") {
+	if code, out, _ := command("users", "list", "--data-dir", dir); code != 0 || strings.Count(out, "\n") != 3 || !strings.Contains(out, "ada@example.test") {
 		t.Errorf("list: exit code %d, %s", code, out)
 	}
 	code, out, stderr := command("users", "reset-password", " ADA@example.test", "--data-dir", dir)
@@ -71,7 +71,7 @@ func TestInviteAndDemote(t *testing.T) {
 	if code, _, stderr := command("consumers", "create", "crew", "--email", "crew@example.test", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "exists already") {
 		t.Errorf("create it again: exit code %d, %s", code, stderr)
 	}
-	s, err := (dataFlags{service.DataSettings{DataDir: dir}}).open(t.Context())
+	s, err := (dataFlags{DataSettings: service.DataSettings{DataDir: dir}}).open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,18 +15,15 @@ type build struct {
 	Go       string `json:"go"`
 }
 
-type versionCommand struct {
-	JSON bool `name:"json" help:"Print JSON."`
-}
+type versionCommand struct{ outputFlags }
 
 // Run prints the version, the commit and the commit's date.
 func (c versionCommand) Run(_ context.Context, to terminal) error {
 	b := readBuild()
-	if c.JSON {
-		return printJSON(to.Out, b)
-	}
-	_, err := fmt.Fprintln(to.Out, b)
-	return err
+	return c.print(to, b, func() error {
+		_, err := fmt.Fprintln(to.Out, b)
+		return err
+	})
 }
 
 // String returns the version, the commit and the commit's date for people.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"standin/client"
@@ -25,7 +25,7 @@ type webhooksCommand struct {
 	Listen       webhooksListenCommand       `cmd:"" help:"Receive, verify and print webhooks on this machine."`
 	Endpoints    webhooksEndpointsCommand    `cmd:"" help:"List webhook endpoints and their health."`
 	Redeliver    webhooksRedeliverCommand    `cmd:"" help:"Redeliver webhooks that failed permanently."`
-	RotateSecret webhooksRotateSecretCommand `cmd:"" help:"Create a new webhook secret and print it, alone, on standard output. It is not shown again; the old one also signs for 24 hours."`
+	RotateSecret webhooksRotateSecretCommand `cmd:"" help:"Create a new webhook secret. Prints only the secret; the old one also signs for 24 hours."`
 }
 
 // secretFlags locate the webhook secret.
@@ -75,37 +75,34 @@ func (c *webhooksEndpointsCommand) Run(ctx context.Context, to terminal) error {
 		}
 		listed = append(listed, one)
 	}
-	if c.JSON {
-		return printJSON(to.Out, listed)
-	}
-	table := tabwriter.NewWriter(to.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "STATE\tPENDING\tFAILING SINCE\tNEXT ATTEMPT\tURL\tLAST ERROR")
-	for _, one := range listed {
-		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\t%s\n", one.State, one.Waiting,
-			orDash(formatLocal(one.FailingSince)), orDash(formatLocal(one.NextTryAt)), oneLine(one.URL), oneLine(lastFailure(one)))
-	}
-	return table.Flush()
+	return c.print(to, listed, func() error {
+		rows := make([][]string, len(listed))
+		for i, one := range listed {
+			rows[i] = []string{one.URL, one.State, strconv.Itoa(one.Waiting), to.maybe(one.FailingSince), to.maybe(one.NextTryAt), lastFailure(one)}
+		}
+		return to.table("URL|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows)
+	})
 }
 
 // lastFailure describes the last failure of a failing endpoint.
 func lastFailure(one client.WebhookEndpoint) string {
 	switch {
 	case one.Failures == 0:
-		return "-"
+		return ""
 	case one.LastError != nil:
 		return *one.LastError
 	case one.LastStatus != nil:
 		return fmt.Sprintf("status %d", *one.LastStatus)
 	}
-	return "-"
+	return ""
 }
 
 type webhooksRedeliverCommand struct {
 	apiFlags
 	Job     string    `help:"Only webhooks of this job."`
 	Address string    `placeholder:"https://…" help:"Only webhooks to this URL."`
-	From    time.Time `placeholder:"2026-11-20T14:00:00+01:00" help:"Only webhooks of events at or after this time."`
-	To      time.Time `placeholder:"2026-11-20T15:00:00+01:00" help:"Only webhooks of events before this time."`
+	From    time.Time `placeholder:"TIME" help:"Only webhooks of events at or after this time."`
+	To      time.Time `placeholder:"TIME" help:"Only webhooks of events before this time."`
 }
 
 // Run requests the redelivery.
@@ -128,11 +125,10 @@ func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(to.Out, map[string]int{"count": count})
-	}
-	_, err = fmt.Fprintf(to.Out, "%d webhooks will be redelivered\n", count)
-	return err
+	return c.print(to, map[string]int{"count": count}, func() error {
+		_, err := fmt.Fprintf(to.Out, "%d webhooks will be redelivered\n", count)
+		return err
+	})
 }
 
 type webhooksRotateSecretCommand struct{ apiFlags }
@@ -147,22 +143,19 @@ func (c *webhooksRotateSecretCommand) Run(ctx context.Context, to terminal) erro
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		return printJSON(to.Out, map[string]any{"secret": secret, "previousSignsUntil": until})
-	}
-	return printSecret(to, secret, until)
+	return c.print(to, map[string]any{"secret": secret, "previousSignsUntil": until}, func() error { return printSecret(to, secret, until) })
 }
 
 // printSecret prints a new secret, alone, on standard output.
 func printSecret(to terminal, secret string, previousUntil time.Time) error {
-	fmt.Fprintf(to.Err, "the old secret also signs until %s\n", formatLocal(&previousUntil))
+	fmt.Fprintf(to.Err, "the old secret also signs until %s\n", previousUntil.Local().Format("2006-01-02 15:04"))
 	_, err := fmt.Fprintln(to.Out, secret)
 	return err
 }
 
 type consumersRotateSecretCommand struct {
 	dataFlags
-	Name string `arg:"" help:"The consumer's name."`
+	Name string `arg:"" predictor:"team" help:"Name of the team."`
 }
 
 // Run rotates the secret in the database.
@@ -170,7 +163,7 @@ func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal) err
 	return c.withStore(ctx, func(s *store.Store) error {
 		one, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
-			return fmt.Errorf("consumer %q: %w", c.Name, err)
+			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
 		secret, until, err := account.RotateSecret(ctx, s, one.ID, time.Now())
 		if err != nil {
@@ -182,7 +175,7 @@ func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal) err
 
 type consumersSetVersionCommand struct {
 	dataFlags
-	Name    string `arg:"" help:"The consumer's name."`
+	Name    string `arg:"" predictor:"team" help:"Name of the team."`
 	Version int    `arg:"" enum:"1,2" help:"The version: 1 or 2."`
 }
 
@@ -191,7 +184,7 @@ func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error
 	return c.withStore(ctx, func(s *store.Store) error {
 		one, err := s.ConsumerByName(ctx, c.Name)
 		if err != nil {
-			return fmt.Errorf("consumer %q: %w", c.Name, err)
+			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
 		if err := s.SetWebhookVersion(ctx, one.ID, c.Version); err != nil {
 			return err

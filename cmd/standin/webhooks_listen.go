@@ -27,7 +27,7 @@ type webhooksVerifyCommand struct {
 	Body       string    `arg:"" optional:"" default:"-" placeholder:"FILE" help:"File with the unmodified request body. Default: standard input."`
 	Header     []string  `short:"H" sep:"none" placeholder:"NAME: VALUE" help:"A request header; webhook-id, webhook-timestamp, webhook-signature and x-service-signature are required."`
 	HeaderFile string    `type:"existingfile" placeholder:"FILE" help:"File with one header per line."`
-	At         time.Time `placeholder:"2026-11-20T14:00:00Z" help:"When the webhook was received. Default: now. Signatures older than five minutes do not verify."`
+	At         time.Time `placeholder:"TIME" help:"When the webhook was received. Default: now. Signatures older than five minutes do not verify."`
 }
 
 // Run verifies one webhook.

@@ -35,8 +35,8 @@ func statusBefore(entries []job.TimelineEntry, to job.Status) job.Status {
 	return ""
 }
 
-// kindText describes the kind of a timeline entry.
-func kindText(kind job.Trigger) string {
+// KindText describes the kind of a timeline entry.
+func KindText(kind job.Trigger) string {
 	switch kind {
 	case job.BotJoined:
 		return "Bot opened the meeting"
@@ -91,8 +91,8 @@ func kindText(kind job.Trigger) string {
 	return strings.ToUpper(text[:min(1, len(text))]) + text[min(1, len(text)):]
 }
 
-// reasonText describes why an event was not applied.
-func reasonText(reason job.Reason) string {
+// ReasonText describes why an event was not applied.
+func ReasonText(reason job.Reason) string {
 	switch reason {
 	case job.Duplicate:
 		return "duplicate"

@@ -199,7 +199,7 @@ func firstOf[T any](enough int, read func(lifecycle.Page) ([]T, string, error)) 
 
 // newEntryView returns the view of an entry with at most so many bytes of data.
 func newEntryView(e job.TimelineEntry, maxData int) entryView {
-	view := entryView{TimelineEntry: e, Text: kindText(e.Kind), Reason: reasonText(e.Reason)}
+	view := entryView{TimelineEntry: e, Text: KindText(e.Kind), Reason: ReasonText(e.Reason)}
 	if text := string(bytes.TrimSpace(e.Data)); text != "" && text != "{}" {
 		view.Data = indented(e.Data)
 	}

@@ -47,7 +47,7 @@ type command struct {
 
 // Command adds the command to a command line.
 func Command() kong.Option {
-	return kong.DynamicCommand("demo", "Run the service with a local replica meeting and send one bot into it.", "", new(command))
+	return kong.DynamicCommand("demo", "Run the service with a local replica meeting and send one bot into it.", "start", new(command))
 }
 
 // Help describes the output of the demo.

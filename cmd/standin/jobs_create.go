@@ -1,0 +1,245 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/client"
+	"standin/internal/meetinglink"
+)
+
+type jobsCreateCommand struct {
+	apiFlags
+	MeetingURL     string    `arg:"" help:"Meeting URL."`
+	ExternalID     string    `help:"Your own ID for the job; creating a job with the same ID again returns the existing job. Default: a random ID."`
+	Platform       string    `enum:",meet,teams,zoom-web,zoom-sdk" default:"" help:"Meeting platform: meet, teams, zoom-web or zoom-sdk. Default: derived from the URL."`
+	JoinAt         time.Time `placeholder:"TIME" help:"When to join, such as 10:00, +15m, tomorrow 10:00 or 2026-11-26T10:00. Default: now."`
+	Name           string    `help:"Name shown to other participants."`
+	Webhook        string    `placeholder:"https://…" help:"URL that receives all webhooks of the job."`
+	OnStatusChange string    `placeholder:"https://…" help:"URL that receives the job's webhooks except job.finalized."`
+	OnFinalize     string    `placeholder:"https://…" help:"URL that receives job.finalized."`
+	Metadata       string    `placeholder:"JSON" help:"JSON object that is returned with the job and in webhooks."`
+	Dedupe         bool      `help:"Return the job that already joins the same meeting at that time, if there is one."`
+	leaveFlags
+	recordingFlags
+	optionFlags
+	Simulate           string   `predictor:"outcome" placeholder:"OUTCOME" help:"With a test key: what happens, such as lobby_timeout. The guide lists the outcomes."`
+	SimulateSeconds    *float64 `placeholder:"SECONDS" help:"With a test key: length of the meeting, up to 3600."`
+	SimulateSpeed      float64  `placeholder:"FACTOR" help:"With a test key: how much faster time passes, 1 to 100."`
+	SimulatePermission string   `enum:",granted,denied,timeout" default:"" help:"With a test key: response to the request for permission: granted, denied or timeout."`
+	Watch              bool     `help:"Watch the job until it ends."`
+}
+
+// Run creates the job.
+func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	request, err := c.request()
+	if err != nil {
+		return err
+	}
+	if !c.JoinAt.IsZero() && time.Until(c.JoinAt) < -time.Minute {
+		fmt.Fprintf(to.Err, "%s has passed; the bot joins now\n", c.JoinAt.Local().Format("2006-01-02 15:04"))
+	}
+	// The service alone knows which other hosts its operator allows: its warning
+	// about a host is printed after the request.
+	warned := ""
+	if link, err := meetinglink.Resolve(c.MeetingURL); err == nil && meetinglink.IsPlatform(link.URL) {
+		if warned = link.Warning; warned != "" {
+			fmt.Fprintln(to.Err, "warning:", warned)
+		}
+	}
+	return c.create(ctx, to, api, request, warned, c.Watch)
+}
+
+// request returns the request to create the job.
+func (c *jobsCreateCommand) request() (client.NewJob, error) {
+	request := client.NewJob{
+		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name,
+		Recording: c.recordingOptions(), Options: c.options(), Dedupe: c.Dedupe,
+	}
+	if c.Simulate != "" || c.SimulateSeconds != nil || c.SimulateSpeed != 0 || c.SimulatePermission != "" {
+		request.Simulate = &client.Simulation{Outcome: c.Simulate, Seconds: c.SimulateSeconds, Speed: c.SimulateSpeed, Permission: c.SimulatePermission}
+	}
+	if request.ExternalID == "" {
+		request.ExternalID = "cli-" + uuid.NewString()
+	}
+	if !c.JoinAt.IsZero() {
+		request.JoinAt = &c.JoinAt
+	}
+	hooks := client.Webhooks{OnStatusChange: c.Webhook, OnFinalize: c.Webhook}
+	if c.OnStatusChange != "" {
+		hooks.OnStatusChange = c.OnStatusChange
+	}
+	if c.OnFinalize != "" {
+		hooks.OnFinalize = c.OnFinalize
+	}
+	if hooks != (client.Webhooks{}) {
+		request.Webhooks = &hooks
+	}
+	if c.Metadata != "" {
+		if !json.Valid([]byte(c.Metadata)) {
+			return client.NewJob{}, fmt.Errorf("--metadata is not valid JSON: %s", c.Metadata)
+		}
+		request.Metadata = json.RawMessage(c.Metadata)
+	}
+	var err error
+	request.AutoLeave, err = c.patch()
+	return request, err
+}
+
+// create creates a job, prints it, and watches it if that is wanted.
+func (f apiFlags) create(ctx context.Context, to terminal, api *client.Client, request client.NewJob, warned string, watched bool) error {
+	created, replayed, err := api.CreateJob(ctx, request)
+	if err != nil {
+		return err
+	}
+	if created.Warning != "" && created.Warning != warned {
+		fmt.Fprintln(to.Err, "warning:", created.Warning)
+	}
+	if replayed {
+		fmt.Fprintln(to.Err, "this job already exists")
+	}
+	if err := f.printJob(to, api, client.JobDetails{Job: created}); err != nil || !watched {
+		return err
+	}
+	return f.watch(ctx, to, api, created.ID)
+}
+
+type jobsRerunCommand struct {
+	jobFlags
+	JoinAt time.Time `placeholder:"TIME" help:"When to join. Default: now."`
+	Watch  bool      `help:"Watch the new job until it ends."`
+}
+
+// Run creates a job for the same meeting, with the same settings.
+func (c *jobsRerunCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	from, err := api.JobDetails(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	leave := from.AutoLeave
+	request := client.NewJob{
+		ExternalID: "cli-" + uuid.NewString(), MeetingURL: from.MeetingURL, Platform: from.Platform, DisplayName: from.DisplayName,
+		Webhooks: &from.Webhooks, Metadata: from.Metadata, Recording: from.Options.Recording, Options: from.Options.Options,
+		AutoLeave: &client.AutoLeavePatch{
+			AfterEntryDelaySeconds: &leave.AfterEntryDelaySeconds, AfterSilenceSeconds: &leave.AfterSilenceSeconds,
+			AfterSoloSeconds: &leave.AfterSoloSeconds, AfterMaxSeconds: &leave.AfterMaxSeconds, OnBotDetected: &leave.OnBotDetected,
+		},
+	}
+	if !c.JoinAt.IsZero() {
+		request.JoinAt = &c.JoinAt
+	}
+	return c.create(ctx, to, api, request, "", c.Watch)
+}
+
+// leaveFlags are the flags for when the bot leaves.
+type leaveFlags struct {
+	LeaveLobbyAfter   time.Duration `placeholder:"10m" help:"Leave when nobody admitted the bot for this long."`
+	LeaveSilenceAfter time.Duration `placeholder:"20m" help:"Leave after silence of this length."`
+	LeaveAloneAfter   time.Duration `placeholder:"1m" help:"Leave when the bot was alone for this long."`
+	LeaveAfter        time.Duration `placeholder:"4h" help:"Leave after this time in the meeting at the latest."`
+	LeaveForBots      string        `enum:",on,off" default:"" help:"Leave when another notetaker is present: on or off."`
+	AutoLeave         string        `placeholder:"JSON" help:"The same settings as a JSON object, as in the API."`
+}
+
+// patch returns the settings that are set, nil for none.
+func (f leaveFlags) patch() (*client.AutoLeavePatch, error) {
+	if f == (leaveFlags{}) {
+		return nil, nil
+	}
+	patch := new(client.AutoLeavePatch)
+	if f.AutoLeave != "" {
+		decoder := json.NewDecoder(strings.NewReader(f.AutoLeave))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(patch); err != nil {
+			return nil, fmt.Errorf("parse --auto-leave: %w", err)
+		}
+	}
+	for _, limit := range []struct {
+		given time.Duration
+		field **int
+	}{
+		{f.LeaveLobbyAfter, &patch.AfterEntryDelaySeconds},
+		{f.LeaveSilenceAfter, &patch.AfterSilenceSeconds},
+		{f.LeaveAloneAfter, &patch.AfterSoloSeconds},
+		{f.LeaveAfter, &patch.AfterMaxSeconds},
+	} {
+		if limit.given != 0 {
+			seconds := int(limit.given.Seconds())
+			*limit.field = &seconds
+		}
+	}
+	if on := isOn(f.LeaveForBots); on != nil {
+		patch.OnBotDetected = on
+	}
+	return patch, nil
+}
+
+// recordingFlags are the flags for the recording options of a job.
+type recordingFlags struct {
+	RecordingMode    string `enum:",video,audio,none" default:"" help:"What is recorded: video (with audio), audio, or none. Default: the team's or the service's setting."`
+	Layout           string `enum:",speaker,gallery,content,page" default:"" help:"What the video shows: the active speaker, or shared content, large (speaker), everyone in equal tiles (gallery), shared content as large as possible (content), or the meeting page as it is (page)."`
+	Resolution       string `enum:",720p,1080p" default:"" help:"Size of the video: 720p or 1080p. Default: the team's or the service's setting."`
+	ParticipantAudio string `enum:",on,off" default:"" help:"Record the audio of each participant separately as well: on or off."`
+}
+
+// optionFlags are the flags for the other options of a job.
+type optionFlags struct {
+	Title              string `help:"Title of the meeting."`
+	Captions           string `enum:",on,off" default:"" help:"Record the live captions of the meeting page: on or off. Default: the service's setting."`
+	CaptionsLanguage   string `placeholder:"TAG" help:"Language of the captions, such as en-US."`
+	Chat               string `enum:",on,off" default:"" help:"Record the chat of the meeting: on or off. Default: the service's setting."`
+	Transcript         string `enum:",on,off" default:"" help:"Transcribe the recording: on or off. Default: on, if the service has a transcriber."`
+	TranscriptLanguage string `placeholder:"TAG" help:"Language that is spoken, such as en. Default: detected."`
+	AskPermission      string `enum:",on,off" default:"" help:"Ask the host for permission and record only when it is granted: on or off. Default: the service's setting."`
+}
+
+// options returns the options that are set.
+func (f optionFlags) options() client.Options {
+	options := client.Options{
+		Title: f.Title, Captions: textOptions(f.Captions, f.CaptionsLanguage), Chat: isOn(f.Chat), Transcript: textOptions(f.Transcript, f.TranscriptLanguage),
+	}
+	if required := isOn(f.AskPermission); required != nil {
+		options.Consent = &client.ConsentOptions{Required: required}
+	}
+	return options
+}
+
+// textOptions returns the options of captions or the transcript, nil for none.
+func textOptions(enabled, language string) *client.TextOptions {
+	if enabled == "" && language == "" {
+		return nil
+	}
+	return &client.TextOptions{Enabled: isOn(enabled), Language: language}
+}
+
+// isOn returns whether a flag is on, nil when it is not set.
+func isOn(flag string) *bool {
+	if flag == "" {
+		return nil
+	}
+	on := flag == "on"
+	return &on
+}
+
+// recordingOptions returns the options that are set, nil for none.
+func (f recordingFlags) recordingOptions() *client.Recording {
+	if f == (recordingFlags{}) {
+		return nil
+	}
+	options := &client.Recording{Mode: f.RecordingMode, Layout: f.Layout, Resolution: f.Resolution}
+	options.ParticipantAudio = isOn(f.ParticipantAudio)
+	return options
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+)
+
+// outputFlags choose the form in which a command prints its result.
+type outputFlags struct {
+	Output string `short:"o" enum:"table,json,yaml" default:"table" help:"Form of the output: table, json or yaml."`
+	JSON   bool   `name:"json" help:"Print JSON, like --output json."`
+}
+
+// isTable reports whether the result is printed for people.
+func (f outputFlags) isTable() bool { return f.Output != "yaml" && f.Output != "json" && !f.JSON }
+
+// print prints a value as JSON or YAML, or calls table to print it for people.
+func (f outputFlags) print(to terminal, value any, table func() error) error {
+	switch {
+	case f.isTable():
+		return table()
+	case f.Output == "yaml" && !f.JSON:
+		return printYAML(to.Out, value)
+	}
+	return printJSON(to.Out, value)
+}
+
+// printOne prints one of many values, which follow each other: as a line of JSON, as a YAML
+// document, or for people.
+func (f outputFlags) printOne(to terminal, value any, table func() error) error {
+	switch {
+	case f.isTable():
+		return table()
+	case f.Output == "yaml" && !f.JSON:
+		if _, err := fmt.Fprintln(to.Out, "---"); err != nil {
+			return err
+		}
+		return printYAML(to.Out, value)
+	}
+	return printJSONLine(to.Out, value)
+}
+
+// printYAML writes a value as YAML, with the names and the order of its JSON.
+func printYAML(w io.Writer, value any) error {
+	var text bytes.Buffer
+	if err := printJSONLine(&text, value); err != nil {
+		return err
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(text.Bytes(), &document); err != nil {
+		return fmt.Errorf("convert JSON to YAML: %w", err)
+	}
+	useBlocks(&document)
+	encoder := yaml.NewEncoder(w)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(&document); err != nil {
+		return fmt.Errorf("write YAML: %w", err)
+	}
+	return encoder.Close()
+}
+
+// useBlocks replaces the braces and the quotes of JSON. Texts with characters that escapingWriter
+// escapes keep their quotes, in which the escapes are YAML.
+func useBlocks(node *yaml.Node) {
+	if node.Kind != yaml.ScalarNode || strings.IndexFunc(node.Value, isHostile) < 0 {
+		node.Style = 0
+	}
+	for _, child := range node.Content {
+		useBlocks(child)
+	}
+}
+
+// table prints rows below a header. Empty cells are shown as dashes.
+func (t terminal) table(header string, rows [][]string) error {
+	writer := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(writer, strings.ReplaceAll(header, "|", "\t"))
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = orDash(oneLine(cell))
+		}
+		fmt.Fprintln(writer, strings.Join(cells, "\t"))
+	}
+	return writer.Flush()
+}
+
+// properties prints names with their values, without those that are empty.
+func (t terminal) properties(rows ...[2]string) error {
+	writer := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if row[1] != "" {
+			fmt.Fprintf(writer, "%s\t%s\n", row[0], oneLine(row[1]))
+		}
+	}
+	return writer.Flush()
+}
+
+// isTerminal reports whether a stream is shown to a person.
+func isTerminal(w io.Writer) bool {
+	file, ok := unescaped(w).(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// time formats a time: relative to now on a terminal, in RFC 3339 elsewhere. The zero time is an
+// empty text.
+func (t terminal) time(at time.Time) string {
+	switch {
+	case at.IsZero():
+		return ""
+	case !isTerminal(t.Out):
+		return at.UTC().Format(time.RFC3339)
+	}
+	return relative(at, time.Now())
+}
+
+// maybe is time for a time that may be nil.
+func (t terminal) maybe(at *time.Time) string {
+	if at == nil {
+		return ""
+	}
+	return t.time(*at)
+}
+
+// relative formats a time within 30 days of now as a duration, and other times as dates.
+func relative(at, now time.Time) string {
+	distance := at.Sub(now)
+	switch {
+	case distance.Abs() > 30*24*time.Hour:
+		return at.Local().Format(time.DateOnly)
+	case distance.Abs() < time.Second:
+		return "now"
+	case distance > 0:
+		return "in " + duration.HumanDuration(distance)
+	}
+	return duration.HumanDuration(-distance) + " ago"
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
