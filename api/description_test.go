@@ -185,7 +185,10 @@ func TestEnumsMatchDomain(t *testing.T) {
 		{"platform of CalendarInvite", property("CalendarInvite", "platform"), texts([]job.Platform{job.Meet, job.Teams, job.ZoomWeb})},
 		{"CommandKind", schemas["CommandKind"], texts([]ingest.CommandKind{
 			ingest.RequestRecordingPermission, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording,
-			ingest.LeaveCall, ingest.SendChatMessage, ingest.PinParticipant,
+			ingest.LeaveCall, ingest.SendChatMessage, ingest.PinParticipant, ingest.PlayAudio, ingest.Speak, ingest.StopOutput,
+		})},
+		{"OutputFailure", schemas["OutputFailure"], texts([]ingest.OutputFailure{
+			ingest.MutedByHost, ingest.Interrupted, ingest.NoMicrophone, ingest.MicrophoneRefused, ingest.OutputUnavailable,
 		})},
 	} {
 		var got []string

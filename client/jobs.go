@@ -230,6 +230,7 @@ const (
 	ResumeRecording            Command = "resume-recording"
 	StopRecording              Command = "stop-recording"
 	LeaveCall                  Command = "leave-call"
+	StopOutput                 Command = "stop-output"
 )
 
 // SendCommand queues a command for the bot and returns the command's id.
@@ -245,6 +246,33 @@ func (c *Client) SendChatMessage(ctx context.Context, id, text string) (commandI
 // PinParticipant pins the video of a participant.
 func (c *Client) PinParticipant(ctx context.Context, id, participantID string) (commandID string, err error) {
 	return c.queue(ctx, id, "pin-participant", map[string]string{"participantId": participantID})
+}
+
+// Audio is an audio file to play: either its URL or its content, which may be about
+// 750 kB long.
+type Audio struct {
+	URI       string `json:"uri,omitempty"`
+	Data      []byte `json:"data,omitempty"`
+	Interrupt bool   `json:"interrupt,omitempty"` // stop what is being played, and what waits
+}
+
+// PlayAudio makes the bot of a job with the option output play an audio file.
+func (c *Client) PlayAudio(ctx context.Context, id string, audio Audio) (commandID string, err error) {
+	return c.queue(ctx, id, "play-audio", audio)
+}
+
+// SpokenText is a text to speak. The voice and the language are those of the service's speech
+// server, and may be empty.
+type SpokenText struct {
+	Text      string `json:"text"`
+	Voice     string `json:"voice,omitempty"`
+	Language  string `json:"language,omitempty"`
+	Interrupt bool   `json:"interrupt,omitempty"` // stop what is being played, and what waits
+}
+
+// Speak makes the bot of a job with the option output speak a text.
+func (c *Client) Speak(ctx context.Context, id string, text SpokenText) (commandID string, err error) {
+	return c.queue(ctx, id, "speak", text)
 }
 
 func (c *Client) queue(ctx context.Context, id, command string, body any) (string, error) {

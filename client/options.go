@@ -8,6 +8,7 @@ type Options struct {
 	Chat       *bool           `json:"chat,omitempty"` // record the chat of the meeting
 	Transcript *TextOptions    `json:"transcript,omitempty"`
 	Consent    *ConsentOptions `json:"consent,omitempty"`
+	Output     *OutputOptions  `json:"output,omitempty"`   // nil: the bot plays nothing
 	Simulate   *Simulation     `json:"simulate,omitempty"` // with test keys only
 }
 
@@ -21,6 +22,9 @@ type TextOptions struct {
 type ConsentOptions struct {
 	Required *bool `json:"required,omitempty"` // ask the host, and record only when it is granted
 }
+
+// OutputOptions allow the bot to play sound in the meeting.
+type OutputOptions struct{}
 
 // Simulation is what happens to the bot of a test job. Empty fields have the defaults of
 // the outcome.

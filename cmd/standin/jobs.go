@@ -31,6 +31,9 @@ type jobsCommand struct {
 	Leave      jobsLeaveCommand      `cmd:"" help:"Make the bot leave the meeting."`
 	Chat       jobsChatCommand       `cmd:"" help:"Send a message to the meeting chat."`
 	Pin        jobsPinCommand        `cmd:"" help:"Pin a participant so that their video fills the recording."`
+	PlayAudio  jobsPlayAudioCommand  `cmd:"" help:"Play an audio file in the meeting."`
+	Speak      jobsSpeakCommand      `cmd:"" help:"Speak a text in the meeting."`
+	StopOutput jobsStopOutputCommand `cmd:"" help:"Stop what the bot plays, and what waits."`
 }
 
 // jobFlags are the flags of commands for one job.

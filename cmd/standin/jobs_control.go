@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"strings"
 
 	"standin/client"
 )
@@ -80,4 +82,44 @@ type jobsPinCommand struct {
 // Run pins the participant.
 func (c *jobsPinCommand) Run(ctx context.Context, to terminal) error {
 	return c.runCommand(to, func(api *client.Client) (string, error) { return api.PinParticipant(ctx, c.ID, c.Participant) })
+}
+
+type jobsPlayAudioCommand struct {
+	jobFlags
+	Audio     string `arg:"" help:"URL of the audio file, or a file on this machine of up to about 750 kB."`
+	Interrupt bool   `help:"Stop what the bot plays, and what waits, for this."`
+}
+
+// Run plays an audio file.
+func (c *jobsPlayAudioCommand) Run(ctx context.Context, to terminal) error {
+	audio := client.Audio{URI: c.Audio, Interrupt: c.Interrupt}
+	if !strings.Contains(c.Audio, "://") {
+		content, err := os.ReadFile(c.Audio)
+		if err != nil {
+			return fmt.Errorf("read the audio file: %w", err)
+		}
+		audio.URI, audio.Data = "", content
+	}
+	return c.runCommand(to, func(api *client.Client) (string, error) { return api.PlayAudio(ctx, c.ID, audio) })
+}
+
+type jobsSpeakCommand struct {
+	jobFlags
+	Text      string `arg:"" help:"Text to speak."`
+	Voice     string `help:"Voice of the speech server. Default: the operator's."`
+	Language  string `placeholder:"TAG" help:"Language of the text, such as en-US, for speech servers that take one."`
+	Interrupt bool   `help:"Stop what the bot plays, and what waits, for this."`
+}
+
+// Run speaks a text.
+func (c *jobsSpeakCommand) Run(ctx context.Context, to terminal) error {
+	speech := client.SpokenText{Text: c.Text, Voice: c.Voice, Language: c.Language, Interrupt: c.Interrupt}
+	return c.runCommand(to, func(api *client.Client) (string, error) { return api.Speak(ctx, c.ID, speech) })
+}
+
+type jobsStopOutputCommand struct{ jobFlags }
+
+// Run stops the bot's output.
+func (c *jobsStopOutputCommand) Run(ctx context.Context, to terminal) error {
+	return c.control(ctx, to, client.StopOutput)
 }

@@ -203,6 +203,7 @@ type optionFlags struct {
 	Chat               string `enum:",on,off" default:"" help:"Record the chat of the meeting: on or off. Default: the service's setting."`
 	Transcript         string `enum:",on,off" default:"" help:"Transcribe the recording: on or off. Default: on, if the service has a transcriber."`
 	TranscriptLanguage string `placeholder:"TAG" help:"Language that is spoken, such as en. Default: detected."`
+	Output             bool   `name:"allow-output" help:"Allow the bot to play sound in the meeting."`
 	AskPermission      string `enum:",on,off" default:"" help:"Ask the host for permission and record only when it is granted: on or off. Default: the service's setting."`
 }
 
@@ -213,6 +214,9 @@ func (f optionFlags) options() client.Options {
 	}
 	if required := isOn(f.AskPermission); required != nil {
 		options.Consent = &client.ConsentOptions{Required: required}
+	}
+	if f.Output {
+		options.Output = &client.OutputOptions{}
 	}
 	return options
 }

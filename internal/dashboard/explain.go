@@ -58,6 +58,12 @@ func KindText(kind job.Trigger) string {
 		return "Another notetaker detected"
 	case job.BotMediaFault:
 		return "Fault of the recorded media"
+	case job.BotOutputStarted:
+		return "Bot began to play"
+	case job.BotOutputFinished:
+		return "Bot finished playing"
+	case job.BotOutputFailed:
+		return "Bot could not play to the end"
 	case job.BotPostProcessing:
 		return "Processing the recording"
 	case job.BotMediaUploading:

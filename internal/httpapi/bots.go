@@ -34,6 +34,8 @@ type Bots interface {
 	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
 	// AdmitSound returns nil when the bot of the attempt may send live sound.
 	AdmitSound(ctx context.Context, jobID uuid.UUID, attempt int) error
+	// AdmitOutput returns nil when a bot of the job may read what it plays.
+	AdmitOutput(ctx context.Context, jobID uuid.UUID) error
 	// UploadQuota returns what the bots of a job may upload in all.
 	UploadQuota(ctx context.Context, jobID uuid.UUID) (recording.UploadQuota, error)
 }

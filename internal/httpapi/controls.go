@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/lifecycle"
 )
 
 // Controls queues commands for the bot of a job and returns the id of the
@@ -22,6 +23,8 @@ type Controls interface {
 	LeaveCall(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
 	SendChatMessage(ctx context.Context, caller account.Caller, id uuid.UUID, text string) (uuid.UUID, error)
 	PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error)
+	PlaySound(ctx context.Context, caller account.Caller, id uuid.UUID, sound lifecycle.Sound) (uuid.UUID, error)
+	StopOutput(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
 }
 
 // queuedBody is the CommandQueuedResponse schema of api/openapi.yaml.

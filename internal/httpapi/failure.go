@@ -162,6 +162,8 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 			return http.StatusTooManyRequests, body
 		case job.TooEarly:
 			return http.StatusTooEarly, body
+		case job.Unavailable:
+			return http.StatusServiceUnavailable, body
 		}
 	}
 	return http.StatusInternalServerError, errorBody{

@@ -168,6 +168,8 @@ func (s *fakeJobs) DeleteRecording(ctx context.Context, caller account.Caller, i
 	return err
 }
 
+func (s *fakeJobs) AdmitOutput(context.Context, uuid.UUID) error { return nil }
+
 func (s *fakeJobs) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

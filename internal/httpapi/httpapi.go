@@ -52,6 +52,7 @@ type Settings struct {
 	Keys        Keys
 	Jobs        Jobs
 	Controls    Controls
+	Sounds      SoundMaker
 	History     History
 	Webhooks    Webhooks
 	Recordings  Recordings
@@ -264,6 +265,9 @@ func (a *API) handlers() map[string]handler {
 		"leaveCall":                  a.forConsumer(a.command(a.settings.Controls.LeaveCall)),
 		"sendChatMessage":            a.forConsumer(a.sendChatMessage),
 		"pinParticipant":             a.forConsumer(a.pinParticipant),
+		"playAudio":                  a.forConsumer(a.playAudio),
+		"speak":                      a.forConsumer(a.speak),
+		"stopOutput":                 a.forConsumer(a.command(a.settings.Controls.StopOutput)),
 
 		"getManifest":     a.forConsumer(a.getManifest),
 		"getTranscript":   a.forConsumer(a.getTranscript),
@@ -285,6 +289,7 @@ func (a *API) handlers() map[string]handler {
 		"heartbeat":   a.heartbeat,
 		"ingestSound": a.ingestSound,
 		"uploadMedia": a.uploadMedia,
+		"readOutput":  a.readOutput,
 
 		"createCalendar":     a.forConsumer(a.createCalendar),
 		"listCalendars":      a.forConsumer(a.listCalendars),

@@ -42,6 +42,9 @@ type EventData struct {
 	LeftMeeting     *bool  `json:"leftMeeting,omitempty"`
 	ManifestURI     string `json:"manifestUri,omitempty"`
 	EndReason       string `json:"endReason,omitempty"`
+	CommandID       string `json:"commandId,omitempty"` // of output
+	Command         string `json:"command,omitempty"`   // its kind
+	Reason          string `json:"reason,omitempty"`    // OutputFailure
 }
 
 // ParseEventData decodes the keys of EventData. Data is free-form, so a key of the
@@ -55,6 +58,7 @@ func ParseEventData(raw json.RawMessage) EventData {
 	for key, into := range map[string]*string{
 		"failureCode": &data.FailureCode, "failureDetail": &data.FailureDetail, "outcome": &data.Outcome, "detail": &data.Detail,
 		"detectedBotName": &data.DetectedBotName, "manifestUri": &data.ManifestURI, "endReason": &data.EndReason,
+		"commandId": &data.CommandID, "command": &data.Command, "reason": &data.Reason,
 	} {
 		parseKey(keys[key], into)
 	}
@@ -171,4 +175,7 @@ const (
 	LeaveCall                  CommandKind = "leave_call"
 	SendChatMessage            CommandKind = "send_chat_message"
 	PinParticipant             CommandKind = "pin_participant"
+	PlayAudio                  CommandKind = "play_audio"
+	Speak                      CommandKind = "speak"
+	StopOutput                 CommandKind = "stop_output"
 )

@@ -14,6 +14,7 @@ const (
 	InvalidState ErrorCode = "invalid_state"
 	OverQuota    ErrorCode = "quota_exceeded"
 	TooEarly     ErrorCode = "too_early"
+	Unavailable  ErrorCode = "unavailable" // what the request needs is not configured, or does not answer
 )
 
 // Error is an error for the caller: a code for programs and a sentence for

@@ -17,6 +17,7 @@ type Options struct {
 	Transcript TextOptions      `json:"transcript,omitzero"`
 	Consent    ConsentOptions   `json:"consent,omitzero"`
 	Streams    []StreamOptions  `json:"streams,omitempty"`
+	Output     *OutputOptions   `json:"output,omitempty"`
 	Simulate   *Simulation      `json:"simulate,omitempty"` // of test jobs
 }
 
@@ -36,6 +37,10 @@ type ConsentOptions struct {
 	Required *bool `json:"required,omitempty"`
 }
 
+// OutputOptions are the options of what a bot plays and shows in the meeting. A job without
+// them has a bot that does neither.
+type OutputOptions struct{}
+
 // Simulation is what happens to the bot of a test job (docs/simulator.md).
 type Simulation struct {
 	Outcome    string   `json:"outcome,omitempty"`
@@ -51,6 +56,7 @@ func (o Options) Or(other Options) Options {
 		Chat: cmp.Or(o.Chat, other.Chat), Transcript: o.Transcript.Or(other.Transcript),
 		Consent:  ConsentOptions{cmp.Or(o.Consent.Required, other.Consent.Required)},
 		Streams:  streamsOr(o.Streams, other.Streams),
+		Output:   cmp.Or(o.Output, other.Output),
 		Simulate: cmp.Or(o.Simulate, other.Simulate),
 	}
 }

@@ -21,6 +21,9 @@ const (
 	BotPermissionResponse Trigger = "lifecycle.permission_response"
 	BotCompetingDetected  Trigger = "lifecycle.competing_bot_detected"
 	BotMediaFault         Trigger = "lifecycle.media_fault"
+	BotOutputStarted      Trigger = "lifecycle.output_started"
+	BotOutputFinished     Trigger = "lifecycle.output_finished"
+	BotOutputFailed       Trigger = "lifecycle.output_failed"
 	BotPostProcessing     Trigger = "lifecycle.post_processing"
 	BotMediaUploading     Trigger = "lifecycle.media_uploading"
 	BotExited             Trigger = "lifecycle.exited"
@@ -46,7 +49,8 @@ func BotTriggers() []Trigger {
 	return []Trigger{
 		BotJoined, BotEnteringLobby, BotInMeeting, BotRecordingStarted,
 		BotRecordingPaused, BotRecordingStopped, BotPermissionRequest,
-		BotPermissionResponse, BotCompetingDetected, BotMediaFault, BotPostProcessing,
+		BotPermissionResponse, BotCompetingDetected, BotMediaFault,
+		BotOutputStarted, BotOutputFinished, BotOutputFailed, BotPostProcessing,
 		BotMediaUploading, BotExited, ManifestFinalized,
 	}
 }
@@ -111,6 +115,10 @@ func (s State) NextAttempt() int {
 	return s.Attempt + 1
 }
 
+// notices are the triggers of bots that change no status. They are on the timeline, and
+// some cause a webhook.
+var notices = []Trigger{BotCompetingDetected, BotMediaFault, BotOutputStarted, BotOutputFinished, BotOutputFailed}
+
 // Apply returns the state after the event, and the outcome. An event that is not
 // applied does not change the state.
 func (s State) Apply(event Event) (State, Result) {
@@ -129,7 +137,7 @@ func (s State) Apply(event Event) (State, Result) {
 	if fromBot && next.StartedAt.IsZero() {
 		next.StartedAt = event.At
 	}
-	if event.Trigger == BotCompetingDetected || event.Trigger == BotMediaFault || event.Lost ||
+	if slices.Contains(notices, event.Trigger) || event.Lost ||
 		event.Trigger == BotPermissionResponse && s.Status != PermissionRequested {
 		return next, Result{Applied: true, From: s.Status, To: s.Status} // on the timeline, and some cause a webhook
 	}

@@ -22,8 +22,10 @@ type Recording struct {
 	ParticipantAudio      ParticipantAudio  `json:"participantAudio,omitempty" env:"STANDIN_PARTICIPANT_AUDIO" default:"on" enum:"on,off,never" help:"Record the audio of each participant separately as well, where the meeting's page exposes it: on, off or never. A job's option recording.participantAudio (true, false) overrides on and off."`
 	ParticipantAudioLimit int               `json:"participantAudioLimit,omitempty" env:"STANDIN_PARTICIPANT_AUDIO_LIMIT" default:"16" help:"Number of participants recorded separately at the same time, 1 to 64."`
 
-	Chat             Texts  `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
-	Captions         Texts  `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's option captions.enabled (true, false) overrides it."`
+	Chat     Texts `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
+	Captions Texts `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's option captions.enabled (true, false) overrides it."`
+	Output   bool  `json:"output,omitempty" kong:"-"` // the job allows the bot to be heard
+
 	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's option captions.language overrides it. Default: unknown."`
 }
 
@@ -97,6 +99,7 @@ func (r Recording) WithOptions(options job.Options) Recording {
 			*setting = TextsOn
 		}
 	}
+	r.Output = options.Output != nil
 	r.CaptionsLanguage = cmp.Or(options.Captions.Language, r.CaptionsLanguage)
 	return r
 }

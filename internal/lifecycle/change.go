@@ -26,6 +26,7 @@ type Change struct {
 	applied  []event.StateApplied
 	emitted  bool              // deliveries were created
 	commands bool              // commands were queued
+	played   []uuid.UUID       // commands whose sounds are no longer needed
 	consumer *account.Consumer // of the job; nil before it is needed
 }
 
@@ -75,6 +76,7 @@ func (s *Service) publish(c *Change) {
 	if c.commands {
 		s.Events.Publish(event.CommandQueued{JobID: c.ID})
 	}
+	s.deleteSounds(c.ID, c.played)
 	for _, applied := range c.applied {
 		applied.Job = c.Record
 		s.Events.Publish(applied)

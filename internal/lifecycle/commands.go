@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -127,9 +128,25 @@ func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args
 	if err != nil {
 		return uuid.Nil, err
 	}
-	c.commands = true
 	id := uuid.Must(uuid.NewV7())
-	return id, c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
+	return id, c.insertCommand(ctx, id, kind, encoded)
+}
+
+// queueAs is queueForConsumer with the ID of the command.
+func (c *Change) queueAs(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args any) error {
+	encoded, err := encodeData(args)
+	if err == nil {
+		err = c.insertCommand(ctx, id, kind, encoded)
+	}
+	if err != nil {
+		return err
+	}
+	return c.addEntry(ctx, CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
+}
+
+func (c *Change) insertCommand(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args json.RawMessage) error {
+	c.commands = true
+	return c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: args, CreatedAt: c.Now})
 }
 
 // settleCommand records that a command was executed, or failed if there is a reason.
@@ -138,6 +155,11 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 	kind, acked, err := c.tx.AckCommand(ctx, c.ID, id, c.Now)
 	if err != nil || !acked {
 		return false, err
+	}
+	if kind == ingest.PlayAudio || kind == ingest.Speak {
+		if command, err := uuid.Parse(id); err == nil {
+			c.played = append(c.played, command)
+		}
 	}
 	entry, data := CommandDone, map[string]string{"commandId": id, "command": string(kind)}
 	if failure != "" {

@@ -108,6 +108,9 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 	if err == nil && anySettled {
 		s.Events.Publish(event.CommandSettled{JobID: id})
 	}
+	if err == nil {
+		s.deleteSounds(id, c.played)
+	}
 	if err == nil && c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}

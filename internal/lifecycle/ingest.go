@@ -160,6 +160,8 @@ func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.E
 	case job.BotCompetingDetected:
 		left := c.AutoLeave.OnBotDetected || data.LeftMeeting != nil && *data.LeftMeeting
 		err = c.Emit(ctx, webhook.CompetingBot(c.Job, data.DetectedBotName, left))
+	case job.BotOutputStarted, job.BotOutputFinished, job.BotOutputFailed:
+		err = c.Emit(ctx, webhook.Output(c.Job, ingest.OutputStates[e.Kind], data))
 	}
 	return result, err
 }
@@ -242,9 +244,9 @@ const DefaultBotTokenLifetime = 24 * time.Hour
 const DefaultRecordingBitRate = 1_200_000 + 17*64_000
 
 // Quota of the events of a job's bots. A bot reports about a hundred in a
-// meeting. The events that end an attempt may exceed it twice.
+// meeting, and two for each sound that it plays. The events that end an attempt may exceed it twice.
 const (
-	maxEvents     = 5000
+	maxEvents     = 20_000
 	maxEventBytes = 8 << 20
 )
 

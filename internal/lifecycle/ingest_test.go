@@ -28,6 +28,9 @@ func TestIngestKinds(t *testing.T) {
 		job.BotPermissionResponse: job.Dispatching, // no transition
 		job.BotCompetingDetected:  job.Dispatching, // no transition
 		job.BotMediaFault:         job.Dispatching, // no transition
+		job.BotOutputStarted:      job.Dispatching, // no transition
+		job.BotOutputFinished:     job.Dispatching, // no transition
+		job.BotOutputFailed:       job.Dispatching, // no transition
 		job.BotPostProcessing:     job.PostProcessing,
 		job.BotMediaUploading:     job.MediaUploading,
 		job.BotExited:             job.Finalizing,

@@ -9,6 +9,7 @@ package lifecycle
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -41,6 +42,7 @@ type Settings struct {
 	Store      *store.Store
 	Finalizer  Finalizer
 	Recordings Recordings
+	Sounds     Sounds // may be nil where no bots play any
 	BaseURL    string // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
 	Now        func() time.Time
@@ -55,6 +57,7 @@ type Service struct {
 	Settings
 	hub        *hub
 	heartbeats *batch.Batcher[*heartbeat]
+	background sync.WaitGroup
 }
 
 // New starts a Service, which Close stops.
@@ -64,10 +67,11 @@ func New(settings Settings) *Service {
 	return s
 }
 
-// Close records the heartbeats that wait, and stops the Service. The Store must still
+// Close records the heartbeats that wait, waits for deletions, and stops the Service. The Store must still
 // be open.
 func (s *Service) Close() {
 	s.heartbeats.Close()
+	s.background.Wait()
 	s.hub.close()
 }
 

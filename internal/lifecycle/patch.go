@@ -110,6 +110,7 @@ func (p Patch) applyOptions(c *Change) (changed []string) {
 		{"transcript", c.Options.Transcript, options.Transcript},
 		{"consent", c.Options.Consent, options.Consent},
 		{"streams", c.Options.Streams, options.Streams},
+		{"output", c.Options.Output, options.Output},
 		{"simulate", c.Options.Simulate, options.Simulate},
 	} {
 		if !reflect.DeepEqual(one.was, one.is) {

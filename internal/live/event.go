@@ -53,7 +53,7 @@ func CutEnd(id string) (before string, end bool) { return strings.CutSuffix(id, 
 
 // Event is an event of a job, encoded once for all listeners.
 type Event struct {
-	Name   string // state, command, stream, caption or chat; empty for an entry that is no event
+	Name   string // state, command, stream, output, caption or chat; empty for an entry that is no event
 	Data   []byte // JSON without line breaks
 	Cursor Cursor // position after the event
 }
@@ -84,6 +84,17 @@ type streamData struct {
 	Type string `json:"type"`
 	job.StreamChange
 	At job.Timestamp `json:"at"`
+}
+
+// outputData is the data of an event output.
+type outputData struct {
+	Type      string        `json:"type"`
+	CommandID string        `json:"commandId"`
+	Command   string        `json:"command"`
+	State     string        `json:"state"` // started, finished or failed
+	Reason    string        `json:"reason,omitempty"`
+	Detail    string        `json:"detail,omitempty"`
+	At        job.Timestamp `json:"at"`
 }
 
 // textData is the data of an event caption or chat.
@@ -128,6 +139,13 @@ func entryEvent(e job.TimelineEntry, at Cursor) Event {
 		data := streamData{Type: "stream", At: job.Timestamp(e.ReceivedAt)}
 		_ = json.Unmarshal(e.Data, &data.StreamChange) // lifecycle has encoded it
 		return Event{Name: "stream", Data: encode(data), Cursor: at}
+	}
+	if state, ok := ingest.OutputStates[e.Kind]; ok && e.Applied {
+		from := ingest.ParseEventData(e.Data)
+		return Event{Name: "output", Cursor: at, Data: encode(outputData{
+			Type: "output", CommandID: from.CommandID, Command: from.Command, State: state, Reason: from.Reason, Detail: from.Detail,
+			At: job.Timestamp(e.ReceivedAt),
+		})}
 	}
 	if !e.Applied || e.From == e.To {
 		return Event{Cursor: at}

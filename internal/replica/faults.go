@@ -10,6 +10,7 @@ import (
 type commands struct {
 	Freeze     int    `json:"freeze"`
 	Reload     int    `json:"reload"`
+	Mute       int    `json:"mute"`
 	Navigate   int    `json:"navigate"`
 	NavigateTo string `json:"navigateTo"`
 }
@@ -85,6 +86,14 @@ func (m *Meeting) Reload(guests ...string) int {
 func (m *Meeting) Freeze(guests ...string) int {
 	return m.updateGuests(guests, visiting(), func(g *guest) bool {
 		g.commands.Freeze++
+		return true
+	})
+}
+
+// MuteGuests turns the microphones of guests off, as a host does.
+func (m *Meeting) MuteGuests(guests ...string) int {
+	return m.updateGuests(guests, []State{StateAdmitted}, func(g *guest) bool {
+		g.commands.Mute++
 		return true
 	})
 }

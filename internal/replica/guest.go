@@ -67,6 +67,7 @@ type guest struct {
 	captions   int          // utterances before its admission, which its page does not show
 	commands   commands
 	peer       *peer // nil while no media flow
+	heard      []HeardPacket
 }
 
 // passcodeNeed is whether a page asks for the passcode.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -291,9 +292,9 @@ func (m *Meeting) peerFor(g *guest, number int) (*peer, error) {
 	m.dropPeer(g)
 	m.idCount++
 	number = m.idCount
-	made, err := newPeer(number, m.api, m.clock, m.log, func(state webrtc.PeerConnectionState) {
-		m.mediaState(g, number, state)
-	})
+	made, err := newPeer(number, m.api, m.clock, m.log,
+		func(state webrtc.PeerConnectionState) { m.mediaState(g, number, state) },
+		func(packet *rtp.Packet) { m.hear(g, packet) })
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/pion/ice/v4"
 	"github.com/pion/interceptor"
 	"github.com/pion/rtcp"
+	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 )
 
@@ -71,8 +72,11 @@ type peer struct {
 
 var errPeerClosed = errors.New("the media connection is closed")
 
-// newPeer creates a connection. onState is called when its state changes.
-func newPeer(number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState)) (*peer, error) {
+// newPeer creates a connection. onState is called when its state changes, and onAudio for
+// each packet of the guest's audio.
+func newPeer(
+	number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState), onAudio func(*rtp.Packet),
+) (*peer, error) {
 	connection, err := api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
 		return nil, fmt.Errorf("create a peer connection: %w", err)
@@ -87,8 +91,15 @@ func newPeer(number int, api *webrtc.API, c clock, log *slog.Logger, onState fun
 		onState(state)
 	})
 	connection.OnTrack(func(remote *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
-		// Audio of the guest is read and discarded.
-		discard(func(buffer []byte) error { _, _, err := remote.Read(buffer); return err })
+		for {
+			packet, _, err := remote.ReadRTP()
+			if err != nil {
+				return // the connection has ended
+			}
+			if remote.Kind() == webrtc.RTPCodecTypeAudio {
+				onAudio(packet)
+			}
+		}
 	})
 	p.tasks.Go(func() { p.sendPaced(ctx) })
 	return p, nil

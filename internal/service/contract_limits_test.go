@@ -29,6 +29,8 @@ func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 		{op: "patchJob", in: []string{id}, bearer: h.ada},
 		{op: "sendChatMessage", in: []string{id}, bearer: h.ada},
 		{op: "pinParticipant", in: []string{id}, bearer: h.ada},
+		{op: "playAudio", in: []string{id}, bearer: h.ada},
+		{op: "speak", in: []string{id}, bearer: h.ada},
 		{op: "ingestEvent", bearer: contractToken(id, 0)},
 		{op: "heartbeat", bearer: contractToken(id, 0)},
 		{op: "ingestTexts", bearer: contractToken(id, 0)},
@@ -145,9 +147,9 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	}
 	for _, op := range []string{
 		"getJob", "getJobSettings", "getJobDetails", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
-		"sendChatMessage", "pinParticipant", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "listenToJob", "deleteRecording",
+		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "listenToJob", "deleteRecording",
 	} {
-		body := `{"text":"hello","participantId":"p-1"}` // valid for every operation
+		body := `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3"}` // valid for every operation
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
 	}
 	for _, op := range []string{"getCalendar", "patchCalendar", "deleteCalendar", "syncCalendar", "listCalendarEvents"} {
@@ -157,6 +159,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		contractRequest{op: "createCalendar", bearer: h.ada, body: contractCalendarBody},
 		contractRequest{op: "listCalendars", bearer: h.ada},
 		contractRequest{op: "patchCalendarEvent", in: []string{id, id}, bearer: h.ada, body: `{"override":null}`})
+	requests = append(requests, contractRequest{op: "readOutput", in: []string{id, "0", id}, bearer: contractToken(id, 0)})
 	for _, op := range []string{"redeliver", "getMedia", "headMedia"} {
 		requests = append(requests, contractRequest{op: op, in: []string{id, "x"}, bearer: h.ada})
 	}

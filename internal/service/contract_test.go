@@ -41,6 +41,7 @@ func TestContract(t *testing.T) {
 		t.Run("slow", func(t *testing.T) { t.Parallel(); contractSlow(t, coverage) })
 		t.Run("prelaunch", func(t *testing.T) { t.Parallel(); contractPrelaunch(t, coverage) })
 		t.Run("broken", func(t *testing.T) { t.Parallel(); contractBroken(t, coverage) })
+		t.Run("output", func(t *testing.T) { t.Parallel(); contractOutput(t, coverage) })
 		t.Run("limited", func(t *testing.T) { t.Parallel(); contractLimited(t, coverage) })
 	})
 	if strings.Contains(flag.Lookup("test.run").Value.String(), "/") {

@@ -88,6 +88,8 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 		},
 		ofJob("sendChatMessage", `{"text":"hello"}`),
 		ofJob("pinParticipant", `{"participantId":"p-1"}`),
+		ofJob("playAudio", `{"uri":"https://example.com/a.mp3"}`),
+		ofJob("speak", `{"text":"hello","voice":"alloy","language":"en"}`),
 		func() contractRequest {
 			return contractRequest{op: "redeliverFailed", bearer: h.ada, body: `{"jobId":"` + uuid.NewString() + `","url":"https://hooks.example/s","from":"2026-11-20T13:00:00Z","to":"2026-11-20T14:00:00Z"}`}
 		},

@@ -18,6 +18,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/retention"
+	"standin/internal/speech"
 	"standin/internal/tracing"
 	"standin/internal/transcript"
 	"standin/internal/webhook"
@@ -75,6 +76,7 @@ type Settings struct {
 
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`
+	Speech      speech.Config          `embed:"" prefix:"speech-" group:"Speech:"`
 	Tracing     tracing.Settings       `embed:"" group:"Traces:"` // the service completes it
 
 	Executable      string            `kong:"-"` // the standin binary, to start bots with

@@ -84,7 +84,7 @@ func (s *Service) build(ctx context.Context) error {
 		Files:    files,
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s.store, Finalizer: finalizer, Recordings: files, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
+		Store: s.store, Finalizer: finalizer, Recordings: files, Sounds: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
@@ -304,6 +304,9 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	}
 	if s.tracer != nil {
 		apiSettings.Tracer = s.tracer
+	}
+	if apiSettings.Sounds, err = s.newSoundMaker(); err != nil {
+		return err
 	}
 	handler, err := httpapi.New(apiSettings)
 	if err != nil {

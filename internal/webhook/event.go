@@ -20,6 +20,7 @@ const (
 	BotCompetingDetected  = "bot.competing_bot_detected"
 	BotCommandOutcome     = "bot.command_outcome"
 	BotStreamChanged      = "bot.stream_changed"
+	BotOutput             = "bot.output"
 )
 
 // Event is an event of a job, in the shape of payload version 2. Body converts
@@ -119,6 +120,15 @@ func StreamChanged(j job.Job, change job.StreamChange) Event {
 	return newEvent(BotStreamChanged, j, fields)
 }
 
+// Output reports what became of what the bot plays: started, finished or failed.
+func Output(j job.Job, state string, data ingest.EventData) Event {
+	fields := map[string]any{"commandId": data.CommandID, "command": data.Command, "state": state}
+	if data.Reason != "" {
+		fields["reason"], fields["detail"] = data.Reason, data.Detail
+	}
+	return newEvent(BotOutput, j, fields)
+}
+
 // Data returns the event's data object. sequence is the number of the event
 // within its job, from which receivers see the order and gaps. The error is
 // not nil only if the job's metadata is not JSON.
@@ -142,7 +152,7 @@ func Targets(j job.Job, defaultEndpoint, event string) []string {
 	}
 	var named []string
 	switch event {
-	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected, BotCommandOutcome, BotStreamChanged:
+	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected, BotCommandOutcome, BotStreamChanged, BotOutput:
 		named = []string{hooks.OnStatusChange}
 	case JobFinalized, JobTranscriptReady:
 		named = []string{hooks.OnFinalize}

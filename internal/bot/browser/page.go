@@ -106,7 +106,7 @@ func (p *Page) attach(ctx, tab context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := p.addScript(ctx, blockExternalScript); err != nil {
+	if err := p.addScript(ctx, blockExternalScript, ""); err != nil {
 		return err
 	}
 	// --window-size includes the bars of the window.
@@ -252,11 +252,19 @@ func abandonEvents[E any](events iter.Seq2[E, error], stop context.CancelFunc) {
 // EvalOnNewDocument evaluates a script in each document that the page and its
 // frames load from now on, before the document's own scripts.
 func (p *Page) EvalOnNewDocument(ctx context.Context, script string) error {
-	return p.call(ctx, func(ctx context.Context) error { return p.addScript(ctx, script) })
+	return p.call(ctx, func(ctx context.Context) error { return p.addScript(ctx, script, "") })
 }
 
-func (p *Page) addScript(ctx context.Context, script string) error {
-	_, err := cdp.Call(ctx, p.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+// EvalApartOnNewDocument is like EvalOnNewDocument, in the world of Eval: the page
+// reaches nothing of the script but what it does to the document.
+func (p *Page) EvalApartOnNewDocument(ctx context.Context, script string) error {
+	return p.call(ctx, func(ctx context.Context) error { return p.addScript(ctx, script, worldName) })
+}
+
+func (p *Page) addScript(ctx context.Context, script, world string) error {
+	_, err := cdp.Call(ctx, p.session, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: script, WorldName: world,
+	})
 	return err
 }
 

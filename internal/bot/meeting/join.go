@@ -20,6 +20,7 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		observed = func(Observation) {}
 	}
 	s.visit.reset()
+	s.kept.set(microphoneOn, false)
 	progress := newJoinSteps(name, SingleLine(options.Passcode))
 	var last Observation
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {

@@ -15,6 +15,7 @@ type site struct {
 	visit    visitState
 	picture  picture
 	shown    TextOptions // the texts that the bot keeps open
+	kept     keptDevices
 
 	languageTimeout time.Duration
 }
@@ -92,10 +93,11 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
 		s.profile.texts(&observation, snapshot, ownName)
+		observation.Microphone = microphoneButton().state(snapshot)
 		observation.tiles, observation.tileList = s.profile.tileRoles(snapshot, ownName, observation.Participants), snapshot.TileList
 	}
 	if !observation.Screen.Terminal() && observation.Pending == "" {
-		observation.Notices = pendingActions(snapshot, observation.Screen)
+		observation.Notices = s.kept.without(pendingActions(snapshot, observation.Screen))
 	}
 	observation.Clean()
 	return observation

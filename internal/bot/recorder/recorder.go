@@ -8,6 +8,7 @@ package recorder
 import (
 	"context"
 	_ "embed" // for the script
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -240,6 +241,7 @@ func (r *Recorder) capture(ctx context.Context) (err error) {
 		"soundThreshold":     r.settings.SoundThreshold,
 		"mimeType":           r.settings.mimeType(),
 		"audioOnly":          r.settings.AudioOnly,
+		"voice":              r.settings.Voice,
 		"keyFrameIntervalMs": keyFrameInterval.Milliseconds(),
 		"timesliceMs":        timeslice.Milliseconds(),
 	}), nil)
@@ -324,6 +326,18 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 	r.sound.resume(at)
 	r.tracks.setEnabled(ctx, true)
 	return at, nil
+}
+
+// Mix adds sound of the bot to the recording, which does not capture it: PCM S16LE, mono,
+// 48 kHz, that begins at a Unix time in ms of the browser's clock. Without Settings.Voice
+// it is discarded.
+func (r *Recorder) Mix(ctx context.Context, pcm []byte, atMs float64) error {
+	return r.tab.EvalInPage(ctx, fmt.Sprintf("standin.mix(%q, %f)", base64.StdEncoding.EncodeToString(pcm), atMs), nil)
+}
+
+// Cut removes the bot's sound after a time.
+func (r *Recorder) Cut(ctx context.Context, atMs float64) error {
+	return r.tab.EvalInPage(ctx, fmt.Sprintf("standin.cut(%f)", atMs), nil)
 }
 
 // controlEncoder starts, pauses or resumes the encoder and returns the time of that.

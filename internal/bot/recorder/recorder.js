@@ -16,6 +16,7 @@ const standin = (() => {
 	const sampleWidth = 160, sampleHeight = 90; // of the picture, to detect changes
 
 	let stream, videoSource, recorder, settings; // videoSource is undefined without video
+	let voice; // undefined unless the bot may speak
 	let queue = [], uploading = null, sequence = 0;
 	let recordedMs = 0, runningSince = null; // without pauses
 	let maxLevel = 0, lastSoundAt = null, lastSignalAt = null, pictureChangedAt = null;
@@ -164,7 +165,103 @@ const standin = (() => {
 		} else {
 			videoSource = cameraLike(stream.getVideoTracks()[0]);
 		}
+		if (options.voice) voice = mixVoice(audio, error => end("error", "mix the bot's sound: " + error));
 		measureSound(audio, options.soundThreshold).catch(error => end("error", "measure the sound: " + error));
+	}
+
+	// mixVoice mixes what the bot says into the captured sound, which does not contain it:
+	// pages do not play their own microphone. Its track has the captured buffers, with the
+	// bot's samples added to those of the same time.
+	function mixVoice(captured, fail) {
+		const sampleRate = 48000, maxPieces = 6000; // ten minutes
+		const resyncMs = 25; // the captured time of buffers varies by less
+		const track = new MediaStreamTrackGenerator({kind: "audio"}), own = new MediaStreamTrackGenerator({kind: "audio"});
+		const buffers = new MediaStreamTrackProcessor({track: captured, maxBufferSize: maxBufferedSound}).readable.getReader();
+		const mixed = track.writable.getWriter(), alone = own.writable.getWriter();
+		const toNow = captureClock();
+		let pieces = []; // {start, end, samples} in the order of time, in ms of performance.now()
+		let spoke = false, begin = 0;
+		let position = null; // performance.now() of the next buffer, without the variation of buffers
+
+		// take returns the bot's samples of a time, or null without any.
+		function take(from, frames, rate) {
+			const to = from + frames * 1000 / rate;
+			while (pieces.length > 0 && pieces[0].end <= from) pieces.shift();
+			if (pieces.length === 0 || pieces[0].start >= to) return null;
+			const samples = new Float32Array(frames);
+			for (const piece of pieces) {
+				if (piece.start >= to) break;
+				const first = Math.round((from - piece.start) * sampleRate / 1000);
+				for (let i = Math.max(0, Math.ceil(-first * rate / sampleRate)); i < frames; i++) {
+					const at = first + Math.round(i * sampleRate / rate);
+					if (at >= piece.samples.length) break;
+					samples[i] = piece.samples[at];
+				}
+			}
+			return samples;
+		}
+
+		// add returns a copy of a buffer with samples added.
+		function add(buffer, samples) {
+			const {numberOfFrames, numberOfChannels, sampleRate, timestamp} = buffer;
+			const data = new Float32Array(numberOfFrames * numberOfChannels);
+			for (let channel = 0; channel < numberOfChannels; channel++) {
+				const plane = data.subarray(channel * numberOfFrames, (channel + 1) * numberOfFrames);
+				buffer.copyTo(plane, {planeIndex: channel, format: "f32-planar"});
+				for (let i = 0; i < numberOfFrames; i++) plane[i] = Math.max(-1, Math.min(1, plane[i] + samples[i]));
+			}
+			return new AudioData({format: "f32-planar", sampleRate, numberOfFrames, numberOfChannels, timestamp, data});
+		}
+
+		async function run() {
+			for (let next; !(next = await buffers.read()).done;) {
+				const buffer = next.value, {numberOfFrames, sampleRate: rate, timestamp} = buffer;
+				const durationMs = numberOfFrames * 1000 / rate, from = toNow(timestamp / 1000 + durationMs) - durationMs;
+				if (position === null || Math.abs(position - from) > resyncMs) position = from;
+				const samples = take(position, numberOfFrames, rate);
+				position += durationMs;
+				if (from < begin) { // it was captured before and waited here
+					buffer.close();
+					continue;
+				}
+				if (spoke) {
+					alone.write(new AudioData({format: "f32-planar", sampleRate: rate, numberOfFrames, numberOfChannels: 1, timestamp, data: samples ?? new Float32Array(numberOfFrames)}));
+				}
+				if (!samples) {
+					await mixed.write(buffer);
+					continue;
+				}
+				await mixed.write(add(buffer, samples));
+				buffer.close();
+			}
+		}
+		run().catch(fail).finally(() => track.stop());
+
+		return {
+			track, own,
+			// beginAt discards what was captured before a time of performance.now(): the
+			// encoder would take it for the first sound.
+			beginAt(at) { begin = at; },
+			// mix adds PCM in base64 that begins at a Unix time.
+			mix(text, atMs) {
+				const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
+				const samples = Float32Array.from(new Int16Array(bytes.buffer), sample => sample / 32768);
+				const start = performance.now() + atMs - Date.now();
+				pieces.push({start, end: start + samples.length * 1000 / sampleRate, samples});
+				if (pieces.length > maxPieces) pieces.shift();
+				spoke = true;
+			},
+			// cut removes what begins after a Unix time.
+			cut(atMs) {
+				const at = performance.now() + atMs - Date.now();
+				pieces = pieces.filter(piece => piece.start < at);
+				const last = pieces.at(-1);
+				if (last && last.end > at) {
+					last.samples = last.samples.subarray(0, Math.round((at - last.start) * sampleRate / 1000));
+					last.end = at;
+				}
+			},
+		};
 	}
 
 	// cameraLike copies the frames of a screen track to a camera track. For screen
@@ -247,7 +344,8 @@ const standin = (() => {
 	// the first frame and the first sample separately, so a frame is written at the
 	// start to keep video and audio synchronized.
 	async function record() {
-		recorder = new MediaRecorder(videoSource ? new MediaStream([videoSource.track, ...stream.getAudioTracks()]) : stream, {
+		const audio = voice ? [voice.track] : stream.getAudioTracks();
+		recorder = new MediaRecorder(new MediaStream(videoSource ? [videoSource.track, ...audio] : audio), {
 			mimeType: settings.mimeType,
 			videoBitsPerSecond: videoSource && settings.videoBitsPerSecond,
 			audioBitsPerSecond: settings.audioBitsPerSecond,
@@ -265,6 +363,7 @@ const standin = (() => {
 		recorder.onstop = () => end("capture_ended", "");
 		const frame = await videoSource?.firstFrame();
 		const at = runningSince = performance.now();
+		voice?.beginAt(at);
 		recorder.start(settings.timesliceMs);
 		videoSource?.write(frame);
 		await running;
@@ -305,6 +404,7 @@ const standin = (() => {
 	function resume() {
 		const at = performance.now();
 		if (recorder.state === "paused") {
+			voice?.beginAt(at);
 			recorder.resume();
 			runningSince = at;
 		}
@@ -322,5 +422,8 @@ const standin = (() => {
 		await end(reason, "");
 	}
 
-	return {capture, size, record, monitor, pause, resume, stop, liveSound};
+	const mix = (text, atMs) => voice?.mix(text, atMs);
+	const cut = atMs => voice?.cut(atMs);
+
+	return {capture, size, record, monitor, pause, resume, stop, liveSound, mix, cut};
 })();

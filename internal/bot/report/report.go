@@ -50,15 +50,21 @@ type Report struct {
 	spool *spool.Spool
 	clock *Clock
 
-	mu       sync.Mutex
-	content  ingest.Report
-	packed   build.Packed // the final files, if the bot packed them
-	roster   roster
-	tracks   trackIndex
-	sound    []recorder.SoundChange // on the report's clock, in order
-	pausedAt time.Time              // start of the current pause
-	fullAt   time.Time              // time at which the spool became full; zero while it has space
+	mu        sync.Mutex
+	content   ingest.Report
+	packed    build.Packed // the final files, if the bot packed them
+	roster    roster
+	tracks    trackIndex
+	sound     []recorder.SoundChange // on the report's clock, in order
+	pausedAt  time.Time              // start of the current pause
+	own       ingest.Person          // the bot itself; without an ID unless it spoke
+	ownSpeech []ingest.Speech
+
+	fullAt time.Time // time at which the spool became full; zero while it has space
 }
+
+// OwnID is the ID of the bot itself among the participants. It is one of them if it spoke.
+const OwnID = "standin"
 
 // New returns the report of an attempt that has just started. version is the
 // program's. withoutRecording is set if the bot is to record nothing.
@@ -261,6 +267,20 @@ func (r *Report) UpdateRoster(participants []meeting.Participant, sources []meet
 	r.saveIfChanged(func() bool { return r.roster.update(participants, sources, at) })
 }
 
+// AddOwnSpeech adds a time during which the bot itself spoke, under its name.
+func (r *Report) AddOwnSpeech(name string, from, to time.Time) {
+	from, to = r.clock.Convert(from), r.clock.Convert(to)
+	r.saveIfChanged(func() bool {
+		if r.own.ID == "" {
+			r.own = ingest.Person{ID: OwnID, Name: name, JoinedAt: r.content.AdmittedAt}
+		}
+		if to.After(from) {
+			r.ownSpeech = append(r.ownSpeech, ingest.Speech{PersonID: OwnID, From: from, To: to})
+		}
+		return true
+	})
+}
+
 // Present returns who is in the meeting.
 func (r *Report) Present() *ingest.LiveRoster {
 	r.mu.Lock()
@@ -332,6 +352,9 @@ func (r *Report) Save() error {
 
 func (r *Report) saveLocked() error {
 	r.content.People, r.content.Speech, r.content.AudioTracks = r.roster.people(), alignSpeech(r.roster.speech, r.sound), r.tracks.tracks
+	if r.own.ID != "" {
+		r.content.People, r.content.Speech = append(r.content.People, r.own), append(r.content.Speech, r.ownSpeech...)
+	}
 	r.content.SpeechSources = r.roster.speechSources
 	data, err := json.Marshal(build.FinalReport{
 		Report: r.content, Media: r.packed.Files, PackedParts: build.ReportedParts(r.packed), PackedTracks: r.packed.Tracks,

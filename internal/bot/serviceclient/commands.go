@@ -2,7 +2,10 @@ package serviceclient
 
 import (
 	"context"
+	"fmt"
+	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 
 	"standin/internal/ingest"
@@ -28,6 +31,18 @@ func (c *Client) receiveCommands(commands []ingest.Command) {
 			c.commands.add(command)
 		}
 	}
+}
+
+// Output returns the sound of a command: PCM S16LE, mono, 48 kHz.
+func (c *Client) Output(ctx context.Context, commandID string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
+	defer cancel()
+	target := c.base.JoinPath(ingest.OutputPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt), commandID)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("create a request for a sound: %w", err)
+	}
+	return c.doLimited(request, ingest.MaxSoundBytes)
 }
 
 // commandQueue passes commands to the bot, each once. It never blocks heartbeats

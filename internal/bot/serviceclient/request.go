@@ -97,7 +97,10 @@ func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
 
 // do sends a request and returns the body of a 2xx response. Otherwise it
 // returns a *RefusedError or an *unavailableError.
-func (c *Client) do(request *http.Request) ([]byte, error) {
+func (c *Client) do(request *http.Request) ([]byte, error) { return c.doLimited(request, maxResponse) }
+
+// doLimited is do for a response of at most limit bytes.
+func (c *Client) doLimited(request *http.Request, limit int64) ([]byte, error) {
 	request.Header.Set("Authorization", "Bearer "+c.settings.Token)
 	response, err := c.http.Do(request)
 	if err != nil {
@@ -107,14 +110,14 @@ func (c *Client) do(request *http.Request) ([]byte, error) {
 		return nil, &unavailableError{err: err}
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
+	body, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	switch {
 	case response.StatusCode/100 != 2:
 		return nil, responseError(response, body)
 	case err != nil:
 		return nil, &unavailableError{err: fmt.Errorf("read the response: %w", err)}
-	case len(body) > maxResponse:
-		return nil, &unavailableError{err: fmt.Errorf("the response has more than %d bytes", maxResponse)}
+	case int64(len(body)) > limit:
+		return nil, &unavailableError{err: fmt.Errorf("the response has more than %d bytes", limit)}
 	}
 	return body, nil
 }

@@ -119,6 +119,7 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener, sound: a.sound,
 	}
 	s.faults = newMediaFaults(s.recording)
+	s.speaker = a.newSpeaker(page, s.recording)
 	end := s.run(ctx)
 	if s.interrupted.reason != "" {
 		a.interrupted = s.interrupted
@@ -128,6 +129,7 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 
 func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
 	settings := a.settings.Recorder
+	settings.Voice = a.settings.Output
 	settings.Log, settings.AllowAddress, settings.LiveSound = a.log, a.opener.egress.Allow, a.sound
 	if a.settings.ParticipantAudio {
 		settings.ParticipantAudio = a.audio

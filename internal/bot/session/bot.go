@@ -79,6 +79,8 @@ type Settings struct {
 	// the page exposes it.
 	ParticipantAudio bool
 
+	Output bool // the bot may be heard: the page's microphone is the bot's
+
 	Chat             bool   // keeps the chat open, to read its messages
 	Captions         bool   // turns on live captions and reads them
 	CaptionsLanguage string // language of the captions, BCP 47; empty: unknown

@@ -27,12 +27,12 @@ type commands struct {
 	deferred []ingest.Command
 }
 
-// accept executes a command, or defers it if page is not in the meeting.
-func (c *commands) accept(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
-	if page.phase != phaseAdmitted {
+// accept executes a command, or defers it if the session is not in the meeting.
+func (c *commands) accept(ctx context.Context, command ingest.Command, s *session) *exitResult {
+	if s.page.phase != phaseAdmitted {
 		return c.acceptEarly(command)
 	}
-	return c.execute(ctx, command, page, recording)
+	return c.execute(ctx, command, s)
 }
 
 // acceptEarly accepts a command for a bot that is not in the meeting. Only
@@ -71,18 +71,19 @@ func (c *commands) settle(command ingest.Command, err error) {
 }
 
 // executeDeferred executes the deferred commands on admission.
-func (c *commands) executeDeferred(ctx context.Context, page *meetingPage, recording *recordingSession) *exitResult {
+func (c *commands) executeDeferred(ctx context.Context, s *session) *exitResult {
 	deferred := c.deferred
 	c.deferred = nil
 	for _, command := range deferred {
-		if end := c.execute(ctx, command, page, recording); end != nil {
+		if end := c.execute(ctx, command, s); end != nil {
 			return end
 		}
 	}
 	return nil
 }
 
-func (c *commands) execute(ctx context.Context, command ingest.Command, page *meetingPage, recording *recordingSession) *exitResult {
+func (c *commands) execute(ctx context.Context, command ingest.Command, s *session) *exitResult {
+	page, recording := s.page, s.recording
 	switch command.Kind {
 	case ingest.LeaveCall:
 		return &exitResult{reason: report.ReasonCommand, detail: "Left the call on request.", command: &command}
@@ -109,6 +110,10 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, page *me
 			return nil
 		}
 		page.execute(ctx, command, func(ctx context.Context) error { return page.adapter.Pin(ctx, page.tab, participant) })
+	case ingest.PlayAudio, ingest.Speak:
+		s.speaker.play(ctx, command)
+	case ingest.StopOutput:
+		s.speaker.stop(ctx, command)
 	default:
 		c.settle(command, errors.New("this version of the bot does not support the command"))
 	}

@@ -22,11 +22,11 @@ func TestAcceptEarly(t *testing.T) {
 	c, acked := newTestCommands()
 	page := &meetingPage{phase: phaseWaiting}
 	for _, command := range []ingest.Command{{ID: "1", Kind: ingest.PauseRecording}, {ID: "2", Kind: ingest.SendChatMessage}} {
-		if end := c.accept(t.Context(), command, page, nil); end != nil {
+		if end := c.accept(t.Context(), command, &session{page: page}); end != nil {
 			t.Errorf("%s ends the session with %+v", command.Kind, end)
 		}
 	}
-	end := c.accept(t.Context(), ingest.Command{ID: "3", Kind: ingest.LeaveCall}, page, nil)
+	end := c.accept(t.Context(), ingest.Command{ID: "3", Kind: ingest.LeaveCall}, &session{page: page})
 	if end == nil || end.reason != report.ReasonCommand || end.retry || end.command == nil || end.command.ID != "3" {
 		t.Errorf("leave_call ends the session with %+v", end)
 	}

@@ -14,6 +14,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
+	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/job"
@@ -187,6 +188,11 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 	}
 	if err := page.GuardNavigation(ctx, o.mayNavigate); err != nil {
 		return nil, err
+	}
+	if o.settings.Output {
+		if err := output.Prepare(ctx, page); err != nil {
+			return nil, err
+		}
 	}
 	return page, recorder.Prepare(ctx, page, o.settings.Recorder)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"standin/internal/bot/meeting"
@@ -59,8 +60,9 @@ type recordingSession struct {
 	state            *recordingState
 	sound            *sound.Link
 	recordingQueue   taskQueue
-	recorder         *recorder.Recorder // nil while nothing is recorded
-	stopping         bool               // the recorder is being stopped
+	recorder         *recorder.Recorder                // nil while nothing is recorded
+	voice            atomic.Pointer[recorder.Recorder] // the same, for the bot's own sound
+	stopping         bool                              // the recorder is being stopped
 	recordedAnything bool
 	starts           limit
 	listener         *recorder.SoundMonitor // nil unless the audio is only monitored
@@ -102,6 +104,7 @@ func (r *recordingSession) start(ctx context.Context) {
 				return r.handleFailure(ctx, err)
 			}
 			r.recorder, r.recordedAnything = started, true
+			r.voice.Store(started)
 			r.log.Info("recording", "part", number)
 			r.report.StartPart(number, started.StartedAt())
 			r.sound.Start(started.StartedAt())
@@ -181,6 +184,7 @@ func (r *recordingSession) endPart(err error) {
 	r.state.recorded += r.recorder.Stats().Recorded
 	r.report.EndPart(time.Now(), err)
 	r.recorder, r.stopping = nil, false
+	r.voice.Store(nil)
 }
 
 // running reports whether the meeting is being recorded.
@@ -263,7 +267,7 @@ func (r *recordingSession) monitorAudio(ctx context.Context) {
 		shouldRun: needed,
 		do: func(ctx context.Context) (err error) {
 			settings := r.settings
-			settings.ParticipantAudio = nil // nothing is recorded
+			settings.ParticipantAudio, settings.Voice = nil, false // nothing is recorded
 			if !r.state.disabled {
 				settings.LiveSound = nil // nobody hears what is not recorded, unless nothing is by the job's choice
 			}

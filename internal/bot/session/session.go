@@ -40,6 +40,7 @@ type session struct {
 	page        *meetingPage
 	recording   *recordingSession
 	faults      *mediaFaults
+	speaker     *speaker
 	texts       *captions.Texts
 	textOpener  *textOpener
 	sound       *sound.Link
@@ -82,7 +83,12 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 	case <-s.client.Done():
 		return superseded(s.client.Termination())
 	case command := <-s.client.Commands():
-		return s.commands.accept(ctx, command, s.page, s.recording)
+		return s.commands.accept(ctx, command, s)
+	case call := <-s.speaker.calls:
+		call(ctx)
+		return nil
+	case err := <-s.speaker.queue.done:
+		return s.speaker.queue.finish(ctx, err)
 	case err := <-s.page.pageQueue.done:
 		return s.page.pageQueue.finish(ctx, err)
 	case err := <-s.recording.recordingQueue.done:
@@ -139,7 +145,7 @@ func (s *session) admit(ctx context.Context, snap snapshot, admission *meeting.A
 	}
 	s.consent.admit(ctx, s.page)
 	s.recording.start(ctx)
-	if end := s.commands.executeDeferred(ctx, s.page, s.recording); end != nil {
+	if end := s.commands.executeDeferred(ctx, s); end != nil {
 		return end
 	}
 	return s.handleMeeting(ctx, snap)
@@ -163,6 +169,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.keepsTexts())
 		s.textOpener.show(ctx, s.page, snap.at)
 		s.people.read(ctx, s.page, snap.at)
+		s.speaker.handleSnapshot(ctx, snap)
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
 			return end
 		}
@@ -231,6 +238,7 @@ func (s *session) checkMeeting(ctx context.Context, now time.Time) *exitResult {
 		return end
 	}
 	s.checkScreen(ctx, now, audio)
+	s.speaker.check(ctx, now)
 	if end := s.consent.check(ctx, s.page, now); end != nil {
 		return end
 	}
@@ -294,6 +302,7 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 	if wasAdmitted {
 		s.recording.interrupt(ctx, "rejoining")
 	}
+	s.speaker.leave(ctx)
 	s.page.pageQueue.clear(ctx)
 	if reason == report.ReasonRemoved {
 		s.joining.waitAgain(ctx, s.page)
@@ -308,6 +317,7 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 func (s *session) close(ctx context.Context, end exitResult) exitResult {
 	ended, cancel := context.WithCancel(ctx)
 	cancel() // tasks see that the session has ended
+	s.speaker.queue.close(ended)
 	s.page.pageQueue.close(ended)
 	s.texts.Report(s.page.last.seen.Participants)
 	if s.page.browser != nil {

@@ -226,6 +226,11 @@ func (a *Adapter) SendChat(ctx context.Context, page meeting.Page, text string) 
 	return nil
 }
 
+// SetMicrophone implements meeting.Adapter. The SDK's page has no microphone.
+func (a *Adapter) SetMicrophone(context.Context, meeting.Page, bool) error {
+	return fmt.Errorf("turn the microphone on or off: %w", meeting.ErrNoDevice)
+}
+
 // Pin implements meeting.Adapter.
 func (a *Adapter) Pin(ctx context.Context, page meeting.Page, participant meeting.Participant) error {
 	r, err := readReport(ctx, page)

@@ -344,6 +344,12 @@ func (b *bot) perform(ctx context.Context, command ingest.Command) (failure stri
 	switch command.Kind {
 	case ingest.RequestRecordingPermission:
 		return "", b.requestPermission(ctx, command.ID)
+	case ingest.PlayAudio, ingest.Speak:
+		data := ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
+		if err := b.emit(ctx, job.BotOutputStarted, data); err != nil {
+			return "", err
+		}
+		return "", b.emit(ctx, job.BotOutputFinished, data)
 	case ingest.PinParticipant:
 		var args struct{ ParticipantID string }
 		_ = json.Unmarshal(command.Args, &args) // without an ID nobody is found

@@ -8,6 +8,7 @@ export class Devices {
   constructor(stage, changed) {
     this.#stage = stage;
     this.#changed = changed;
+    stage.onMuted = () => this.set({ microphone: false });
     this.stream = null; // MediaStream, or null if it was not granted
     this.microphone = false;
     this.camera = false;

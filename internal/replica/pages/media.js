@@ -6,6 +6,7 @@ export class Media {
   #exchange;
   #microphone;
   #onStream;
+  #sender = null; // RTCRtpSender of the microphone
   #connection = null; // RTCPeerConnection
   #number = 0; // of the connection on the server
   #confirmed = false; // a snapshot has named this connection
@@ -52,10 +53,16 @@ export class Media {
     }
   }
 
+  // replaceMicrophone sends another track from now on.
+  replaceMicrophone(track) {
+    this.#microphone = track;
+    this.#sender?.replaceTrack(track).catch((problem) => console.warn("microphone:", problem));
+  }
+
   #open() {
     this.#connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
     this.#connection.ontrack = ({ streams: [stream] }) => this.#onStream(stream.id, stream);
-    if (this.#microphone) this.#connection.addTransceiver(this.#microphone, { direction: "sendonly" });
+    if (this.#microphone) this.#sender = this.#connection.addTransceiver(this.#microphone, { direction: "sendonly" }).sender;
   }
 
   async #negotiate(participants) {
@@ -74,7 +81,7 @@ export class Media {
 
   #drop() {
     this.#connection?.close();
-    this.#connection = null;
+    this.#connection = this.#sender = null;
     this.#number = 0;
     this.#confirmed = false;
     this.#asked.clear();

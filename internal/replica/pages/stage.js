@@ -26,7 +26,8 @@ export class Stage {
   #passcode;
   #path;
   #media = null;
-  #executed = { freeze: 0, reload: 0, navigate: 0 };
+  #executed = { freeze: 0, reload: 0, navigate: 0, mute: 0 };
+  #microphone = null;
   #probing = false;
   #delayTimer = null;
 
@@ -35,9 +36,16 @@ export class Stage {
     this.#passcode = passcode;
     this.state = null; // the last snapshot
     this.receivedAt = 0; // performance.now() of its arrival
-    this.microphone = null; // MediaStreamTrack of the guest, or null
+    this.onMuted = () => {}; // the host turned the microphone off
     this.onState = () => {};
     this.onStream = () => {}; // (participant id, MediaStream)
+  }
+
+  // microphone is the MediaStreamTrack of the guest, or null.
+  get microphone() { return this.#microphone; }
+  set microphone(track) {
+    this.#microphone = track;
+    this.#media?.replaceMicrophone(track);
   }
 
   // enter adds the page as a guest and subscribes to the state.
@@ -82,6 +90,7 @@ export class Stage {
     this.#executed = commands;
     if (commands.navigate > before.navigate) window.top.location.assign(commands.navigateTo);
     if (commands.reload > before.reload) window.top.location.reload();
+    if (commands.mute > before.mute) this.onMuted();
     if (commands.freeze > before.freeze) this.#freeze();
   }
 

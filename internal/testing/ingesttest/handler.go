@@ -41,6 +41,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("POST "+ingest.EventPath, s.event)
 	mux.HandleFunc("POST "+ingest.TextPath, s.texts)
 	mux.HandleFunc("POST "+ingest.HeartbeatPath, s.heartbeat)
+	mux.HandleFunc("GET "+ingest.OutputPath+"/{job}/{attempt}/{command}", s.sound)
 	mux.HandleFunc("PUT "+ingest.MediaPath+"/{job}/{attempt}/{name}", s.upload)
 	return mux
 }
@@ -168,6 +169,17 @@ func (s *Service) upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Service) sound(w http.ResponseWriter, r *http.Request) {
+	s.Lock()
+	pcm, found := s.Sounds[r.PathValue("command")]
+	s.Unlock()
+	if !found {
+		WriteError(w, http.StatusNotFound, "not_found")
+		return
+	}
+	_, _ = w.Write(pcm) // the bot may be gone
 }
 
 // WriteJSON sends a response like the service.

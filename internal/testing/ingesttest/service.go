@@ -47,6 +47,7 @@ type Service struct {
 	Media      map[string]string
 	Uploads    map[string]int // successful uploads, by name
 	Commands   []ingest.Command
+	Sounds     map[string][]byte // PCM, by the ID of a command
 	Acked      []string
 	Heartbeats int
 	// HeartbeatsInFlight is the current number; HeartbeatsOverlapped is true if
@@ -63,7 +64,7 @@ func New(t testing.TB, jobID string, attempt int, token string) *Service {
 	return &Service{
 		t: t, jobID: jobID, attempt: attempt, token: token,
 		changed: make(chan struct{}), Status: job.InMeeting, HoldHeartbeats: true, NextSeconds: 30,
-		Media: map[string]string{}, Uploads: map[string]int{},
+		Sounds: map[string][]byte{}, Media: map[string]string{}, Uploads: map[string]int{},
 	}
 }
 

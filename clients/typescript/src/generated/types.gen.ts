@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | 'https://{host}' | (string & {});
 };
 
-export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest;
+export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest | OnBotOutputWebhookRequest;
 
 /**
  * A request to send a bot into a meeting.
@@ -59,6 +59,7 @@ export type JobCreate = {
      *
      */
     streams?: Array<StreamOptions>;
+    output?: OutputOptions;
     simulate?: Simulation;
     /**
      * By default false. Return another job instead of creating one, if a job of the consumer in the same mode sends a bot into the same
@@ -188,6 +189,15 @@ export type StreamOptions = {
      *
      */
     send?: boolean;
+};
+
+/**
+ * Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without this option, these operations result in 409
+ * `invalid_state`, and nothing of the meeting page's microphone is changed. `{}` is enough.
+ *
+ */
+export type OutputOptions = {
+    [key: string]: unknown;
 };
 
 /**
@@ -589,6 +599,7 @@ export type JobOptions = {
      * The receivers of the live sound.
      */
     streams?: Array<StreamOptions>;
+    output?: OutputOptions;
     simulate?: Simulation;
 };
 
@@ -710,7 +721,7 @@ export type IngestEvent = {
     /**
      * The kind of the event.
      */
-    kind: 'lifecycle.joined' | 'lifecycle.entering_lobby' | 'lifecycle.in_meeting' | 'lifecycle.recording_started' | 'lifecycle.recording_paused' | 'lifecycle.recording_stopped' | 'lifecycle.permission_requested' | 'lifecycle.permission_response' | 'lifecycle.competing_bot_detected' | 'lifecycle.media_fault' | 'lifecycle.post_processing' | 'lifecycle.media_uploading' | 'lifecycle.exited' | 'manifest.finalized';
+    kind: 'lifecycle.joined' | 'lifecycle.entering_lobby' | 'lifecycle.in_meeting' | 'lifecycle.recording_started' | 'lifecycle.recording_paused' | 'lifecycle.recording_stopped' | 'lifecycle.permission_requested' | 'lifecycle.permission_response' | 'lifecycle.competing_bot_detected' | 'lifecycle.media_fault' | 'lifecycle.output_started' | 'lifecycle.output_finished' | 'lifecycle.output_failed' | 'lifecycle.post_processing' | 'lifecycle.media_uploading' | 'lifecycle.exited' | 'manifest.finalized';
     /**
      * The ID of the bot's job.
      */
@@ -747,9 +758,21 @@ export type IngestEvent = {
          */
         outcome?: unknown;
         /**
-         * String. `lifecycle.permission_response`: more about the outcome.
+         * String. `lifecycle.permission_response`: more about the outcome. `lifecycle.output_failed`: why, for people.
          */
         detail?: unknown;
+        /**
+         * String. `lifecycle.output_*`: the ID of the command.
+         */
+        commandId?: unknown;
+        /**
+         * String. `lifecycle.output_*`: the kind of the command.
+         */
+        command?: unknown;
+        /**
+         * String. `lifecycle.output_failed`: an `OutputFailure`.
+         */
+        reason?: unknown;
         /**
          * String. `lifecycle.competing_bot_detected`: the name of the other bot.
          */
@@ -979,7 +1002,7 @@ export type Commands = Array<{
 /**
  * The kind of a command.
  */
-export type CommandKind = 'request_recording_permission' | 'pause_recording' | 'resume_recording' | 'stop_recording' | 'leave_call' | 'send_chat_message' | 'pin_participant';
+export type CommandKind = 'request_recording_permission' | 'pause_recording' | 'resume_recording' | 'stop_recording' | 'leave_call' | 'send_chat_message' | 'pin_participant' | 'play_audio' | 'speak' | 'stop_output';
 
 /**
  * Confirms that a file was stored.
@@ -1050,6 +1073,7 @@ export type JobPatch = {
      *
      */
     streams?: Array<StreamOptions>;
+    output?: OutputOptions;
     /**
      * Replaces the whole simulation.
      */
@@ -1485,6 +1509,7 @@ export type JobSettings = {
      * The receivers of the live sound.
      */
     streams?: Array<StreamOptions>;
+    output?: OutputOptions;
     simulate?: Simulation;
 };
 
@@ -1495,13 +1520,13 @@ export type LiveEvent = {
     /**
      * The kind of the event.
      */
-    event: 'state' | 'command' | 'participants' | 'speaking' | 'caption' | 'chat' | 'end';
+    event: 'state' | 'command' | 'stream' | 'output' | 'participants' | 'speaking' | 'caption' | 'chat' | 'end';
     /**
      * The position after the event, for `Last-Event-ID`. `participants` and `speaking` have none.
      */
     id?: string;
     /**
-     * JSON: a `LiveState`, `LiveCommand`, `LiveStream`, `LiveParticipants`, `LiveSpeaking`, `LiveText` (of `caption` and
+     * JSON: a `LiveState`, `LiveCommand`, `LiveOutput`, `LiveStream`, `LiveParticipants`, `LiveSpeaking`, `LiveText` (of `caption` and
      * `chat`) or `LiveEnd`.
      *
      */
@@ -1580,6 +1605,40 @@ export type LiveStream = {
     reason?: string;
     /**
      * When it changed.
+     */
+    at: string;
+};
+
+/**
+ * What became of what the bot plays.
+ */
+export type LiveOutput = {
+    /**
+     * The kind of the event.
+     */
+    type: 'output';
+    /**
+     * The ID of the command.
+     */
+    commandId: string;
+    /**
+     * The kind of the command, a `CommandKind`.
+     */
+    command: string;
+    /**
+     * Whether others hear it, it was played to the end, or it was not.
+     */
+    state: 'started' | 'finished' | 'failed';
+    /**
+     * Why it failed, an `OutputFailure`.
+     */
+    reason?: string;
+    /**
+     * Why it failed, for people.
+     */
+    detail?: string;
+    /**
+     * When the service received it.
      */
     at: string;
 };
@@ -1754,6 +1813,54 @@ export type ChatMessage = {
      */
     text: string;
 };
+
+/**
+ * An audio file to play. Either `uri` or `data` is required.
+ */
+export type PlayAudio = {
+    /**
+     * The http or https URL of the file. The service fetches it once. It must be on the public internet.
+     */
+    uri?: string;
+    /**
+     * The file in base64, up to about 750 kB, because a body has at most 1 MiB.
+     */
+    data?: string;
+    /**
+     * By default false. Whether the bot stops what it plays, and what waits, for this.
+     */
+    interrupt?: boolean;
+};
+
+/**
+ * A text to speak.
+ */
+export type SpeakText = {
+    /**
+     * The text. It must not be blank.
+     */
+    text: string;
+    /**
+     * A voice of the speech server. By default
+     */
+    voice?: string;
+    /**
+     * The language as a BCP 47 tag, for speech servers that take one.
+     */
+    language?: string;
+    /**
+     * By default false. Whether the bot stops what it plays, and what waits, for this.
+     */
+    interrupt?: boolean;
+};
+
+/**
+ * Why the bot did not play to the end: somebody turned its microphone off (`muted_by_host`), another command or the end of its visit
+ * stopped it (`interrupted`), the meeting page has no microphone in use (`no_microphone`) or does not turn it on
+ * (`microphone_refused`), or the sound could not be read or played (`unavailable`).
+ *
+ */
+export type OutputFailure = 'muted_by_host' | 'interrupted' | 'no_microphone' | 'microphone_refused' | 'unavailable';
 
 /**
  * The participant to pin.
@@ -2730,7 +2837,9 @@ export type WebhookEvent = ({
     event: 'bot.command_outcome';
 } & CommandOutcome) | ({
     event: 'bot.stream_changed';
-} & StreamChanged);
+} & StreamChanged) | ({
+    event: 'bot.output';
+} & BotOutput);
 
 /**
  * The status of a job changed.
@@ -3203,6 +3312,72 @@ export type StreamChangedData = {
 };
 
 /**
+ * What became of what the bot plays.
+ */
+export type BotOutput = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * Always `bot.output`.
+     */
+    event: 'bot.output';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: BotOutputData;
+};
+
+/**
+ * The data of `bot.output`.
+ */
+export type BotOutputData = {
+    /**
+     * Always `bot.output`.
+     */
+    event: 'bot.output';
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * The number of the event within its job.
+     */
+    sequence?: number;
+    job: Job;
+    /**
+     * The ID of the command.
+     */
+    commandId: string;
+    /**
+     * The kind of the command, a `CommandKind`.
+     */
+    command: string;
+    /**
+     * Whether others hear it, it was played to the end, or it was not.
+     */
+    state: 'started' | 'finished' | 'failed';
+    /**
+     * Why it failed, an `OutputFailure`. Absent unless it failed.
+     */
+    reason?: string;
+    /**
+     * Why it failed, for people. Absent unless it failed.
+     */
+    detail?: string;
+};
+
+/**
  * An error.
  */
 export type Error = {
@@ -3302,6 +3477,7 @@ export type JobPatchWritable = {
      *
      */
     streams?: Array<StreamOptions>;
+    output?: OutputOptions;
     /**
      * Replaces the whole simulation.
      */
@@ -4033,6 +4209,172 @@ export type SendChatMessageResponses = {
 };
 
 export type SendChatMessageResponse = SendChatMessageResponses[keyof SendChatMessageResponses];
+
+export type PlayAudioData = {
+    body: PlayAudio;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/jobs/{id}/play-audio';
+};
+
+export type PlayAudioErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type PlayAudioError = PlayAudioErrors[keyof PlayAudioErrors];
+
+export type PlayAudioResponses = {
+    /**
+     * The command is queued.
+     */
+    202: CommandQueuedResponse;
+};
+
+export type PlayAudioResponse = PlayAudioResponses[keyof PlayAudioResponses];
+
+export type SpeakData = {
+    body: SpeakText;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/jobs/{id}/speak';
+};
+
+export type SpeakErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+    /**
+     * No speech server is configured, or it does not answer. Nothing was changed.
+     */
+    503: Error;
+};
+
+export type SpeakError = SpeakErrors[keyof SpeakErrors];
+
+export type SpeakResponses = {
+    /**
+     * The command is queued.
+     */
+    202: CommandQueuedResponse;
+};
+
+export type SpeakResponse = SpeakResponses[keyof SpeakResponses];
+
+export type StopOutputData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/jobs/{id}/stop-output';
+};
+
+export type StopOutputErrors = {
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type StopOutputError = StopOutputErrors[keyof StopOutputErrors];
+
+export type StopOutputResponses = {
+    /**
+     * The command is queued.
+     */
+    202: CommandQueuedResponse;
+};
+
+export type StopOutputResponse = StopOutputResponses[keyof StopOutputResponses];
 
 export type PinParticipantData = {
     body: PinnedParticipant;
@@ -5075,6 +5417,56 @@ export type IngestSoundErrors = {
 
 export type IngestSoundError = IngestSoundErrors[keyof IngestSoundErrors];
 
+export type ReadOutputData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        jobId: string;
+        /**
+         * The number of the attempt, starting at 0.
+         */
+        attempt: number;
+        /**
+         * The ID of the command.
+         */
+        commandId: string;
+    };
+    query?: never;
+    url: '/api/v1/ingest/output/{jobId}/{attempt}/{commandId}';
+};
+
+export type ReadOutputErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type ReadOutputError = ReadOutputErrors[keyof ReadOutputErrors];
+
+export type ReadOutputResponses = {
+    /**
+     * The sound.
+     */
+    200: Blob | File;
+};
+
+export type ReadOutputResponse = ReadOutputResponses[keyof ReadOutputResponses];
+
 export type ListCalendarsData = {
     body?: never;
     path?: never;
@@ -5946,6 +6338,15 @@ export type OnStreamChangedWebhookPayload = StreamChanged;
 export type OnStreamChangedWebhookRequest = {
     body: OnStreamChangedWebhookPayload;
     key: 'bot.stream_changed';
+    path?: never;
+    query?: never;
+};
+
+export type OnBotOutputWebhookPayload = BotOutput;
+
+export type OnBotOutputWebhookRequest = {
+    body: OnBotOutputWebhookPayload;
+    key: 'bot.output';
     path?: never;
     query?: never;
 };

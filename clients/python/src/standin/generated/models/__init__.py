@@ -3,6 +3,10 @@
 from .auto_leave_config import AutoLeaveConfig
 from .auto_leave_patch import AutoLeavePatch
 from .bot_identity import BotIdentity
+from .bot_output import BotOutput
+from .bot_output_data import BotOutputData
+from .bot_output_data_state import BotOutputDataState
+from .bot_output_version import BotOutputVersion
 from .calendar import Calendar
 from .calendar_create import CalendarCreate
 from .calendar_event import CalendarEvent
@@ -130,6 +134,9 @@ from .live_end_type import LiveEndType
 from .live_event import LiveEvent
 from .live_event_event import LiveEventEvent
 from .live_job_follow import LiveJobFollow
+from .live_output import LiveOutput
+from .live_output_state import LiveOutputState
+from .live_output_type import LiveOutputType
 from .live_participant import LiveParticipant
 from .live_participants import LiveParticipants
 from .live_participants_type import LiveParticipantsType
@@ -152,11 +159,14 @@ from .media_fault import MediaFault
 from .media_file import MediaFile
 from .media_file_kind import MediaFileKind
 from .meeting_text import MeetingText
+from .output_failure import OutputFailure
+from .output_options import OutputOptions
 from .participant import Participant
 from .payment_event import PaymentEvent
 from .payment_response import PaymentResponse
 from .pinned_participant import PinnedParticipant
 from .platform import Platform
+from .play_audio import PlayAudio
 from .readiness import Readiness
 from .readiness_checks_item import ReadinessChecksItem
 from .readiness_exclude_item import ReadinessExcludeItem
@@ -171,6 +181,7 @@ from .redelivery_response import RedeliveryResponse
 from .simulation import Simulation
 from .simulation_outcome import SimulationOutcome
 from .simulation_permission import SimulationPermission
+from .speak_text import SpeakText
 from .speech import Speech
 from .stream_changed import StreamChanged
 from .stream_changed_data import StreamChangedData
@@ -208,6 +219,10 @@ __all__ = (
     "AutoLeaveConfig",
     "AutoLeavePatch",
     "BotIdentity",
+    "BotOutput",
+    "BotOutputData",
+    "BotOutputDataState",
+    "BotOutputVersion",
     "Calendar",
     "CalendarCreate",
     "CalendarEvent",
@@ -333,6 +348,9 @@ __all__ = (
     "LiveEvent",
     "LiveEventEvent",
     "LiveJobFollow",
+    "LiveOutput",
+    "LiveOutputState",
+    "LiveOutputType",
     "LiveParticipant",
     "LiveParticipants",
     "LiveParticipantsType",
@@ -355,11 +373,14 @@ __all__ = (
     "MediaFile",
     "MediaFileKind",
     "MeetingText",
+    "OutputFailure",
+    "OutputOptions",
     "Participant",
     "PaymentEvent",
     "PaymentResponse",
     "PinnedParticipant",
     "Platform",
+    "PlayAudio",
     "Readiness",
     "ReadinessChecksItem",
     "ReadinessExcludeItem",
@@ -374,6 +395,7 @@ __all__ = (
     "Simulation",
     "SimulationOutcome",
     "SimulationPermission",
+    "SpeakText",
     "Speech",
     "StreamChanged",
     "StreamChangedData",

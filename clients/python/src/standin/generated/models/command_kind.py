@@ -5,9 +5,12 @@ class CommandKind(str, Enum):
     LEAVE_CALL = "leave_call"
     PAUSE_RECORDING = "pause_recording"
     PIN_PARTICIPANT = "pin_participant"
+    PLAY_AUDIO = "play_audio"
     REQUEST_RECORDING_PERMISSION = "request_recording_permission"
     RESUME_RECORDING = "resume_recording"
     SEND_CHAT_MESSAGE = "send_chat_message"
+    SPEAK = "speak"
+    STOP_OUTPUT = "stop_output"
     STOP_RECORDING = "stop_recording"
 
     def __str__(self) -> str:

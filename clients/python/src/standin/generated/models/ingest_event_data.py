@@ -27,6 +27,10 @@ class IngestEventData:
             granted (Any | Unset): Boolean. `lifecycle.permission_response`: whether the host allowed the recording.
             outcome (Any | Unset): String. `lifecycle.permission_response`: granted, denied or timeout.
             detail (Any | Unset): String. `lifecycle.permission_response`: more about the outcome.
+                `lifecycle.output_failed`: why, for people.
+            command_id (Any | Unset): String. `lifecycle.output_*`: the ID of the command.
+            command (Any | Unset): String. `lifecycle.output_*`: the kind of the command.
+            reason (Any | Unset): String. `lifecycle.output_failed`: an `OutputFailure`.
             detected_bot_name (Any | Unset): String. `lifecycle.competing_bot_detected`: the name of the other bot.
             left_meeting (Any | Unset): Boolean. `lifecycle.competing_bot_detected`: whether the bot leaves.
             manifest_uri (Any | Unset): String. `manifest.finalized`: the URL of the manifest.
@@ -39,6 +43,9 @@ class IngestEventData:
     granted: Any | Unset = UNSET
     outcome: Any | Unset = UNSET
     detail: Any | Unset = UNSET
+    command_id: Any | Unset = UNSET
+    command: Any | Unset = UNSET
+    reason: Any | Unset = UNSET
     detected_bot_name: Any | Unset = UNSET
     left_meeting: Any | Unset = UNSET
     manifest_uri: Any | Unset = UNSET
@@ -55,6 +62,12 @@ class IngestEventData:
         outcome = self.outcome
 
         detail = self.detail
+
+        command_id = self.command_id
+
+        command = self.command
+
+        reason = self.reason
 
         detected_bot_name = self.detected_bot_name
 
@@ -77,6 +90,12 @@ class IngestEventData:
             field_dict["outcome"] = outcome
         if detail is not UNSET:
             field_dict["detail"] = detail
+        if command_id is not UNSET:
+            field_dict["commandId"] = command_id
+        if command is not UNSET:
+            field_dict["command"] = command
+        if reason is not UNSET:
+            field_dict["reason"] = reason
         if detected_bot_name is not UNSET:
             field_dict["detectedBotName"] = detected_bot_name
         if left_meeting is not UNSET:
@@ -101,6 +120,12 @@ class IngestEventData:
 
         detail = d.pop("detail", UNSET)
 
+        command_id = d.pop("commandId", UNSET)
+
+        command = d.pop("command", UNSET)
+
+        reason = d.pop("reason", UNSET)
+
         detected_bot_name = d.pop("detectedBotName", UNSET)
 
         left_meeting = d.pop("leftMeeting", UNSET)
@@ -115,6 +140,9 @@ class IngestEventData:
             granted=granted,
             outcome=outcome,
             detail=detail,
+            command_id=command_id,
+            command=command,
+            reason=reason,
             detected_bot_name=detected_bot_name,
             left_meeting=left_meeting,
             manifest_uri=manifest_uri,

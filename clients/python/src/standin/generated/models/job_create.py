@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..models.captions_options import CaptionsOptions
     from ..models.consent_options import ConsentOptions
     from ..models.job_create_metadata import JobCreateMetadata
+    from ..models.output_options import OutputOptions
     from ..models.recording_options import RecordingOptions
     from ..models.simulation import Simulation
     from ..models.stream_options import StreamOptions
@@ -62,6 +63,9 @@ class JobCreate:
         streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
             guide *Stream audio* describes the messages.
             In a change of a job, the list replaces the earlier one.
+        output (OutputOptions | Unset): Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without
+            this option, these operations result in 409
+            `invalid_state`, and nothing of the meeting page's microphone is changed. `{}` is enough.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
         dedupe (bool | Unset): By default false. Return another job instead of creating one, if a job of the consumer in
@@ -85,6 +89,7 @@ class JobCreate:
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
     streams: list[StreamOptions] | Unset = UNSET
+    output: OutputOptions | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     dedupe: bool | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -143,6 +148,10 @@ class JobCreate:
                 streams_item = streams_item_data.to_dict()
                 streams.append(streams_item)
 
+        output: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.output, Unset):
+            output = self.output.to_dict()
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -183,6 +192,8 @@ class JobCreate:
             field_dict["consent"] = consent
         if streams is not UNSET:
             field_dict["streams"] = streams
+        if output is not UNSET:
+            field_dict["output"] = output
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
         if dedupe is not UNSET:
@@ -196,6 +207,7 @@ class JobCreate:
         from ..models.captions_options import CaptionsOptions
         from ..models.consent_options import ConsentOptions
         from ..models.job_create_metadata import JobCreateMetadata
+        from ..models.output_options import OutputOptions
         from ..models.recording_options import RecordingOptions
         from ..models.simulation import Simulation
         from ..models.stream_options import StreamOptions
@@ -285,6 +297,13 @@ class JobCreate:
 
                 streams.append(streams_item)
 
+        _output = d.pop("output", UNSET)
+        output: OutputOptions | Unset
+        if isinstance(_output, Unset):
+            output = UNSET
+        else:
+            output = OutputOptions.from_dict(_output)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -310,6 +329,7 @@ class JobCreate:
             transcript=transcript,
             consent=consent,
             streams=streams,
+            output=output,
             simulate=simulate,
             dedupe=dedupe,
         )

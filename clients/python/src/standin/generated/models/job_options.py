@@ -11,6 +11,7 @@ from ..types import UNSET, Unset
 if TYPE_CHECKING:
     from ..models.captions_options import CaptionsOptions
     from ..models.consent_options import ConsentOptions
+    from ..models.output_options import OutputOptions
     from ..models.recording_options import RecordingOptions
     from ..models.simulation import Simulation
     from ..models.stream_options import StreamOptions
@@ -36,6 +37,9 @@ class JobOptions:
             operator has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
         streams (list[StreamOptions] | Unset): The receivers of the live sound.
+        output (OutputOptions | Unset): Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without
+            this option, these operations result in 409
+            `invalid_state`, and nothing of the meeting page's microphone is changed. `{}` is enough.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
     """
@@ -47,6 +51,7 @@ class JobOptions:
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
     streams: list[StreamOptions] | Unset = UNSET
+    output: OutputOptions | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -78,6 +83,10 @@ class JobOptions:
                 streams_item = streams_item_data.to_dict()
                 streams.append(streams_item)
 
+        output: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.output, Unset):
+            output = self.output.to_dict()
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -99,6 +108,8 @@ class JobOptions:
             field_dict["consent"] = consent
         if streams is not UNSET:
             field_dict["streams"] = streams
+        if output is not UNSET:
+            field_dict["output"] = output
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
 
@@ -108,6 +119,7 @@ class JobOptions:
     def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
         from ..models.captions_options import CaptionsOptions
         from ..models.consent_options import ConsentOptions
+        from ..models.output_options import OutputOptions
         from ..models.recording_options import RecordingOptions
         from ..models.simulation import Simulation
         from ..models.stream_options import StreamOptions
@@ -155,6 +167,13 @@ class JobOptions:
 
                 streams.append(streams_item)
 
+        _output = d.pop("output", UNSET)
+        output: OutputOptions | Unset
+        if isinstance(_output, Unset):
+            output = UNSET
+        else:
+            output = OutputOptions.from_dict(_output)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -170,6 +189,7 @@ class JobOptions:
             transcript=transcript,
             consent=consent,
             streams=streams,
+            output=output,
             simulate=simulate,
         )
 

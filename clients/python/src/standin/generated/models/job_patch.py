@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..models.consent_options import ConsentOptions
     from ..models.job_patch_metadata import JobPatchMetadata
     from ..models.job_patch_webhooks import JobPatchWebhooks
+    from ..models.output_options import OutputOptions
     from ..models.recording_options import RecordingOptions
     from ..models.simulation import Simulation
     from ..models.stream_options import StreamOptions
@@ -48,6 +49,9 @@ class JobPatch:
         streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
             guide *Stream audio* describes the messages.
             In a change of a job, the list replaces the earlier one.
+        output (OutputOptions | Unset): Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without
+            this option, these operations result in 409
+            `invalid_state`, and nothing of the meeting page's microphone is changed. `{}` is enough.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
         id (Any | Unset): Cannot be changed.
@@ -76,6 +80,7 @@ class JobPatch:
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
     streams: list[StreamOptions] | Unset = UNSET
+    output: OutputOptions | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     id: Any | Unset = UNSET
     external_id: Any | Unset = UNSET
@@ -141,6 +146,10 @@ class JobPatch:
                 streams_item = streams_item_data.to_dict()
                 streams.append(streams_item)
 
+        output: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.output, Unset):
+            output = self.output.to_dict()
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -196,6 +205,8 @@ class JobPatch:
             field_dict["consent"] = consent
         if streams is not UNSET:
             field_dict["streams"] = streams
+        if output is not UNSET:
+            field_dict["output"] = output
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
         if id is not UNSET:
@@ -232,6 +243,7 @@ class JobPatch:
         from ..models.consent_options import ConsentOptions
         from ..models.job_patch_metadata import JobPatchMetadata
         from ..models.job_patch_webhooks import JobPatchWebhooks
+        from ..models.output_options import OutputOptions
         from ..models.recording_options import RecordingOptions
         from ..models.simulation import Simulation
         from ..models.stream_options import StreamOptions
@@ -316,6 +328,13 @@ class JobPatch:
 
                 streams.append(streams_item)
 
+        _output = d.pop("output", UNSET)
+        output: OutputOptions | Unset
+        if isinstance(_output, Unset):
+            output = UNSET
+        else:
+            output = OutputOptions.from_dict(_output)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -360,6 +379,7 @@ class JobPatch:
             transcript=transcript,
             consent=consent,
             streams=streams,
+            output=output,
             simulate=simulate,
             id=id,
             external_id=external_id,

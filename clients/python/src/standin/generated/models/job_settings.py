@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ..models.captions_options import CaptionsOptions
     from ..models.consent_options import ConsentOptions
     from ..models.job_webhooks import JobWebhooks
+    from ..models.output_options import OutputOptions
     from ..models.recording_options import RecordingOptions
     from ..models.simulation import Simulation
     from ..models.stream_options import StreamOptions
@@ -40,6 +41,9 @@ class JobSettings:
             operator has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
         streams (list[StreamOptions] | Unset): The receivers of the live sound.
+        output (OutputOptions | Unset): Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without
+            this option, these operations result in 409
+            `invalid_state`, and nothing of the meeting page's microphone is changed. `{}` is enough.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
     """
@@ -53,6 +57,7 @@ class JobSettings:
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
     streams: list[StreamOptions] | Unset = UNSET
+    output: OutputOptions | Unset = UNSET
     simulate: Simulation | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
@@ -88,6 +93,10 @@ class JobSettings:
                 streams_item = streams_item_data.to_dict()
                 streams.append(streams_item)
 
+        output: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.output, Unset):
+            output = self.output.to_dict()
+
         simulate: dict[str, Any] | Unset = UNSET
         if not isinstance(self.simulate, Unset):
             simulate = self.simulate.to_dict()
@@ -114,6 +123,8 @@ class JobSettings:
             field_dict["consent"] = consent
         if streams is not UNSET:
             field_dict["streams"] = streams
+        if output is not UNSET:
+            field_dict["output"] = output
         if simulate is not UNSET:
             field_dict["simulate"] = simulate
 
@@ -124,6 +135,7 @@ class JobSettings:
         from ..models.captions_options import CaptionsOptions
         from ..models.consent_options import ConsentOptions
         from ..models.job_webhooks import JobWebhooks
+        from ..models.output_options import OutputOptions
         from ..models.recording_options import RecordingOptions
         from ..models.simulation import Simulation
         from ..models.stream_options import StreamOptions
@@ -175,6 +187,13 @@ class JobSettings:
 
                 streams.append(streams_item)
 
+        _output = d.pop("output", UNSET)
+        output: OutputOptions | Unset
+        if isinstance(_output, Unset):
+            output = UNSET
+        else:
+            output = OutputOptions.from_dict(_output)
+
         _simulate = d.pop("simulate", UNSET)
         simulate: Simulation | Unset
         if isinstance(_simulate, Unset):
@@ -192,6 +211,7 @@ class JobSettings:
             transcript=transcript,
             consent=consent,
             streams=streams,
+            output=output,
             simulate=simulate,
         )
 

@@ -18,8 +18,8 @@ class LiveEvent:
 
     Attributes:
         event (LiveEventEvent): The kind of the event.
-        data (str): JSON: a `LiveState`, `LiveCommand`, `LiveStream`, `LiveParticipants`, `LiveSpeaking`, `LiveText` (of
-            `caption` and
+        data (str): JSON: a `LiveState`, `LiveCommand`, `LiveOutput`, `LiveStream`, `LiveParticipants`, `LiveSpeaking`,
+            `LiveText` (of `caption` and
             `chat`) or `LiveEnd`.
         id (str | Unset): The position after the event, for `Last-Event-ID`. `participants` and `speaking` have none.
     """

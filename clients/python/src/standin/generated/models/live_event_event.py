@@ -6,9 +6,11 @@ class LiveEventEvent(str, Enum):
     CHAT = "chat"
     COMMAND = "command"
     END = "end"
+    OUTPUT = "output"
     PARTICIPANTS = "participants"
     SPEAKING = "speaking"
     STATE = "state"
+    STREAM = "stream"
 
     def __str__(self) -> str:
         return str(self.value)

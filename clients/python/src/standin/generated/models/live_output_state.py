@@ -1,0 +1,10 @@
+from enum import Enum
+
+
+class LiveOutputState(str, Enum):
+    FAILED = "failed"
+    FINISHED = "finished"
+    STARTED = "started"
+
+    def __str__(self) -> str:
+        return str(self.value)

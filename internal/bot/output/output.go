@@ -1,0 +1,187 @@
+// Package output lets a bot be heard: it replaces the microphone of a meeting's page and
+// plays sound on it.
+//
+// The sound is made in a world of the page that the page's own scripts cannot reach, so no
+// page can push sound of its own into what the bot says, or read sound before it is played.
+// The page gets a track, as from any microphone.
+package output
+
+import (
+	"context"
+	_ "embed" // for the scripts
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"standin/internal/bot/browser"
+)
+
+//go:embed devices.js
+var devicesScript string
+
+//go:embed microphone.js
+var microphoneScript string
+
+// Prepare replaces the microphone of a page. It must be called before the page is loaded.
+func Prepare(ctx context.Context, page *browser.Page) error {
+	if err := page.EvalApartOnNewDocument(ctx, microphoneScript); err != nil {
+		return fmt.Errorf("prepare the page's microphone: %w", err)
+	}
+	if err := page.EvalOnNewDocument(ctx, devicesScript); err != nil {
+		return fmt.Errorf("replace the page's devices: %w", err)
+	}
+	return nil
+}
+
+// The form of the sound: PCM S16LE, mono.
+const (
+	SampleRate     = 48000
+	BytesPerSample = 2
+)
+
+const (
+	// maxPiece is how much sound is sent to the page at once, at most.
+	maxPiece = 500 * time.Millisecond
+	// minPiece is the least sound that is sent at once: a packet's.
+	minPiece = 20 * time.Millisecond
+	// maxWaiting is how much sound waits in the page before more is sent. It bridges a
+	// busy machine; stopping discards it.
+	maxWaiting = time.Second
+	// callTimeout limits one call of the page.
+	callTimeout = 2 * time.Second
+)
+
+// ErrNoMicrophone means that the page has not asked for a microphone.
+var ErrNoMicrophone = errors.New("the page has not asked for a microphone")
+
+// Recording receives what is played, to mix it into the recording. Times are those of the
+// browser's clock.
+type Recording interface {
+	// Mix adds PCM that begins at a time.
+	Mix(ctx context.Context, pcm []byte, atMs float64) error
+	// Cut removes what was added for after a time.
+	Cut(ctx context.Context, atMs float64) error
+}
+
+// Player plays sound on the microphone of a prepared page. Play must not be called
+// concurrently.
+type Player struct {
+	Page *browser.Page
+	// Recording returns where the sound is recorded now; nil where it is not.
+	Recording func() Recording
+	Log       *slog.Logger
+}
+
+// Play plays PCM until it ends or ctx ends; then it stops at once and returns the cause of
+// ctx. Before the first sound it calls unmute, and once that has been sent started, with
+// its time. pcm must end when ctx does. It may be live: a Read returns what has arrived.
+func (p *Player) Play(ctx context.Context, pcm io.Reader, unmute func(context.Context) error, started func(time.Time)) error {
+	err := p.play(ctx, pcm, unmute, started)
+	if err == nil {
+		return nil
+	}
+	stopErr := p.stop(context.WithoutCancel(ctx))
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return errors.Join(err, stopErr)
+}
+
+func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Context) error, started func(time.Time)) error {
+	piece := make([]byte, bytesOf(maxPiece))
+	var end time.Time // of the sound that was pushed
+	for begun := false; ; {
+		n, err := io.ReadAtLeast(pcm, piece, bytesOf(minPiece))
+		ended := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		if err != nil && !ended {
+			return fmt.Errorf("read the sound: %w", err)
+		}
+		if n -= n % BytesPerSample; n > 0 {
+			if !begun {
+				if err := unmute(ctx); err != nil {
+					return err
+				}
+			}
+			var at time.Time
+			if at, end, err = p.push(ctx, piece[:n]); err != nil {
+				return err
+			}
+			if !begun {
+				begun = true
+				started(at)
+			}
+		}
+		if ended {
+			return wait(ctx, time.Until(end))
+		}
+		if err := wait(ctx, time.Until(end)-maxWaiting); err != nil {
+			return err
+		}
+	}
+}
+
+// push sends PCM to the page and to the recording. It returns when it begins and ends.
+func (p *Player) push(ctx context.Context, pcm []byte) (from, to time.Time, err error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errors.New("the page does not respond"))
+	defer cancel()
+	var pushed struct {
+		Opened bool
+		AtMs   float64
+	}
+	if err := p.Page.Eval(ctx, microphone+`.push("`+base64.StdEncoding.EncodeToString(pcm)+`")`, &pushed); err != nil {
+		return time.Time{}, time.Time{}, fmt.Errorf("play on the page's microphone: %w", err)
+	}
+	if !pushed.Opened {
+		return time.Time{}, time.Time{}, ErrNoMicrophone
+	}
+	now := time.Now()
+	from = now.Add(time.Duration((pushed.AtMs - float64(now.UnixMicro())/1000) * float64(time.Millisecond)))
+	if recording := p.Recording(); recording != nil {
+		if err := recording.Mix(ctx, pcm, pushed.AtMs); err != nil {
+			p.Log.Warn("the recording lacks a piece of the bot's sound", "error", err) // it may just have ended
+		}
+	}
+	return from, from.Add(time.Duration(len(pcm)/BytesPerSample) * time.Second / SampleRate), nil
+}
+
+// stop ends the sound in the page and in the recording.
+func (p *Player) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var stopped struct{ AtMs float64 }
+	if err := p.Page.Eval(ctx, microphone+".stop()", &stopped); err != nil {
+		return fmt.Errorf("stop the page's microphone: %w", err)
+	}
+	if recording := p.Recording(); recording != nil {
+		if err := recording.Cut(ctx, stopped.AtMs); err != nil {
+			p.Log.Warn("the recording has more of the bot's sound than others heard", "error", err)
+		}
+	}
+	return nil
+}
+
+// microphone is the expression of the object that microphone.js makes.
+const microphone = `window[Symbol.for("standin.microphone")]`
+
+// wait waits for a duration, which may be negative, or until ctx ends.
+func wait(ctx context.Context, duration time.Duration) error {
+	if duration <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(duration)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// bytesOf returns the size of a length of sound.
+func bytesOf(length time.Duration) int {
+	return int(length.Milliseconds()) * SampleRate / 1000 * BytesPerSample
+}

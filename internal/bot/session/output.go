@@ -1,0 +1,272 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/output"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/text"
+)
+
+const (
+	// maxOutput limits one sound, from its download to its end.
+	maxOutput = ingest.MaxSound + time.Minute
+	// muteDelay is how long the microphone stays on after a sound, for the next one.
+	muteDelay = 2 * time.Second
+	// maxMuted is in how many snapshots the microphone must be off during a sound until
+	// the host has turned it off. The first may be older than the sound.
+	maxMuted = 2
+)
+
+// outputError is why a sound was not played to its end.
+type outputError struct {
+	reason ingest.OutputFailure
+	detail string
+}
+
+func (e *outputError) Error() string { return e.detail }
+
+var (
+	errMutedByHost = &outputError{ingest.MutedByHost, "the bot's microphone was turned off in the meeting"}
+	errInterrupted = &outputError{ingest.Interrupted, "another command stopped it"}
+	errPageLeft    = &outputError{ingest.Interrupted, "the bot left the page"}
+)
+
+// speaker plays the sounds of commands in one browser, one after the other, and turns the
+// microphone on for them. The session's loop calls all methods.
+type speaker struct {
+	log      *slog.Logger
+	enabled  bool // by the job
+	report   *report.Report
+	events   events
+	page     *meetingPage
+	name     string // under which the bot is in the report
+	download func(ctx context.Context, commandID string) ([]byte, error)
+	ack      func(command ingest.Command, err error)
+	record   *atomic.Pointer[recorder.Recorder]
+
+	queue      taskQueue
+	calls      chan func(context.Context) // from the sound that is played to the loop
+	cause      *outputError               // why the queue is being cleared
+	startedAt  time.Time                  // when others heard the current sound; zero before
+	on         bool                       // the microphone was turned on
+	onSince    time.Time
+	muted      int // snapshots since then that show it off
+	quietSince time.Time
+}
+
+// newSpeaker returns the speaker of a session.
+func (a *attempt) newSpeaker(page *meetingPage, recording *recordingSession) *speaker {
+	s := &speaker{
+		log: a.log, enabled: a.settings.Output, report: a.report, events: a.events, page: page, name: a.settings.DisplayName,
+		download: a.client.Output, ack: a.commands.settle, record: &recording.voice, calls: make(chan func(context.Context)),
+	}
+	s.queue.settle = s.settle
+	return s
+}
+
+// play queues the sound of a command.
+func (s *speaker) play(ctx context.Context, command ingest.Command) {
+	var args ingest.SoundArgs
+	err := json.Unmarshal(command.Args, &args)
+	switch {
+	case err != nil:
+		s.ack(command, fmt.Errorf("decode the command: %w", err))
+		return
+	case !s.enabled:
+		s.ack(command, errors.New("the job does not allow output"))
+		return
+	case args.Interrupt:
+		s.interrupt(ctx, errInterrupted)
+	}
+	s.queue.add(ctx, task{
+		name: string(command.Kind), timeout: maxOutput, command: &command,
+		do:     func(ctx context.Context) error { return s.run(ctx, command) },
+		onDone: func(_ context.Context, _ error) *exitResult { s.quietSince = time.Now(); return nil },
+	})
+}
+
+// stop executes a command that stops all sound.
+func (s *speaker) stop(ctx context.Context, command ingest.Command) {
+	s.interrupt(ctx, errInterrupted)
+	s.ack(command, nil)
+}
+
+// interrupt ends the current sound and those that wait.
+func (s *speaker) interrupt(ctx context.Context, cause *outputError) {
+	s.cause = cause
+	s.queue.clear(ctx)
+	s.cause = nil
+	s.quietSince = time.Now()
+}
+
+// leave ends the current sound because the bot leaves the page. Those that wait are
+// deferred until it is in the meeting again.
+func (s *speaker) leave(ctx context.Context) {
+	s.queue.clear(ctx)
+	s.on = false
+}
+
+// run plays a sound. It runs beside the loop.
+func (s *speaker) run(ctx context.Context, command ingest.Command) error {
+	pcm, err := s.download(ctx, command.ID)
+	if err != nil {
+		return &outputError{ingest.OutputUnavailable, "the sound could not be read from the service: " + err.Error()}
+	}
+	return s.playPCM(ctx, command, bytes.NewReader(pcm))
+}
+
+// playPCM plays a sound, which may be live.
+func (s *speaker) playPCM(ctx context.Context, command ingest.Command, pcm io.Reader) error {
+	player := &output.Player{Page: s.page.tab, Recording: s.recording, Log: s.log}
+	return player.Play(ctx, pcm, s.unmute, func(at time.Time) {
+		s.inLoop(ctx, func(context.Context) {
+			s.startedAt = at
+			s.emit(job.BotOutputStarted, command, nil)
+		})
+	})
+}
+
+// recording returns the recording that runs now.
+func (s *speaker) recording() output.Recording {
+	if recording := s.record.Load(); recording != nil {
+		return recording
+	}
+	return nil
+}
+
+// unmute turns the microphone on. It runs beside the loop, and waits for it.
+func (s *speaker) unmute(ctx context.Context) error {
+	done := make(chan error, 1)
+	s.inLoop(ctx, func(loop context.Context) {
+		s.page.pageQueue.add(loop, task{
+			name: "turn the microphone on", timeout: s.page.timeouts.Command,
+			do: func(ctx context.Context) error { return s.page.adapter.SetMicrophone(ctx, s.page.tab, true) },
+			onDone: func(_ context.Context, err error) *exitResult {
+				s.on, s.onSince, s.muted = err == nil, time.Now(), 0
+				done <- err
+				return nil
+			},
+		})
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inLoop lets the session's loop call a function, unless ctx ends.
+func (s *speaker) inLoop(ctx context.Context, call func(context.Context)) {
+	select {
+	case s.calls <- call:
+	case <-ctx.Done():
+	}
+}
+
+// settle reports how the sound of a command ended. One that was not started is deferred,
+// unless another command stopped it.
+func (s *speaker) settle(command ingest.Command, err error) {
+	if errors.Is(err, errNotStarted) && s.cause == nil {
+		s.ack(command, err)
+		return
+	}
+	startedAt := s.startedAt
+	s.startedAt = time.Time{}
+	if !startedAt.IsZero() {
+		s.report.AddOwnSpeech(s.name, startedAt, time.Now())
+	}
+	if err == nil {
+		s.emit(job.BotOutputFinished, command, nil)
+		s.ack(command, nil)
+		return
+	}
+	failure := s.failure(err)
+	s.log.Info("output failed", "command", command.ID, "reason", failure.reason, "error", err)
+	s.emit(job.BotOutputFailed, command, failure)
+	s.ack(command, failure)
+}
+
+// failure returns why a sound was not played to its end.
+func (s *speaker) failure(err error) *outputError {
+	known := (*outputError)(nil)
+	switch {
+	case s.cause != nil:
+		return s.cause
+	case errors.As(err, &known):
+		return known
+	case errors.Is(err, context.Canceled), browserLost(err):
+		return errPageLeft
+	case errors.Is(err, output.ErrNoMicrophone), errors.Is(err, meeting.ErrNoDevice):
+		return &outputError{ingest.NoMicrophone, err.Error()}
+	case errors.Is(err, meeting.ErrDeviceRefused):
+		return &outputError{ingest.MicrophoneRefused, err.Error()}
+	case meeting.Transient(err):
+		return errPageLeft
+	}
+	if script := (*browser.ScriptError)(nil); errors.As(err, &script) {
+		return errPageLeft // a new document has no sound
+	}
+	return &outputError{ingest.OutputUnavailable, text.Clean(err.Error(), ingest.MaxCommandFailure)}
+}
+
+// emit reports what became of a sound.
+func (s *speaker) emit(kind job.Trigger, command ingest.Command, failure *outputError) {
+	data := ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
+	if failure != nil {
+		data.Reason, data.Detail = string(failure.reason), failure.detail
+	}
+	if err := s.events.Emit(kind, data); err != nil {
+		s.log.Error("report the bot's output", "error", err)
+	}
+}
+
+// handleSnapshot ends the sounds when the host turns the microphone off.
+func (s *speaker) handleSnapshot(ctx context.Context, snap snapshot) {
+	if !s.on || s.queue.idle() || snap.at.Before(s.onSince) || snap.seen.Microphone != meeting.DeviceOff {
+		s.muted = 0
+		return
+	}
+	if s.muted++; s.muted < maxMuted {
+		return
+	}
+	s.interrupt(ctx, errMutedByHost)
+	s.mute(ctx) // otherwise the page could turn it on again
+}
+
+// check turns the microphone off when nothing was played for a while.
+func (s *speaker) check(ctx context.Context, now time.Time) {
+	if s.on && s.queue.idle() && now.Sub(s.quietSince) >= muteDelay {
+		s.mute(ctx)
+	}
+}
+
+// mute turns the microphone off.
+func (s *speaker) mute(ctx context.Context) {
+	s.on = false
+	s.page.pageQueue.add(ctx, task{
+		name: "turn the microphone off", timeout: s.page.timeouts.Command,
+		shouldRun: func() bool { return s.queue.idle() },
+		do:        func(ctx context.Context) error { return s.page.adapter.SetMicrophone(ctx, s.page.tab, false) },
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && ctx.Err() == nil {
+				s.log.Warn("the microphone was not turned off", "error", err)
+			}
+			return nil
+		},
+	})
+}

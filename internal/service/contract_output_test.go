@@ -1,0 +1,112 @@
+package service_test
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"standin/internal/recording/build"
+	"standin/internal/speech"
+)
+
+// contractWAV returns a second of silence, 16 kHz.
+func contractWAV() []byte {
+	const bytes = 2 * 16_000
+	header := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")
+	binary.LittleEndian.PutUint32(header[4:], 36+bytes)
+	binary.LittleEndian.PutUint32(header[40:], bytes)
+	return append(header, make([]byte, bytes)...)
+}
+
+// contractOutput tests playAudio, speak, stopOutput and readOutput of api/openapi.yaml with
+// a speech server and a server of files on loopback.
+func contractOutput(t *testing.T, coverage *contractCoverage) {
+	if _, err := build.FindTools(); err != nil {
+		t.Skip(err)
+	}
+	var broken atomic.Bool
+	var asked atomic.Value
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case broken.Load():
+			http.Error(w, "no such model", http.StatusBadRequest)
+		case r.URL.Path == "/v1/audio/speech":
+			body, _ := io.ReadAll(r.Body)
+			asked.Store(r.Header.Get("Authorization") + " " + string(body))
+			_, _ = w.Write(contractWAV())
+		case r.URL.Path == "/beep.wav":
+			_, _ = w.Write(contractWAV())
+		case r.URL.Path == "/page.html":
+			_, _ = io.WriteString(w, "<!doctype html>")
+		default:
+			http.NotFound(w, r)
+		}
+	}))
+	t.Cleanup(server.Close)
+	settings := contractSettings(t)
+	settings.Speech = speech.Config{URL: server.URL, APIKey: "the key", AllowCIDRs: "127.0.0.0/8"}
+	h := openContractHarness(t, coverage, settings)
+	hooks := newContractHooks(t, h.checker)
+	urls := contractFuture + `,"webhooks":{"onStatusChange":"` + hooks.URL + `"}`
+	id := h.create(t, h.ada, contractJob(urls+`,"output":{}`))
+	h.sendEvent(t, id, "lifecycle.in_meeting", "")
+	without := h.create(t, h.ada, contractJob(contractFuture))
+	data := base64.StdEncoding.EncodeToString(contractWAV())
+
+	bodies := map[string]string{"playAudio": `{"data":"` + data + `"}`, "speak": `{"text":"Good morning","language":"en"}`, "stopOutput": ""}
+	commands := map[string]string{}
+	for op, body := range bodies {
+		commands[op] = h.expect(t, 202, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body}).text(t, "commandId")
+		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{id}, body: body})
+		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: h.bob, body: body})
+		refused := h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{without}, bearer: h.ada, body: body})
+		if !strings.Contains(refused.text(t, "message"), "output") {
+			t.Errorf("%s without the option: %s", op, refused.body)
+		}
+	}
+	if got := asked.Load(); got != `Bearer the key {"model":"tts-1","input":"Good morning","voice":"alloy","language":"en","response_format":"wav"}` {
+		t.Errorf("the speech server was asked %q", got)
+	}
+	h.expect(t, 202, contractRequest{op: "playAudio", in: []string{id}, bearer: h.ada, body: `{"uri":"` + server.URL + `/beep.wav","interrupt":true}`})
+	for body, field := range map[string]string{
+		`{}`: ``, `{"uri":"https://example.com/a","data":"` + data + `"}`: ``, `{"data":"#"}`: `"data"`, `{"data":"aGVsbG8="}`: `"data"`,
+		`{"uri":"` + server.URL + `/missing"}`: `"uri"`, `{"uri":"` + server.URL + `/page.html"}`: `"uri"`, `{"uri":"http://10.1.2.3/a.mp3"}`: `"uri"`,
+		`{"uri":"file:///etc/passwd"}`: `"uri"`,
+	} {
+		refused := h.expectCode(t, 400, "invalid_input", contractRequest{op: "playAudio", in: []string{id}, bearer: h.ada, body: body})
+		if !strings.Contains(string(refused.body), `"path":[`+field+`]`) {
+			t.Errorf("%.80s: %s", body, refused.body)
+		}
+	}
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: `{"text":" "}`})
+	broken.Store(true)
+	h.expectCode(t, 503, "unavailable", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: bodies["speak"]})
+
+	sound := func(status int, in []string, bearer string) contractResponse {
+		t.Helper()
+		return h.expect(t, status, contractRequest{op: "readOutput", in: in, bearer: bearer})
+	}
+	spoken := []string{id, "0", commands["speak"]}
+	if pcm := sound(200, spoken, contractToken(id, 0)).body; len(pcm) != 2*48_000 {
+		t.Errorf("the sound has %d bytes", len(pcm))
+	}
+	sound(400, []string{id, "0", "x"}, contractToken(id, 0))
+	sound(401, spoken, "")
+	sound(401, spoken, contractToken(without, 0))
+	sound(404, []string{id, "0", id}, contractToken(id, 0))
+
+	about, _ := json.Marshal(map[string]string{"commandId": commands["speak"], "command": "speak", "reason": "muted_by_host", "detail": "The host muted it."})
+	h.sendEvent(t, id, "lifecycle.output_started", string(about))
+	h.sendEvent(t, id, "lifecycle.output_failed", string(about))
+	waitUntil(t, "the webhooks of output", func() bool { return hooks.count("bot.output") == 2 })
+	h.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(id, 0), body: `{"jobId":"` + id + `","attempt":0,"acked":["` + commands["speak"] + `"]}`})
+	waitUntil(t, "the sound is deleted", func() bool {
+		return h.do(t, contractRequest{op: "readOutput", in: spoken, bearer: contractToken(id, 0)}).status == 404
+	})
+}

@@ -1,0 +1,29 @@
+package service
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"standin/internal/speech"
+	"standin/internal/webhook"
+)
+
+// newSoundMaker returns the maker of the sounds that bots play. It fetches files from
+// where webhooks may be sent.
+func (s *Service) newSoundMaker() (*speech.Maker, error) {
+	files, err := s.webhookAllow()
+	if err != nil {
+		return nil, err
+	}
+	server, err := webhook.ParseAllow(s.settings.Speech.AllowCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("networks of the speech server: %w", err)
+	}
+	maker, err := speech.NewMaker(speech.Settings{
+		Config: s.settings.Speech, AllowSpeech: server, AllowFiles: files, OwnHosts: s.ownHosts(), Dir: filepath.Join(s.settings.DataDir, "sounds"),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configure speech: %w", err)
+	}
+	return maker, nil
+}

@@ -1,0 +1,309 @@
+// Package speech makes the sounds that bots play in meetings: from a file of the consumer,
+// or from a text by a server with OpenAI's POST /v1/audio/speech.
+package speech
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"standin/internal/dialguard"
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/recording/build"
+	"standin/internal/text"
+)
+
+const (
+	// maxFile bounds the size of an encoded sound.
+	maxFile = 64 << 20
+	// maxErrorText bounds what is kept of the text of a server's error.
+	maxErrorText = 300
+	// fetchTimeout bounds fetching a file, and decodeTimeout decoding it.
+	fetchTimeout  = 30 * time.Second
+	decodeTimeout = 2 * time.Minute
+	dialTimeout   = 10 * time.Second
+	maxRedirects  = 5
+	// concurrency is how many sounds are made at a time. Each may take the memory of its
+	// PCM.
+	concurrency = 4
+)
+
+// Config is what an operator configures. Tags describe the flags and environment variables
+// of package main.
+type Config struct {
+	URL        string        `env:"STANDIN_SPEECH_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/speech, by which bots speak texts. Default: none; bots play only audio files."`
+	APIKey     string        `env:"STANDIN_SPEECH_API_KEY" help:"API key of the speech server. Prefer the environment variable."`
+	APIKeyFile string        `env:"STANDIN_SPEECH_API_KEY_FILE" type:"existingfile" help:"File with the API key of the speech server."`
+	Model      string        `env:"STANDIN_SPEECH_MODEL" default:"tts-1" help:"Model that the speech server uses."`
+	Voice      string        `env:"STANDIN_SPEECH_VOICE" default:"alloy" help:"Voice of requests that name none."`
+	AllowCIDRs string        `name:"allow-cidrs" env:"STANDIN_SPEECH_ALLOW_CIDRS" help:"Networks that the speech server may be in although they are not public, comma-separated. Default: none."`
+	Timeout    time.Duration `env:"STANDIN_SPEECH_TIMEOUT" default:"30s" help:"Maximum duration of a request to the speech server."`
+}
+
+// Defaults of Config.
+const (
+	DefaultModel   = "tts-1"
+	DefaultVoice   = "alloy"
+	DefaultTimeout = 30 * time.Second
+)
+
+// Settings configure a Maker.
+type Settings struct {
+	Config
+	AllowSpeech []netip.Prefix // networks of Config.AllowCIDRs
+	AllowFiles  []netip.Prefix // networks from which files are fetched although they are not public
+	OwnHosts    []string       // see dialguard.Guard
+	Dir         string         // of temporary files; it is emptied
+}
+
+// Maker makes sounds: PCM S16LE, mono, 48 kHz, of at most ingest.MaxSound. Its errors are
+// a *job.Error unless they are of this machine. Its methods may be called from any goroutine.
+type Maker struct {
+	settings Settings
+	address  string // of the speech server; empty without one
+	speech   *http.Client
+	files    *http.Client
+	turns    chan struct{}
+}
+
+// NewMaker returns a Maker.
+func NewMaker(settings Settings) (*Maker, error) {
+	settings.Model, settings.Voice = cmp.Or(settings.Model, DefaultModel), cmp.Or(settings.Voice, DefaultVoice)
+	settings.Timeout = cmp.Or(settings.Timeout, DefaultTimeout)
+	m := &Maker{
+		settings: settings, turns: make(chan struct{}, concurrency),
+		speech: newHTTPClient(&dialguard.Guard{Allow: settings.AllowSpeech, Timeout: dialTimeout}, 0),
+		files:  newHTTPClient(&dialguard.Guard{Allow: settings.AllowFiles, OwnHosts: settings.OwnHosts, Timeout: dialTimeout}, maxRedirects),
+	}
+	if err := errors.Join(os.RemoveAll(settings.Dir), os.MkdirAll(settings.Dir, 0o700)); err != nil {
+		return nil, fmt.Errorf("empty the folder of sounds: %w", err)
+	}
+	if settings.URL == "" {
+		return m, nil
+	}
+	address, err := url.Parse(strings.TrimRight(settings.URL, "/"))
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
+		return nil, errors.New("STANDIN_SPEECH_URL must be an http or https URL without credentials") // parse errors contain it
+	}
+	if !strings.HasSuffix(address.Path, "/v1") {
+		address = address.JoinPath("v1")
+	}
+	m.address = address.JoinPath("audio", "speech").String()
+	if settings.APIKeyFile != "" {
+		key, err := os.ReadFile(settings.APIKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("read the API key of the speech server: %w", err)
+		}
+		m.settings.APIKey = strings.TrimSpace(string(key))
+	}
+	return m, nil
+}
+
+// newHTTPClient returns a client that connects to allowed addresses only.
+func newHTTPClient(guard *dialguard.Guard, redirects int) *http.Client {
+	return &http.Client{
+		Transport: &http.Transport{
+			DialContext: guard.DialContext, TLSHandshakeTimeout: dialTimeout, MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute,
+			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+		},
+		CheckRedirect: func(request *http.Request, via []*http.Request) error {
+			switch {
+			case redirects == 0:
+				return http.ErrUseLastResponse
+			case len(via) > redirects || request.URL.Scheme != "https" && via[0].URL.Scheme == "https":
+				return errors.New("too many redirects, or one to plain HTTP")
+			}
+			return nil
+		},
+	}
+}
+
+// Fetch makes the sound of the file at a URI.
+func (m *Maker) Fetch(ctx context.Context, uri string) ([]byte, error) {
+	done, err := m.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	address, err := url.Parse(uri)
+	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
+		return nil, invalid("uri", "uri is not an http or https URL without credentials")
+	}
+	fetching, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(fetching, http.MethodGet, uri, http.NoBody)
+	if err != nil {
+		return nil, invalid("uri", "uri cannot be requested")
+	}
+	response, err := m.files.Do(request)
+	if err != nil {
+		return nil, invalid("uri", "the file could not be fetched: "+describe(ctx, err))
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return nil, invalid("uri", fmt.Sprintf("the file could not be fetched: the server answered %d", response.StatusCode))
+	}
+	encoded, err := readBounded(response.Body)
+	if err != nil {
+		return nil, invalid("uri", "the file could not be fetched: "+describe(ctx, err))
+	}
+	return m.decode(ctx, "uri", encoded)
+}
+
+// Decode makes the sound of a file.
+func (m *Maker) Decode(ctx context.Context, file []byte) ([]byte, error) {
+	done, err := m.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return m.decode(ctx, "data", file)
+}
+
+// Text is a text to speak. An empty voice is the operator's, and an empty language the
+// server's choice.
+type Text struct {
+	Text, Voice, Language string
+}
+
+// Speak makes the sound of a text.
+func (m *Maker) Speak(ctx context.Context, say Text) ([]byte, error) {
+	if m.address == "" {
+		return nil, unavailable("bots cannot speak texts: the operator has configured no speech server (STANDIN_SPEECH_URL)")
+	}
+	done, err := m.turn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	body, err := json.Marshal(struct {
+		Model    string `json:"model"`
+		Input    string `json:"input"`
+		Voice    string `json:"voice"`
+		Language string `json:"language,omitempty"`
+		Format   string `json:"response_format"`
+	}{m.settings.Model, say.Text, cmp.Or(say.Voice, m.settings.Voice), say.Language, "wav"})
+	if err != nil {
+		return nil, fmt.Errorf("encode a text: %w", err)
+	}
+	asking, cancel := context.WithTimeout(ctx, m.settings.Timeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(asking, http.MethodPost, m.address, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("create a request to the speech server: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	if m.settings.APIKey != "" {
+		request.Header.Set("Authorization", "Bearer "+m.settings.APIKey)
+	}
+	response, err := m.speech.Do(request)
+	if err != nil {
+		return nil, unavailable("the speech server could not be asked: " + describe(ctx, err))
+	}
+	defer response.Body.Close()
+	answer, err := readBounded(response.Body)
+	switch {
+	case err != nil:
+		return nil, unavailable("the answer of the speech server could not be read: " + describe(ctx, err))
+	case response.StatusCode != http.StatusOK:
+		return nil, unavailable(fmt.Sprintf("the speech server answered %d: %s", response.StatusCode, text.CleanLine(string(answer[:min(len(answer), maxErrorText)]), maxErrorText)))
+	}
+	pcm, err := m.decode(ctx, "text", answer)
+	if job.ErrorIs(err, job.InvalidInput) {
+		return nil, unavailable("the speech server answered no sound that can be decoded")
+	}
+	return pcm, err
+}
+
+// turn waits for a turn, so that few sounds are in memory at a time.
+func (m *Maker) turn(ctx context.Context) (done func(), err error) {
+	select {
+	case m.turns <- struct{}{}:
+		return func() { <-m.turns }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// decode decodes a file, whose field in the request is named in errors.
+func (m *Maker) decode(ctx context.Context, field string, file []byte) (pcm []byte, err error) {
+	tools, err := build.FindTools()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(m.settings.Dir, "sound-")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder for a sound: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	from, to := filepath.Join(dir, "encoded"), filepath.Join(dir, "pcm")
+	if err := os.WriteFile(from, file, 0o600); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, decodeTimeout)
+	defer cancel()
+	// One second more, to see that it is too long.
+	err = tools.DecodeSound(ctx, from, to, ingest.MaxSound+time.Second)
+	if build.RejectedInput(err) {
+		return nil, invalid(field, "it is not audio in a format that can be decoded, such as MP3, WAV, AAC, FLAC or Opus")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if pcm, err = os.ReadFile(to); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(pcm) == 0:
+		return nil, invalid(field, "it contains no audio")
+	case int64(len(pcm)) > ingest.MaxSoundBytes:
+		return nil, invalid(field, fmt.Sprintf("it is longer than %s", ingest.MaxSound))
+	}
+	return pcm, nil
+}
+
+// readBounded reads a body of at most maxFile.
+func readBounded(body io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(body, maxFile+1))
+	if err == nil && len(content) > maxFile {
+		err = fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	return content, err
+}
+
+// describe returns what a caller may know of an error of a request: no addresses of
+// internal networks.
+func describe(ctx context.Context, err error) string {
+	refused := (*dialguard.RefusedError)(nil)
+	switch {
+	case errors.As(err, &refused):
+		return "the host is refused: " + refused.Reason()
+	case ctx.Err() != nil || errors.Is(err, context.DeadlineExceeded):
+		return "it took too long"
+	}
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	return text.CleanLine(err.Error(), maxErrorText)
+}
+
+func invalid(field, message string) error {
+	return &job.Error{Code: job.InvalidInput, Message: message, Path: []any{field}}
+}
+
+func unavailable(message string) error {
+	return &job.Error{Code: job.Unavailable, Message: message}
+}
