@@ -3,7 +3,6 @@ package session
 import (
 	"context"
 	"encoding/binary"
-	"fmt"
 	"net/http"
 	"os"
 	"slices"
@@ -198,6 +197,6 @@ func (e *hearing) check(h *harness) {
 	}
 	drift := differences[len(differences)-1] - differences[0]
 	if p95 := e.delays[len(e.delays)*95/100]; missing > 0 || drift.Abs() > 50*time.Millisecond || p95 > 300*time.Millisecond {
-		h.Error(fmt.Sprintf("%d seconds are missing, drift %v, p95 %v", missing, drift, p95))
+		h.Errorf("%d seconds are missing, drift %v, p95 %v", missing, drift, p95)
 	}
 }

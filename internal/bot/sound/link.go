@@ -32,21 +32,11 @@ const (
 	maxMessage = ingest.MaxPlayedBytes
 )
 
-// Player plays sound into the meeting.
-type Player interface {
-	// Play plays samples after the earlier ones: signed 16-bit little-endian, mono, 48 kHz.
-	// It must not block.
-	Play(pcm []byte)
-	// StopPlaying forgets the samples that were not played yet.
-	StopPlaying()
-}
-
-// Settings configures a Link. Player and Log are optional.
+// Settings configures a Link. Log is optional.
 type Settings struct {
-	Dial   func(context.Context) (*websocket.Conn, error) // connects to the service
-	Clock  func(time.Time) time.Time                      // converts times to those of the report
-	Player Player                                         // nil: the bot does not speak
-	Log    *slog.Logger
+	Dial  func(context.Context) (*websocket.Conn, error) // connects to the service
+	Clock func(time.Time) time.Time                      // converts times to those of the report
+	Log   *slog.Logger
 }
 
 // Link is the connection of a bot for live sound. It implements
@@ -55,6 +45,8 @@ type Link struct {
 	settings Settings
 
 	started, ended chan struct{}
+	speeches       chan *Speech
+	speech         *Speech // the last one; used by receive only
 
 	mu        sync.Mutex
 	startedAt time.Time // of the recording, in the report's clock; zero until then
@@ -80,7 +72,7 @@ func New(settings Settings) *Link {
 	}
 	return &Link{
 		settings: settings, started: make(chan struct{}), ended: make(chan struct{}),
-		changed: make(chan struct{}), numbers: make(map[string]int), wake: make(chan struct{}, 1),
+		speeches: make(chan *Speech, 1), changed: make(chan struct{}), numbers: make(map[string]int), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -327,9 +319,7 @@ func (l *Link) receive(ctx context.Context, conn *websocket.Conn) error {
 			return err
 		}
 		if kind == websocket.MessageBinary {
-			if l.settings.Player != nil && len(data)%2 == 0 {
-				l.settings.Player.Play(data)
-			}
+			l.play(data)
 			continue
 		}
 		var message ingest.SoundMessage
@@ -340,11 +330,29 @@ func (l *Link) receive(ctx context.Context, conn *websocket.Conn) error {
 		case ingest.SoundWant:
 			l.want(message.SoundWanted)
 		case ingest.SoundStopPlaying:
-			if l.settings.Player != nil {
-				l.settings.Player.StopPlaying()
+			if l.speech != nil {
+				l.speech.Stop()
 			}
 		}
 	}
+}
+
+// Speeches returns the channel of what receivers of the job's streams say. A speech that
+// nobody takes is replaced by the next one.
+func (l *Link) Speeches() <-chan *Speech { return l.speeches }
+
+// play adds samples to the current speech, or begins one.
+func (l *Link) play(pcm []byte) {
+	if l.speech != nil && l.speech.add(pcm) {
+		return
+	}
+	l.speech = newSpeech()
+	l.speech.add(pcm)
+	select {
+	case <-l.speeches: // nobody took it
+	default:
+	}
+	l.speeches <- l.speech
 }
 
 // ping returns when the service does not respond to a ping in time.

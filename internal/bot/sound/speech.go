@@ -1,0 +1,81 @@
+package sound
+
+import (
+	"io"
+	"sync"
+	"time"
+)
+
+const (
+	// maxSilence is how long a Speech waits for more samples before it ends.
+	maxSilence = 500 * time.Millisecond
+	// maxSpeech limits the samples that wait in a Speech: a minute. Later ones are
+	// discarded.
+	maxSpeech = 60 * 2 * 48_000
+)
+
+// Speech is sound to play into the meeting, of receivers of the job's streams: signed
+// 16-bit little-endian, mono, 48 kHz. It ends when no more samples arrive for a while, or
+// when the receiver stops it; what was not read then is discarded.
+type Speech struct {
+	mu      sync.Mutex
+	waiting []byte
+	ended   bool
+	wake    chan struct{}
+}
+
+func newSpeech() *Speech { return &Speech{wake: make(chan struct{}, 1)} }
+
+// Read implements io.Reader: it returns the samples that have arrived, or waits for them.
+func (s *Speech) Read(p []byte) (int, error) {
+	silence := time.NewTimer(maxSilence)
+	defer silence.Stop()
+	for {
+		s.mu.Lock()
+		if len(s.waiting) > 0 {
+			n := copy(p, s.waiting)
+			s.waiting = s.waiting[n:]
+			s.mu.Unlock()
+			return n, nil
+		}
+		ended := s.ended
+		s.mu.Unlock()
+		if ended {
+			return 0, io.EOF
+		}
+		select {
+		case <-s.wake:
+		case <-silence.C:
+			s.mu.Lock()
+			s.ended = len(s.waiting) == 0
+			s.mu.Unlock()
+		}
+	}
+}
+
+// Stop ends the speech and discards what was not read.
+func (s *Speech) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting, s.ended = nil, true
+	s.signal()
+}
+
+// add adds samples. It returns false if the speech has ended.
+func (s *Speech) add(pcm []byte) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return false
+	}
+	s.waiting = append(s.waiting, pcm[:min(len(pcm), maxSpeech-min(len(s.waiting), maxSpeech))]...)
+	s.signal()
+	return true
+}
+
+func (s *Speech) signal() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // Read looks anyway
+	}
+}
