@@ -32,6 +32,13 @@ var examples = map[string][]string{
 	"jobs chat":       {"standin jobs chat " + exampleJob + " 'Recording starts in a minute.'"},
 	"jobs pin":        {"standin jobs pin " + exampleJob + " p-1"},
 
+	"calendars connect":    {"standin calendars connect Ada --email ada@example.com --record external < address.txt"},
+	"calendars list":       {"standin calendars list"},
+	"calendars events":     {"standin calendars events " + exampleJob},
+	"calendars sync":       {"standin calendars sync " + exampleJob},
+	"calendars switch":     {"standin calendars switch " + exampleJob + " 0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e91 off"},
+	"calendars disconnect": {"standin calendars disconnect " + exampleJob},
+
 	"recordings download":   {"standin recordings download " + exampleJob, "standin recordings download " + exampleJob + " --dir weekly"},
 	"recordings transcript": {"standin recordings transcript " + exampleJob, "standin recordings transcript " + exampleJob + " --format vtt > meeting.vtt"},
 	"recordings verify":     {"standin recordings verify", "standin recordings verify " + exampleJob},

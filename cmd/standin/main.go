@@ -46,6 +46,7 @@ type commands struct {
 	Logout logoutCommand `cmd:"" group:"start" help:"Delete the stored key."`
 
 	Jobs       jobsCommand       `cmd:"" group:"use" help:"Send bots into meetings, and watch and control them."`
+	Calendars  calendarsCommand  `cmd:"" group:"use" help:"Connect calendars, and see and switch the bots of their meetings."`
 	Recordings recordingsCommand `cmd:"" group:"use" help:"Download and verify recordings."`
 	Webhooks   webhooksCommand   `cmd:"" group:"use" help:"Receive and verify webhooks, and redeliver failed ones."`
 	Mcp        mcpCommand        `cmd:"" group:"use" help:"Give agents the API as tools (Model Context Protocol)."`

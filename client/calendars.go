@@ -1,0 +1,130 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// NewCalendar is the request to connect a calendar. Only Name and ICSURL are required.
+type NewCalendar struct {
+	Name        string         `json:"name"`
+	ICSURL      string         `json:"icsUrl"`          // in iCal format; whoever knows it can read the calendar
+	Email       string         `json:"email,omitempty"` // of the owner
+	Rules       *CalendarRules `json:"rules,omitempty"`
+	PollSeconds int            `json:"pollSeconds,omitempty"` // 60 to 900; 300 when 0
+}
+
+// CalendarRules decide which meetings of a calendar get a bot. Empty fields are the
+// defaults.
+type CalendarRules struct {
+	Record          string `json:"record,omitempty"` // all, external, internal, organized, accepted or none
+	TitleMatches    string `json:"titleMatches,omitempty"`
+	MinParticipants int    `json:"minParticipants,omitempty"`
+	OptOut          string `json:"optOut,omitempty"`
+}
+
+// Calendar is a connected calendar.
+type Calendar struct {
+	ID          string        `json:"id"`
+	Name        string        `json:"name"`
+	Address     string        `json:"address"` // without what is secret
+	Email       *string       `json:"email"`
+	Rules       CalendarRules `json:"rules"`
+	PollSeconds int           `json:"pollSeconds"`
+	State       string        `json:"state"` // waiting, active or failing
+	Error       *string       `json:"error"` // why it could not be read
+	SyncedAt    *time.Time    `json:"syncedAt"`
+	NextSyncAt  time.Time     `json:"nextSyncAt"`
+	CreatedAt   time.Time     `json:"createdAt"`
+}
+
+// CalendarSync is the result of reading a calendar.
+type CalendarSync struct {
+	Added    int      `json:"added"`
+	Updated  int      `json:"updated"`
+	Removed  int      `json:"removed"`
+	Calendar Calendar `json:"calendar"`
+}
+
+// CalendarEvent is a meeting in a calendar.
+type CalendarEvent struct {
+	ID            string     `json:"id"`
+	ICalUID       string     `json:"icalUid"`
+	OriginalStart *time.Time `json:"originalStart"`
+	Title         string     `json:"title"`
+	Organizer     *string    `json:"organizer"`
+	StartsAt      time.Time  `json:"startsAt"`
+	EndsAt        time.Time  `json:"endsAt"`
+	TimeZone      *string    `json:"timeZone"`
+	MeetingURL    *string    `json:"meetingUrl"`
+	Platform      *string    `json:"platform"`
+	Participants  int        `json:"participants"`
+	Response      *string    `json:"response"`
+	Record        bool       `json:"record"` // a bot comes
+	Reason        string     `json:"reason"` // why, for people
+	Override      *bool      `json:"override"`
+	JobID         *string    `json:"jobId"`
+	JobStatus     *string    `json:"jobStatus"`
+}
+
+// ConnectCalendar connects a calendar.
+func (c *Client) ConnectCalendar(ctx context.Context, calendar NewCalendar) (connected Calendar, err error) {
+	_, err = c.call(ctx, request{method: http.MethodPost, path: calendarPath(), body: calendar}, &connected)
+	return connected, err
+}
+
+// Calendars returns all connected calendars, the oldest first.
+func (c *Client) Calendars(ctx context.Context) ([]Calendar, error) {
+	var response struct {
+		Calendars []Calendar `json:"calendars"`
+	}
+	_, err := c.call(ctx, request{method: http.MethodGet, path: calendarPath()}, &response)
+	return response.Calendars, err
+}
+
+// Calendar returns a calendar.
+func (c *Client) Calendar(ctx context.Context, id string) (calendar Calendar, err error) {
+	_, err = c.call(ctx, request{method: http.MethodGet, path: calendarPath(id)}, &calendar)
+	return calendar, err
+}
+
+// SyncCalendar reads a calendar now. If it cannot be read, its State is failing.
+func (c *Client) SyncCalendar(ctx context.Context, id string) (result CalendarSync, err error) {
+	_, err = c.call(ctx, request{method: http.MethodPost, path: calendarPath(id, "sync"), idempotent: true}, &result)
+	return result, err
+}
+
+// DisconnectCalendar disconnects a calendar. The jobs that only it asks for are cancelled
+// soon.
+func (c *Client) DisconnectCalendar(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: calendarPath(id)}, nil)
+	return err
+}
+
+// CalendarEvents returns the upcoming meetings of a calendar, by their start.
+func (c *Client) CalendarEvents(ctx context.Context, id string) ([]CalendarEvent, error) {
+	var response struct {
+		Events []CalendarEvent `json:"events"`
+	}
+	_, err := c.call(ctx, request{method: http.MethodGet, path: calendarPath(id, "events")}, &response)
+	return response.Events, err
+}
+
+// OverrideEvent switches a meeting on or off; with nil, the rules decide.
+func (c *Client) OverrideEvent(ctx context.Context, calendarID, eventID string, override *bool) (event CalendarEvent, err error) {
+	body := struct {
+		Override *bool `json:"override"`
+	}{override}
+	_, err = c.call(ctx, request{method: http.MethodPatch, path: calendarPath(calendarID, "events", eventID), body: body}, &event)
+	return event, err
+}
+
+func calendarPath(segments ...string) []string {
+	path := []string{"api", "v1", "calendars"}
+	for _, segment := range segments {
+		path = append(path, url.PathEscape(segment))
+	}
+	return path
+}
