@@ -20,7 +20,7 @@ const maxLiveLine = 1 << 20
 // LiveEvent is an event of a job that is being followed.
 type LiveEvent struct {
 	ID   string          // for Live after a lost connection; empty for some events
-	Name string          // state, participants, speaking, caption, chat or end; new names may be added
+	Name string          // state, participants, speaking, caption, chat, transcript or end; new names may be added
 	Data json.RawMessage // an object, as described by operation liveJob
 }
 
@@ -33,6 +33,31 @@ type LiveText struct {
 	Language      string    `json:"language"`
 	StartedAt     time.Time `json:"startedAt"`
 	EndedAt       time.Time `json:"endedAt"`
+}
+
+// LiveTranscript is the data of the event transcript: what the live transcriber has heard.
+// Times in milliseconds are relative to the start of the recording.
+type LiveTranscript struct {
+	ID            string     `json:"id"` // an event with the ID of an earlier one replaces it
+	Revision      int        `json:"revision"`
+	Final         bool       `json:"final"` // no other event with this ID follows
+	ParticipantID string     `json:"participantId"`
+	Speaker       string     `json:"speaker"`
+	StartMS       int64      `json:"startMs"`
+	EndMS         int64      `json:"endMs"`
+	Text          string     `json:"text"` // plain text, not markup
+	Words         []LiveWord `json:"words"`
+	Confirmed     int        `json:"confirmed"` // how many of the first words do not change any more
+	StartedAt     time.Time  `json:"startedAt"`
+	EndedAt       time.Time  `json:"endedAt"`
+}
+
+// LiveWord is a word of a LiveTranscript.
+type LiveWord struct {
+	Text       string   `json:"text"`
+	StartMS    int64    `json:"startMs"` // 0, like EndMS, if unknown
+	EndMS      int64    `json:"endMs"`
+	Confidence *float64 `json:"confidence"`
 }
 
 // Live follows a job: from its beginning, or after the event with the ID lastEvent.

@@ -3,19 +3,27 @@ package client
 // Options are the options of a job beside Recording. Empty fields are the settings of the
 // service; in a patch, they do not change.
 type Options struct {
-	Title      string          `json:"title,omitempty"` // of the meeting
-	Captions   *TextOptions    `json:"captions,omitempty"`
-	Chat       *bool           `json:"chat,omitempty"` // record the chat of the meeting
-	Transcript *TextOptions    `json:"transcript,omitempty"`
-	Consent    *ConsentOptions `json:"consent,omitempty"`
-	Output     *OutputOptions  `json:"output,omitempty"`   // nil: the bot plays nothing
-	Simulate   *Simulation     `json:"simulate,omitempty"` // with test keys only
+	Title      string             `json:"title,omitempty"` // of the meeting
+	Captions   *TextOptions       `json:"captions,omitempty"`
+	Chat       *bool              `json:"chat,omitempty"` // record the chat of the meeting
+	Transcript *TranscriptOptions `json:"transcript,omitempty"`
+	Consent    *ConsentOptions    `json:"consent,omitempty"`
+	Output     *OutputOptions     `json:"output,omitempty"`   // nil: the bot plays nothing
+	Simulate   *Simulation        `json:"simulate,omitempty"` // with test keys only
 }
 
-// TextOptions configure captions or the transcript.
+// TextOptions configure captions.
 type TextOptions struct {
 	Enabled  *bool  `json:"enabled,omitempty"`
 	Language string `json:"language,omitempty"` // that is spoken, as a BCP 47 tag
+}
+
+// TranscriptOptions configure the transcript.
+type TranscriptOptions struct {
+	Enabled  *bool    `json:"enabled,omitempty"`
+	Language string   `json:"language,omitempty"` // that is spoken, as a BCP 47 tag
+	Live     *bool    `json:"live,omitempty"`     // while the meeting runs too
+	Keyterms []string `json:"keyterms,omitempty"` // words and names that are likely
 }
 
 // ConsentOptions configure the permission to record.

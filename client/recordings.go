@@ -168,6 +168,21 @@ func (c *Client) TranscriptText(ctx context.Context, id, format string) (io.Read
 	return response.Body, nil
 }
 
+// TranscriptionOptions are how a recording is transcribed again. Empty fields are those of
+// the job, or else of the service.
+type TranscriptionOptions struct {
+	Model    string   `json:"model,omitempty"`
+	Language string   `json:"language,omitempty"` // that is spoken, as a BCP 47 tag
+	Keyterms []string `json:"keyterms,omitempty"` // words and names that are likely
+}
+
+// TranscribeAgain queues another transcription of a recording. Its transcript replaces
+// the current one. The error has the code invalid_state if that is not possible now.
+func (c *Client) TranscribeAgain(ctx context.Context, id string, options TranscriptionOptions) error {
+	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(id, "transcript"), body: options}, nil)
+	return err
+}
+
 // TextMatch is a text that matches a search.
 type TextMatch struct {
 	JobID        string    `json:"jobId"`

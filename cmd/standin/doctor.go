@@ -12,6 +12,7 @@ import (
 	"standin/internal/pagecheck"
 	"standin/internal/service"
 	"standin/internal/transcript"
+	"standin/internal/transcript/streaming"
 )
 
 type doctorCommand struct {
@@ -35,6 +36,7 @@ type doctorCheckCommand struct {
 	service.LauncherSettings
 
 	Transcriber transcript.Config `embed:"" prefix:"transcriber-"`
+	Live        streaming.Config  `embed:"" prefix:"live-"`
 
 	Mail      bool `env:"STANDIN_MAIL" help:"The service receives mail."`
 	mailFlags `embed:"" prefix:"mail-"`
@@ -65,7 +67,8 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
 		Launcher: c.Launcher, LauncherError: c.Check(), Docker: c.Docker, Kubernetes: c.Kubernetes.Resolve,
 		TranscriberURL: c.Transcriber.URL, Transcriber: func() (*transcript.Client, error) { return service.NewRecognizer(c.Transcriber) },
-		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != "", MailError: c.checkMail(),
+		LiveTranscriber: func() (streaming.Recognizer, error) { return service.NewLiveRecognizer(c.Live) },
+		Mail:            c.Mail || c.SMTPListen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})
 	write, out := report.WriteText, unescaped(to.Out)
 	if c.JSON {

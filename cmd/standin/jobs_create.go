@@ -197,20 +197,27 @@ type recordingFlags struct {
 
 // optionFlags are the flags for the other options of a job.
 type optionFlags struct {
-	Title              string `help:"Title of the meeting."`
-	Captions           string `enum:",on,off" default:"" help:"Record the live captions of the meeting page: on or off. Default: the service's setting."`
-	CaptionsLanguage   string `placeholder:"TAG" help:"Language of the captions, such as en-US."`
-	Chat               string `enum:",on,off" default:"" help:"Record the chat of the meeting: on or off. Default: the service's setting."`
-	Transcript         string `enum:",on,off" default:"" help:"Transcribe the recording: on or off. Default: on, if the service has a transcriber."`
-	TranscriptLanguage string `placeholder:"TAG" help:"Language that is spoken, such as en. Default: detected."`
-	Output             bool   `name:"allow-output" help:"Allow the bot to play sound in the meeting."`
-	AskPermission      string `enum:",on,off" default:"" help:"Ask the host for permission and record only when it is granted: on or off. Default: the service's setting."`
+	Title              string   `help:"Title of the meeting."`
+	Captions           string   `enum:",on,off" default:"" help:"Record the live captions of the meeting page: on or off. Default: the service's setting."`
+	CaptionsLanguage   string   `placeholder:"TAG" help:"Language of the captions, such as en-US."`
+	Chat               string   `enum:",on,off" default:"" help:"Record the chat of the meeting: on or off. Default: the service's setting."`
+	Transcript         string   `enum:",on,off" default:"" help:"Transcribe the recording: on or off. Default: on, if the service has a transcriber."`
+	TranscriptLanguage string   `placeholder:"TAG" help:"Language that is spoken, such as en. Default: detected."`
+	LiveTranscript     string   `enum:",on,off" default:"" help:"Transcribe the meeting also while it runs: on or off. Default: off."`
+	Keyterm            []string `placeholder:"TEXT" sep:"none" help:"Word or name that is likely to be said. Can be given up to 100 times."`
+	Output             bool     `name:"allow-output" help:"Allow the bot to play sound in the meeting."`
+	AskPermission      string   `enum:",on,off" default:"" help:"Ask the host for permission and record only when it is granted: on or off. Default: the service's setting."`
 }
 
 // options returns the options that are set.
 func (f optionFlags) options() client.Options {
 	options := client.Options{
-		Title: f.Title, Captions: textOptions(f.Captions, f.CaptionsLanguage), Chat: isOn(f.Chat), Transcript: textOptions(f.Transcript, f.TranscriptLanguage),
+		Title: f.Title, Captions: textOptions(f.Captions, f.CaptionsLanguage), Chat: isOn(f.Chat),
+	}
+	if f.Transcript != "" || f.TranscriptLanguage != "" || f.LiveTranscript != "" || len(f.Keyterm) > 0 {
+		options.Transcript = &client.TranscriptOptions{
+			Enabled: isOn(f.Transcript), Language: f.TranscriptLanguage, Live: isOn(f.LiveTranscript), Keyterms: f.Keyterm,
+		}
 	}
 	if required := isOn(f.AskPermission); required != nil {
 		options.Consent = &client.ConsentOptions{Required: required}
@@ -221,7 +228,7 @@ func (f optionFlags) options() client.Options {
 	return options
 }
 
-// textOptions returns the options of captions or the transcript, nil for none.
+// textOptions returns the options of captions, nil for none.
 func textOptions(enabled, language string) *client.TextOptions {
 	if enabled == "" && language == "" {
 		return nil

@@ -24,6 +24,7 @@ import (
 type recordingsCommand struct {
 	Download   recordingsDownloadCommand   `cmd:"" help:"Download a recording and verify its checksums."`
 	Transcript recordingsTranscriptCommand `cmd:"" help:"Print the transcript of a recording."`
+	Transcribe recordingsTranscribeCommand `cmd:"" help:"Transcribe a recording again."`
 	Verify     recordingsVerifyCommand     `cmd:"" help:"Recompute the checksums of stored recordings, decode them, and compare the results with their manifests."`
 	Finish     recordingsFinishCommand     `cmd:"" help:"Finish the recording of a job that failed before it was finished."`
 	Sweep      recordingsSweepCommand      `cmd:"" help:"List stored objects that no recording needs."`

@@ -258,7 +258,7 @@ func TestOperations(t *testing.T) {
 		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant",
 		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",
 		"listWebhookEndpoints": "WebhookEndpoints", "redeliverFailed": "RedeliverFailed", "rotateWebhookSecret": "RotateWebhookSecret",
-		"getManifest": "Manifest", "getTranscript": "Transcript", "searchTexts": "SearchTexts", "liveJob": "Live", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
+		"getManifest": "Manifest", "getTranscript": "Transcript", "transcribeAgain": "TranscribeAgain", "searchTexts": "SearchTexts", "liveJob": "Live", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
 		"initLogin": "StartLogin", "pollLogin": "AwaitLogin", "health": "Health",
 	}
 	others := map[string]string{

@@ -372,6 +372,10 @@ func readTranscript(t *testing.T, w world) {
 	if content, err := io.ReadAll(text); err != nil || !strings.HasPrefix(string(content), "WEBVTT") {
 		t.Errorf("got %q (%v)", content, err)
 	}
+	err = w.TranscribeAgain(t.Context(), done.ID, client.TranscriptionOptions{Language: "de", Keyterms: []string{"Standin"}})
+	if !client.Is(err, "invalid_state") {
+		t.Errorf("transcribe again: %v", err)
+	}
 }
 
 func searchTexts(t *testing.T, w world) {

@@ -86,6 +86,12 @@ func KindText(kind job.Trigger) string {
 		return "Job cancelled"
 	case job.GivenUp:
 		return "Job failed"
+	case lifecycle.TranscriptRequested:
+		return "Another transcription was requested"
+	case lifecycle.LiveTranscriptFailed:
+		return "Live transcription has failed"
+	case lifecycle.LiveTranscriptEnded:
+		return "Live transcription ended"
 	case lifecycle.TranscriptAttached:
 		return "Transcript ready"
 	case lifecycle.TranscriptRetrying:

@@ -19,6 +19,7 @@ import (
 	"standin/internal/launch/kubernetes"
 	"standin/internal/text"
 	"standin/internal/transcript"
+	"standin/internal/transcript/streaming"
 )
 
 // Run runs all checks, one after the other.
@@ -33,7 +34,7 @@ func Run(ctx context.Context, settings Settings) Report {
 	database, databaseClock := checkDatabase(ctx, settings)
 	storage, storageClock := checkStorage(ctx, settings)
 	clocks := append(databaseClock, storageClock...)
-	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings))}
+	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings), checkLiveTranscriber(ctx, settings))}
 }
 
 // RunQuick runs the checks of a service that starts: those that take a moment, and that the service
@@ -97,6 +98,8 @@ type Settings struct {
 
 	TranscriberURL string                             // empty: recordings are not transcribed
 	Transcriber    func() (*transcript.Client, error) // of that URL
+
+	LiveTranscriber func() (streaming.Recognizer, error) // nil without one, or when the function is nil
 
 	Mail      bool  // a mail worker is configured
 	MailError error // of the worker's own check of its settings

@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/service"
 	"standin/internal/transcript"
+	"standin/internal/transcript/streaming"
 )
 
 // TestTranscriber checks that half a second of audio is sent, and that the check says
@@ -58,6 +59,45 @@ func TestTranscriber(t *testing.T) {
 	closed.Close()
 	expect(t, checkTranscriber(limited(t), settingsOf(transcript.Config{URL: closed.URL, AllowCIDRs: "127.0.0.0/8"})), Fail, "did not answer", "STANDIN_TRANSCRIBER_ALLOW_CIDRS")
 	expect(t, checkTranscriber(limited(t), settingsOf(transcript.Config{URL: "ftp://x"})), Fail, "http or https")
+}
+
+// TestLiveTranscriber checks that speech is sent, and that the check says what the live
+// transcriber answers and never its key.
+func TestLiveTranscriber(t *testing.T) {
+	t.Parallel()
+	expect(t, checkLiveTranscriber(t.Context(), Settings{}), OK, "STANDIN_LIVE_TRANSCRIBER is not set")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Authorization") != "Bearer hunter2":
+			http.Error(w, r.Header.Get("Authorization")+" is wrong", http.StatusUnauthorized)
+		case r.URL.Path != "/v1/audio/transcriptions":
+			http.NotFound(w, r)
+		default:
+			fmt.Fprint(w, `{"text": "Hello."}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	tests := map[string]struct {
+		config streaming.Config
+		state  State
+		texts  []string
+	}{
+		"answers":        {streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "hunter2"}, OK, []string{"whisper-1", `"Hello."`}},
+		"wrong key":      {streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "hunter3"}, Fail, []string{"status 401", "STANDIN_LIVE_TRANSCRIBER_API_KEY"}},
+		"wrong protocol": {streaming.Config{Protocol: streaming.OpenAIRealtime, URL: server.URL, APIKey: "hunter2"}, Fail, []string{"status 404", "STANDIN_LIVE_TRANSCRIBER to the protocol"}},
+		"wrong setting":  {streaming.Config{Protocol: streaming.Deepgram, URL: "ftp://x"}, Fail, []string{"http, https, ws or wss"}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test.config.AllowCIDRs = "127.0.0.0/8"
+			check := checkLiveTranscriber(limited(t), Settings{LiveTranscriber: func() (streaming.Recognizer, error) { return service.NewLiveRecognizer(test.config) }})
+			expect(t, check, test.state, test.texts...)
+			if strings.Contains(check.Found+check.Fix, "hunter") {
+				t.Errorf("the check contains the key: %+v", check)
+			}
+		})
+	}
 }
 
 func settingsOf(config transcript.Config) Settings {

@@ -14,7 +14,7 @@ import (
 )
 
 // Event is a JobDue, DeliveryDue, CommandQueued, CommandSettled, StreamChanged, StateApplied,
-// BotChanged or TextsStored.
+// BotChanged, TextsStored or TranscriptionDue.
 type Event interface{ isEvent() }
 
 // JobDue reports that a job may have become due.
@@ -67,6 +67,9 @@ type TextsStored struct {
 	Texts []job.MeetingText // in the order of their sequences
 }
 
+// TranscriptionDue reports that a consumer has requested another transcription.
+type TranscriptionDue struct{}
+
 func (JobDue) isEvent()         {}
 func (DeliveryDue) isEvent()    {}
 func (CommandQueued) isEvent()  {}
@@ -75,6 +78,8 @@ func (StreamChanged) isEvent()  {}
 func (StateApplied) isEvent()   {}
 func (BotChanged) isEvent()     {}
 func (TextsStored) isEvent()    {}
+
+func (TranscriptionDue) isEvent() {}
 
 // Publisher passes events to its subscribers. The zero Publisher is ready to
 // use, and a nil one drops all events. Its methods may be called from any

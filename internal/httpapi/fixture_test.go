@@ -163,6 +163,11 @@ func (s *fakeJobs) Patch(ctx context.Context, caller account.Caller, id uuid.UUI
 	return s.Job(ctx, caller, id)
 }
 
+func (s *fakeJobs) RequestTranscription(ctx context.Context, caller account.Caller, id uuid.UUID, _ job.TranscriptionOptions) error {
+	_, err := s.Job(ctx, caller, id)
+	return err
+}
+
 func (s *fakeJobs) DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error {
 	_, err := s.Job(ctx, caller, id)
 	return err

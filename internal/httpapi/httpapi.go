@@ -271,6 +271,7 @@ func (a *API) handlers() map[string]handler {
 
 		"getManifest":     a.forConsumer(a.getManifest),
 		"getTranscript":   a.forConsumer(a.getTranscript),
+		"transcribeAgain": a.forConsumer(a.transcribeAgain),
 		"searchTexts":     a.forConsumer(a.searchTexts),
 		"getMedia":        a.forConsumer(a.getMedia),
 		"headMedia":       a.forConsumer(a.getMedia),

@@ -36,6 +36,7 @@ type Jobs interface {
 	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	RequestTranscription(ctx context.Context, caller account.Caller, id uuid.UUID, options job.TranscriptionOptions) error
 }
 
 // createRequest is the JobCreate schema of api/openapi.yaml.

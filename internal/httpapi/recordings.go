@@ -252,6 +252,22 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 	return nil
 }
 
+func (a *API) transcribeAgain(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	var options job.TranscriptionOptions
+	if err := a.readRequest(w, r, "transcribeAgain", &options); err != nil {
+		return err
+	}
+	if err := a.settings.Jobs.RequestTranscription(r.Context(), caller, id, options); err != nil {
+		return fmt.Errorf("request a transcription: %w", err)
+	}
+	a.writeJSON(w, http.StatusAccepted, map[string]string{"status": "queued"})
+	return nil
+}
+
 // namedTranscript returns the manifest and the transcript of the job in the path.
 func (a *API) namedTranscript(r *http.Request, caller account.Caller) (m recording.Manifest, document transcript.Document, err error) {
 	release, err := a.costlyRead(r, caller)

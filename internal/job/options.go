@@ -10,18 +10,18 @@ import (
 // Options are a job's options: those of its request, or with those in its metadata. Empty
 // ones leave the settings of the consumer, or else of the service, as they are.
 type Options struct {
-	Title      string           `json:"title,omitempty"`
-	Recording  RecordingOptions `json:"recording,omitzero"`
-	Captions   TextOptions      `json:"captions,omitzero"`
-	Chat       *bool            `json:"chat,omitempty"`
-	Transcript TextOptions      `json:"transcript,omitzero"`
-	Consent    ConsentOptions   `json:"consent,omitzero"`
-	Streams    []StreamOptions  `json:"streams,omitempty"`
-	Output     *OutputOptions   `json:"output,omitempty"`
-	Simulate   *Simulation      `json:"simulate,omitempty"` // of test jobs
+	Title      string            `json:"title,omitempty"`
+	Recording  RecordingOptions  `json:"recording,omitzero"`
+	Captions   TextOptions       `json:"captions,omitzero"`
+	Chat       *bool             `json:"chat,omitempty"`
+	Transcript TranscriptOptions `json:"transcript,omitzero"`
+	Consent    ConsentOptions    `json:"consent,omitzero"`
+	Streams    []StreamOptions   `json:"streams,omitempty"`
+	Output     *OutputOptions    `json:"output,omitempty"`
+	Simulate   *Simulation       `json:"simulate,omitempty"` // of test jobs
 }
 
-// TextOptions are the options of captions and transcripts.
+// TextOptions are the options of captions.
 type TextOptions struct {
 	Enabled  *bool  `json:"enabled,omitempty"`
 	Language string `json:"language,omitempty"` // BCP 47
@@ -30,6 +30,22 @@ type TextOptions struct {
 // Or returns the options with those of other in place of the empty ones.
 func (o TextOptions) Or(other TextOptions) TextOptions {
 	return TextOptions{cmp.Or(o.Enabled, other.Enabled), cmp.Or(o.Language, other.Language)}
+}
+
+// TranscriptOptions are the options of transcripts.
+type TranscriptOptions struct {
+	Enabled  *bool    `json:"enabled,omitempty"`
+	Language string   `json:"language,omitempty"` // BCP 47
+	Live     *bool    `json:"live,omitempty"`     // while the meeting runs
+	Keyterms []string `json:"keyterms,omitempty"` // words and names that are likely
+}
+
+// Or returns the options with those of other in place of the empty ones.
+func (o TranscriptOptions) Or(other TranscriptOptions) TranscriptOptions {
+	if o.Keyterms == nil {
+		o.Keyterms = other.Keyterms
+	}
+	return TranscriptOptions{cmp.Or(o.Enabled, other.Enabled), cmp.Or(o.Language, other.Language), cmp.Or(o.Live, other.Live), o.Keyterms}
 }
 
 // ConsentOptions are the options of asking for permission to record.

@@ -15,7 +15,7 @@ const (
 	ChatText    TextKind = "chat"    // a message in the chat of the meeting
 	CaptionText TextKind = "caption" // a sentence of the platform's live captions
 
-	TranscriptText TextKind = "transcript" // a segment of the transcript; only a SearchText
+	TranscriptText TextKind = "transcript" // a segment of a transcript; as a MeetingText, of the live transcriber
 )
 
 // MeetingText is a text that a bot read in a meeting. Job, attempt, kind and ID
@@ -32,7 +32,41 @@ type MeetingText struct {
 	Language      string // BCP 47, of a caption; empty if unknown
 	StartedAt     time.Time
 	EndedAt       time.Time // that of a message is StartedAt
+	Speech        *Speech   // of a transcript; nil for others
 }
+
+// Speech is what the live transcriber has heard, beside its text. Times are milliseconds
+// since the start of the recording.
+type Speech struct {
+	Revision  int          `json:"revision"` // from 1
+	Final     bool         `json:"final"`    // there are no later revisions
+	StartMs   int64        `json:"startMs"`
+	EndMs     int64        `json:"endMs"`
+	Confirmed int          `json:"confirmed"` // how many of the first words do not change any more
+	Words     []SpokenWord `json:"words"`
+}
+
+// SpokenWord is a word of Speech.
+type SpokenWord struct {
+	Text       string   `json:"text"`
+	StartMs    int64    `json:"startMs,omitempty"` // 0, like EndMs, if unknown
+	EndMs      int64    `json:"endMs,omitempty"`
+	Confidence *float64 `json:"confidence,omitempty"`
+}
+
+// Size returns about how many bytes the words need.
+func (s *Speech) Size() (bytes int) {
+	if s == nil {
+		return 0
+	}
+	for _, word := range s.Words {
+		bytes += len(word.Text) + bytesPerWord
+	}
+	return bytes
+}
+
+// bytesPerWord is about what the times of a word need.
+const bytesPerWord = 60
 
 // firstReading is how long the bot of a new attempt may take to read the messages
 // that the chat already shows.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +14,23 @@ type Transcription struct {
 	Lease     string    // of the node that works on it
 	Failures  int       // since the last response of the transcriber
 	Sent      time.Duration
+	Again     *TranscriptionOptions // of a transcription that was requested; nil for the first one
+}
+
+// TranscriptionOptions are how a recording is transcribed. Empty ones leave the settings
+// of the service as they are.
+type TranscriptionOptions struct {
+	Model    string   `json:"model,omitempty"`
+	Language string   `json:"language,omitempty"` // BCP 47
+	Keyterms []string `json:"keyterms,omitempty"` // words and names that are likely
+}
+
+// Or returns the options with those of other in place of the empty ones.
+func (o TranscriptionOptions) Or(other TranscriptionOptions) TranscriptionOptions {
+	if o.Keyterms == nil {
+		o.Keyterms = other.Keyterms
+	}
+	return TranscriptionOptions{cmp.Or(o.Model, other.Model), cmp.Or(o.Language, other.Language), o.Keyterms}
 }
 
 // SearchText is a searchable text of a recording: a chat message, a caption or a
@@ -39,11 +57,23 @@ type TranscriptRetry struct {
 	RetryAt Timestamp `json:"retryAt"`
 }
 
+// LiveTranscript is what became of a live transcription, as its timeline entry has it.
+// Times are milliseconds since the start of the recording.
+type LiveTranscript struct {
+	Complete bool   `json:"complete"` // everything between the two times was recognized
+	Model    string `json:"model"`
+	FromMs   int64  `json:"fromMs"`
+	ToMs     int64  `json:"toMs"`
+	LostMs   int64  `json:"lostMs"`
+	Failures int    `json:"failures"`
+}
+
 // TranscriptResult is the result of a transcription, as its timeline entry has it.
 type TranscriptResult struct {
 	Failure  string `json:"detail,omitempty"` // why there is no transcript; empty when there is one
 	Segments int    `json:"segments"`
 	AudioMs  int64  `json:"audioMs"`                    // that was sent to the transcriber
 	Partial  bool   `json:"partial"`                    // audio beyond the limit was not transcribed
+	Live     bool   `json:"live,omitempty"`             // it is what the live transcriber has heard
 	Revision int    `json:"manifestRevision,omitempty"` // of the manifest with the transcript
 }

@@ -215,9 +215,13 @@ const (
 	StreamLost      job.Trigger = "stream_lost"      // data: stream, host, reason
 	StreamGaveUp    job.Trigger = "stream_gave_up"   // data: stream, host, reason
 
-	TranscriptRetrying job.Trigger = "transcript_retrying" // data: detail, retryAt; after the first failure in a row
-	TranscriptAttached job.Trigger = "transcript_attached" // data: segments, audioMs, partial
-	TranscriptFailed   job.Trigger = "transcript_failed"   // data: detail
+	TranscriptRequested job.Trigger = "transcript_requested" // data: model, language, keyterms that were given
+	TranscriptRetrying  job.Trigger = "transcript_retrying"  // data: detail, retryAt; after the first failure in a row
+	TranscriptAttached  job.Trigger = "transcript_attached"  // data: segments, audioMs, partial
+	TranscriptFailed    job.Trigger = "transcript_failed"    // data: detail
+
+	LiveTranscriptFailed job.Trigger = "live_transcript_failed" // data: detail; after the first failure in a row
+	LiveTranscriptEnded  job.Trigger = "live_transcript_ended"  // data: complete, model, fromMs, toMs, lostMs, failures
 )
 
 // Who changes a job beside its bot and the dispatcher, as the timeline names

@@ -50,12 +50,19 @@ func (s *Service) admitTexts(r job.Record, attempt int) (job.Reason, error) {
 		return "", errTokenExpired()
 	case r.Prelaunch == job.Prelaunched && attempt >= r.Attempt && s.Now().Before(r.JoinAt):
 		return "", &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report texts from then on"}
-	case attempt < r.Attempt:
-		return job.StaleAttempt, nil
-	case r.Status == job.Completed || r.ManifestURI != "" || !r.RecordingDeletedAt.IsZero():
-		return job.Terminal, nil
 	}
-	return "", nil
+	return admitText(r, attempt), nil
+}
+
+// admitText returns why texts of an attempt come too late, if they do.
+func admitText(r job.Record, attempt int) job.Reason {
+	switch {
+	case attempt < r.Attempt:
+		return job.StaleAttempt
+	case r.Status == job.Completed || r.ManifestURI != "" || !r.RecordingDeletedAt.IsZero():
+		return job.Terminal
+	}
+	return ""
 }
 
 // meetingTexts converts texts of a request.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/event"
 	"standin/internal/job"
 	"standin/internal/webhook"
 )
@@ -24,6 +25,47 @@ func (c *Change) queueTranscription(ctx context.Context) error {
 		}
 	}
 	return c.tx.InsertTranscription(ctx, c.ID, c.Now)
+}
+
+// RequestTranscription transcribes the recording of a job of the caller again, with other
+// options. A job whose recording cannot be transcribed now is a *job.Error with
+// InvalidState.
+func (s *Service) RequestTranscription(ctx context.Context, caller account.Caller, id uuid.UUID, options job.TranscriptionOptions) error {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+		if err := checkOwner(c.Job, caller); err != nil {
+			return err
+		}
+		if reason := s.untranscribable(c.Record); reason != "" {
+			return &job.Error{Code: job.InvalidState, Message: reason}
+		}
+		queued, err := c.tx.RequestTranscription(ctx, id, c.Now, options)
+		if err != nil {
+			return err
+		}
+		if !queued {
+			return &job.Error{Code: job.InvalidState, Message: "the recording is being transcribed; try again when the timeline has transcript_attached or transcript_failed"}
+		}
+		return c.addEntry(ctx, TranscriptRequested, options)
+	})
+	if err == nil {
+		s.Events.Publish(event.TranscriptionDue{})
+	}
+	return err
+}
+
+// untranscribable returns why a recording cannot be transcribed; empty if it can.
+func (s *Service) untranscribable(r job.Record) string {
+	switch {
+	case !r.RecordingDeletedAt.IsZero():
+		return "the recording was deleted"
+	case r.ManifestURI == "":
+		return "the job has no recording"
+	case r.Mode == job.Test:
+		return "jobs of test keys are not transcribed"
+	case !s.Transcribe:
+		return "the service has no transcriber: its operator has not set STANDIN_TRANSCRIBER_URL"
+	}
+	return ""
 }
 
 // changeTranscription calls fn if the lease of a transcription is valid and the

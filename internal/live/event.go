@@ -53,7 +53,7 @@ func CutEnd(id string) (before string, end bool) { return strings.CutSuffix(id, 
 
 // Event is an event of a job, encoded once for all listeners.
 type Event struct {
-	Name   string // state, command, stream, output, caption or chat; empty for an entry that is no event
+	Name   string // state, command, stream, output, caption, chat or transcript; empty for an entry that is no event
 	Data   []byte // JSON without line breaks
 	Cursor Cursor // position after the event
 }
@@ -109,6 +109,23 @@ type textData struct {
 	EndedAt       job.Timestamp `json:"endedAt"`
 }
 
+// transcriptData is the data of an event transcript.
+type transcriptData struct {
+	Type          job.TextKind     `json:"type"`
+	ID            string           `json:"id"` // an event with the ID of an earlier one replaces it
+	Revision      int              `json:"revision"`
+	Final         bool             `json:"final"`
+	ParticipantID string           `json:"participantId,omitempty"`
+	Speaker       string           `json:"speaker,omitempty"`
+	StartMs       int64            `json:"startMs"`
+	EndMs         int64            `json:"endMs"`
+	Text          string           `json:"text"`
+	Words         []job.SpokenWord `json:"words"`
+	Confirmed     int              `json:"confirmed"`
+	StartedAt     job.Timestamp    `json:"startedAt"`
+	EndedAt       job.Timestamp    `json:"endedAt"`
+}
+
 // Participants is who is in the meeting, as of the bot's last heartbeat.
 type Participants struct {
 	Type         string                   `json:"type"`
@@ -155,8 +172,16 @@ func entryEvent(e job.TimelineEntry, at Cursor) Event {
 
 // textEvent returns the event of a text.
 func textEvent(t job.MeetingText, at Cursor) Event {
+	id := fmt.Sprintf("%d-%s", t.Attempt, t.ID)
+	if s := t.Speech; s != nil {
+		return Event{Name: string(t.Kind), Cursor: at, Data: encode(transcriptData{
+			Type: t.Kind, ID: id, Revision: s.Revision, Final: s.Final, ParticipantID: t.ParticipantID, Speaker: t.Author,
+			StartMs: s.StartMs, EndMs: s.EndMs, Text: t.Text, Words: append([]job.SpokenWord{}, s.Words...), Confirmed: s.Confirmed,
+			StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
+		})}
+	}
 	return Event{Name: string(t.Kind), Cursor: at, Data: encode(textData{
-		Type: t.Kind, ID: fmt.Sprintf("%d-%s", t.Attempt, t.ID), ParticipantID: t.ParticipantID, Author: t.Author, Text: t.Text, Language: t.Language,
+		Type: t.Kind, ID: id, ParticipantID: t.ParticipantID, Author: t.Author, Text: t.Text, Language: t.Language,
 		StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
 	})}
 }

@@ -95,7 +95,7 @@ type simulateInput struct {
 func (in sendBotInput) options() client.Options {
 	options := client.Options{
 		Title: in.Title, Captions: &client.TextOptions{Enabled: &in.Captions, Language: in.Language}, Chat: &in.Chat,
-		Transcript: &client.TextOptions{Enabled: in.Transcript, Language: in.Language}, Simulate: (*client.Simulation)(in.Simulate),
+		Transcript: &client.TranscriptOptions{Enabled: in.Transcript, Language: in.Language}, Simulate: (*client.Simulation)(in.Simulate),
 	}
 	if in.Consent {
 		options.Consent = &client.ConsentOptions{Required: &in.Consent}

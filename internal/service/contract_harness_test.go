@@ -30,6 +30,7 @@ import (
 	"standin/internal/service"
 	"standin/internal/testing/apicheck"
 	"standin/internal/testing/storetest"
+	"standin/internal/transcript"
 	"standin/internal/webhook"
 )
 
@@ -77,7 +78,8 @@ func contractSettings(t *testing.T) service.Settings {
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: storetest.FreshDataDir(t)}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: contractSigningKey,
 		HTTP:                 httpapi.Options{IntakeSecret: contractIntakeSecret, AdminSecret: contractAdminSecret},
 		PaymentWebhookSecret: contractPaymentSecret, WebhookSecret: contractHookSecret,
-		Log: slog.New(slog.DiscardHandler),
+		Transcriber: transcript.Config{URL: "https://transcriber.invalid"},
+		Log:         slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -263,6 +263,39 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	}
 }
 
+// contractTranscribeAgain requests another transcription of a recording that is stored
+// elsewhere, so that nothing is sent to the transcriber.
+func contractTranscribeAgain(t *testing.T, h *contractHarness) {
+	id := h.create(t, h.ada, contractJob(contractFuture))
+	again := contractRequest{op: "transcribeAgain", in: []string{id}, bearer: h.ada, body: `{"model":"whisper-large","language":"de","keyterms":["Standin"]}`}
+	h.expectCode(t, 409, "invalid_state", again)
+	h.sendEvent(t, id, "lifecycle.in_meeting", "")
+	h.sendEvent(t, id, "manifest.finalized", `{"manifestUri":"https://media.example/manifest.json"}`)
+	waitUntil(t, "the end of the first transcription", func() bool { return h.do(t, again).status == 202 })
+	var kinds []string
+	for _, entry := range h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, bearer: h.ada}).field(t, "entries").([]any) {
+		kinds = append(kinds, entry.(map[string]any)["kind"].(string))
+	}
+	if !slices.Contains(kinds, "transcript_requested") {
+		t.Errorf("the timeline has %v", kinds)
+	}
+	for name, body := range map[string]string{
+		"a long model": `{"model":"` + strings.Repeat("x", 201) + `"}`, "no language": `{"language":"German, please"}`,
+		"too many key terms": `{"keyterms":["` + strings.Repeat(`x","`, 100) + `x"]}`,
+	} {
+		bad := again
+		bad.body = body
+		if reply := h.do(t, bad); reply.status != 400 {
+			t.Errorf("%s: %d %s", name, reply.status, reply.body)
+		}
+	}
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "transcribeAgain", in: []string{id}, body: again.body})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "transcribeAgain", in: []string{id}, bearer: h.bob, body: again.body})
+	test := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"speed":100,"seconds":1}}`))
+	h.awaitStatus(t, h.adasTest, test, job.Completed, job.Failed)
+	h.expectCode(t, 409, "invalid_state", contractRequest{op: "transcribeAgain", in: []string{test}, bearer: h.adasTest, body: `{}`})
+}
+
 // contractTranscript requests the transcript of a finished recording, which is that
 // of its captions.
 func contractTranscript(t *testing.T, h *contractHarness, key, id string) {

@@ -31,6 +31,7 @@ func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 		{op: "pinParticipant", in: []string{id}, bearer: h.ada},
 		{op: "playAudio", in: []string{id}, bearer: h.ada},
 		{op: "speak", in: []string{id}, bearer: h.ada},
+		{op: "transcribeAgain", in: []string{id}, bearer: h.ada},
 		{op: "ingestEvent", bearer: contractToken(id, 0)},
 		{op: "heartbeat", bearer: contractToken(id, 0)},
 		{op: "ingestTexts", bearer: contractToken(id, 0)},
@@ -147,7 +148,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	}
 	for _, op := range []string{
 		"getJob", "getJobSettings", "getJobDetails", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
-		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "liveJob", "listenToJob", "deleteRecording",
+		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "transcribeAgain", "liveJob", "listenToJob", "deleteRecording",
 	} {
 		body := `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3"}` // valid for every operation
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})

@@ -26,7 +26,7 @@ func TestContract(t *testing.T) {
 	t.Run("rows", func(t *testing.T) {
 		for name, rows := range map[string]func(*testing.T, *contractHarness){
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,
-			"recordings": contractRecordings, "history": contractHistory, "search": contractSearch, "bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads,
+			"recordings": contractRecordings, "transcribe again": contractTranscribeAgain, "history": contractHistory, "search": contractSearch, "bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads,
 			"calendar": contractCalendar, "calendars": contractCalendars, "login": contractLogin, "operator": contractOperator, "payments": contractPayments,
 			"service": contractService, "bodies": contractBodies, "webhooks": contractWebhooks,
 			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,

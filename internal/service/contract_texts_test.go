@@ -84,12 +84,13 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 		},
 		ofJob("patchJob", `{"joinAt":"2998-01-01T00:00:00Z","displayName":"Notes","webhooks":{"onStatusChange":"https://hooks.example/s","onFinalize":null},"metadata":{"a":"b","c":[{"d":"e"}]}}`),
 		func() contractRequest {
-			return contractRequest{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob(contractFuture+`,"title":"Standup","captions":{"language":"en"},"transcript":{"language":"de-DE"}`) + `]}`}
+			return contractRequest{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob(contractFuture+`,"title":"Standup","captions":{"language":"en"},"transcript":{"language":"de-DE","live":true,"keyterms":["Standin"]}`) + `]}`}
 		},
 		ofJob("sendChatMessage", `{"text":"hello"}`),
 		ofJob("pinParticipant", `{"participantId":"p-1"}`),
 		ofJob("playAudio", `{"uri":"https://example.com/a.mp3"}`),
 		ofJob("speak", `{"text":"hello","voice":"alloy","language":"en"}`),
+		ofJob("transcribeAgain", `{"model":"whisper-1","language":"de","keyterms":["Standin"]}`),
 		func() contractRequest {
 			return contractRequest{op: "redeliverFailed", bearer: h.ada, body: `{"jobId":"` + uuid.NewString() + `","url":"https://hooks.example/s","from":"2026-11-20T13:00:00Z","to":"2026-11-20T14:00:00Z"}`}
 		},

@@ -37,6 +37,7 @@ import (
 	"standin/internal/store/sqlite"
 	"standin/internal/tracing"
 	"standin/internal/transcript"
+	"standin/internal/transcript/streaming"
 	"standin/internal/webhook"
 )
 
@@ -68,6 +69,7 @@ type Service struct {
 	notifier    *postgres.Notifier
 	cleaner     *retention.Cleaner
 	transcripts *transcript.Worker
+	meetings    *streaming.Meetings // nil without a live transcriber
 	formats     *formats.Maker
 	live        *live.Hub
 	sound       *sound.Service
@@ -194,6 +196,9 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.flows.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
+	if s.meetings != nil {
+		s.parts.Go(func() { s.meetings.Run(ctx) })
+	}
 	s.parts.Go(func() { s.formats.Run(ctx) })
 	s.parts.Go(func() { s.live.Run(ctx) })
 	s.parts.Go(func() { s.calendars.Run(ctx) })

@@ -21,6 +21,7 @@ import (
 	"standin/internal/speech"
 	"standin/internal/tracing"
 	"standin/internal/transcript"
+	"standin/internal/transcript/streaming"
 	"standin/internal/webhook"
 )
 
@@ -77,6 +78,7 @@ type Settings struct {
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`
 	Speech      speech.Config          `embed:"" prefix:"speech-" group:"Speech:"`
+	Live        streaming.Config       `embed:"" prefix:"live-" group:"Transcripts:"`
 	Tracing     tracing.Settings       `embed:"" group:"Traces:"` // the service completes it
 
 	Executable      string            `kong:"-"` // the standin binary, to start bots with

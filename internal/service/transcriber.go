@@ -8,6 +8,7 @@ import (
 
 	"standin/internal/lifecycle"
 	"standin/internal/transcript"
+	"standin/internal/transcript/streaming"
 	"standin/internal/webhook"
 )
 
@@ -17,18 +18,49 @@ func NewRecognizer(config transcript.Config) (*transcript.Client, error) {
 	if config.URL == "" {
 		return nil, nil
 	}
-	if config.APIKeyFile != "" {
-		content, err := os.ReadFile(config.APIKeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read the API key of the transcriber: %w", err)
-		}
-		config.APIKey = strings.TrimSpace(string(content))
+	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
+		return nil, fmt.Errorf("read the API key of the transcriber: %w", err)
 	}
 	allow, err := webhook.ParseAllow(config.AllowCIDRs)
 	if err != nil {
 		return nil, fmt.Errorf("networks of the transcriber: %w", err)
 	}
 	return transcript.NewClient(config, allow)
+}
+
+// NewLiveRecognizer returns the live transcriber in the settings, or nil if they name none.
+func NewLiveRecognizer(config streaming.Config) (streaming.Recognizer, error) {
+	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
+		return nil, fmt.Errorf("read the API key of the live transcriber: %w", err)
+	}
+	allow, err := webhook.ParseAllow(config.AllowCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("networks of the live transcriber: %w", err)
+	}
+	return streaming.New(config, allow)
+}
+
+// newLiveTranscriber makes the live transcriber, if the settings name one.
+func (s *Service) newLiveTranscriber(jobs *lifecycle.Service) error {
+	recognizer, err := NewLiveRecognizer(s.settings.Live)
+	if err != nil || recognizer == nil {
+		return err
+	}
+	s.meetings = streaming.NewMeetings(streaming.Settings{Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: jobs, Log: s.settings.Log})
+	s.sound.Connected = s.meetings.Begin
+	return nil
+}
+
+// readKey replaces a key with that of a file, if there is one.
+func readKey(key *string, file string) error {
+	if file == "" {
+		return nil
+	}
+	content, err := os.ReadFile(file)
+	if err == nil {
+		*key = strings.TrimSpace(string(content))
+	}
+	return err
 }
 
 // newTranscriber returns the worker that transcribes recordings.

@@ -113,6 +113,9 @@ func (s *Service) build(ctx context.Context) error {
 		return err
 	}
 	s.metrics.Register(s.transcripts.Collectors()...)
+	if err := s.newLiveTranscriber(jobs); err != nil {
+		return err
+	}
 	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
 	s.invites = &lifecycle.InviteScheduler{
 		Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
@@ -219,6 +222,8 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 			}
 		case event.TextsStored:
 			s.live.Wake(e.JobID)
+		case event.TranscriptionDue:
+			s.transcripts.Wake()
 		case event.CommandSettled:
 			s.live.Wake(e.JobID)
 		case event.StreamChanged:

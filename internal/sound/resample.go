@@ -41,6 +41,10 @@ type downsampler struct {
 	window []float32 // samples that are still needed
 }
 
+// Downsampler returns a function that converts PCM of one source from Rate to a rate that
+// divides it, one piece after the other.
+func Downsampler(rate int) func(pcm []byte) []byte { return newDownsampler(rate).convert }
+
 // newDownsampler returns a downsampler from Rate to rate, which must divide it.
 func newDownsampler(rate int) *downsampler {
 	factor := Rate / rate

@@ -23,15 +23,25 @@ type Service struct {
 	Recordings Recordings
 	Jobs       Jobs
 	Client     *http.Client // connects to the receivers of streams
-	Log        *slog.Logger
+	// Connected is called when the bot of an attempt has connected, with the start of the
+	// recording. It may be nil, and must not block.
+	Connected func(jobID uuid.UUID, attempt int, start time.Time)
+	Log       *slog.Logger
 }
 
 // ServeBot serves the connection of a bot, until it has left the meeting, the connection
 // ends, or ctx ends.
 func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid.UUID, attempt int) {
-	origin := func(ctx context.Context, startedAt time.Time) (time.Time, error) {
-		return s.Recordings.RecordingStart(ctx, jobID, attempt, startedAt)
+	var start time.Time
+	origin := func(ctx context.Context, startedAt time.Time) (_ time.Time, err error) {
+		start, err = s.Recordings.RecordingStart(ctx, jobID, attempt, startedAt)
+		return start, err
 	}
-	err := s.Hub.ServeBot(ctx, conn, jobID, origin, func(ctx context.Context) { s.runStreams(ctx, jobID) })
+	err := s.Hub.ServeBot(ctx, conn, jobID, origin, func(ctx context.Context) {
+		if s.Connected != nil {
+			s.Connected(jobID, attempt, start)
+		}
+		s.runStreams(ctx, jobID)
+	})
 	s.Log.Debug("the connection of a bot for live sound has ended", "job", jobID, "attempt", attempt, "error", err)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -32,7 +33,7 @@ func (tx *Tx) AppendTexts(ctx context.Context, jobID uuid.UUID, texts []job.Meet
 			continue
 		}
 		count++
-		bytes += int64(len(text.Text) + len(text.Author))
+		bytes += int64(len(text.Text) + len(text.Author) + text.Speech.Size())
 		stored = append(stored, text)
 	}
 	if len(stored) == 0 {
@@ -60,16 +61,24 @@ func (db *Reader) textTotals(ctx context.Context, jobID uuid.UUID) (count, bytes
 
 // upsertText stores a text and reports whether it is new or has changed.
 func (tx *Tx) upsertText(ctx context.Context, t job.MeetingText) (bool, error) {
+	speech := ""
+	if t.Speech != nil {
+		encoded, err := json.Marshal(t.Speech)
+		if err != nil {
+			return false, fmt.Errorf("encode the words of job %s: %w", t.JobID, err)
+		}
+		speech = string(encoded)
+	}
 	n, err := tx.exec(ctx, `
-		INSERT INTO meeting_texts (`+textColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+		INSERT INTO meeting_texts (`+textColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 		ON CONFLICT (job_id, attempt, kind, id) DO UPDATE SET sequence = excluded.sequence,
 			participant_id = excluded.participant_id, author = excluded.author, text = excluded.text,
-			language = excluded.language, started_at = excluded.started_at, ended_at = excluded.ended_at
+			language = excluded.language, started_at = excluded.started_at, ended_at = excluded.ended_at, speech = excluded.speech
 		WHERE (meeting_texts.participant_id, meeting_texts.author, meeting_texts.text, meeting_texts.language,
-				meeting_texts.started_at, meeting_texts.ended_at)
-			<> (excluded.participant_id, excluded.author, excluded.text, excluded.language, excluded.started_at, excluded.ended_at)`,
+				meeting_texts.started_at, meeting_texts.ended_at, meeting_texts.speech)
+			<> (excluded.participant_id, excluded.author, excluded.text, excluded.language, excluded.started_at, excluded.ended_at, excluded.speech)`,
 		t.JobID, t.Attempt, t.Kind, t.ID, t.Sequence, t.ParticipantID, t.Author, t.Text, t.Language,
-		millis(t.StartedAt), millis(t.EndedAt))
+		millis(t.StartedAt), millis(t.EndedAt), speech)
 	if err != nil {
 		return false, fmt.Errorf("store a text of job %s: %w", t.JobID, err)
 	}
@@ -114,10 +123,14 @@ func (tx *Tx) DeleteTexts(ctx context.Context, jobID uuid.UUID) error {
 	return nil
 }
 
-const textColumns = `job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at`
+const textColumns = `job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech`
 
 func scanText(row sqldb.Row) (t job.MeetingText, err error) {
+	var speech string
 	err = row.Scan(&t.JobID, &t.Attempt, &t.Kind, &t.ID, &t.Sequence, &t.ParticipantID, &t.Author,
-		&t.Text, &t.Language, timeColumn{&t.StartedAt}, timeColumn{&t.EndedAt})
+		&t.Text, &t.Language, timeColumn{&t.StartedAt}, timeColumn{&t.EndedAt}, &speech)
+	if err == nil && speech != "" {
+		err = json.Unmarshal([]byte(speech), &t.Speech)
+	}
 	return t, err
 }

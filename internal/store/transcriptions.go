@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -14,12 +15,28 @@ import (
 // InsertTranscription makes the transcription of a job due. It does nothing when
 // there is one.
 func (tx *Tx) InsertTranscription(ctx context.Context, jobID uuid.UUID, now time.Time) error {
-	_, err := tx.exec(ctx, `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms) VALUES ($1, $2, $2, '', 0, 0)
+	_, err := tx.exec(ctx, `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, '')
 		ON CONFLICT (job_id) DO NOTHING`, jobID, millis(now))
 	if err != nil {
 		return fmt.Errorf("queue the transcription of job %s: %w", jobID, err)
 	}
 	return nil
+}
+
+// RequestTranscription makes a transcription with other options due. It reports false if
+// there is one that has not ended.
+func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now time.Time, options job.TranscriptionOptions) (bool, error) {
+	requested, err := json.Marshal(options)
+	if err != nil {
+		return false, fmt.Errorf("encode the options of a transcription: %w", err)
+	}
+	n, err := tx.exec(ctx, `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, $3)
+		ON CONFLICT (job_id) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0, requested = excluded.requested
+		WHERE transcriptions.due_at IS NULL`, jobID, millis(now), string(requested))
+	if err != nil {
+		return false, fmt.Errorf("queue another transcription of job %s: %w", jobID, err)
+	}
+	return n > 0, nil
 }
 
 // HasTexts reports whether the bots of a job reported chat messages or captions.
@@ -36,9 +53,13 @@ func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (bool, error) {
 func (s *Store) ClaimTranscription(ctx context.Context, now, until time.Time, lease string) (claimed job.Transcription, ok bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		due, err := list(ctx, &tx.Reader, func(row sqldb.Row) (t job.Transcription, err error) {
-			err = row.Scan(&t.JobID, timeColumn{&t.CreatedAt}, &t.Failures, durationColumn{&t.Sent})
+			var requested string
+			err = row.Scan(&t.JobID, timeColumn{&t.CreatedAt}, &t.Failures, durationColumn{&t.Sent}, &requested)
+			if err == nil && requested != "" {
+				err = json.Unmarshal([]byte(requested), &t.Again)
+			}
 			return t, err
-		}, `SELECT job_id, created_at, failures, sent_ms FROM transcriptions WHERE due_at <= $1 ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked, millis(now))
+		}, `SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1 ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked, millis(now))
 		if err != nil || len(due) == 0 {
 			claimed, ok = job.Transcription{}, false
 			return err

@@ -37,7 +37,7 @@ func newSpeakers(m recording.Manifest) speakers {
 func (s speakers) confirm(segments []Segment) {
 	for i, segment := range segments {
 		segments[i].Unconfirmed = s.known && !slices.ContainsFunc(s.speech, func(speech recording.Speech) bool {
-			return (segment.Source == Mixed || speech.ParticipantID == segment.ParticipantID) &&
+			return (segment.Source == Mixed || segment.ParticipantID == "" || speech.ParticipantID == segment.ParticipantID) &&
 				speech.StartMs-nearSpeech < segment.EndMs && speech.EndMs+nearSpeech > segment.StartMs
 		})
 	}

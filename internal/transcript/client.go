@@ -14,7 +14,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -93,7 +93,7 @@ type Client struct {
 	config  Config
 	address string
 	http    *http.Client
-	plain   atomic.Bool // the recognizer does not know response_format=verbose_json
+	plain   atomic.Bool // the configured model does not know response_format=verbose_json
 }
 
 // NewClient returns a Client that may connect to the networks in allow although they
@@ -128,19 +128,14 @@ var hello []byte
 
 const helloLength = 500 * time.Millisecond
 
+// Hello returns half a second of speech, a spoken "hello", as a WAV file with 16 kHz, one
+// channel and 44 bytes of header.
+func Hello() []byte { return slices.Clone(hello) }
+
 // Check sends half a second of speech, and returns the text that the recognizer
 // answers.
 func (c *Client) Check(ctx context.Context) (heard string, err error) {
-	file, err := os.CreateTemp("", "standin-*.wav")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(hello)
-	if err := errors.Join(err, file.Close()); err != nil {
-		return "", err
-	}
-	result, err := c.Transcribe(ctx, file.Name(), helloLength, "")
+	result, err := c.Transcribe(ctx, Request{WAV: bytes.NewReader(hello), Length: helloLength})
 	if err != nil {
 		return "", err
 	}
@@ -149,6 +144,15 @@ func (c *Client) Check(ctx context.Context) (heard string, err error) {
 		texts[i] = segment.Text
 	}
 	return strings.Join(texts, " "), nil
+}
+
+// Request is audio to transcribe.
+type Request struct {
+	WAV      io.ReadSeeker
+	Length   time.Duration
+	Model    string   // default: that of the settings
+	Language string   // BCP 47; default: that of the settings, or else detected
+	Keyterms []string // words and names that are likely
 }
 
 // Error is a failed request.
@@ -184,33 +188,29 @@ func (e *Error) public() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 // Transcribe implements Recognizer. The recognizer gets the first part of a language
-// tag, such as en of en-US. The error of a request is an *Error.
-func (c *Client) Transcribe(ctx context.Context, wav string, length time.Duration, language string) (Recognized, error) {
-	if language, _, _ = strings.Cut(strings.ToLower(language), "-"); language == "" {
-		language = c.config.Language
-	}
-	plain := c.plain.Load()
-	result, err := c.send(ctx, wav, length, language, plain)
+// tag, such as en of en-US, and the key terms as a prompt. The error of a request is an
+// *Error.
+func (c *Client) Transcribe(ctx context.Context, r Request) (Recognized, error) {
+	r.Model = cmp.Or(r.Model, c.config.Model)
+	r.Language, _, _ = strings.Cut(strings.ToLower(r.Language), "-")
+	r.Language = cmp.Or(r.Language, c.config.Language)
+	plain := r.Model == c.config.Model && c.plain.Load()
+	result, err := c.send(ctx, r, plain)
 	refused := new(Error)
 	if plain || !errors.As(err, &refused) || !refused.format {
 		return result, err
 	}
-	if result, err = c.send(ctx, wav, length, language, true); err == nil {
+	if result, err = c.send(ctx, r, true); err == nil && r.Model == c.config.Model {
 		c.plain.Store(true)
 	}
 	return result, err
 }
 
 // send sends one request.
-func (c *Client) send(ctx context.Context, wav string, length time.Duration, language string, plain bool) (Recognized, error) {
+func (c *Client) send(ctx context.Context, r Request, plain bool) (Recognized, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.config.Timeout)
 	defer cancel()
-	file, err := os.Open(wav)
-	if err != nil {
-		return Recognized{}, err
-	}
-	defer file.Close() // read only
-	request, err := c.request(ctx, file, language, plain)
+	request, err := c.request(ctx, r, plain)
 	if err != nil {
 		return Recognized{}, err
 	}
@@ -228,7 +228,7 @@ func (c *Client) send(ctx context.Context, wav string, length time.Duration, lan
 	}
 	var result Recognized
 	if err == nil {
-		result, err = parseResponse(body, length)
+		result, err = parseResponse(body, r.Length)
 	}
 	if err != nil {
 		return Recognized{}, &Error{Status: response.StatusCode, Accepted: true, Err: err}
@@ -236,21 +236,27 @@ func (c *Client) send(ctx context.Context, wav string, length time.Duration, lan
 	return result, nil
 }
 
-// request returns a request with the file as a stream.
-func (c *Client) request(ctx context.Context, file *os.File, language string, plain bool) (*http.Request, error) {
-	info, err := file.Stat()
+// request returns a request with the audio as a stream.
+func (c *Client) request(ctx context.Context, r Request, plain bool) (*http.Request, error) {
+	size, err := r.WAV.Seek(0, io.SeekEnd)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := r.WAV.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
 	var form bytes.Buffer
 	writer := multipart.NewWriter(&form)
-	fields := [][2]string{{"model", c.config.Model}, {"response_format", "json"}}
+	fields := [][2]string{{"model", r.Model}, {"response_format", "json"}}
 	if !plain {
 		fields[1][1] = "verbose_json"
 		fields = append(fields, [2]string{"timestamp_granularities[]", "word"}, [2]string{"timestamp_granularities[]", "segment"})
 	}
-	if language != "" {
-		fields = append(fields, [2]string{"language", language})
+	if r.Language != "" {
+		fields = append(fields, [2]string{"language", r.Language})
+	}
+	if len(r.Keyterms) > 0 {
+		fields = append(fields, [2]string{"prompt", strings.Join(r.Keyterms, ", ")})
 	}
 	for _, field := range fields {
 		if err := writer.WriteField(field[0], field[1]); err != nil {
@@ -264,12 +270,12 @@ func (c *Client) request(ctx context.Context, file *os.File, language string, pl
 	if err := writer.Close(); err != nil {
 		return nil, err
 	}
-	body := io.MultiReader(bytes.NewReader(form.Bytes()[:before]), file, bytes.NewReader(form.Bytes()[before:]))
+	body := io.MultiReader(bytes.NewReader(form.Bytes()[:before]), r.WAV, bytes.NewReader(form.Bytes()[before:]))
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, body)
 	if err != nil {
 		return nil, err
 	}
-	request.ContentLength = int64(form.Len()) + info.Size()
+	request.ContentLength = int64(form.Len()) + size
 	request.Header.Set("Content-Type", writer.FormDataContentType())
 	request.Header.Set("Accept", "application/json")
 	if c.config.APIKey != "" {

@@ -7,9 +7,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -58,12 +57,8 @@ func TestUploads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wav := filepath.Join(t.TempDir(), "audio.wav")
-			if err := os.WriteFile(wav, []byte("audio"), 0o600); err != nil {
-				t.Fatal(err)
-			}
 			for range 2 {
-				result, err := client.Transcribe(t.Context(), wav, time.Second, "")
+				result, err := client.Transcribe(t.Context(), Request{WAV: strings.NewReader("audio"), Length: time.Second})
 				refused := new(Error)
 				if slices.Contains(test.want, "json") {
 					if err != nil || len(result.Segments) != 1 || result.Segments[0].Text != "hello" {

@@ -38,6 +38,7 @@ const (
 	ParticipantAudio Source = "participant_audio" // the audio of one participant
 	Mixed            Source = "mixed"             // the audio of the meeting; speakers are those of the speech timeline
 	Captions         Source = "captions"          // the captions of the meeting platform
+	Live             Source = "live"              // what the live transcriber has heard
 )
 
 // Document is a transcript. Times are milliseconds since the start of the

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,7 +18,7 @@ import (
 
 // transcribe returns the transcript of a recording, and how much audio was sent
 // for it. It does not send pieces that an earlier attempt has transcribed.
-func (h *task) transcribe(ctx context.Context, m recording.Manifest, language string) (d Document, audio time.Duration, err error) {
+func (h *task) transcribe(ctx context.Context, m recording.Manifest, options job.TranscriptionOptions) (d Document, audio time.Duration, err error) {
 	done, err := h.Queue.TranscriptionPieces(ctx, h.state.JobID)
 	if err != nil {
 		return Document{}, 0, err
@@ -31,10 +32,10 @@ func (h *task) transcribe(ctx context.Context, m recording.Manifest, language st
 		return Document{}, 0, fmt.Errorf("create a temporary folder: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID, Model: h.Recognizer.Model(), Segments: []Segment{}}
+	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID, Model: cmp.Or(options.Model, h.Recognizer.Model()), Segments: []Segment{}}
 	people := newSpeakers(m)
 	for _, t := range chooseTracks(m) {
-		file := &audioFile{task: h, track: t, tools: tools, dir: dir, done: done, language: language}
+		file := &audioFile{task: h, track: t, tools: tools, dir: dir, done: done, options: options}
 		err := file.transcribe(ctx, people, &d)
 		if err := errors.Join(err, file.remove()); err != nil {
 			return Document{}, 0, err
@@ -52,7 +53,7 @@ type audioFile struct {
 	dir   string
 	done  map[string]string // responses by the key of their piece
 
-	language string // of the job's request; empty without one
+	options job.TranscriptionOptions
 }
 
 func (f *audioFile) path() string { return filepath.Join(f.dir, "media"+filepath.Ext(f.file.Name)) }
@@ -139,7 +140,7 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 	if err := f.tools.ExtractSpeech(ctx, f.path(), p.Span, f.wav()); err != nil {
 		return Recognized{}, false, unreadable(err)
 	}
-	result, err = f.Recognizer.Transcribe(ctx, f.wav(), p.Length(), f.language)
+	result, err = f.request(ctx, p.Length())
 	if refused := new(Error); errors.As(err, &refused) && refused.Accepted {
 		err = errors.Join(err, f.save(ctx, func(t *job.Transcription) { t.Sent += p.Length() }))
 	}
@@ -154,6 +155,18 @@ func (f *audioFile) recognize(ctx context.Context, p piece) (result Recognized, 
 		return Recognized{}, false, err
 	}
 	return result, true, f.save(ctx, func(t *job.Transcription) { t.Sent, t.Failures = t.Sent+p.Length(), 0 })
+}
+
+// request sends the piece.
+func (f *audioFile) request(ctx context.Context, length time.Duration) (Recognized, error) {
+	wav, err := os.Open(f.wav())
+	if err != nil {
+		return Recognized{}, err
+	}
+	defer wav.Close() // read only
+	return f.Recognizer.Transcribe(ctx, Request{
+		WAV: wav, Length: length, Model: f.options.Model, Language: f.options.Language, Keyterms: f.options.Keyterms,
+	})
 }
 
 // segments converts what was recognized in the piece to segments of the

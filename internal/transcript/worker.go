@@ -52,6 +52,8 @@ type Queue interface {
 type Jobs interface {
 	// StoreSearchTexts stores searchable texts.
 	StoreSearchTexts(ctx context.Context, id uuid.UUID, lease string, kind job.TextKind, texts []job.SearchText) (valid bool, err error)
+	// LiveTranscripts returns what became of the live transcriptions of a job, oldest first.
+	LiveTranscripts(ctx context.Context, id uuid.UUID) ([]job.LiveTranscript, error)
 	// ReportTranscriptRetry adds to the timeline why the transcription is tried again.
 	ReportTranscriptRetry(ctx context.Context, id uuid.UUID, lease string, retry job.TranscriptRetry) (valid bool, err error)
 	// EndTranscription ends the transcription. A result is added to the timeline.
@@ -68,9 +70,8 @@ type Storage interface {
 
 // Recognizer recognizes speech. It is implemented by Client.
 type Recognizer interface {
-	// Transcribe returns what is said in a WAV file of the given length. An empty
-	// language is that of the settings, or else detected.
-	Transcribe(ctx context.Context, wav string, length time.Duration, language string) (Recognized, error)
+	// Transcribe returns what is said in the audio of a request.
+	Transcribe(ctx context.Context, r Request) (Recognized, error)
 	Model() string
 }
 
@@ -175,6 +176,9 @@ func (w *Worker) RunNext(ctx context.Context) bool {
 // whose recording was deleted.
 var errLeaseLost = errors.New("the lease of the transcription is lost")
 
+// errLimit is the error of another transcription that would be partial.
+var errLimit = permanentError{errors.New("the job's limit of minutes is reached, counting all transcriptions")}
+
 // permanentError is an error that another attempt would not avoid.
 type permanentError struct{ error }
 
@@ -187,8 +191,11 @@ func (h *task) failed(ctx context.Context, err error) {
 	isRefused, permanent := errors.As(err, &refused), errors.As(err, new(permanentError))
 	w, log := h.Worker, h.Log.With("job", t.JobID, "error", err)
 	detail := "the recording could not be read; the service's log has the reason"
-	if isRefused {
+	switch {
+	case isRefused:
 		detail = refused.public()
+	case errors.Is(err, errLimit):
+		detail = errLimit.Error()
 	}
 	switch age := w.Now().Sub(t.CreatedAt); {
 	case errors.Is(err, errLeaseLost):
@@ -287,15 +294,39 @@ func (h *task) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.storeTexts(ctx, manifest); err != nil {
+	texts, err := h.Queue.Texts(ctx, id)
+	if err != nil {
 		return err
 	}
-	options := r.Resolved().Transcript
-	unwanted := options.Enabled != nil && !*options.Enabled
-	if h.Recognizer == nil || r.Mode == job.Test || unwanted {
+	if err := h.storeTexts(ctx, manifest, texts); err != nil {
+		return err
+	}
+	wanted := r.Resolved().Transcript
+	options := job.TranscriptionOptions{Language: wanted.Language, Keyterms: wanted.Keyterms}
+	unwanted := wanted.Enabled != nil && !*wanted.Enabled
+	if again := h.state.Again; again != nil {
+		unwanted, options = false, again.Or(options)
+	}
+	if r.Mode == job.Test || unwanted {
 		return h.end(ctx, nil)
 	}
-	document, audio, err := h.transcribe(ctx, manifest, options.Language)
+	if h.state.Again == nil {
+		document, heard, err := h.heardLive(ctx, manifest, texts)
+		if err != nil {
+			return err
+		}
+		if heard && (h.Recognizer == nil || !document.Partial) {
+			document.Language = wanted.Language
+			return h.attach(ctx, manifest, document, 0)
+		}
+	}
+	if h.Recognizer == nil {
+		return h.end(ctx, nil)
+	}
+	document, audio, err := h.transcribe(ctx, manifest, options)
+	if err == nil && h.state.Again != nil && document.Partial {
+		err = errLimit
+	}
 	if errors.Is(context.Cause(ctx), errLeaseLost) {
 		return errLeaseLost
 	}
@@ -316,17 +347,14 @@ func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
 	return m, nil
 }
 
-// storeTexts makes chat messages and captions searchable.
-func (h *task) storeTexts(ctx context.Context, m recording.Manifest) error {
-	texts, err := h.Queue.Texts(ctx, h.state.JobID)
-	if err != nil || len(texts) == 0 {
-		return err
-	}
+// storeTexts makes chat messages, captions and what the live transcriber has heard
+// searchable.
+func (h *task) storeTexts(ctx context.Context, m recording.Manifest, texts []job.MeetingText) error {
 	start := m.Timeline.Origin()
 	found := map[job.TextKind][]job.SearchText{}
 	for _, text := range texts {
-		if text.Text == "" {
-			continue // a correction left it empty
+		if text.Text == "" || text.Speech != nil && !text.Speech.Final || text.Kind == job.TranscriptText && h.state.Again != nil {
+			continue // a correction left it empty, or there is a better text
 		}
 		at := int64(0)
 		if !start.IsZero() {
@@ -369,7 +397,8 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	}
 	h.outcomes.WithLabelValues(outcomeAttached).Inc()
 	h.Log.Info("a recording was transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
-	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Revision: revision})
+	live := len(d.Segments) > 0 && d.Segments[0].Source == Live
+	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision})
 }
 
 // removeDeleted deletes what was attached to a recording that was deleted

@@ -282,6 +282,8 @@ async def test_transcript() -> None:
         segment = (await standin.get_transcript(job.id)).segments[0]
         assert segment.text and segment.source == m.TranscriptSegmentSource.CAPTIONS
         assert (await standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
+        with pytest.raises(InvalidStateError):
+            await standin.transcribe_again(job.id, language="de", keyterms=["Standin"])
 
 
 async def test_search() -> None:

@@ -280,6 +280,8 @@ def test_transcript() -> None:
         segment = (standin.get_transcript(job.id)).segments[0]
         assert segment.text and segment.source == m.TranscriptSegmentSource.CAPTIONS
         assert (standin.get_transcript_text(job.id, m.GetTranscriptFormat.VTT)).startswith("WEBVTT")
+        with pytest.raises(InvalidStateError):
+            standin.transcribe_again(job.id, language="de", keyterms=["Standin"])
 
 
 def test_search() -> None:

@@ -17,6 +17,7 @@ import type {
   TextMatch,
   TimelineEntry,
   Transcript,
+  TranscriptionRequest,
   WebhookEndpoint,
   WebhookSecret,
 } from './generated/types.gen.js';
@@ -234,6 +235,14 @@ export class Standin {
   /** Finds what was said and written in the complete recordings: texts with all words, or their beginnings. */
   async search(words: string, limit = 50): Promise<TextMatch[]> {
     return (await api.searchTexts({ ...this.#call, query: { q: words, limit } })).data.matches;
+  }
+
+  /**
+   * Queues another transcription of a recording. Its transcript replaces the current one. Options that are not given are those
+   * of the job, or else of the service. It rejects with an InvalidStateError if that is not possible now.
+   */
+  async transcribeAgain(jobId: string, options: TranscriptionRequest = {}): Promise<void> {
+    await api.transcribeAgain({ ...this.#call, path: { id: asId(jobId) }, body: options });
   }
 
   /** Returns the transcript as WebVTT, or as plain text with a line for each segment. */

@@ -1,4 +1,4 @@
-import type { LiveCommand, LiveEnd, LiveParticipants, LiveSpeaking, LiveState, LiveText } from './generated/index.js';
+import type { LiveCommand, LiveEnd, LiveParticipants, LiveSpeaking, LiveState, LiveText, LiveTranscript } from './generated/index.js';
 
 /** An event of a live stream. Texts are plain text from the meeting: escape them before showing them. */
 export type LiveEvent = {
@@ -10,6 +10,7 @@ export type LiveEvent = {
   | { event: 'participants'; data: LiveParticipants }
   | { event: 'speaking'; data: LiveSpeaking }
   | { event: 'caption' | 'chat'; data: LiveText }
+  | { event: 'transcript'; data: LiveTranscript }
   | { event: 'end'; data: LiveEnd }
 );
 

@@ -253,6 +253,7 @@ suite('conformance', { concurrency: true }, () => {
     assert.ok(segment?.text);
     assert.equal(segment.source, 'captions');
     assert.match(await standin.getTranscriptText(id, 'vtt'), /^WEBVTT/);
+    await assert.rejects(standin.transcribeAgain(id, { language: 'de', keyterms: ['Standin'] }), InvalidStateError);
   });
 
   test('search', async () => {

@@ -392,12 +392,12 @@ CREATE TABLE webhook_endpoints (
 );
 CREATE INDEX webhook_endpoints_consumer ON webhook_endpoints (consumer_id, key);
 
--- Chat messages and captions.
+-- Chat messages, captions, and what the live transcriber has heard.
 CREATE TABLE meeting_texts (
     job_id         TEXT NOT NULL REFERENCES jobs (id),
     attempt        BIGINT NOT NULL,
-    kind           TEXT NOT NULL CHECK (kind IN ('chat', 'caption')),
-    id             TEXT NOT NULL, -- chosen by the bot
+    kind           TEXT NOT NULL CHECK (kind IN ('chat', 'caption', 'transcript')),
+    id             TEXT NOT NULL, -- chosen by the bot or the live transcriber
     sequence       BIGINT NOT NULL, -- of its last change within the job
     participant_id TEXT NOT NULL,
     author         TEXT NOT NULL,
@@ -405,6 +405,7 @@ CREATE TABLE meeting_texts (
     language       TEXT NOT NULL,
     started_at     BIGINT NOT NULL,
     ended_at       BIGINT NOT NULL,
+    speech         TEXT NOT NULL, -- of a transcript: revision, words and whether it is final, as JSON
     PRIMARY KEY (job_id, attempt, kind, id)
 );
 CREATE UNIQUE INDEX meeting_texts_sequence ON meeting_texts (job_id, sequence);
@@ -422,7 +423,8 @@ CREATE TABLE transcriptions (
     due_at     BIGINT,          -- NULL once it has ended
     lease      TEXT NOT NULL,   -- of the node that works on it until due_at
     failures   BIGINT NOT NULL, -- since the last response of the transcriber
-    sent_ms    BIGINT NOT NULL  -- audio that the transcriber has accepted
+    sent_ms    BIGINT NOT NULL, -- audio that the transcriber has accepted
+    requested  TEXT NOT NULL    -- options of a request to transcribe again, as JSON; empty for the first transcription
 );
 CREATE INDEX transcriptions_due ON transcriptions (due_at) WHERE due_at IS NOT NULL;
 

@@ -38,7 +38,7 @@ from .generated.api.jobs import (
     list_jobs,
     patch_job,
 )
-from .generated.api.recordings import delete_recording, get_manifest, get_transcript, search_texts
+from .generated.api.recordings import delete_recording, get_manifest, get_transcript, search_texts, transcribe_again
 from .generated.types import UNSET
 from .live import EventParser, LiveEvent
 
@@ -272,6 +272,22 @@ class Standin:
         """Returns the transcript as a text: JSON, WebVTT, or a line for each segment."""
         url = f"/api/v1/jobs/{as_id(job_id)}/transcript"
         return (self._http.get(url, params={"format": format.value})).text
+
+    def transcribe_again(
+        self,
+        job_id: UUID | str,
+        *,
+        model: str | None = None,
+        language: str | None = None,
+        keyterms: list[str] | None = None,
+    ) -> None:
+        """Queues another transcription of a recording. Its transcript replaces the current one.
+
+        What is not given is that of the job, or else of the service. Raises InvalidStateError if that is not possible now.
+        """
+        body = models.TranscriptionRequest(model=model or UNSET, language=language or UNSET, keyterms=keyterms or UNSET)
+        response = transcribe_again.sync_detailed(as_id(job_id), client=self.api, body=body)
+        parsed(response, models.TranscriptionQueued)
 
     def search(self, words: str, limit: int = 50) -> list[models.TextMatch]:
         """Finds what was said and written in the complete recordings: texts with all words, or their beginnings."""

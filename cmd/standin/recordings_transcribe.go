@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"standin/client"
+)
+
+type recordingsTranscribeCommand struct {
+	apiFlags
+	Job      string   `arg:"" predictor:"job" help:"ID of the job."`
+	Model    string   `help:"Model of the transcriber. Default: that of the service."`
+	Language string   `placeholder:"TAG" help:"Language that is spoken, such as de. Default: that of the job."`
+	Keyterm  []string `placeholder:"TEXT" sep:"none" help:"Word or name that is likely to be said. Can be given up to 100 times."`
+}
+
+// Help describes what happens to the current transcript.
+func (recordingsTranscribeCommand) Help() string {
+	return "Transcribes the recording again, for example with another model or in another language. The current transcript stays until the new one " +
+		"replaces it. The timeline of the job then has transcript_attached, or transcript_failed with the reason."
+}
+
+// Run queues the transcription.
+func (c *recordingsTranscribeCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	if err := api.TranscribeAgain(ctx, c.Job, client.TranscriptionOptions{Model: c.Model, Language: c.Language, Keyterms: c.Keyterm}); err != nil {
+		return err
+	}
+	fmt.Fprintln(to.Out, "The transcription is queued.")
+	return nil
+}

@@ -1,0 +1,88 @@
+package transcript
+
+import (
+	"context"
+
+	"standin/internal/job"
+	"standin/internal/recording"
+)
+
+// edgeMs is how much of the beginning and the end of a recording the live transcriber may
+// have missed, in milliseconds: it begins and ends with the connection of the bot.
+const edgeMs = 3000
+
+// heardLive returns what the live transcriber has heard, as a transcript. It is partial
+// unless everything was recognized. heard is false if there was no live transcriber.
+func (h *task) heardLive(ctx context.Context, m recording.Manifest, texts []job.MeetingText) (d Document, heard bool, err error) {
+	ended, err := h.Jobs.LiveTranscripts(ctx, h.state.JobID)
+	if err != nil {
+		return Document{}, false, err
+	}
+	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID}
+	complete, ends := true, int64(0)
+	for _, one := range ended {
+		complete = complete && one.Complete && one.FromMs <= ends+edgeMs
+		heard, ends, d.Model = true, max(ends, one.ToMs), one.Model
+	}
+	people := newSpeakers(m)
+	d.Segments = people.attributeLive(texts, m.Participants)
+	people.confirm(d.Segments)
+	d.sortSegments()
+	d.Partial = !complete || ends+edgeMs < lengthMs(m) || !people.heardIn(d.Segments)
+	return d, heard || len(d.Segments) > 0, nil
+}
+
+// lengthMs returns when a recording ends.
+func lengthMs(m recording.Manifest) (ms int64) {
+	for _, file := range m.Media {
+		if file.Kind == recording.Video || file.Kind == recording.Audio {
+			ms = max(ms, file.StartOffsetMs+file.DurationMs)
+		}
+	}
+	return ms
+}
+
+// attributeLive returns the final texts of the live transcriber. Those of mixed sound
+// belong to who spoke, as in mixed audio.
+func (s speakers) attributeLive(texts []job.MeetingText, participants []recording.Participant) []Segment {
+	segments := []Segment{}
+	for _, text := range texts {
+		if text.Speech == nil || !text.Speech.Final || text.Text == "" {
+			continue
+		}
+		segment := Segment{StartMs: text.Speech.StartMs, EndMs: text.Speech.EndMs, Speaker: text.Author, Text: text.Text, Source: Live}
+		for _, word := range text.Speech.Words {
+			if word.EndMs == 0 {
+				segment.Words = nil
+				break // not all have times
+			}
+			segment.Words = append(segment.Words, Word{StartMs: word.StartMs, EndMs: word.EndMs, Text: word.Text, Confidence: word.Confidence})
+		}
+		if text.Author == "" && text.ParticipantID == "" {
+			segments = append(segments, s.attribute([]Segment{segment}, len(segment.Words) > 0)...)
+			continue
+		}
+		// The IDs of a bot's roster are not those of the manifest.
+		if i, unique := participantNamed(participants, text.Author); unique {
+			segment.ParticipantID = participants[i].ID
+		}
+		segments = append(segments, segment)
+	}
+	return segments
+}
+
+// heardIn reports whether there are words for at least 95% of the known speech.
+func (s speakers) heardIn(segments []Segment) bool {
+	var total, covered int64
+	for _, speech := range s.speech {
+		total += speech.EndMs - speech.StartMs
+		at := speech.StartMs
+		for _, segment := range segments { // by StartMs
+			from, to := max(at, segment.StartMs-nearSpeech), min(speech.EndMs, segment.EndMs+nearSpeech)
+			if to > from {
+				covered, at = covered+to-from, to
+			}
+		}
+	}
+	return covered >= total*95/100
+}

@@ -1,0 +1,220 @@
+// Package streaming recognizes speech while a meeting runs.
+//
+// The sound of a source, such as one participant, is divided into utterances at pauses.
+// A Recognizer gets the audio of one utterance after the other, and reports what it has
+// heard so far. Sound without speech is not sent.
+package streaming
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"standin/internal/dialguard"
+	"standin/internal/transcript"
+)
+
+// Sound is S16LE with one channel.
+const (
+	SampleRate     = 16_000 // of sound that is recognized, in Hz
+	bytesPerSample = 2
+	bytesPerMs     = SampleRate * bytesPerSample / 1000
+)
+
+// Protocol is how a recognizer is called.
+type Protocol string
+
+// The protocols.
+const (
+	OpenAIHTTP     Protocol = "openai-http"     // OpenAI's POST /v1/audio/transcriptions
+	OpenAIRealtime Protocol = "openai-realtime" // OpenAI's or vLLM's WebSocket /v1/realtime
+	Deepgram       Protocol = "deepgram"        // Deepgram's WebSocket /v1/listen
+)
+
+// Config is what an operator configures. Tags describe the flags and environment
+// variables of package main.
+type Config struct {
+	Protocol   Protocol `name:"transcriber" env:"STANDIN_LIVE_TRANSCRIBER" enum:",openai-http,openai-realtime,deepgram" default:"" help:"How meetings are transcribed while they run: openai-http, openai-realtime or deepgram. Default: they are not."`
+	URL        string   `name:"transcriber-url" env:"STANDIN_LIVE_TRANSCRIBER_URL" placeholder:"https://…" help:"Server of the live transcriber. Default: that of OpenAI or Deepgram."`
+	APIKey     string   `name:"transcriber-api-key" env:"STANDIN_LIVE_TRANSCRIBER_API_KEY" help:"API key of the live transcriber. Prefer the environment variable."`
+	APIKeyFile string   `name:"transcriber-api-key-file" env:"STANDIN_LIVE_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the live transcriber."`
+	Model      string   `name:"transcriber-model" env:"STANDIN_LIVE_TRANSCRIBER_MODEL" help:"Model that the live transcriber uses. Default: whisper-1, gpt-live-transcribe or nova-3, by protocol."`
+	AllowCIDRs string   `name:"transcriber-allow-cidrs" env:"STANDIN_LIVE_TRANSCRIBER_ALLOW_CIDRS" help:"Networks that the live transcriber may be in although they are not public, comma-separated. Default: none."`
+}
+
+// Options are the options of a job.
+type Options struct {
+	Language string // BCP 47; empty if unknown
+	Keyterms []string
+}
+
+// Audio is a piece of an utterance.
+type Audio struct {
+	Utterance int    // number of the utterance of the source
+	StartMs   int64  // of the utterance
+	PCM       []byte // at SampleRate
+	End       bool   // the utterance ends with this piece
+}
+
+// Result is what a recognizer has heard of an utterance so far. Each result replaces the
+// earlier one of the same utterance.
+type Result struct {
+	Utterance int
+	Words     []transcript.Word // times are milliseconds since the start of the utterance; 0 if unknown
+	Confirmed int               // how many of the first words do not change any more
+	Final     bool              // no result of this utterance follows
+}
+
+// Recognizer recognizes the speech of sources.
+type Recognizer interface {
+	// Recognize recognizes the utterances of one source until in is closed, and calls
+	// heard with what it has heard, in the order of the utterances. Each utterance whose
+	// end was read has a final result when Recognize returns without an error. It can be
+	// called from several goroutines at a time.
+	Recognize(ctx context.Context, options Options, in <-chan Audio, heard func(Result)) error
+	// Model returns the model that the recognizer uses.
+	Model() string
+}
+
+// Error is why a recognizer failed.
+type Error struct {
+	Status int    // of the HTTP response; 0 without one
+	Detail string // what the recognizer says; empty if it says nothing, or may repeat the key
+	Err    error  // cause, which may name hosts; nil if the recognizer says why
+}
+
+func (e *Error) Error() string {
+	text := e.Public()
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+// Public returns the error without its cause.
+func (e *Error) Public() string {
+	text := "the live transcriber did not answer"
+	switch {
+	case e.Status != 0 && e.Status != http.StatusOK:
+		text = fmt.Sprintf("the live transcriber answered with status %d", e.Status)
+	case e.Status == http.StatusOK:
+		text = "the response of the live transcriber was not usable"
+	case e.Detail != "":
+		text = "the live transcriber reported an error"
+	}
+	if e.Detail != "" {
+		text += ": " + e.Detail
+	}
+	return text
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+const (
+	// dialTimeout bounds resolving, connecting and the handshake.
+	dialTimeout = 10 * time.Second
+	// maxErrorText bounds what is kept of the text of an error, in bytes.
+	maxErrorText = 300
+)
+
+// Defaults of the servers.
+const (
+	openAIURL   = "https://api.openai.com"
+	deepgramURL = "https://api.deepgram.com"
+)
+
+// New returns the recognizer of the settings, which may be in the networks in allow
+// although they are not public. It is nil if the settings name none.
+func New(config Config, allow []netip.Prefix) (Recognizer, error) {
+	guard := &dialguard.Guard{Allow: allow, Timeout: dialTimeout}
+	switch config.Protocol {
+	case "":
+		if config.URL != "" {
+			return nil, errors.New("STANDIN_LIVE_TRANSCRIBER_URL needs STANDIN_LIVE_TRANSCRIBER: openai-http, openai-realtime or deepgram")
+		}
+		return nil, nil
+	case OpenAIHTTP:
+		client, err := transcript.NewClient(transcript.Config{
+			URL: cmp.Or(config.URL, openAIURL), APIKey: config.APIKey, Model: config.Model, Timeout: requestTimeout,
+		}, allow)
+		if err != nil {
+			return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER_URL: %w", err)
+		}
+		return &windows{client: client}, nil
+	case OpenAIRealtime:
+		address, err := address(cmp.Or(config.URL, openAIURL), "realtime")
+		return &connector{
+			guard: guard, address: address, authorization: bearer("Bearer", config.APIKey), key: config.APIKey,
+			model: cmp.Or(config.Model, "gpt-live-transcribe"), open: openRealtime,
+		}, err
+	case Deepgram:
+		address, err := address(cmp.Or(config.URL, deepgramURL), "listen")
+		return &connector{
+			guard: guard, address: address, authorization: bearer("Token", config.APIKey), key: config.APIKey,
+			model: cmp.Or(config.Model, "nova-3"), open: openDeepgram,
+		}, err
+	}
+	return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER must be openai-http, openai-realtime or deepgram, not %q", config.Protocol)
+}
+
+// address returns the address of a WebSocket below /v1 of a server.
+func address(server, path string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimRight(server, "/"))
+	schemes := map[string]string{"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
+	if err != nil || schemes[u.Scheme] == "" || u.Host == "" || u.User != nil {
+		return nil, errors.New("STANDIN_LIVE_TRANSCRIBER_URL must be an http, https, ws or wss URL without credentials") // parse errors contain it
+	}
+	u.Scheme = schemes[u.Scheme]
+	if !strings.HasSuffix(u.Path, "/v1") {
+		u = u.JoinPath("v1")
+	}
+	return u.JoinPath(path), nil
+}
+
+func bearer(scheme, key string) string {
+	if key == "" {
+		return ""
+	}
+	return scheme + " " + key
+}
+
+// Check lets a recognizer hear half a second of speech, and returns what it has heard.
+func Check(ctx context.Context, r Recognizer) (heard string, err error) {
+	in := make(chan Audio, 1)
+	in <- Audio{Utterance: 1, PCM: transcript.Hello()[44:], End: true}
+	close(in)
+	err = r.Recognize(ctx, Options{}, in, func(result Result) { heard = result.Text() })
+	return heard, err
+}
+
+// plainWords returns the words of a text without times.
+func plainWords(text string) []transcript.Word {
+	fields := strings.Fields(text)
+	words := make([]transcript.Word, len(fields))
+	for i, field := range fields {
+		words[i] = transcript.Word{Text: field}
+	}
+	return words
+}
+
+// Text returns the words as a text.
+func (r Result) Text() string {
+	texts := make([]string, len(r.Words))
+	for i, word := range r.Words {
+		texts[i] = word.Text
+	}
+	return strings.Join(texts, " ")
+}
+
+// clone returns a result that shares nothing with r.
+func (r Result) clone() Result {
+	r.Words = slices.Clone(r.Words)
+	return r
+}
