@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -481,6 +481,7 @@ export const rotateWebhookSecret = <ThrowOnError extends boolean = false>(option
  * | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each change |
  * | `speaking` | `participantIds` of those who speak, after each change |
  * | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`; an event with the `id` of an earlier one of its kind replaces it |
+ * | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`, `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with the `id` of an earlier one replaces it |
  * | `end` | `status`; the last event |
  *
  * `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds old, and
@@ -556,6 +557,31 @@ export const getTranscript = <ThrowOnError extends boolean = false>(options: Opt
         }],
     url: '/api/v1/jobs/{id}/transcript',
     ...options
+});
+
+/**
+ * Transcribe again
+ *
+ * Transcribes the recording again, for example with another model or in another language. The current transcript stays until
+ * the new one replaces it in a new revision of the manifest. The timeline then has `transcript_attached`, or `transcript_failed`
+ * with the reason. All transcriptions of a job count toward its limit of minutes.
+ *
+ * The status is 409 while the recording is being transcribed, if the job has no recording or has a test key, and if the service has
+ * no transcriber.
+ *
+ */
+export const transcribeAgain = <ThrowOnError extends boolean = false>(options: Options<TranscribeAgainData, ThrowOnError>): RequestResult<TranscribeAgainResponses, TranscribeAgainErrors, ThrowOnError> => (options.client ?? client).post<TranscribeAgainResponses, TranscribeAgainErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/jobs/{id}/transcript',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

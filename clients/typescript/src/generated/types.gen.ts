@@ -130,7 +130,7 @@ export type CaptionsOptions = {
 };
 
 /**
- * The transcript that the service makes of the finished recording, if its operator has configured a transcriber.
+ * The transcript that the service makes of the meeting, if its operator has configured a transcriber.
  *
  */
 export type TranscriptOptions = {
@@ -142,6 +142,44 @@ export type TranscriptOptions = {
      * The language that is spoken, as a BCP 47 tag. By default the service's setting, or else detected.
      */
     language?: string;
+    /**
+     * Whether the meeting is also transcribed while it runs, with the events `transcript` of `liveJob`. By default it is not. It has no effect
+     * unless the service's operator has configured a live transcriber.
+     *
+     */
+    live?: boolean;
+    /**
+     * Words and names that are likely to be said. Recognizers take them as a hint.
+     */
+    keyterms?: Array<string>;
+};
+
+/**
+ * How to transcribe a recording again.
+ */
+export type TranscriptionRequest = {
+    /**
+     * The model of the transcriber. By default that of the service.
+     */
+    model?: string;
+    /**
+     * The language that is spoken, as a BCP 47 tag. By default that of the job's options.
+     */
+    language?: string;
+    /**
+     * Words and names that are likely to be said. Recognizers take them as a hint.
+     */
+    keyterms?: Array<string>;
+};
+
+/**
+ * A queued transcription.
+ */
+export type TranscriptionQueued = {
+    /**
+     * Always `queued`.
+     */
+    status: 'queued';
 };
 
 /**
@@ -1520,14 +1558,14 @@ export type LiveEvent = {
     /**
      * The kind of the event.
      */
-    event: 'state' | 'command' | 'stream' | 'output' | 'participants' | 'speaking' | 'caption' | 'chat' | 'end';
+    event: 'state' | 'command' | 'stream' | 'output' | 'participants' | 'speaking' | 'caption' | 'chat' | 'transcript' | 'end';
     /**
      * The position after the event, for `Last-Event-ID`. `participants` and `speaking` have none.
      */
     id?: string;
     /**
      * JSON: a `LiveState`, `LiveCommand`, `LiveOutput`, `LiveStream`, `LiveParticipants`, `LiveSpeaking`, `LiveText` (of `caption` and
-     * `chat`) or `LiveEnd`.
+     * `chat`), `LiveTranscript` or `LiveEnd`.
      *
      */
     data: string;
@@ -1719,6 +1757,81 @@ export type LiveText = {
     startedAt: string;
     /**
      * When the caption was last extended.
+     */
+    endedAt: string;
+};
+
+/**
+ * What the live transcriber has heard. Times in milliseconds are relative to the start of the recording, as in the manifest.
+ */
+export type LiveTranscript = {
+    /**
+     * The kind of the event.
+     */
+    type: 'transcript';
+    /**
+     * The ID of the utterance. A later event of the same kind with this ID replaces it.
+     */
+    id: string;
+    /**
+     * Higher than those of earlier events with this ID.
+     */
+    revision: number;
+    /**
+     * Whether no other event with this ID follows.
+     */
+    final: boolean;
+    /**
+     * The ID of the speaker during this attempt. Absent if unknown.
+     */
+    participantId?: string;
+    /**
+     * The name of the speaker. Absent if unknown.
+     */
+    speaker?: string;
+    /**
+     * The start of the utterance.
+     */
+    startMs: number;
+    /**
+     * The end of the sound of the utterance so far.
+     */
+    endMs: number;
+    /**
+     * Plain text, not markup. Empty if nothing was said after all.
+     */
+    text: string;
+    /**
+     * The words.
+     */
+    words: Array<{
+        /**
+         * The word with its punctuation.
+         */
+        text: string;
+        /**
+         * The start.
+         */
+        startMs?: number;
+        /**
+         * The end.
+         */
+        endMs?: number;
+        /**
+         * The confidence of the recognizer. Missing if unknown.
+         */
+        confidence?: number;
+    }>;
+    /**
+     * How many of the first words do not change any more.
+     */
+    confirmed: number;
+    /**
+     * When the utterance began.
+     */
+    startedAt: string;
+    /**
+     * The end of its sound so far.
      */
     endedAt: string;
 };
@@ -1987,10 +2100,10 @@ export type TranscriptSegment = {
     confidence?: number;
     /**
      * `participant_audio`: the audio of one participant. `mixed`: the audio of the meeting, with speakers by the
-     * `speech` of the manifest. `captions`: the captions of the meeting platform.
+     * `speech` of the manifest. `captions`: the captions of the meeting platform. `live`: what the live transcriber heard.
      *
      */
-    source: 'participant_audio' | 'mixed' | 'captions';
+    source: 'participant_audio' | 'mixed' | 'captions' | 'live';
     /**
      * True if the manifest shows nobody who spoke at that time: the recognizer may have invented the text. Otherwise
      * missing.
@@ -2037,7 +2150,8 @@ export type TimelineEntry = {
      * For entries of a bot, the kind of the ingest event. For entries of the service: `no_capacity`, `attempt_started`,
      * `salvage_started`, `salvage_packing`, `salvage_storing`, `cancel`, `job_failed`, `manifest.finalized`,
      * `bot_launched`, `launch_failed` (with the reason as `detail`; the launch is tried again), `command_queued`, `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`, `stream_lost` and `stream_gave_up` (with `stream`, `host` and `reason`), `job_changed`, `recording_finished`, `recording_deleted`,
-     * `transcript_retrying`, `transcript_attached`, `transcript_failed`. New kinds may be added.
+     * `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`, `live_transcript_failed`,
+     * `live_transcript_ended`. New kinds may be added.
      *
      */
     kind: string;
@@ -4939,6 +5053,64 @@ export type GetTranscriptResponses = {
 };
 
 export type GetTranscriptResponse = GetTranscriptResponses[keyof GetTranscriptResponses];
+
+export type TranscribeAgainData = {
+    body: TranscriptionRequest;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/jobs/{id}/transcript';
+};
+
+export type TranscribeAgainErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type TranscribeAgainError = TranscribeAgainErrors[keyof TranscribeAgainErrors];
+
+export type TranscribeAgainResponses = {
+    /**
+     * The transcription is queued.
+     */
+    202: TranscriptionQueued;
+};
+
+export type TranscribeAgainResponse = TranscribeAgainResponses[keyof TranscribeAgainResponses];
 
 export type GetManifestData = {
     body?: never;

@@ -149,6 +149,9 @@ from .live_stream_state import LiveStreamState
 from .live_stream_type import LiveStreamType
 from .live_text import LiveText
 from .live_text_type import LiveTextType
+from .live_transcript import LiveTranscript
+from .live_transcript_type import LiveTranscriptType
+from .live_transcript_words_item import LiveTranscriptWordsItem
 from .manifest import Manifest
 from .manifest_bot import ManifestBot
 from .manifest_end import ManifestEnd
@@ -208,6 +211,8 @@ from .transcript_options import TranscriptOptions
 from .transcript_segment import TranscriptSegment
 from .transcript_segment_source import TranscriptSegmentSource
 from .transcript_segment_words_item import TranscriptSegmentWordsItem
+from .transcription_queued import TranscriptionQueued
+from .transcription_request import TranscriptionRequest
 from .upload_response import UploadResponse
 from .webhook_endpoint import WebhookEndpoint
 from .webhook_endpoint_page import WebhookEndpointPage
@@ -363,6 +368,9 @@ __all__ = (
     "LiveStreamType",
     "LiveText",
     "LiveTextType",
+    "LiveTranscript",
+    "LiveTranscriptType",
+    "LiveTranscriptWordsItem",
     "Manifest",
     "ManifestBot",
     "ManifestEnd",
@@ -418,6 +426,8 @@ __all__ = (
     "TimelineEntrySource",
     "TimelinePage",
     "Transcript",
+    "TranscriptionQueued",
+    "TranscriptionRequest",
     "TranscriptOptions",
     "TranscriptSegment",
     "TranscriptSegmentSource",

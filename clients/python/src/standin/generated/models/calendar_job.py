@@ -34,8 +34,8 @@ class CalendarJob:
             service's setting.
         chat (bool | Unset): Whether the bot records the messages in the chat of the meeting. By default, the service's
             setting.
-        transcript (TranscriptOptions | Unset): The transcript that the service makes of the finished recording, if its
-            operator has configured a transcriber.
+        transcript (TranscriptOptions | Unset): The transcript that the service makes of the meeting, if its operator
+            has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
     """
 

@@ -33,8 +33,8 @@ class JobOptions:
             service's setting.
         chat (bool | Unset): Whether the bot records the messages in the chat of the meeting. By default, the service's
             setting.
-        transcript (TranscriptOptions | Unset): The transcript that the service makes of the finished recording, if its
-            operator has configured a transcriber.
+        transcript (TranscriptOptions | Unset): The transcript that the service makes of the meeting, if its operator
+            has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
         streams (list[StreamOptions] | Unset): The receivers of the live sound.
         output (OutputOptions | Unset): Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without

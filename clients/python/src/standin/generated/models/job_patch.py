@@ -43,8 +43,8 @@ class JobPatch:
             service's setting.
         chat (bool | Unset): Whether the bot records the messages in the chat of the meeting. By default, the service's
             setting.
-        transcript (TranscriptOptions | Unset): The transcript that the service makes of the finished recording, if its
-            operator has configured a transcriber.
+        transcript (TranscriptOptions | Unset): The transcript that the service makes of the meeting, if its operator
+            has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
         streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
             guide *Stream audio* describes the messages.

@@ -20,7 +20,7 @@ class LiveEvent:
         event (LiveEventEvent): The kind of the event.
         data (str): JSON: a `LiveState`, `LiveCommand`, `LiveOutput`, `LiveStream`, `LiveParticipants`, `LiveSpeaking`,
             `LiveText` (of `caption` and
-            `chat`) or `LiveEnd`.
+            `chat`), `LiveTranscript` or `LiveEnd`.
         id (str | Unset): The position after the event, for `Last-Event-ID`. `participants` and `speaking` have none.
     """
 

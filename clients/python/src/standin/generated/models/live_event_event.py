@@ -11,6 +11,7 @@ class LiveEventEvent(str, Enum):
     SPEAKING = "speaking"
     STATE = "state"
     STREAM = "stream"
+    TRANSCRIPT = "transcript"
 
     def __str__(self) -> str:
         return str(self.value)

@@ -37,7 +37,9 @@ class TimelineEntry:
             `command_done` (executed) and `command_failed` (with the `reason`) for each command, `stream_connected`,
             `stream_lost` and `stream_gave_up` (with `stream`, `host` and `reason`), `job_changed`, `recording_finished`,
             `recording_deleted`,
-            `transcript_retrying`, `transcript_attached`, `transcript_failed`. New kinds may be added.
+            `transcript_requested`, `transcript_retrying`, `transcript_attached`, `transcript_failed`,
+            `live_transcript_failed`,
+            `live_transcript_ended`. New kinds may be added.
         emitted_at (datetime.datetime): When the event happened.
         received_at (datetime.datetime): When the service received it.
         applied (bool): Whether the event was applied to the job.

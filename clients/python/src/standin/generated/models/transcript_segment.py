@@ -26,7 +26,8 @@ class TranscriptSegment:
         text (str): Plain text, not markup.
         source (TranscriptSegmentSource): `participant_audio`: the audio of one participant. `mixed`: the audio of the
             meeting, with speakers by the
-            `speech` of the manifest. `captions`: the captions of the meeting platform.
+            `speech` of the manifest. `captions`: the captions of the meeting platform. `live`: what the live transcriber
+            heard.
         participant_id (str | Unset): The ID of the participant in the manifest. Missing if unknown.
         speaker (str | Unset): The name of the speaker. Missing if unknown.
         confidence (float | Unset): The confidence of the recognizer. Missing if unknown.

@@ -3,6 +3,7 @@ from enum import Enum
 
 class TranscriptSegmentSource(str, Enum):
     CAPTIONS = "captions"
+    LIVE = "live"
     MIXED = "mixed"
     PARTICIPANT_AUDIO = "participant_audio"
 

@@ -126,6 +126,9 @@ def sync_detailed(
     | `speaking` | `participantIds` of those who speak, after each change |
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
+    | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
+    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
+    the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds
@@ -190,6 +193,9 @@ def sync(
     | `speaking` | `participantIds` of those who speak, after each change |
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
+    | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
+    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
+    the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds
@@ -249,6 +255,9 @@ async def asyncio_detailed(
     | `speaking` | `participantIds` of those who speak, after each change |
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
+    | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
+    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
+    the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds
@@ -311,6 +320,9 @@ async def asyncio(
     | `speaking` | `participantIds` of those who speak, after each change |
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
+    | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
+    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
+    the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds

@@ -1,0 +1,258 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.error import Error
+from ...models.transcription_queued import TranscriptionQueued
+from ...models.transcription_request import TranscriptionRequest
+from ...types import Response
+
+
+def _get_kwargs(
+    id: UUID,
+    *,
+    body: TranscriptionRequest,
+) -> dict[str, Any]:
+    headers: dict[str, Any] = {}
+
+    _kwargs: dict[str, Any] = {
+        "method": "post",
+        "url": "/api/v1/jobs/{id}/transcript".format(
+            id=quote(str(id), safe=""),
+        ),
+    }
+
+    _kwargs["json"] = body.to_dict()
+
+    headers["Content-Type"] = "application/json"
+
+    _kwargs["headers"] = headers
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Error | TranscriptionQueued | None:
+    if response.status_code == 202:
+        response_202 = TranscriptionQueued.from_dict(response.json())
+
+        return response_202
+
+    if response.status_code == 400:
+        response_400 = Error.from_dict(response.json())
+
+        return response_400
+
+    if response.status_code == 401:
+        response_401 = Error.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 404:
+        response_404 = Error.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 408:
+        response_408 = Error.from_dict(response.json())
+
+        return response_408
+
+    if response.status_code == 409:
+        response_409 = Error.from_dict(response.json())
+
+        return response_409
+
+    if response.status_code == 413:
+        response_413 = Error.from_dict(response.json())
+
+        return response_413
+
+    if response.status_code == 429:
+        response_429 = Error.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Error.from_dict(response.json())
+
+        return response_500
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[Error | TranscriptionQueued]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: TranscriptionRequest,
+) -> Response[Error | TranscriptionQueued]:
+    """Transcribe again
+
+     Transcribes the recording again, for example with another model or in another language. The current
+    transcript stays until
+    the new one replaces it in a new revision of the manifest. The timeline then has
+    `transcript_attached`, or `transcript_failed`
+    with the reason. All transcriptions of a job count toward its limit of minutes.
+
+    The status is 409 while the recording is being transcribed, if the job has no recording or has a
+    test key, and if the service has
+    no transcriber.
+
+    Args:
+        id (UUID):
+        body (TranscriptionRequest): How to transcribe a recording again.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Error | TranscriptionQueued]
+    """
+
+    kwargs = _get_kwargs(
+        id=id,
+        body=body,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: TranscriptionRequest,
+) -> Error | TranscriptionQueued | None:
+    """Transcribe again
+
+     Transcribes the recording again, for example with another model or in another language. The current
+    transcript stays until
+    the new one replaces it in a new revision of the manifest. The timeline then has
+    `transcript_attached`, or `transcript_failed`
+    with the reason. All transcriptions of a job count toward its limit of minutes.
+
+    The status is 409 while the recording is being transcribed, if the job has no recording or has a
+    test key, and if the service has
+    no transcriber.
+
+    Args:
+        id (UUID):
+        body (TranscriptionRequest): How to transcribe a recording again.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Error | TranscriptionQueued
+    """
+
+    return sync_detailed(
+        id=id,
+        client=client,
+        body=body,
+    ).parsed
+
+
+async def asyncio_detailed(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: TranscriptionRequest,
+) -> Response[Error | TranscriptionQueued]:
+    """Transcribe again
+
+     Transcribes the recording again, for example with another model or in another language. The current
+    transcript stays until
+    the new one replaces it in a new revision of the manifest. The timeline then has
+    `transcript_attached`, or `transcript_failed`
+    with the reason. All transcriptions of a job count toward its limit of minutes.
+
+    The status is 409 while the recording is being transcribed, if the job has no recording or has a
+    test key, and if the service has
+    no transcriber.
+
+    Args:
+        id (UUID):
+        body (TranscriptionRequest): How to transcribe a recording again.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[Error | TranscriptionQueued]
+    """
+
+    kwargs = _get_kwargs(
+        id=id,
+        body=body,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    id: UUID,
+    *,
+    client: AuthenticatedClient,
+    body: TranscriptionRequest,
+) -> Error | TranscriptionQueued | None:
+    """Transcribe again
+
+     Transcribes the recording again, for example with another model or in another language. The current
+    transcript stays until
+    the new one replaces it in a new revision of the manifest. The timeline then has
+    `transcript_attached`, or `transcript_failed`
+    with the reason. All transcriptions of a job count toward its limit of minutes.
+
+    The status is 409 while the recording is being transcribed, if the job has no recording or has a
+    test key, and if the service has
+    no transcriber.
+
+    Args:
+        id (UUID):
+        body (TranscriptionRequest): How to transcribe a recording again.
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Error | TranscriptionQueued
+    """
+
+    return (
+        await asyncio_detailed(
+            id=id,
+            client=client,
+            body=body,
+        )
+    ).parsed
