@@ -3,6 +3,7 @@ package meeting
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"time"
 )
 
@@ -11,6 +12,11 @@ type classification struct {
 	screen   Screen
 	evidence []Evidence
 	reload   bool // the page does not change unless it is loaded again
+}
+
+// says reports whether a text of the page is among the evidence.
+func (c classification) says() bool {
+	return slices.ContainsFunc(c.evidence, func(e Evidence) bool { return e.Kind == EvidenceText })
 }
 
 // errorScheme is the scheme of the page that Chromium shows in place of one
@@ -49,6 +55,11 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 			continue // a field or button of the call
 		}
 		if found, ok := p.matchScreen(screen, snapshot, past); ok {
+			if screen == Ended && !found.says() { // words that the profile does not have may say why
+				if said := p.classifyByWords(snapshot, past); said.screen == Removed {
+					return said
+				}
+			}
 			return found
 		}
 	}

@@ -52,6 +52,12 @@ func TestLanguages(t *testing.T) {
 				t.Errorf("%s: %q is %s by %+v, want %s", language, c.text, found.screen, found.evidence, c.want)
 			}
 		}
+		// The way home, which every page has, says less than the words.
+		home := showing(t, profile, []string{returnHome})
+		home.Outline.Headings, home.Outline.Texts = []string{words.removed}, []string{words.removed}
+		if found := profile.classify(home, in); found.screen != Removed {
+			t.Errorf("%s: %q with the way home is %s by %+v", language, words.removed, found.screen, found.evidence)
+		}
 		terms := Dialog{Text: "Example Inc.", Marked: true, Buttons: []DialogButton{button(words.terms[1]), button(words.terms[0])}}
 		for _, stage := range []stage{beforeEntry, inLobby, inCall} {
 			if got := safestButton(terms, stage); got != 1 {

@@ -290,6 +290,7 @@ const common = {
 // endMeeting logs how the meeting was over before the page shows it.
 async function endMeeting(page, kind) {
   await log('over', kind);
+  page.ended = true;
   media.stop();
   if (kind === 'strangeEnd') { // an end in unknown words
     lasting.length = 0;

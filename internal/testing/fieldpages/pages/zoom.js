@@ -151,6 +151,7 @@ const page = {
   // startSound makes the audio element, which Zoom does not do without devices.
   async startSound() {
     const { sound } = await startMedia({ video: false });
+    if (this.ended) return media.stop(); // it was requested just before the end
     document.body.append(audioElement(sound));
     await log('sound');
   },
