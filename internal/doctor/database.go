@@ -19,6 +19,7 @@ import (
 	_ "modernc.org/sqlite" // the driver named sqlite
 
 	"standin/internal/store"
+	"standin/internal/store/migrations"
 )
 
 // checkDatabase opens the database read-only and compares its schema with this
@@ -114,6 +115,8 @@ func checkSchema(ctx context.Context, name checkName, db *sql.DB, description st
 	case have < want:
 		return name.warn(fmt.Sprintf("%s; schema %d, this program has %d", description, have, want),
 			"start standin serve of this version: it updates the schema")
+	case have > want && migrations.Usable(have):
+		return name.ok("%s; schema %d is that of the next release, and this program runs on it", description, have)
 	case have > want:
 		return name.fail(fmt.Sprintf("%s; schema %d is newer than this program's, %d", description, have, want),
 			"use the version of Standin that created it, or a newer one")

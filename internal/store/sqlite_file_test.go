@@ -51,9 +51,9 @@ func TestSQLiteFilesArePrivate(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesNewerSchema checks that a database migrated by a newer version is
-// not opened.
-func TestOpenRefusesNewerSchema(t *testing.T) {
+// TestOpenNewerSchema checks that the schema of the next release is used as it is, and that a
+// newer one is refused.
+func TestOpenNewerSchema(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
 		driver := "sqlite"
@@ -64,17 +64,31 @@ func TestOpenRefusesNewerSchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)`); err != nil {
-			t.Fatal(err)
+		defer db.Close()
+		migrate := func(statements ...string) {
+			for _, statement := range statements {
+				if _, err := db.ExecContext(t.Context(), statement); err != nil {
+					t.Fatal(err)
+				}
+			}
 		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
+		migrate(
+			`INSERT INTO goose_db_version (version_id, is_applied) VALUES (201, true)`,
+			`ALTER TABLE consumers ADD COLUMN of_next_release TEXT NOT NULL DEFAULT ''`, `CREATE TABLE next_release (id INTEGER PRIMARY KEY)`,
+		)
 		s, err := store.Open(t.Context(), address)
-		if err == nil {
+		if err != nil {
+			t.Fatal(err)
+		}
+		newConsumer(t, s)
+		if err := errors.Join(s.CheckSchema(t.Context()), s.Close()); err != nil {
+			t.Error(err)
+		}
+		migrate(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (301, true)`)
+		if s, err = store.Open(t.Context(), address); err == nil {
 			t.Fatal("opened a newer database; close: ", s.Close())
 		}
-		if !strings.Contains(err.Error(), "the schema has version 9999") || !strings.Contains(err.Error(), "or a newer one") {
+		if !strings.Contains(err.Error(), "the schema has version 301") {
 			t.Error(err)
 		}
 	})

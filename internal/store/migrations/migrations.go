@@ -13,13 +13,22 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// Newest is the version of the schema after all migrations.
-const Newest = 2
+// Newest is the version of the schema after all migrations. The number of a migration is 100 times
+// the release that adds it, plus its position in that release.
+//
+// A release runs on the schema of the next one, so that nodes are upgraded one after the other: a
+// migration only adds what the release before it can ignore, and what is no longer used is removed
+// one release later.
+const Newest = 102
+
+// perRelease is the factor in the number of a migration.
+const perRelease = 100
 
 // VersionQuery reads the version of the schema.
 const VersionQuery = `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`
 
-// Up migrates a database to Newest. A database with a newer schema is an error.
+// Up migrates a database to Newest. It leaves the schema of the next release as it is; a schema
+// that is newer still is an error.
 func Up(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) error {
 	provider, err := newProvider(db, dialect, options...)
 	if err != nil {
@@ -29,15 +38,21 @@ func Up(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...goose
 	if err != nil {
 		return fmt.Errorf("read the schema version: %w", err)
 	}
+	if !Usable(version) {
+		return fmt.Errorf("the schema has version %d, and this version of standin has %d and runs on that of the next release at most: "+
+			"run the version of standin that migrated it, or the one before it", version, Newest)
+	}
 	if version > Newest {
-		return fmt.Errorf("the schema has version %d, and this version of standin supports up to %d: "+
-			"run the version of standin that migrated it, or a newer one", version, Newest)
+		return nil
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the schema: %w", err)
 	}
 	return nil
 }
+
+// Usable reports whether this release runs on a schema once it has migrated what is older.
+func Usable(version int64) bool { return version/perRelease <= Newest/perRelease+1 }
 
 // Recreate empties a database and creates the schema.
 func Recreate(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) error {

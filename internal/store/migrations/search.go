@@ -15,7 +15,7 @@ func searchIndex(dialect goose.Dialect) *goose.Migration {
 		up = []string{`CREATE INDEX search_texts_words ON search_texts USING gin (to_tsvector('simple', text))`}
 		down = []string{`DROP INDEX search_texts_words`}
 	}
-	return goose.NewGoMigration(2, run(up), run(down))
+	return goose.NewGoMigration(102, run(up), run(down))
 }
 
 var searchSQLite = []string{
