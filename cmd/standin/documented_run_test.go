@@ -53,7 +53,7 @@ var commandsNotRun = map[string]map[string]string{
 		"sudo standin": "needs the installed package; TestDebianPackage runs it",
 		"docker build": "needs a container engine",
 		"kubectl":      "needs a cluster",
-		"helm -n":      "needs a cluster; TestChartWithHelm renders the chart",
+		"helm -n":      "needs a cluster; TestChart renders the chart",
 	},
 	"deploy/README.md": {
 		"cp deploy/compose.env.example": "the file has to be filled in",
