@@ -29,7 +29,8 @@ func (f configFlags) dir() (string, error) {
 // serviceFlags name a running service.
 type serviceFlags struct {
 	configFlags
-	URL string `env:"STANDIN_URL" placeholder:"https://…" help:"URL of the service. Default: the service you signed in to, or http://127.0.0.1:8080 with a key in the environment variable STANDIN_API_KEY."`
+	Context string `env:"STANDIN_CONTEXT" predictor:"context" help:"Name of the service, from standin context list. Default: the current one."`
+	URL     string `env:"STANDIN_URL" placeholder:"https://…" help:"URL of the service. Default: the service you signed in to, or http://127.0.0.1:8080 with a key in the environment variable STANDIN_API_KEY."`
 }
 
 // apiFlags are the flags of commands that call a running service and print the result.
@@ -41,25 +42,46 @@ type apiFlags struct {
 // localURL is the URL of a service on this machine with the default settings.
 const localURL = "http://127.0.0.1:8080"
 
-// client returns an API client. The key from the environment takes precedence
-// over the stored one.
-func (f serviceFlags) client() (*client.Client, error) {
+// access returns the URL of the service and the key. The key from the environment takes
+// precedence over the stored ones.
+func (f serviceFlags) access() (credentials, error) {
 	if key := os.Getenv(envAPIKey); key != "" {
-		return client.New(cmp.Or(f.URL, localURL), key)
+		return credentials{URL: cmp.Or(f.URL, localURL), APIKey: key}, nil
 	}
 	dir, err := f.dir()
 	if err != nil {
-		return nil, err
+		return credentials{}, err
 	}
-	stored, err := loadCredentials(dir)
+	stored, err := loadContexts(dir)
 	if errors.Is(err, errNoCredentials) {
-		return nil, errNotSignedIn
+		return credentials{}, errNotSignedIn
 	}
+	if err != nil {
+		return credentials{}, err
+	}
+	name := cmp.Or(f.Context, stored.Current)
+	found, ok := stored.All[name]
+	switch {
+	case !ok && name == "":
+		return credentials{}, &hint{errors.New("signed in to several services, and none is chosen"), exitUnauthorized, "Run standin context use NAME, or pass --context."}
+	case !ok:
+		return credentials{}, &hint{fmt.Errorf("there is no context %q", name), exitUnauthorized, "Run standin context list to see the contexts."}
+	case f.URL == "" || f.URL == found.URL:
+		return found, nil
+	}
+	for _, other := range stored.All {
+		if f.Context == "" && other.URL == f.URL {
+			return other, nil
+		}
+	}
+	return credentials{}, &exitError{code: exitUnauthorized, text: fmt.Sprintf("signed in to %s, not to %s: run standin login --url %s", found.URL, f.URL, f.URL)}
+}
+
+// client returns an API client.
+func (f serviceFlags) client() (*client.Client, error) {
+	access, err := f.access()
 	if err != nil {
 		return nil, err
 	}
-	if f.URL != "" && f.URL != stored.URL {
-		return nil, &exitError{code: exitUnauthorized, text: fmt.Sprintf("signed in to %s, not to %s: run standin login --url %s", stored.URL, f.URL, f.URL)}
-	}
-	return client.New(stored.URL, stored.APIKey)
+	return client.New(access.URL, access.APIKey)
 }

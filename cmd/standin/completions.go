@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -58,6 +59,7 @@ func (c *completionsCommand) Run(to terminal) error {
 var predictors = map[string]complete.Predictor{
 	"job":      complete.PredictFunc(predictJobs),
 	"team":     complete.PredictFunc(predictTeams),
+	"context":  complete.PredictFunc(predictContexts),
 	"status":   complete.PredictSet(textsOf(job.Statuses())...),
 	"platform": complete.PredictSet(textsOf(job.Platforms())...),
 	"outcome":  complete.PredictSet(simulator.Outcomes()...),
@@ -98,6 +100,19 @@ func predictJobs(complete.Args) []string {
 		offered = append(offered, describe(found.ID, found.Status+" "+found.MeetingURL))
 	}
 	return offered
+}
+
+// predictContexts offers the services that the user signed in to.
+func predictContexts(complete.Args) []string {
+	dir, err := configFlags{ConfigDir: os.Getenv("STANDIN_CONFIG_DIR")}.dir()
+	if err != nil {
+		return nil
+	}
+	stored, err := loadContexts(dir)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(stored.All))
 }
 
 // predictTeams offers the teams in the database of this machine.

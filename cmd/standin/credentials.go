@@ -1,16 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 )
 
 // credentials are the URL of a service and the API key with which the command line
-// calls it, stored in a file that only its owner can read.
+// calls it.
 type credentials struct {
 	URL    string `json:"url"`
 	APIKey string `json:"apiKey"`
@@ -22,6 +24,13 @@ func (c credentials) String() string { return "credentials for " + c.URL }
 
 // GoString omits the key too.
 func (c credentials) GoString() string { return c.String() }
+
+// contexts are the services that the user signed in to, by name, stored in a file that only
+// its owner can read.
+type contexts struct {
+	Current string                 `json:"current"`
+	All     map[string]credentials `json:"contexts"`
+}
 
 // errNoCredentials is the error when there are no credentials.
 var errNoCredentials = errors.New("not signed in")
@@ -41,32 +50,64 @@ func defaultConfigDir() (string, error) {
 // credentialsPath returns the path of the file in a folder.
 func credentialsPath(dir string) string { return filepath.Join(dir, credentialsFile) }
 
-// loadCredentials reads the credentials, or returns errNoCredentials. It refuses a file that other
+// contextName returns the name of the context of a service: its host.
+func contextName(serviceURL string) string {
+	if parsed, err := url.Parse(serviceURL); err == nil && parsed.Host != "" {
+		return parsed.Host
+	}
+	return serviceURL
+}
+
+// loadContexts reads the contexts, or returns errNoCredentials. It refuses a file that other
 // users can read.
-func loadCredentials(dir string) (credentials, error) {
+func loadContexts(dir string) (contexts, error) {
 	path := credentialsPath(dir)
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return credentials{}, errNoCredentials
+		return contexts{}, errNoCredentials
 	case err != nil:
-		return credentials{}, fmt.Errorf("find the credentials: %w", err)
+		return contexts{}, fmt.Errorf("find the credentials: %w", err)
 	case info.Mode().Perm()&0o077 != 0:
-		return credentials{}, fmt.Errorf("%s can be read by others; chmod 600 it, and revoke its key if others may have read it", path)
+		return contexts{}, fmt.Errorf("%s can be read by others; chmod 600 it, and revoke its key if others may have read it", path)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return credentials{}, fmt.Errorf("read the credentials: %w", err)
+		return contexts{}, fmt.Errorf("read the credentials: %w", err)
 	}
-	var stored credentials
-	if err := json.Unmarshal(text, &stored); err != nil {
-		return credentials{}, fmt.Errorf("%s is damaged; sign in again", path)
+	var stored contexts
+	if err := json.Unmarshal(text, &stored); err != nil || len(stored.All) == 0 {
+		return contexts{}, fmt.Errorf("%s is damaged; sign in again", path)
 	}
 	return stored, nil
 }
 
-// saveCredentials writes the file atomically, readable only by its owner.
-func saveCredentials(dir string, c credentials) error {
+// loadCredentials reads the credentials of the current context, or returns errNoCredentials.
+func loadCredentials(dir string) (credentials, error) {
+	stored, err := loadContexts(dir)
+	return stored.All[stored.Current], err
+}
+
+// saveCredentials stores the credentials as the current context.
+func saveCredentials(dir string, c credentials) error { return saveContext(dir, "", c) }
+
+// saveContext stores credentials under a name, by default the host of the service, and makes
+// them current.
+func saveContext(dir, name string, c credentials) error {
+	stored, err := loadContexts(dir)
+	if err != nil && !errors.Is(err, errNoCredentials) {
+		return err
+	}
+	if stored.All == nil {
+		stored.All = make(map[string]credentials)
+	}
+	stored.Current = cmp.Or(name, contextName(c.URL))
+	stored.All[stored.Current] = c
+	return stored.save(dir)
+}
+
+// save writes the file atomically, readable only by its owner.
+func (c contexts) save(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create the configuration folder: %w", err)
 	}
@@ -89,13 +130,21 @@ func saveCredentials(dir string, c credentials) error {
 	return nil
 }
 
-// removeCredentials deletes the credentials, or returns errNoCredentials.
+// removeCredentials deletes the current context, or returns errNoCredentials. Another context
+// is not current until it is used.
 func removeCredentials(dir string) error {
-	err := os.Remove(credentialsPath(dir))
-	if errors.Is(err, fs.ErrNotExist) {
+	stored, err := loadContexts(dir)
+	if err != nil {
+		return err
+	}
+	if _, found := stored.All[stored.Current]; !found {
 		return errNoCredentials
 	}
-	if err != nil {
+	delete(stored.All, stored.Current)
+	if stored.Current = ""; len(stored.All) > 0 {
+		return stored.save(dir)
+	}
+	if err := os.Remove(credentialsPath(dir)); err != nil {
 		return fmt.Errorf("remove the credentials: %w", err)
 	}
 	return nil

@@ -5,9 +5,17 @@ const exampleJob = "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"
 
 // examples are command lines in the help of each command.
 var examples = map[string][]string{
-	"serve":  {"standin serve", "STANDIN_BASE_URL=https://standin.example.com standin serve --listen 127.0.0.1:8080"},
-	"login":  {"standin login --url https://standin.example.com", "standin keys create --team crew --test | standin login --with-key"},
-	"logout": {"standin logout"},
+	"serve":             {"standin serve", "STANDIN_BASE_URL=https://standin.example.com standin serve --listen 127.0.0.1:8080"},
+	"login":             {"standin login --url https://standin.example.com", "standin keys create --team crew --test | standin login --with-key"},
+	"logout":            {"standin logout"},
+	"setup":             {"standin setup --email ada@example.com --team crew --domain standin.example.com"},
+	"status":            {"standin status"},
+	"context list":      {"standin context list"},
+	"context use":       {"standin context use standin.example.com"},
+	"api":               {"standin api GET jobs -F limit=5", "standin api POST jobs -F externalId=standup -F meetingUrl=https://meet.google.com/abc-defg-hij"},
+	"recordings list":   {"standin recordings list"},
+	"recordings open":   {"standin recordings open " + exampleJob},
+	"recordings delete": {"standin recordings delete " + exampleJob + " --yes"},
 
 	"jobs create": {
 		"standin jobs create https://meet.google.com/abc-defg-hij --watch",
@@ -43,13 +51,14 @@ var examples = map[string][]string{
 	"calendars disconnect": {"standin calendars disconnect " + exampleJob},
 
 	"recordings download":   {"standin recordings download " + exampleJob, "standin recordings download " + exampleJob + " --dir weekly"},
+	"recordings transcribe": {"standin recordings transcribe " + exampleJob},
 	"recordings transcript": {"standin recordings transcript " + exampleJob, "standin recordings transcript " + exampleJob + " --format vtt > meeting.vtt"},
 	"recordings verify":     {"standin recordings verify", "standin recordings verify " + exampleJob},
 	"recordings finish":     {"standin recordings finish " + exampleJob},
 	"recordings sweep":      {"standin recordings sweep", "standin recordings sweep --delete"},
 
 	"webhooks verify":        {"standin webhooks verify body.json --header-file headers.txt --secret-file secret"},
-	"webhooks listen":        {"standin webhooks listen --secret-file secret", "standin webhooks listen --secret-file secret --status 500 --count 1"},
+	"webhooks listen":        {"standin webhooks listen --forward-to http://localhost:3000/hooks", "standin webhooks listen --secret-file secret --status 500 --count 1"},
 	"webhooks endpoints":     {"standin webhooks endpoints"},
 	"webhooks redeliver":     {"standin webhooks redeliver --job " + exampleJob, "standin webhooks redeliver --from 'today 08:00'"},
 	"webhooks rotate-secret": {"standin webhooks rotate-secret > secret"},

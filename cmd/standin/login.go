@@ -23,6 +23,7 @@ type loginCommand struct {
 	configFlags
 	outputFlags
 	URL       string `env:"STANDIN_URL" name:"url" default:"http://127.0.0.1:8080" help:"URL of the service."`
+	Context   string `help:"Name under which the service is stored. Default: its host."`
 	NoBrowser bool   `help:"Print the link without opening a browser."`
 	WithKey   bool   `help:"Read an API key from standard input."`
 }
@@ -51,7 +52,7 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	if err := saveCredentials(dir, credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email}); err != nil {
+	if err := saveContext(dir, c.Context, credentials{URL: service.BaseURL(), APIKey: grant.APIKey, Email: grant.Email}); err != nil {
 		return err
 	}
 	user := cmp.Or(grant.Email, "the owner of the key")

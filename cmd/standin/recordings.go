@@ -22,6 +22,9 @@ import (
 )
 
 type recordingsCommand struct {
+	List       recordingsListCommand       `cmd:"" help:"List the jobs with a recording, newest first."`
+	Open       recordingsOpenCommand       `cmd:"" help:"Open a recording in the player of the dashboard."`
+	Delete     recordingsDeleteCommand     `cmd:"" help:"Delete a recording. This cannot be undone."`
 	Download   recordingsDownloadCommand   `cmd:"" help:"Download a recording and verify its checksums."`
 	Transcript recordingsTranscriptCommand `cmd:"" help:"Print the transcript of a recording."`
 	Transcribe recordingsTranscribeCommand `cmd:"" help:"Transcribe a recording again."`

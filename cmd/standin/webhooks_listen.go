@@ -17,6 +17,7 @@ import (
 
 	"standin/client"
 	"standin/internal/retry"
+	"standin/internal/store"
 )
 
 // signedHeaders are the request headers that verification needs.
@@ -103,11 +104,14 @@ func (c *webhooksVerifyCommand) headers() (http.Header, error) {
 
 type webhooksListenCommand struct {
 	secretFlags
-	Listen string        `default:"127.0.0.1:9090" help:"Address and port to listen on; port 0 picks a free one."`
-	Status int           `default:"204" help:"Status code of the response to a verified webhook. Use 500, 410 or 429 to test failures."`
-	Delay  time.Duration `default:"0s" help:"Delay before the response."`
-	Count  int           `default:"0" help:"Exit after this many webhooks; 0 means never."`
-	JSON   bool          `name:"json" help:"Print one JSON object per line."`
+	dataFlags
+	Team      string        `predictor:"team" help:"Read the webhook secret of this team from the database on this machine. Default: the only team, if no other secret is given."`
+	ForwardTo string        `placeholder:"http://localhost:3000/hooks" help:"Send verified webhooks to this URL, and respond as it does."`
+	Listen    string        `default:"127.0.0.1:9090" help:"Address and port to listen on; port 0 picks a free one."`
+	Status    int           `default:"204" help:"Status code of the response to a verified webhook. Use 500, 410 or 429 to test failures."`
+	Delay     time.Duration `default:"0s" help:"Delay before the response."`
+	Count     int           `default:"0" help:"Exit after this many webhooks; 0 means never."`
+	JSON      bool          `name:"json" help:"Print one JSON object per line."`
 }
 
 // receivedWebhook is a received request as printed.
@@ -140,7 +144,7 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 	if c.Status < 200 || c.Status > 599 {
 		return fmt.Errorf("--status is %d, must be between 200 and 599", c.Status)
 	}
-	secret, err := c.secret()
+	secret, err := c.listenSecret(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,6 +172,56 @@ func (c *webhooksListenCommand) Run(ctx context.Context, to terminal) error {
 	return err
 }
 
+// listenSecret returns the given secret, or that of a team in the database of this machine.
+func (c *webhooksListenCommand) listenSecret(ctx context.Context) (secret string, err error) {
+	if c.Team == "" {
+		if secret, err = c.secret(); err == nil || c.SecretFile != "" || c.requireDatabase() != nil {
+			return secret, err
+		}
+	}
+	err = c.withStore(ctx, func(s *store.Store) error {
+		teams, err := s.Consumers(ctx)
+		if err != nil {
+			return err
+		}
+		for _, team := range teams {
+			if team.Name == c.Team || c.Team == "" && len(teams) == 1 {
+				secret = team.WebhookSecret
+				return nil
+			}
+		}
+		if c.Team == "" {
+			return fmt.Errorf("no webhook secret: there are %d teams; choose one with --team, or pass --secret-file", len(teams))
+		}
+		return fmt.Errorf("there is no team %q", c.Team)
+	})
+	return secret, err
+}
+
+// forward sends a verified webhook to the URL of --forward-to and returns the status of the
+// response.
+func (l *webhookListener) forward(r *http.Request, body []byte) (int, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), forwardTimeout)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.ForwardTo, bytes.NewReader(body))
+	if err != nil {
+		return http.StatusBadGateway, err
+	}
+	for _, name := range append(signedHeaders[:], "Content-Type", "User-Agent") {
+		if value := r.Header.Get(name); value != "" {
+			request.Header.Set(name, value)
+		}
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return http.StatusBadGateway, err
+	}
+	return response.StatusCode, response.Body.Close()
+}
+
+// forwardTimeout bounds a forwarded webhook.
+const forwardTimeout = 30 * time.Second
+
 // ServeHTTP verifies and prints a request.
 func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	got := receivedWebhook{ReceivedAt: time.Now().UTC(), Path: r.URL.Path, Status: l.Status}
@@ -178,6 +232,11 @@ func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if got.Verified = err == nil; got.Verified {
 		got.Body = body
+		if l.ForwardTo != "" {
+			if got.Status, err = l.forward(r, body); err != nil {
+				got.Error = err.Error()
+			}
+		}
 	} else {
 		got.Error, got.Status = err.Error(), http.StatusBadRequest
 	}
@@ -213,6 +272,9 @@ func (h receivedWebhook) text() string {
 	repeated := ""
 	if h.Repeated {
 		repeated = ", duplicate"
+	}
+	if h.Error != "" {
+		repeated += ", not forwarded: " + h.Error
 	}
 	return oneLine(fmt.Sprintf("%s  verified  %s  job %s  #%d  attempt %d  %s%s, responded %d", at, h.webhook.Event, h.webhook.Data.JobID,
 		h.webhook.Data.Sequence, h.webhook.Attempt, h.webhook.DeliveryID, repeated, h.Status))

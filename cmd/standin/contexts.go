@@ -1,0 +1,84 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+type contextCommand struct {
+	List contextListCommand `cmd:"" help:"List the services that you signed in to."`
+	Use  contextUseCommand  `cmd:"" help:"Choose the service that commands call."`
+}
+
+type contextListCommand struct {
+	configFlags
+	outputFlags
+}
+
+// shownContext is the JSON form of a context, without its key.
+type shownContext struct {
+	Name    string `json:"name"`
+	URL     string `json:"url"`
+	Email   string `json:"email"`
+	Current bool   `json:"current"`
+}
+
+// Run lists the contexts.
+func (c *contextListCommand) Run(to terminal) error {
+	dir, err := c.dir()
+	if err != nil {
+		return err
+	}
+	stored, err := loadContexts(dir)
+	if err != nil && !errors.Is(err, errNoCredentials) {
+		return err
+	}
+	listed := []shownContext{}
+	for _, name := range slices.Sorted(maps.Keys(stored.All)) {
+		one := stored.All[name]
+		listed = append(listed, shownContext{Name: name, URL: one.URL, Email: one.Email, Current: name == stored.Current})
+	}
+	return c.print(to, listed, func() error {
+		rows := make([][]string, len(listed))
+		for i, one := range listed {
+			current := ""
+			if one.Current {
+				current = "current"
+			}
+			rows[i] = []string{one.Name, one.URL, one.Email, current}
+		}
+		return to.table("NAME|URL|E-MAIL|CURRENT", rows)
+	})
+}
+
+type contextUseCommand struct {
+	configFlags
+	Name string `arg:"" predictor:"context" help:"Name of the context, from standin context list."`
+}
+
+// Run makes the context current.
+func (c *contextUseCommand) Run(to terminal) error {
+	dir, err := c.dir()
+	if err != nil {
+		return err
+	}
+	stored, err := loadContexts(dir)
+	if errors.Is(err, errNoCredentials) {
+		return errNotSignedIn
+	}
+	if err != nil {
+		return err
+	}
+	chosen, found := stored.All[c.Name]
+	if !found {
+		return &hint{fmt.Errorf("there is no context %q", c.Name), exitFailed, "Run standin context list to see the contexts."}
+	}
+	stored.Current = c.Name
+	if err := stored.save(dir); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to.Out, "commands call %s\n", chosen.URL)
+	return err
+}

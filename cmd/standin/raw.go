@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+
+	"standin/client"
+)
+
+type apiCommand struct {
+	serviceFlags
+	Method string   `arg:"" help:"HTTP method, such as GET or POST."`
+	Path   string   `arg:"" help:"Path of the API, such as /api/v1/jobs; jobs is the same."`
+	Field  []string `short:"F" sep:"none" placeholder:"NAME=VALUE" help:"A field of the JSON body, or a parameter of a GET request. Values that are JSON, such as true or 5, keep their type."`
+	Input  string   `placeholder:"FILE" help:"File with the body; - is standard input."`
+}
+
+// Help describes the output.
+func (apiCommand) Help() string {
+	return "Sends a request with the stored key and prints the body of the response. The exit code is not 0 if the status is 400 or higher."
+}
+
+// Run sends the request.
+func (c *apiCommand) Run(ctx context.Context, to terminal) error {
+	access, err := c.access()
+	if err != nil {
+		return err
+	}
+	path := c.Path
+	if !strings.HasPrefix(path, "/") {
+		path = "/api/v1/" + path
+	}
+	method, body, query, err := c.content()
+	if err != nil {
+		return err
+	}
+	target, err := url.Parse(strings.TrimRight(access.URL, "/") + path)
+	if err != nil {
+		return fmt.Errorf("%q is not a path of the API", c.Path)
+	}
+	if len(query) > 0 {
+		target.RawQuery = strings.Trim(target.RawQuery+"&"+query.Encode(), "&")
+	}
+	request, err := http.NewRequestWithContext(ctx, method, target.String(), body)
+	if err != nil {
+		return fmt.Errorf("create the request: %w", err)
+	}
+	request.Header.Set("Authorization", "Bearer "+access.APIKey)
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("call the service: %w", err)
+	}
+	defer response.Body.Close()
+	if err := printResponse(to, response); err != nil {
+		return err
+	}
+	if response.StatusCode < http.StatusBadRequest {
+		return nil
+	}
+	code, _ := explainAPIError(&client.Error{Status: response.StatusCode}, "")
+	return &exitError{code: code, text: "the service responded with " + response.Status}
+}
+
+// content returns the method, the body and the parameters of the request.
+func (c *apiCommand) content() (method string, body io.Reader, query url.Values, err error) {
+	method, query = strings.ToUpper(c.Method), url.Values{}
+	if c.Input == "-" {
+		body = os.Stdin
+	} else if c.Input != "" {
+		content, err := os.ReadFile(c.Input)
+		if err != nil {
+			return "", nil, nil, fmt.Errorf("read the body: %w", err)
+		}
+		body = bytes.NewReader(content)
+	}
+	if len(c.Field) == 0 {
+		return method, body, query, nil
+	}
+	fields := make(map[string]any)
+	for _, field := range c.Field {
+		name, value, found := strings.Cut(field, "=")
+		if !found {
+			return "", nil, nil, fmt.Errorf("--field %q is not NAME=VALUE", field)
+		}
+		query.Set(name, value)
+		if fields[name] = value; json.Valid([]byte(value)) {
+			fields[name] = json.RawMessage(value)
+		}
+	}
+	if method == http.MethodGet || method == http.MethodHead {
+		return method, nil, query, nil
+	}
+	if c.Input != "" {
+		return "", nil, nil, errors.New("pass the body either by --field or by --input")
+	}
+	content, err := json.Marshal(fields)
+	return method, bytes.NewReader(content), nil, err
+}
+
+// largestIndented bounds a response that is indented for people.
+const largestIndented = 16 << 20
+
+// printResponse prints the body of a response, on a terminal with indented JSON.
+func printResponse(to terminal, response *http.Response) error {
+	body := io.Reader(response.Body)
+	if isTerminal(to.Out) && strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		content, err := io.ReadAll(io.LimitReader(body, largestIndented))
+		if err != nil {
+			return fmt.Errorf("read the response: %w", err)
+		}
+		var indented bytes.Buffer
+		if json.Indent(&indented, content, "", "  ") == nil {
+			content = append(indented.Bytes(), '\n')
+		}
+		body = io.MultiReader(bytes.NewReader(content), body)
+	}
+	if _, err := io.Copy(to.Out, body); err != nil {
+		return fmt.Errorf("read the response: %w", err)
+	}
+	return nil
+}

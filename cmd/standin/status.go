@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"standin/client"
+)
+
+type statusCommand struct{ apiFlags }
+
+// Help describes the exit code.
+func (statusCommand) Help() string {
+	return "Shows the service that commands call, whether it can do its work, and whether the key works. Exit code 0 if the service is ready and the key works."
+}
+
+// serviceStatus is the JSON form of the status.
+type serviceStatus struct {
+	URL     string   `json:"url"`
+	Ready   bool     `json:"ready"`
+	Failing []string `json:"failing"` // names of checks
+	Email   string   `json:"email"`   // of the user who signed in; may be empty
+	Mode    string   `json:"mode"`    // of the key: live or test
+	Client  string   `json:"client"`  // version of this program
+}
+
+// Run shows the status.
+func (c *statusCommand) Run(ctx context.Context, to terminal) error {
+	access, err := c.access()
+	if err != nil {
+		return err
+	}
+	status := serviceStatus{URL: access.URL, Failing: []string{}, Email: access.Email, Mode: "live", Client: version()}
+	if strings.HasPrefix(access.APIKey, "standin_test_") {
+		status.Mode = "test"
+	}
+	if err := status.readiness(ctx); err != nil {
+		return err
+	}
+	api, err := client.New(access.URL, access.APIKey)
+	if err != nil {
+		return err
+	}
+	for _, err := range api.Jobs(ctx, client.JobFilter{}) {
+		if err != nil {
+			return err
+		}
+		break
+	}
+	ready := "ready"
+	if !status.Ready {
+		ready = "not ready: " + strings.Join(status.Failing, ", ")
+	}
+	err = c.print(to, status, func() error {
+		return to.properties([][2]string{
+			{"service", status.URL}, {"state", ready}, {"signed in as", status.Email}, {"key", status.Mode}, {"this program", status.Client},
+		}...)
+	})
+	if err == nil && !status.Ready {
+		err = &hint{fmt.Errorf("the service is %s", ready), exitFailed, "The log of the service and the operator page of the dashboard say why."}
+	}
+	return err
+}
+
+// readiness asks the service whether it can do its work.
+func (s *serviceStatus) readiness(ctx context.Context) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(s.URL, "/")+"/readyz", http.NoBody)
+	if err != nil {
+		return fmt.Errorf("create the request: %w", err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("call the service: %w", err)
+	}
+	defer response.Body.Close()
+	var readiness struct {
+		Ready  bool `json:"ready"`
+		Checks []struct {
+			Name string `json:"name"`
+			OK   bool   `json:"ok"`
+		} `json:"checks"`
+	}
+	const largest = 1 << 20
+	if err := json.NewDecoder(io.LimitReader(response.Body, largest)).Decode(&readiness); err != nil {
+		return fmt.Errorf("%s is not a Standin service: %w", s.URL, err)
+	}
+	s.Ready = readiness.Ready
+	for _, check := range readiness.Checks {
+		if !check.OK {
+			s.Failing = append(s.Failing, check.Name)
+		}
+	}
+	return nil
+}
