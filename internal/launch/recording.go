@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -99,7 +100,7 @@ func (r Recording) WithOptions(options job.Options) Recording {
 			*setting = TextsOn
 		}
 	}
-	r.Output = options.Output != nil
+	r.Output = options.Output != nil || slices.ContainsFunc(options.Streams, func(s job.StreamOptions) bool { return s.Send })
 	r.CaptionsLanguage = cmp.Or(options.Captions.Language, r.CaptionsLanguage)
 	return r
 }

@@ -29,7 +29,8 @@ func (p *Profile) texts(observation *Observation, snapshot Snapshot, ownName str
 	observation.ChatOpen = snapshot.Visible(chatInput)
 	observation.CaptionsOn = p.captionsOn(snapshot)
 	for _, line := range snapshot.Captions {
-		if !slices.ContainsFunc(p.Captions.OwnNames, func(name string) bool { return strings.EqualFold(name, line.Author) }) {
+		own := func(name string) bool { return strings.EqualFold(name, line.Author) }
+		if !slices.ContainsFunc(p.Captions.OwnNames, own) && (ownName == "" || !sameName(line.Author, ownName)) {
 			observation.Captions = append(observation.Captions, line)
 		}
 	}

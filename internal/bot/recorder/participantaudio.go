@@ -46,7 +46,7 @@ type ParticipantTrackPart struct {
 	Cause string
 }
 
-// ParticipantTrackSink stores the parts of tracks. AppendTracks is not called
+// ParticipantTrackSink stores the parts of tracks. AppendTracks may be called
 // concurrently. When it returns nil, all parts are durable; otherwise they are
 // offered again.
 type ParticipantTrackSink interface {

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"standin/internal/bot/browser"
@@ -127,7 +128,9 @@ type Recorder struct {
 	tab      *browser.Page // the recorder tab
 	server   *chunkServer
 	tracks   *participantAudio // nil if participants' audio is not recorded
-	sound    *liveSound        // nil if nobody listens
+	voice    *participantAudio // the same for the bot's own sound, in the recorder tab
+	ownTrack atomic.Pointer[string]
+	sound    *liveSound // nil if nobody listens
 
 	startedAt time.Time
 
@@ -163,6 +166,9 @@ func Start(ctx context.Context, b *browser.Browser, meeting *browser.Page, setti
 	}
 	running := context.WithoutCancel(ctx)
 	r.tracks = startParticipantAudio(running, meeting, settings)
+	if settings.Voice {
+		r.voice = startParticipantAudio(running, r.tab, settings)
+	}
 	r.sound = startLiveSound(running, r.tab, meeting, settings, r.startedAt)
 	go r.watch(running)
 	return r, nil
@@ -190,6 +196,11 @@ func (r *Recorder) open(ctx context.Context) error {
 func (r *Recorder) openTab(ctx context.Context) (err error) {
 	if r.tab, err = r.browser.NewPage(ctx); err != nil {
 		return err
+	}
+	if r.settings.Voice && r.settings.ParticipantAudio != nil {
+		if err := r.tab.EvalOnNewDocument(ctx, participantAudioScript); err != nil {
+			return fmt.Errorf("prepare the recorder tab: %w", err)
+		}
 	}
 	if err := r.tab.Navigate(ctx, r.server.address()); err != nil {
 		return fmt.Errorf("open the recorder tab: %w", err)
@@ -314,6 +325,7 @@ func (r *Recorder) Pause(ctx context.Context) (at time.Time, err error) {
 		return time.Time{}, fmt.Errorf("pause recording: %w", err)
 	}
 	r.tracks.setEnabled(ctx, false)
+	r.voice.setEnabled(ctx, false)
 	return at, nil
 }
 
@@ -325,6 +337,7 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 	r.server.resume(time.Now())
 	r.sound.resume(at)
 	r.tracks.setEnabled(ctx, true)
+	r.voice.setEnabled(ctx, true)
 	return at, nil
 }
 
@@ -332,7 +345,21 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 // 48 kHz, that begins at a Unix time in ms of the browser's clock. Without Settings.Voice
 // it is discarded.
 func (r *Recorder) Mix(ctx context.Context, pcm []byte, atMs float64) error {
-	return r.tab.EvalInPage(ctx, fmt.Sprintf("standin.mix(%q, %f)", base64.StdEncoding.EncodeToString(pcm), atMs), nil)
+	var track string
+	err := r.tab.EvalInPage(ctx, fmt.Sprintf("standin.mix(%q, %f)", base64.StdEncoding.EncodeToString(pcm), atMs), &track)
+	if err == nil {
+		r.ownTrack.Store(&track)
+	}
+	return err
+}
+
+// OwnTrack returns the TrackID of the bot's own sound among the tracks of participants, or
+// "" before Mix.
+func (r *Recorder) OwnTrack() string {
+	if track := r.ownTrack.Load(); track != nil {
+		return *track
+	}
+	return ""
 }
 
 // Cut removes the bot's sound after a time.
@@ -376,6 +403,7 @@ func (r *Recorder) Stop(ctx context.Context) error {
 	var stopping sync.WaitGroup
 	stopping.Go(func() { r.tracks.setEnabled(ctx, false) })
 	defer stopping.Wait()
+	r.voice.setEnabled(ctx, false) // before the tab is closed
 	// The end is reported to the chunk server. Then the tab is closed.
 	if err := r.tab.EvalInPage(ctx, stopScript(reasonStopped), nil); err != nil {
 		select {
@@ -400,6 +428,7 @@ func (r *Recorder) watch(ctx context.Context) {
 	r.err = r.waitForEnd(ctx)
 	r.sound.close()
 	r.tracks.close()
+	r.voice.close()
 	r.restore(ctx)
 	r.tab.Close()
 	if err := r.server.close(); err != nil {

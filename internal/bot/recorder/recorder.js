@@ -181,6 +181,16 @@ const standin = (() => {
 		const toNow = captureClock();
 		let pieces = []; // {start, end, samples} in the order of time, in ms of performance.now()
 		let spoke = false, begin = 0;
+
+		// record lets participantaudio.js, if it runs here, record a track like one that is
+		// received.
+		function record(track) {
+			const receiver = {track, getSynchronizationSources: () => [{}]};
+			const connection = {getReceivers: () => [receiver]};
+			own.connection = connection; // it is referred to weakly
+			window[Symbol.for("standin.connections")] = new Set([new WeakRef(connection)]);
+		}
+
 		let position = null; // performance.now() of the next buffer, without the variation of buffers
 
 		// take returns the bot's samples of a time, or null without any.
@@ -249,6 +259,7 @@ const standin = (() => {
 				const start = performance.now() + atMs - Date.now();
 				pieces.push({start, end: start + samples.length * 1000 / sampleRate, samples});
 				if (pieces.length > maxPieces) pieces.shift();
+				if (!spoke) record(own);
 				spoke = true;
 			},
 			// cut removes what begins after a Unix time.
@@ -422,7 +433,10 @@ const standin = (() => {
 		await end(reason, "");
 	}
 
-	const mix = (text, atMs) => voice?.mix(text, atMs);
+	const mix = (text, atMs) => {
+		voice?.mix(text, atMs);
+		return voice?.own.id ?? "";
+	};
 	const cut = atMs => voice?.cut(atMs);
 
 	return {capture, size, record, monitor, pause, resume, stop, liveSound, mix, cut};

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"standin/internal/bot/meeting"
@@ -84,8 +85,10 @@ func (x *trackIndex) updatePlayed(tracks []meeting.TrackOwner) (changed bool) {
 // are uploaded. All tracks of one call share one file, so that many participants
 // cost no more uploads than one.
 type TrackSink struct {
-	log     *slog.Logger
-	report  *Report
+	log    *slog.Logger
+	report *Report
+
+	mu      sync.Mutex
 	bundles int // attempted so far
 }
 
@@ -96,6 +99,8 @@ func NewTrackSink(log *slog.Logger, report *Report) *TrackSink {
 
 // AppendTracks implements recorder.ParticipantTrackSink.
 func (s *TrackSink) AppendTracks(parts []recorder.ParticipantTrackPart) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var segments []build.TrackSegment
 	for _, part := range parts {
 		number, ok := s.report.trackNumber(part.ParticipantTrack)

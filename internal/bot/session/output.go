@@ -16,6 +16,7 @@ import (
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
+	"standin/internal/bot/sound"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/text"
@@ -24,6 +25,10 @@ import (
 const (
 	// maxOutput limits one sound, from its download to its end.
 	maxOutput = ingest.MaxSound + time.Minute
+	// maxLive limits the live sound without a pause.
+	maxLive = 24 * time.Hour
+	// liveOutput is the kind of the live sound in events.
+	liveOutput = "stream"
 	// muteDelay is how long the microphone stays on after a sound, for the next one.
 	muteDelay = 2 * time.Second
 	// maxMuted is in how many snapshots the microphone must be off during a sound until
@@ -95,7 +100,41 @@ func (s *speaker) play(ctx context.Context, command ingest.Command) {
 	s.queue.add(ctx, task{
 		name: string(command.Kind), timeout: maxOutput, command: &command,
 		do:     func(ctx context.Context) error { return s.run(ctx, command) },
-		onDone: func(_ context.Context, _ error) *exitResult { s.quietSince = time.Now(); return nil },
+		onDone: func(context.Context, error) *exitResult { s.quietSince = time.Now(); return nil },
+	})
+}
+
+// playLive queues what a receiver of the job's streams says.
+func (s *speaker) playLive(ctx context.Context, speech *sound.Speech) {
+	if s.page.phase != phaseAdmitted || !s.enabled {
+		speech.Stop()
+		return
+	}
+	command := ingest.Command{Kind: liveOutput}
+	s.queue.add(ctx, task{
+		name: liveOutput, timeout: maxLive,
+		do: func(ctx context.Context) error {
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			defer context.AfterFunc(ctx, speech.Stop)() // Read does not wait any longer
+			go func() {
+				select {
+				case <-speech.Stopped():
+					cancel(errInterrupted)
+				case <-ctx.Done():
+				}
+			}()
+			return s.playPCM(ctx, command, speech)
+		},
+		onDone: func(_ context.Context, err error) *exitResult {
+			s.end()
+			if err != nil {
+				if failure := s.failure(err); failure.reason != ingest.Interrupted {
+					s.emit(job.BotOutputFailed, command, failure)
+				}
+			}
+			return nil
+		},
 	})
 }
 
@@ -131,11 +170,17 @@ func (s *speaker) run(ctx context.Context, command ingest.Command) error {
 
 // playPCM plays a sound, which may be live.
 func (s *speaker) playPCM(ctx context.Context, command ingest.Command, pcm io.Reader) error {
+	if recording := s.recording(); recording != nil {
+		// Nothing is mixed, but the track of the bot's own sound starts in time.
+		_ = recording.Mix(ctx, nil, 0)
+	}
 	player := &output.Player{Page: s.page.tab, Recording: s.recording, Log: s.log}
 	return player.Play(ctx, pcm, s.unmute, func(at time.Time) {
 		s.inLoop(ctx, func(context.Context) {
 			s.startedAt = at
-			s.emit(job.BotOutputStarted, command, nil)
+			if command.ID != "" {
+				s.emit(job.BotOutputStarted, command, nil)
+			}
 		})
 	})
 }
@@ -185,11 +230,7 @@ func (s *speaker) settle(command ingest.Command, err error) {
 		s.ack(command, err)
 		return
 	}
-	startedAt := s.startedAt
-	s.startedAt = time.Time{}
-	if !startedAt.IsZero() {
-		s.report.AddOwnSpeech(s.name, startedAt, time.Now())
-	}
+	s.end()
 	if err == nil {
 		s.emit(job.BotOutputFinished, command, nil)
 		s.ack(command, nil)
@@ -199,6 +240,14 @@ func (s *speaker) settle(command ingest.Command, err error) {
 	s.log.Info("output failed", "command", command.ID, "reason", failure.reason, "error", err)
 	s.emit(job.BotOutputFailed, command, failure)
 	s.ack(command, failure)
+}
+
+// end adds the sound that has ended to the report.
+func (s *speaker) end() {
+	if !s.startedAt.IsZero() {
+		s.report.AddOwnSpeech(s.name, s.startedAt, time.Now())
+	}
+	s.startedAt, s.quietSince = time.Time{}, time.Now()
 }
 
 // failure returns why a sound was not played to its end.
@@ -248,8 +297,18 @@ func (s *speaker) handleSnapshot(ctx context.Context, snap snapshot) {
 	s.mute(ctx) // otherwise the page could turn it on again
 }
 
+// attribute tells the report which track is the bot's own.
+func (s *speaker) attribute() {
+	if recording := s.record.Load(); recording != nil {
+		if track := recording.OwnTrack(); track != "" {
+			s.report.UpdatePlayed([]meeting.TrackOwner{{Track: track, ParticipantID: report.OwnID}})
+		}
+	}
+}
+
 // check turns the microphone off when nothing was played for a while.
 func (s *speaker) check(ctx context.Context, now time.Time) {
+	s.attribute()
 	if s.on && s.queue.idle() && now.Sub(s.quietSince) >= muteDelay {
 		s.mute(ctx)
 	}

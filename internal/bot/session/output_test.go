@@ -2,18 +2,22 @@ package session
 
 import (
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/pion/webrtc/v4/pkg/media/oggwriter"
 
 	"standin/internal/bot/output"
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/testing/mediacheck"
 )
@@ -110,7 +114,7 @@ func TestOutput(t *testing.T) {
 			t.Parallel()
 			s := scenario{
 				reason:    report.ReasonHostEnded,
-				configure: func(s *Settings) { s.Output = true },
+				configure: func(s *Settings) { s.Output, s.ParticipantAudio = true, platform == job.Meet },
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.awaitGuest(1, replica.EventMediaConnected)
@@ -129,6 +133,9 @@ func TestOutput(t *testing.T) {
 					}
 					h.checkBeepsAt("heard", h.heardBeeps("g1"), speech.From, beeps, 0, time.Second)
 					h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond, 50*time.Millisecond)
+					if h.settings.ParticipantAudio {
+						h.checkOwnTrack(speech.From, beeps)
+					}
 					microphone := 0
 					for _, e := range h.meeting.Events() {
 						if e.Kind == replica.EventMicrophone && e.Text == "on" {
@@ -143,6 +150,24 @@ func TestOutput(t *testing.T) {
 			newHarness(t, server, platform, s, &delays{}).run()
 		})
 	}
+}
+
+// checkOwnTrack checks the file of the bot's own voice.
+func (h *harness) checkOwnTrack(from time.Time, beeps int) {
+	h.Helper()
+	own := tracksOf(h.report, h.settings.DisplayName)
+	if len(own) != 1 || !own[0].Complete {
+		h.Fatalf("own tracks %+v of %+v", own, h.report.AudioTracks)
+	}
+	at := slices.IndexFunc(h.report.PackedTracks, func(p build.PackedTrack) bool { return p.Number == own[0].Number })
+	if at < 0 {
+		h.Fatalf("the own track was not packed: %+v", h.report.PackedTracks)
+	}
+	file := h.recordedBeeps(h.report.PackedTracks[at].File, own[0].StartedAt)
+	if len(file) < beeps-3 { // the first may come before the encoder runs
+		h.Errorf("%d beeps are in the own track", len(file))
+	}
+	h.Logf("own track begins %s after the sound, and has %d beeps", own[0].StartedAt.Sub(from), len(file))
 }
 
 // recordedBeeps returns when the bot's beeps are in an uploaded file.
@@ -182,4 +207,85 @@ func (h *harness) checkBeepsAt(what string, got []time.Time, from time.Time, cou
 	if len(late) > 0 && (late[len(late)/2] < least || late[len(late)/2] > most) {
 		h.Errorf("%s: late by %v", what, late)
 	}
+}
+
+// TestOutputEnds checks that a sound ends at once when a command stops it or the host
+// mutes the bot, and that its outcome says why. Sound that a receiver of streams sends is
+// played.
+func TestOutputEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	requireTools(t)
+	receivers := make(chan *websocket.Conn, 10)
+	s := scenario{
+		reason:    report.ReasonHostEnded,
+		configure: func(s *Settings) { s.Output = true; audioOnly(s) },
+		during: func(h *harness) {
+			h.admitAndRecord(1)
+			h.awaitGuest(1, replica.EventMediaConnected)
+			const long = 60 // beeps, half a minute
+			stopped := h.play(beeping(long), ingest.SoundArgs{})
+			waiting := h.play(beeping(1), ingest.SoundArgs{})
+			h.awaitOutput(job.BotOutputStarted, stopped)
+			at := time.Now()
+			h.command(ingest.StopOutput, nil)
+			for _, one := range []string{stopped, waiting} {
+				if end := h.awaitOutput(job.BotOutputFailed, one); end.Reason != string(ingest.Interrupted) {
+					h.Errorf("a stopped sound ended with %+v", end)
+				}
+			}
+			h.Logf("stopped after %s", time.Since(at))
+			replaced := h.play(beeping(long), ingest.SoundArgs{})
+			h.awaitOutput(job.BotOutputStarted, replaced)
+			muted := h.play(beeping(long), ingest.SoundArgs{Interrupt: true})
+			if end := h.awaitOutput(job.BotOutputFailed, replaced); end.Reason != string(ingest.Interrupted) {
+				h.Errorf("a replaced sound ended with %+v", end)
+			}
+			h.awaitOutput(job.BotOutputStarted, muted)
+			h.meeting.MuteGuests()
+			if end := h.awaitOutput(job.BotOutputFailed, muted); end.Reason != string(ingest.MutedByHost) {
+				h.Errorf("a muted sound ended with %+v", end)
+			}
+			again := h.play(beeping(1), ingest.SoundArgs{})
+			h.awaitOutput(job.BotOutputFinished, again)
+
+			before := len(h.meeting.Heard("g1"))
+			conn := <-receivers
+			for chunk := range slices.Chunk(beeping(6), 2*ingest.SoundFrameBytes) {
+				if err := conn.Write(h.running, websocket.MessageBinary, chunk); err != nil {
+					h.Fatal(err)
+				}
+			}
+			h.await("the microphone is off again", func() bool {
+				guest := h.meeting.Guests()[0]
+				return !guest.Microphone && len(h.meeting.Heard("g1")) > before+100
+			})
+			h.meeting.End()
+		},
+		check: func(h *harness) {
+			if heard := h.heardBeeps("g1"); len(heard) < 7 {
+				h.Errorf("%d beeps were heard", len(heard))
+			}
+		},
+	}
+	h := newHarness(t, startReplica(t), job.Meet, s, &delays{})
+	h.service.Set(func() {
+		h.service.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
+			if !strings.HasPrefix(r.URL.Path, ingest.SoundPath) {
+				return false
+			}
+			conn, err := websocket.Accept(w, r, nil)
+			if err != nil {
+				return true
+			}
+			receivers <- conn
+			for err == nil {
+				_, _, err = conn.Read(r.Context())
+			}
+			return true
+		}
+	})
+	h.run()
 }

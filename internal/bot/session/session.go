@@ -84,6 +84,9 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 		return superseded(s.client.Termination())
 	case command := <-s.client.Commands():
 		return s.commands.accept(ctx, command, s)
+	case speech := <-s.sound.Speeches():
+		s.speaker.playLive(ctx, speech)
+		return nil
 	case call := <-s.speaker.calls:
 		call(ctx)
 		return nil

@@ -22,9 +22,13 @@ type Speech struct {
 	waiting []byte
 	ended   bool
 	wake    chan struct{}
+	stopped chan struct{} // closed by Stop
 }
 
-func newSpeech() *Speech { return &Speech{wake: make(chan struct{}, 1)} }
+func newSpeech() *Speech { return &Speech{wake: make(chan struct{}, 1), stopped: make(chan struct{})} }
+
+// Stopped is closed by Stop: what was read and is not played yet is not wanted.
+func (s *Speech) Stopped() <-chan struct{} { return s.stopped }
 
 // Read implements io.Reader: it returns the samples that have arrived, or waits for them.
 func (s *Speech) Read(p []byte) (int, error) {
@@ -58,6 +62,11 @@ func (s *Speech) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting, s.ended = nil, true
+	select {
+	case <-s.stopped:
+	default:
+		close(s.stopped)
+	}
 	s.signal()
 }
 
