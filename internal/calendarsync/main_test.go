@@ -114,6 +114,8 @@ func (h *harness) serve(w http.ResponseWriter, r *http.Request) {
 	feed, ok := h.feeds[r.URL.Path]
 	tag := fmt.Sprintf(`"%x"`, uuid.NewSHA1(uuid.Nil, []byte(feed)))
 	switch {
+	case r.URL.Path == "/redirect.ics":
+		http.Redirect(w, r, "http://10.0.0.1/ann.ics", http.StatusFound)
 	case h.status != 0:
 		w.WriteHeader(h.status)
 	case !ok:

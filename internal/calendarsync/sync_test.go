@@ -268,9 +268,49 @@ func TestFailingFeed(t *testing.T) {
 	h.sync(t, id)
 	expect(t, "jobs", h.scheduled(t), []string{"11-27 14:00 abc-defg-hij Planning"})
 
-	refused := h.connect(t, "/x", func(c *calendarsync.Connection) { c.Address = "http://10.0.0.1/x.ics" })
-	if c, _, err := h.SyncNow(t.Context(), h.caller, refused); err != nil || !strings.Contains(c.Error, "it is not a public address") {
-		t.Errorf("a private address: %s, %v", c.Error, err)
+	for _, address := range []string{"http://10.0.0.1/x.ics", h.server.URL + "/redirect.ics"} {
+		refused := h.connect(t, "/x", func(c *calendarsync.Connection) { c.Address = address })
+		if c, _, err := h.SyncNow(t.Context(), h.caller, refused); err != nil || !strings.Contains(c.Error, "it is not a public address") {
+			t.Errorf("%s leads to a private address: %s, %v", address, c.Error, err)
+		}
+	}
+}
+
+// TestExpensiveFeed checks that a feed with many endless series is read within bounds.
+func TestExpensiveFeed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds of CPU")
+	}
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	var events []string
+	for n := range 5000 {
+		events = append(events, fmt.Sprintf("UID:%d|DTSTART:19700101T%02d0000Z|RRULE:FREQ=DAILY", n, n%24))
+	}
+	h.set("/ann.ics", events...)
+	id := h.connect(t, "/ann.ics", nil)
+	if changes := h.sync(t, id); changes.Added != 1000 {
+		t.Errorf("%+v", changes)
+	}
+}
+
+// TestSealedAddress checks that the database has the address of a feed only encrypted, and
+// that another calendar cannot use it.
+func TestSealedAddress(t *testing.T) {
+	t.Parallel()
+	h := newSQLiteHarness(t)
+	id := h.connect(t, "/ann.ics", nil)
+	c, err := h.store.Calendar(t.Context(), h.caller.ConsumerID, id)
+	if err != nil || strings.Contains(fmt.Sprintf("%+v", c), h.server.URL+"/ann") {
+		t.Errorf("stored %+v, %v", c, err)
+	}
+	for name, sealed := range map[string]string{"another calendar": c.Sealed, "changed": "A" + c.Sealed, "empty": ""} {
+		if text, err := h.Key.Open("another", sealed); err == nil {
+			t.Errorf("%s: opened %s", name, text)
+		}
+	}
+	if text, err := h.Key.Open(id.String(), c.Sealed); err != nil || text != h.server.URL+"/ann.ics" {
+		t.Errorf("opened %s, %v", text, err)
 	}
 }
 

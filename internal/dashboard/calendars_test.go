@@ -15,29 +15,13 @@ import (
 // switches it; that errors say what to do; and that others see nothing of it.
 func TestCalendars(t *testing.T) {
 	t.Parallel()
-	start := time.Now().Add(48 * time.Hour).UTC()
-	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/secret.ics" {
-			http.NotFound(w, r)
-			return
-		}
-		fmt.Fprint(w, "BEGIN:VCALENDAR\r\n")
-		for n, title := range []string{"Review <script>alert(1)</script>", "Lunch"} {
-			fmt.Fprintf(w, "BEGIN:VEVENT\r\nUID:%d\r\nSUMMARY:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\n", n, title, start.Format("20060102T150405Z"))
-			if n == 0 {
-				fmt.Fprint(w, "LOCATION:https://meet.google.com/abc-defg-hij\r\nORGANIZER:mailto:bob@example.org\r\n")
-			}
-			fmt.Fprint(w, "END:VEVENT\r\n")
-		}
-		fmt.Fprint(w, "END:VCALENDAR\r\n")
-	}))
-	t.Cleanup(feed.Close)
+	feed := calendarFeed(t)
 	h := newHarness(t)
 	h.ada()
 	h.otherUser()
 	ada, bob := h.signedIn("ada@example.test"), h.signedIn("bob@example.test")
 	form := func(more ...string) url.Values {
-		values := url.Values{"name": {"Ada"}, "address": {feed.URL + "/secret.ics"}, "email": {"ada@example.test"}, "record": {"external"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
+		values := url.Values{"name": {"Ada"}, "address": {feed + "/secret.ics"}, "email": {"ada@example.test"}, "record": {"external"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
 		for i := 0; i < len(more); i += 2 {
 			values.Set(more[i], more[i+1])
 		}
@@ -73,7 +57,7 @@ func TestCalendars(t *testing.T) {
 			t.Errorf("switched %s: %s", one[0], body)
 		}
 	}
-	if got := ada.submit(page, page, form("record", "organized", "address", feed.URL+"/gone.ics")); got.status != http.StatusSeeOther {
+	if got := ada.submit(page, page, form("record", "organized", "address", feed+"/gone.ics")); got.status != http.StatusSeeOther {
 		t.Errorf("change: %d %s", got.status, got.body)
 	}
 	if body := ada.get(page).body; !strings.Contains(body, "there is no calendar at this address (404)") || !strings.Contains(body, `<span class="badge bad">failing</span>`) {
@@ -95,4 +79,28 @@ func TestCalendars(t *testing.T) {
 	if got := ada.submit(page, page+"/disconnect", nil); got.header.Get("Location") != "/calendars?note=disconnected" || ada.get(page).status != http.StatusNotFound {
 		t.Errorf("disconnect: %d", got.status)
 	}
+}
+
+// calendarFeed serves a calendar at /secret.ics, with a meeting that has a hostile title
+// and one without a link, and returns the URL of the server.
+func calendarFeed(t *testing.T) string {
+	t.Helper()
+	start := time.Now().Add(48 * time.Hour).UTC()
+	feed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/secret.ics" {
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprint(w, "BEGIN:VCALENDAR\r\n")
+		for n, title := range []string{"Review <script>alert(1)</script>", "Lunch"} {
+			fmt.Fprintf(w, "BEGIN:VEVENT\r\nUID:%d\r\nSUMMARY:%s\r\nDTSTART:%s\r\nDURATION:PT1H\r\n", n, title, start.Format("20060102T150405Z"))
+			if n == 0 {
+				fmt.Fprint(w, "LOCATION:https://meet.google.com/abc-defg-hij\r\nORGANIZER:mailto:bob@example.org\r\n")
+			}
+			fmt.Fprint(w, "END:VEVENT\r\n")
+		}
+		fmt.Fprint(w, "END:VCALENDAR\r\n")
+	}))
+	t.Cleanup(feed.Close)
+	return feed.URL
 }

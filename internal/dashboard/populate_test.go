@@ -177,9 +177,19 @@ func (f populatedHarness) pages() map[string]string {
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
 		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
-		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
+		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
 		"cli": f.cliPage(),
 	}
+}
+
+// calendarPage connects a calendar and returns the path of its page.
+func (f populatedHarness) calendarPage() string {
+	f.Helper()
+	got := f.signedIn(f.ada.Email).submit("/calendars", "/calendars", url.Values{"name": {"Ada"}, "address": {calendarFeed(f.T) + "/secret.ics"}, "record": {"all"}})
+	if got.status != http.StatusSeeOther {
+		f.Fatalf("connect a calendar: %d %s", got.status, got.body)
+	}
+	return got.header.Get("Location")
 }
 
 // cliPage starts a device flow and returns the path of the page that authorizes it.
