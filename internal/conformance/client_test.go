@@ -255,14 +255,16 @@ func TestOperations(t *testing.T) {
 	methods := map[string]string{
 		"createJob": "CreateJob", "createJobs": "CreateJobs", "getJobDetails": "JobDetails", "listJobs": "Jobs", "getJob": "Job", "cancelJob": "CancelJob", "patchJob": "PatchJob", "getJobSettings": "JobSettings",
 		"requestRecordingPermission": "SendCommand", "pauseRecording": "SendCommand", "resumeRecording": "SendCommand",
-		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant",
+		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant", "playAudio": "PlayAudio", "speak": "Speak", "stopOutput": "SendCommand",
+		"listCalendars": "Calendars", "createCalendar": "ConnectCalendar", "deleteCalendar": "DisconnectCalendar", "getCalendar": "Calendar",
+		"listCalendarEvents": "CalendarEvents", "patchCalendarEvent": "OverrideEvent", "syncCalendar": "SyncCalendar",
 		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",
 		"listWebhookEndpoints": "WebhookEndpoints", "redeliverFailed": "RedeliverFailed", "rotateWebhookSecret": "RotateWebhookSecret",
 		"getManifest": "Manifest", "getTranscript": "Transcript", "transcribeAgain": "TranscribeAgain", "searchTexts": "SearchTexts", "liveJob": "Live", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
 		"initLogin": "StartLogin", "pollLogin": "AwaitLogin", "health": "Health",
 	}
 	others := map[string]string{
-		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "ingestSound": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
+		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "readOutput": "bots", "ingestSound": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
 		"completeLogin": "the authorization page", "receivePayment": "the payment provider",
 		"reference": "people", "describe": "generators of clients", "describeYAML": "generators of clients", "describeManifest": "validators", "securityText": "people", "readiness": "load balancers",
 	}

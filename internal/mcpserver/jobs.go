@@ -78,6 +78,8 @@ type sendBotInput struct {
 	Chat        bool           `json:"chat,omitempty" jsonschema:"Whether the bot keeps the chat messages of the meeting."`
 	Transcript  *bool          `json:"transcript,omitempty" jsonschema:"Whether the service makes a transcript of the recording. Default: the setting of the service."`
 	Language    string         `json:"language,omitempty" jsonschema:"Language that is spoken, as a BCP 47 tag, for captions and transcript. Default: that of the meeting."`
+	Live        bool           `json:"live,omitempty" jsonschema:"Whether the service also transcribes the meeting while it runs, if it can. get_transcript then returns what was said a few seconds ago."`
+	Speak       bool           `json:"speak,omitempty" jsonschema:"Whether the bot may speak in the meeting. speak needs it."`
 	Consent     bool           `json:"consent,omitempty" jsonschema:"Whether the bot asks the host for permission, and records only when it is granted. Default: the setting of the team."`
 	ExternalID  string         `json:"externalId,omitempty" jsonschema:"Your own ID of this visit. A second call with the same one returns the first job. Default: a new one."`
 	Simulate    *simulateInput `json:"simulate,omitempty" jsonschema:"What happens in the simulated meeting. Only with a test key, whose bots visit no real meeting."`
@@ -96,6 +98,12 @@ func (in sendBotInput) options() client.Options {
 	options := client.Options{
 		Title: in.Title, Captions: &client.TextOptions{Enabled: &in.Captions, Language: in.Language}, Chat: &in.Chat,
 		Transcript: &client.TranscriptOptions{Enabled: in.Transcript, Language: in.Language}, Simulate: (*client.Simulation)(in.Simulate),
+	}
+	if in.Live {
+		options.Transcript.Live = &in.Live
+	}
+	if in.Speak {
+		options.Output = &client.OutputOptions{}
 	}
 	if in.Consent {
 		options.Consent = &client.ConsentOptions{Required: &in.Consent}
@@ -224,7 +232,7 @@ type sendChatResult struct {
 	Reason  string `json:"reason,omitempty" jsonschema:"Why it failed."`
 }
 
-// commandWait is how long sendChat waits for the outcome of a command.
+// commandWait is how long a tool waits for the outcome of a command.
 const commandWait = 10 * time.Second
 
 // sendChat sends a chat message and waits for its outcome.
@@ -233,30 +241,73 @@ func (s session) sendChat(ctx context.Context, _ *mcp.CallToolRequest, in sendCh
 	if err != nil {
 		return sendChatResult{}, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, commandWait)
-	defer cancel()
-	result := sendChatResult{Outcome: "pending"}
-	err = poll(waiting, func() (done bool, err error) {
-		for entry, err := range s.api.Timeline(waiting, in.JobID) {
-			if err != nil {
-				return false, err
-			}
-			var data struct{ CommandID, Reason string }
-			if outcome := commandOutcomes[entry.Kind]; outcome != "" && json.Unmarshal(entry.Data, &data) == nil && data.CommandID == command {
-				result = sendChatResult{outcome, quote(data.Reason, maxText)}
-				return true, nil
-			}
-		}
-		return false, nil
-	})
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		err = nil
-	}
-	return result, err
+	outcome, reason, err := s.awaitOutcome(ctx, in.JobID, command, commandOutcomes)
+	return sendChatResult{outcome, reason}, err
 }
 
 // commandOutcomes are the outcomes of a chat message by the kind of timeline entry.
 var commandOutcomes = map[string]string{"command_done": "sent", "command_failed": "failed"}
+
+type speakInput struct {
+	JobID     string `json:"jobId" jsonschema:"ID of the job, from send_bot or list_jobs."`
+	Text      string `json:"text" jsonschema:"What the bot says. Everybody in the meeting hears it."`
+	Voice     string `json:"voice,omitempty" jsonschema:"Voice. Default: that of the service."`
+	Language  string `json:"language,omitempty" jsonschema:"Language of the text, as a BCP 47 tag."`
+	Interrupt bool   `json:"interrupt,omitempty" jsonschema:"Whether the bot stops what it is saying first. Otherwise it says this afterwards."`
+}
+
+type speakResult struct {
+	Outcome string `json:"outcome" jsonschema:"speaking, spoken, failed, or pending when the bot has not begun yet, for example because it says something else first."`
+	Reason  string `json:"reason,omitempty" jsonschema:"Why it failed."`
+}
+
+// speak says a text and waits until it is heard.
+func (s session) speak(ctx context.Context, _ *mcp.CallToolRequest, in speakInput) (speakResult, error) {
+	command, err := s.api.Speak(ctx, in.JobID, client.SpokenText{Text: in.Text, Voice: in.Voice, Language: in.Language, Interrupt: in.Interrupt})
+	if err != nil {
+		return speakResult{}, err
+	}
+	outcome, reason, err := s.awaitOutcome(ctx, in.JobID, command, speakOutcomes)
+	return speakResult{outcome, reason}, err
+}
+
+// speakOutcomes are the outcomes of a text by the kind of timeline entry.
+var speakOutcomes = map[string]string{
+	"lifecycle.output_started": "speaking", "lifecycle.output_finished": "spoken", "lifecycle.output_failed": "failed", "command_failed": "failed",
+}
+
+type stopSpeakingResult struct {
+	Outcome string `json:"outcome" jsonschema:"Always stopping."`
+}
+
+// stopSpeaking stops what the bot says and is to say.
+func (s session) stopSpeaking(ctx context.Context, _ *mcp.CallToolRequest, in jobInput) (stopSpeakingResult, error) {
+	_, err := s.api.SendCommand(ctx, in.JobID, client.StopOutput)
+	return stopSpeakingResult{"stopping"}, err
+}
+
+// awaitOutcome waits for the outcome of a command, as the kinds of timeline entries tell it.
+func (s session) awaitOutcome(ctx context.Context, jobID, command string, outcomes map[string]string) (outcome, reason string, err error) {
+	waiting, cancel := context.WithTimeout(ctx, commandWait)
+	defer cancel()
+	outcome = "pending"
+	err = poll(waiting, func() (done bool, err error) {
+		for entry, err := range s.api.Timeline(waiting, jobID) {
+			if err != nil {
+				return false, err
+			}
+			var data struct{ CommandID, Reason string }
+			if known := outcomes[entry.Kind]; known != "" && json.Unmarshal(entry.Data, &data) == nil && data.CommandID == command {
+				outcome, reason, done = known, quote(data.Reason, maxText), true
+			}
+		}
+		return done, nil
+	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = nil
+	}
+	return outcome, reason, err
+}
 
 type participantsResult struct {
 	labeled

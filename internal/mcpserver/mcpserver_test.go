@@ -190,6 +190,11 @@ func TestMeeting(t *testing.T) {
 			if chat := ada.call(t, "send_chat", map[string]any{"jobId": id, "text": "Hello"}); chat.field("outcome") != "sent" {
 				t.Errorf("chat: %s", chat.text)
 			}
+			for tool, arguments := range map[string]map[string]any{"speak": {"jobId": id, "text": "Hello"}, "stop_speaking": named} {
+				if refused := ada.call(t, tool, arguments); !refused.failed || !strings.Contains(refused.text, "invalid_state") {
+					t.Errorf("%s of a bot that was sent without speak: %s", tool, refused.text)
+				}
+			}
 			if people := ada.call(t, "get_participants", named); people.field("live") != true {
 				t.Errorf("participants: %s", people.text)
 			}
@@ -268,7 +273,7 @@ func (h *harness) checkForeign(t *testing.T, bob agent, id string) {
 	t.Helper()
 	for tool, arguments := range map[string]map[string]any{
 		"get_job": {}, "leave": {}, "get_participants": {}, "get_transcript": {},
-		"wait_for": {"until": "ended"}, "send_chat": {"text": "Hello"},
+		"wait_for": {"until": "ended"}, "send_chat": {"text": "Hello"}, "speak": {"text": "Hello"}, "stop_speaking": {},
 	} {
 		arguments["jobId"] = id
 		if got := bob.call(t, tool, arguments); !got.failed || !strings.Contains(got.text, "not_found") || strings.Contains(got.text, "Weekly") {
@@ -448,7 +453,7 @@ func TestTools(t *testing.T) {
 	h := newHarness(t)
 	ada := h.overHTTP(t, h.ada)
 	readOnly := map[string]bool{
-		"send_bot": false, "list_jobs": true, "get_job": true, "wait_for": true, "leave": false, "send_chat": false,
+		"send_bot": false, "list_jobs": true, "get_job": true, "wait_for": true, "leave": false, "send_chat": false, "speak": false, "stop_speaking": false,
 		"get_participants": true, "get_transcript": true, "search_transcripts": true,
 	}
 	listed, err := ada.ListTools(t.Context(), nil)

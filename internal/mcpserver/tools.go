@@ -94,12 +94,23 @@ func allTools() []tool {
 			bound(arguments["text"], 1, 4000)
 		}, session.sendChat),
 		define(mcp.Tool{
+			Name: "speak", Title: "Speak", Annotations: acting(false, false),
+			Description: "Makes the bot say a text in the meeting, and waits a few seconds until it is heard. The bot must have been sent with speak.",
+		}, func(arguments map[string]*jsonschema.Schema) {
+			jobArguments(arguments)
+			bound(arguments["text"], 1, 4000)
+		}, session.speak),
+		define(mcp.Tool{
+			Name: "stop_speaking", Title: "Stop speaking", Annotations: acting(false, true),
+			Description: "Stops what the bot says, and what it is to say afterwards.",
+		}, jobArguments, session.stopSpeaking),
+		define(mcp.Tool{
 			Name: "get_participants", Title: "Get the participants", Annotations: reading(),
 			Description: "Returns who is in the meeting now, or, after it, everybody who was there and when.",
 		}, jobArguments, session.getParticipants),
 		define(mcp.Tool{
 			Name: "get_transcript", Title: "Get what was said", Annotations: reading(),
-			Description: "Returns what was said in a meeting, or in some minutes of it: its transcript, or the captions if there is none. It works while the meeting runs, with captions that are a few seconds old.",
+			Description: "Returns what was said in a meeting, or in some minutes of it: its transcript, or the captions if there is none. It works while the meeting runs, with the live transcript or captions, which are a few seconds old.",
 		}, func(arguments map[string]*jsonschema.Schema) {
 			jobArguments(arguments)
 			for _, name := range []string{"fromMinute", "toMinute", "lastMinutes"} {

@@ -205,7 +205,8 @@ func (s session) recorded(ctx context.Context, id string) (lines []line, err err
 	return lines, rows.Err()
 }
 
-// texts returns the captions and chat messages that a bot has read so far.
+// texts returns what was said and written so far: chat messages, and the live transcript,
+// or else the captions.
 func (s session) texts(ctx context.Context, id string) (w words, err error) {
 	type text struct {
 		client.LiveText
@@ -213,6 +214,7 @@ func (s session) texts(ctx context.Context, id string) (w words, err error) {
 	}
 	starts := map[string]time.Time{} // of states
 	latest := map[string]text{}      // by kind and ID
+	live := false                    // there is a live transcript
 	for event, err := range s.api.LiveSoFar(ctx, id, "") {
 		if err != nil {
 			return words{}, err
@@ -233,7 +235,19 @@ func (s session) texts(ctx context.Context, id string) (w words, err error) {
 				return words{}, fmt.Errorf("read a text: %w", err)
 			}
 			latest[event.Name+" "+read.ID] = read
+		case "transcript":
+			var heard client.LiveTranscript
+			if err := json.Unmarshal(event.Data, &heard); err != nil {
+				return words{}, fmt.Errorf("read a text: %w", err)
+			}
+			live = true
+			latest[event.Name+" "+heard.ID] = text{LiveText: client.LiveText{
+				ID: heard.ID, Author: heard.Speaker, Text: heard.Text, StartedAt: heard.StartedAt, EndedAt: heard.EndedAt,
+			}}
 		}
+	}
+	if live {
+		maps.DeleteFunc(latest, func(key string, _ text) bool { return strings.HasPrefix(key, "caption ") })
 	}
 	sorted := slices.SortedFunc(maps.Values(latest), func(a, b text) int {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.ID, b.ID))
