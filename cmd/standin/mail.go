@@ -281,6 +281,9 @@ type mailListCommand struct {
 
 // Run lists the newest messages.
 func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
+	if err := actAsOwner(c.DataDir); err != nil {
+		return err
+	}
 	records, err := mail.Directory(service.MailDir(c.DataDir)).Records(ctx, 0, c.Limit)
 	if err != nil {
 		return err
@@ -288,7 +291,7 @@ func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
 	return c.print(to, records, func() error {
 		rows := make([][]string, len(records))
 		for i, r := range records {
-			rows[i] = []string{strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, string(r.Verdict), strconv.Itoa(len(r.Changes)), r.Detail}
+			rows[i] = []string{strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail}
 		}
 		return to.table("ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", rows)
 	})
@@ -301,6 +304,9 @@ type mailRetryCommand struct {
 
 // Run marks a message for processing.
 func (c *mailRetryCommand) Run(ctx context.Context, _ terminal) error {
+	if err := actAsOwner(c.DataDir); err != nil {
+		return err
+	}
 	return mail.Directory(service.MailDir(c.DataDir)).Retry(ctx, c.ID)
 }
 
@@ -311,6 +317,9 @@ type mailLoginCommand struct {
 
 // Run asks the user to sign in.
 func (c *mailLoginCommand) Run(ctx context.Context, to terminal) error {
+	if err := actAsOwner(c.DataDir); err != nil {
+		return err
+	}
 	settings, err := c.settings()
 	if err != nil {
 		return err
