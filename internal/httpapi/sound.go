@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"sync"
 	"time"
 
@@ -25,6 +27,9 @@ type Sound interface {
 	ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid.UUID, attempt int)
 	// Subscribe returns the sound of a job from now on.
 	Subscribe(jobID uuid.UUID, wanted sound.Wanted) *sound.Subscription
+	// OtherNode returns the URL of the node to which the bot of a job is connected; empty if
+	// it is this one, or none.
+	OtherNode(ctx context.Context, jobID uuid.UUID) (string, error)
 }
 
 // soundRecheck is how often a listener's job and API key are checked.
@@ -76,6 +81,13 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		return rateLimited(liveRefusedWait)
 	}
 	defer done()
+	node, err := a.settings.Sound.OtherNode(r.Context(), j.ID)
+	if err != nil {
+		return fmt.Errorf("find the node with the sound of a job: %w", err)
+	}
+	if node != "" && r.Header.Get(forwardedHeader) == "" {
+		return a.forward(w, r, node)
+	}
 	conn, err := accept(w, r)
 	if err != nil {
 		return err
@@ -94,7 +106,30 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 	return nil
 }
 
-// whyNotListening returns when the job has ended, the API key is no longer valid, or ctx
+// forwardedHeader marks a request of another node, which is not forwarded again.
+const forwardedHeader = "x-standin-forwarded"
+
+// forward lets another node serve a request.
+func (a *API) forward(w http.ResponseWriter, r *http.Request, node string) error {
+	target, err := url.Parse(node)
+	if err != nil {
+		return fmt.Errorf("parse the URL of a node: %w", err)
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(request *httputil.ProxyRequest) {
+			request.SetURL(target)
+			request.Out.Header.Set(forwardedHeader, "1")
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			a.fail(w, r, fmt.Errorf("reach the node with the sound of a job: %w", err))
+		},
+		ErrorLog: slog.NewLogLogger(a.settings.Log.Handler(), slog.LevelWarn),
+	}
+	a.untilDrained(r, func(ctx context.Context) { proxy.ServeHTTP(w, r.WithContext(ctx)) })
+	return nil
+}
+
+// whyNotListening returns when the job has ended, another node has its sound, the API key is no longer valid, or ctx
 // has ended.
 func (a *API) whyNotListening(ctx context.Context, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	for {
@@ -106,6 +141,9 @@ func (a *API) whyNotListening(ctx context.Context, r *http.Request, caller accou
 			return err
 		}
 		j, err := a.settings.Jobs.Job(ctx, caller, id)
+		if node, err := a.settings.Sound.OtherNode(ctx, id); err == nil && node != "" {
+			return sound.ErrMoved
+		}
 		if job.ErrorIs(err, job.NotFound) || err == nil && (j.Status.Terminal() || j.Status.Teardown()) {
 			return sound.ErrEnded
 		}

@@ -58,6 +58,7 @@ type Settings struct {
 	HTTP      httpapi.Options   `embed:"" group:"API:"`
 
 	NodeName  string  `env:"STANDIN_NODE_NAME" group:"Capacity:" help:"Display name of this node. Default: the host name."`
+	NodeURL   string  `env:"STANDIN_NODE_URL" placeholder:"http://…" group:"Capacity:" help:"URL at which the other nodes reach this one, for live sound. Default: http and the address it listens on, or its first address if it listens on all."`
 	MaxBots   int     `env:"STANDIN_MAX_BOTS" default:"0" group:"Capacity:" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
 	BotCores  float64 `env:"STANDIN_BOT_CORES" default:"1.0" group:"Capacity:" help:"CPU cores reserved per bot when the node's capacity is derived."`
 	BotMemory float64 `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" group:"Capacity:" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
@@ -145,6 +146,27 @@ func (s *Settings) complete(listen net.Addr) {
 	local := "http://" + reachable(listen.String())
 	s.BaseURL = strings.TrimRight(cmp.Or(s.BaseURL, local), "/")
 	s.BotServiceURL = cmp.Or(s.BotServiceURL, local)
+	if Shared(s.DatabaseURL) { // otherwise there are no other nodes
+		s.NodeURL = strings.TrimRight(cmp.Or(s.NodeURL, "http://"+reachableFromOthers(listen.String())), "/")
+	}
+}
+
+// reachableFromOthers converts the address that a service listens on into one that other
+// machines can connect to.
+func reachableFromOthers(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return address
+	}
+	addresses, _ := net.InterfaceAddrs() // without any, only this machine reaches the service
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
+		for _, one := range addresses {
+			if prefix, err := netip.ParsePrefix(one.String()); err == nil && prefix.Addr().IsGlobalUnicast() {
+				return net.JoinHostPort(prefix.Addr().String(), port)
+			}
+		}
+	}
+	return reachable(address)
 }
 
 // reachable converts the address that a service listens on into one that a

@@ -416,3 +416,35 @@ func TestStreamOptions(t *testing.T) {
 		t.Errorf("got %s", settings.body)
 	}
 }
+
+// TestSoundOfAnotherNode: a listener that reaches another node than the bot gets the sound,
+// also if it was there first.
+func TestSoundOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	if cluster == nil {
+		t.Skip("PostgreSQL is not installed")
+	}
+	settings := contractSettings(t)
+	settings.DatabaseURL = cluster.Fresh(t)
+	first := openContractHarness(t, newContractCoverage(), settings)
+	others := contractSettings(t)
+	others.DatabaseURL = settings.DatabaseURL
+	second := openContractHarness(t, newContractCoverage(), others)
+	id := first.create(t, first.ada, contractJob(""))
+	first.sendEvent(t, id, "lifecycle.joined", "")
+	early := second.listen(t, id, "sampleRate=8000")
+	startedAt := time.Now()
+	bot := first.connectBot(t, id, startedAt)
+	if _, _, err := early.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusServiceRestart {
+		t.Errorf("the listener that was there first: %v", err)
+	}
+	listener := second.listen(t, id, "sampleRate=8000")
+	bot.awaitWanted(t, ingest.SoundWanted{Mixed: true})
+	bot.sendFrame(t, ingest.SoundFrame{At: startedAt.Add(time.Second)})
+	listener.expectFrame(t, 0, 1000, 160)
+	second.expectCode(t, 426, "upgrade_required", contractRequest{op: "listenToJob", in: []string{id}, bearer: second.ada})
+	bot.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
+	if end := listener.text(t); end["type"] != "end" {
+		t.Errorf("got %v", end)
+	}
+}

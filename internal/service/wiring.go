@@ -88,7 +88,7 @@ func (s *Service) build(ctx context.Context) error {
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
-	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Jobs: jobs, Client: s.sender.Client(), Log: log}
+	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Jobs: jobs, Client: s.sender.Client(), NodeURL: settings.NodeURL, Nodes: s.store, Log: log}
 	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.live = live.NewHub(s.store, log)
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)

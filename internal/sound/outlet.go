@@ -20,6 +20,10 @@ const (
 // ErrEnded as the cause of a context means that there will be no more sound.
 var ErrEnded = errors.New("the bot has left the meeting")
 
+// ErrMoved as the cause of a context means that another node has the sound. The listener
+// is told to connect again.
+var ErrMoved = errors.New("the bot is connected to another node")
+
 // Listen sends the sound of a subscription to a listener of the API until it ends, the
 // listener is gone, or ctx ends. It closes the connection.
 func Listen(ctx context.Context, conn *websocket.Conn, subscription *Subscription, stream Stream) error {
@@ -62,6 +66,9 @@ func (o *outlet) run(ctx context.Context) error {
 		if err = o.write(connected, o.format.end()); err == nil {
 			_ = o.conn.Close(websocket.StatusNormalClosure, "")
 		}
+	}
+	if errors.Is(err, ErrMoved) {
+		_ = o.conn.Close(websocket.StatusServiceRestart, "connect again: the bot is connected to another node")
 	}
 	if errors.Is(err, errBotLost) {
 		_ = o.conn.Close(websocket.StatusGoingAway, "")

@@ -184,6 +184,7 @@ CREATE TABLE jobs (
     wake_at              BIGINT, -- when the dispatcher processes the job next
     lease                TEXT NOT NULL DEFAULT '',
     node                 TEXT NOT NULL DEFAULT '', -- that runs the bot of the current attempt
+    sound_url            TEXT NOT NULL DEFAULT '', -- of the node to which the bot sends live sound; empty while to none
     prelaunch            TEXT NOT NULL DEFAULT '', -- launched, withdrawn or skipped
     attempt_started_at   BIGINT,
     launched_at          BIGINT, -- of the current attempt; NULL until its bot was started
