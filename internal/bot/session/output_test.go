@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"os"
@@ -47,7 +48,7 @@ func beeping(count int) []byte {
 func (h *harness) play(pcm []byte, args ingest.SoundArgs) string {
 	h.Helper()
 	h.commands++
-	id := "sound-" + string(rune('0'+h.commands))
+	id := fmt.Sprintf("sound-%d", h.commands)
 	h.service.Set(func() { h.service.Sounds[id] = pcm })
 	h.service.QueueCommand(id, ingest.PlayAudio, args)
 	return id
