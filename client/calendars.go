@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -87,6 +88,22 @@ func (c *Client) Calendars(ctx context.Context) ([]Calendar, error) {
 // Calendar returns a calendar.
 func (c *Client) Calendar(ctx context.Context, id string) (calendar Calendar, err error) {
 	_, err = c.call(ctx, request{method: http.MethodGet, path: calendarPath(id)}, &calendar)
+	return calendar, err
+}
+
+// CalendarPatch changes a calendar. A nil field does not change.
+type CalendarPatch struct {
+	Name        *string         `json:"name,omitempty"`
+	ICSURL      *string         `json:"icsUrl,omitempty"`
+	Email       *string         `json:"email,omitempty"` // of the owner
+	Rules       *CalendarRules  `json:"rules,omitempty"` // empty fields do not change
+	Job         json.RawMessage `json:"job,omitempty"`   // replaces all settings of jobs
+	PollSeconds *int            `json:"pollSeconds,omitempty"`
+}
+
+// PatchCalendar changes a calendar, which is then read again.
+func (c *Client) PatchCalendar(ctx context.Context, id string, patch CalendarPatch) (calendar Calendar, err error) {
+	_, err = c.call(ctx, request{method: http.MethodPatch, path: calendarPath(id), body: patch}, &calendar)
 	return calendar, err
 }
 

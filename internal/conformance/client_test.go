@@ -257,7 +257,7 @@ func TestOperations(t *testing.T) {
 		"requestRecordingPermission": "SendCommand", "pauseRecording": "SendCommand", "resumeRecording": "SendCommand",
 		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant", "playAudio": "PlayAudio", "speak": "Speak", "stopOutput": "SendCommand",
 		"listCalendars": "Calendars", "createCalendar": "ConnectCalendar", "deleteCalendar": "DisconnectCalendar", "getCalendar": "Calendar",
-		"listCalendarEvents": "CalendarEvents", "patchCalendarEvent": "OverrideEvent", "syncCalendar": "SyncCalendar",
+		"listCalendarEvents": "CalendarEvents", "patchCalendar": "PatchCalendar", "patchCalendarEvent": "OverrideEvent", "syncCalendar": "SyncCalendar",
 		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",
 		"listWebhookEndpoints": "WebhookEndpoints", "redeliverFailed": "RedeliverFailed", "rotateWebhookSecret": "RotateWebhookSecret",
 		"getManifest": "Manifest", "getTranscript": "Transcript", "transcribeAgain": "TranscribeAgain", "searchTexts": "SearchTexts", "liveJob": "Live", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
@@ -281,6 +281,41 @@ func TestOperations(t *testing.T) {
 	}
 	if err := newHarness(t).Health(t.Context()); err != nil {
 		t.Errorf("health: %v", err)
+	}
+}
+
+// TestCalendars connects, changes and disconnects a calendar.
+func TestCalendars(t *testing.T) {
+	t.Parallel()
+	ctx, harness := t.Context(), newHarness(t)
+	_, key, err := harness.keys.Issue(ctx, "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := client.New(harness.base, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	connected, err := h.ConnectCalendar(ctx, client.NewCalendar{Name: "Ada", ICSURL: "https://calendar.example.com/secret.ics"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(connected.Address, "secret") {
+		t.Errorf("the address is %s", connected.Address)
+	}
+	name, rules := "Ada Lovelace", client.CalendarRules{Record: "accepted"}
+	changed, err := h.PatchCalendar(ctx, connected.ID, client.CalendarPatch{Name: &name, Rules: &rules})
+	if err != nil || changed.Name != name || changed.Rules.Record != "accepted" || changed.PollSeconds != connected.PollSeconds {
+		t.Errorf("patch: %+v (%v)", changed, err)
+	}
+	if all, err := h.Calendars(ctx); err != nil || len(all) != 1 || all[0].Name != name {
+		t.Errorf("list: %+v (%v)", all, err)
+	}
+	if err := h.DisconnectCalendar(ctx, connected.ID); err != nil {
+		t.Errorf("disconnect: %v", err)
+	}
+	if _, err := h.Calendar(ctx, connected.ID); !client.Is(err, "not_found") {
+		t.Errorf("after the disconnection: %v", err)
 	}
 }
 
