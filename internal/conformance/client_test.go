@@ -303,9 +303,9 @@ func TestCalendars(t *testing.T) {
 	if strings.Contains(connected.Address, "secret") {
 		t.Errorf("the address is %s", connected.Address)
 	}
-	name, rules := "Ada Lovelace", client.CalendarRules{Record: "accepted"}
+	name, rules := "Ada Lovelace", client.CalendarRules{Record: "none"}
 	changed, err := h.PatchCalendar(ctx, connected.ID, client.CalendarPatch{Name: &name, Rules: &rules})
-	if err != nil || changed.Name != name || changed.Rules.Record != "accepted" || changed.PollSeconds != connected.PollSeconds {
+	if err != nil || changed.Name != name || changed.Rules.Record != "none" || changed.PollSeconds != connected.PollSeconds {
 		t.Errorf("patch: %+v (%v)", changed, err)
 	}
 	if all, err := h.Calendars(ctx); err != nil || len(all) != 1 || all[0].Name != name {
