@@ -86,7 +86,7 @@ func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
 	target := c.base.JoinPath(ingest.SoundPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt))
-	conn, _, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{
+	conn, _, err := websocket.Dial(ctx, target.String(), &websocket.DialOptions{ //nolint:bodyclose // Dial closes it
 		HTTPClient: c.http, HTTPHeader: http.Header{"Authorization": {"Bearer " + c.settings.Token}},
 	})
 	if err != nil {
