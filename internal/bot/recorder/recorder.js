@@ -175,12 +175,13 @@ const standin = (() => {
 	function mixVoice(captured, fail) {
 		const sampleRate = 48000, maxPieces = 6000; // ten minutes
 		const resyncMs = 25; // the captured time of buffers varies by less
+		const joinMs = 10;   // pieces that begin so close to the end of the last one continue it
 		const track = new MediaStreamTrackGenerator({kind: "audio"}), own = new MediaStreamTrackGenerator({kind: "audio"});
 		const buffers = new MediaStreamTrackProcessor({track: captured, maxBufferSize: maxBufferedSound}).readable.getReader();
 		const mixed = track.writable.getWriter(), alone = own.writable.getWriter();
 		const toNow = captureClock();
 		let pieces = []; // {start, end, samples} in the order of time, in ms of performance.now()
-		let spoke = false, begin = 0;
+		let spoke = false, begin = 0, mixedUntil = -Infinity;
 
 		// record lets participantaudio.js, if it runs here, record a track like one that is
 		// received.
@@ -256,8 +257,10 @@ const standin = (() => {
 			mix(text, atMs) {
 				const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
 				const samples = Float32Array.from(new Int16Array(bytes.buffer), sample => sample / 32768);
-				const start = performance.now() + atMs - Date.now();
-				pieces.push({start, end: start + samples.length * 1000 / sampleRate, samples});
+				let start = performance.now() + atMs - Date.now();
+				if (Math.abs(start - mixedUntil) < joinMs) start = mixedUntil;
+				mixedUntil = start + samples.length * 1000 / sampleRate;
+				pieces.push({start, end: mixedUntil, samples});
 				if (pieces.length > maxPieces) pieces.shift();
 				if (!spoke) record(own);
 				spoke = true;

@@ -3,11 +3,13 @@ package session
 import (
 	"context"
 	"encoding/binary"
+	"math"
 	"net/http"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording/build"
+	"standin/internal/replica"
 	"standin/internal/sound"
 )
 
@@ -199,4 +202,76 @@ func (e *hearing) check(h *harness) {
 	if p95 := e.delays[len(e.delays)*95/100]; missing > 0 || drift.Abs() > 50*time.Millisecond || p95 > 300*time.Millisecond {
 		h.Errorf("%d seconds are missing, drift %v, p95 %v", missing, drift, p95)
 	}
+}
+
+// TestStreamSpeech: what a receiver of a stream says arrives at the others and once in the
+// recording, and does not come back to the receiver.
+func TestStreamSpeech(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	requireTools(t)
+	const beeps = 8
+	var heard *hearing
+	loudest := 0.0 // at outputHz in the mixed sound
+	s := scenario{
+		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Output = true },
+		during: func(h *harness) {
+			subscription := heard.hub.Subscribe(heard.job, sound.Wanted{Mixed: true})
+			defer subscription.Close()
+			h.admitAndRecord(1)
+			h.awaitGuest(1, replica.EventMediaConnected)
+			heard.listen(h, subscription, 2*time.Second) // the bot is connected
+			listening, stop := context.WithCancel(h.Context())
+			var listener sync.WaitGroup
+			listener.Go(func() {
+				for {
+					frame, _, err := subscription.Next(listening)
+					if err != nil {
+						return
+					}
+					loudest = max(loudest, toneLevel(frame.PCM))
+					heard.frames++
+				}
+			})
+			const piece = ingest.SoundFrameBytes
+			pace := time.NewTicker(ingest.SoundFrameDuration) // in real time, as an agent does
+			defer pace.Stop()
+			for pcm := beeping(beeps); len(pcm) > 0; pcm = pcm[piece:] {
+				if !subscription.Play(pcm[:piece]) {
+					h.Error("the bot is not connected")
+				}
+				<-pace.C
+			}
+			h.awaitMeeting("the microphone is off again", func(e replica.Event) bool {
+				return e.Kind == replica.EventMicrophone && e.Text == "off" && len(h.meeting.Heard("g1")) > 100
+			})
+			stop()
+			listener.Wait()
+			h.meeting.End()
+		},
+		check: func(h *harness) {
+			speech := h.report.Speech[slices.IndexFunc(h.report.Speech, func(s ingest.Speech) bool { return s.PersonID == report.OwnID })]
+			h.checkBeepsAt("heard", h.heardBeeps("g1"), speech.From, beeps, -50*time.Millisecond, 1500*time.Millisecond)
+			h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond, 50*time.Millisecond)
+			if h.Logf("the bot's tone in %d frames of the stream: %.0f", heard.frames, loudest); loudest > 500 || heard.frames < 200 {
+				h.Errorf("the bot's own sound is in the stream: %.0f", loudest)
+			}
+		},
+	}
+	h := newHarness(t, startReplica(t), job.Meet, s, &delays{})
+	heard = newHearing(h)
+	h.run()
+}
+
+// toneLevel returns the amplitude of the tone that the bot plays in samples.
+func toneLevel(pcm []byte) float64 {
+	var real, imaginary float64
+	for i := 0; i < len(pcm); i += 2 {
+		value, phase := float64(int16(binary.LittleEndian.Uint16(pcm[i:]))), 2*math.Pi*outputHz*float64(i/2)/sound.Rate
+		real += value * math.Cos(phase)
+		imaginary += value * math.Sin(phase)
+	}
+	return 4 * math.Hypot(real, imaginary) / float64(len(pcm))
 }
