@@ -37,14 +37,11 @@ type CapacitySettings struct {
 	// Machine returns what the machine has. It is nil when bots run elsewhere;
 	// then only MaxBots limits their number.
 	Machine func(context.Context) host.Resources
-	// Unusable returns why the node cannot launch any bot. It may be nil.
-	Unusable func() error
 }
 
 // Capacity counts how many bots a node runs and can run. A bot's slot is
 // reserved before it is launched. Measured usage and the machine's available
-// memory can lower the configured capacity, never raise it. One bot always
-// fits, unless the node cannot launch any.
+// memory can lower the configured capacity, never raise it. One bot always fits.
 type Capacity struct {
 	settings CapacitySettings
 
@@ -75,8 +72,6 @@ func NewCapacity(settings CapacitySettings) *Capacity {
 // Total returns how many bots fit on the node.
 func (c *Capacity) Total(ctx context.Context) int {
 	switch {
-	case c.unusable() != nil:
-		return 0
 	case c.settings.MaxBots > 0:
 		return c.settings.MaxBots
 	case c.settings.Machine == nil:
@@ -152,9 +147,6 @@ func (c *Capacity) reserved() map[uuid.UUID]slot {
 
 // free returns how many more bots fit, and why none does.
 func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason string) {
-	if err := c.unusable(); err != nil {
-		return 0, err.Error()
-	}
 	used := len(c.slots)
 	if limit := c.settings.MaxBots; limit > 0 {
 		if used >= limit {
@@ -188,14 +180,6 @@ func (c *Capacity) free(ctx context.Context, now time.Time) (n int, reason strin
 			inGiB(machine.MemoryAvailable), inGiB(starting), c.describePerBot())
 	}
 	return n, ""
-}
-
-// unusable returns why the node cannot launch any bot.
-func (c *Capacity) unusable() error {
-	if c.settings.Unusable == nil {
-		return nil
-	}
-	return c.settings.Unusable()
 }
 
 // total returns how many bots fit on a machine.

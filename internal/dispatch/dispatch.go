@@ -57,7 +57,8 @@ type Settings struct {
 	OwnHosts   []string // see launch.Assignment
 	NoZoomSDK  string   // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	Timeouts   Timeouts
-	Capacity   *Capacity // for the bots of this node; unlimited when nil
+	Capacity   *Capacity    // for the bots of this node; unlimited when nil
+	Broken     func() error // returns why this node cannot launch any bot; may be nil
 	Node       Node
 	SingleNode bool    // no other dispatcher uses this database
 	Metrics    Metrics // may be nil

@@ -19,7 +19,6 @@ const resourcesAge = time.Second
 // that run elsewhere use nothing of this machine.
 func (s *Service) newCapacity(machine *host.Reader) *dispatch.Capacity {
 	settings := dispatch.CapacitySettings{MaxBots: s.settings.MaxBots, PerBot: dispatch.BotResources{Cores: s.settings.BotCores, Memory: uint64(s.settings.BotMemory * (1 << 30))}}
-	settings.Unusable = func() error { return errNoLauncher(s.health.failure(checkLauncher)) }
 	switch s.settings.Launcher {
 	case "", "process":
 		settings.Machine = cached(machine.Resources)

@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -153,12 +152,4 @@ func kubernetesCheck(settings kubernetes.Settings) func(context.Context) error {
 		}
 		return err
 	}
-}
-
-// errNoLauncher is why a node has no capacity while its launcher does not work.
-func errNoLauncher(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New("no bot can be launched: " + err.Error())
 }

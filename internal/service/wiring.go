@@ -101,7 +101,7 @@ func (s *Service) build(ctx context.Context) error {
 		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
 		Options: settings.Dispatch, OwnHosts: s.ownHosts(), NoZoomSDK: s.noZoomSDK(), SingleNode: !Shared(settings.DatabaseURL), Node: node,
-		Capacity: s.capacity, Metrics: s.metrics, Now: time.Now, Log: log,
+		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)
 	s.subscribe(ctx, events, jobs, node)
