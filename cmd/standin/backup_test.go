@@ -21,7 +21,7 @@ func TestBackupAndRestore(t *testing.T) {
 		t.Fatalf("backup: exit code %d, %s%s (%v)", code, out, stderr, err)
 	}
 	other := t.TempDir()
-	if code, out, stderr := command("restore", folder, "--data-dir", other); code != 0 || !strings.Contains(out, "restored 0 jobs of 1 consumers") {
+	if code, out, stderr := command("restore", folder, "--data-dir", other); code != 0 || !strings.Contains(out, "restored 0 jobs of 1 teams") {
 		t.Fatalf("restore: exit code %d, %s%s", code, out, stderr)
 	}
 	if code, out, _ := command("consumers", "list", "--data-dir", other); code != 0 || !strings.Contains(out, "ada") {

@@ -49,9 +49,9 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 		return c.print(to, showConsumers(consumers), func() error {
 			rows := make([][]string, len(consumers))
 			for i, one := range consumers {
-				rows[i] = []string{one.Name, one.Email, to.time(one.CreatedAt), one.ID.String()}
+				rows[i] = []string{one.ID.String(), one.Name, one.Email, to.time(one.CreatedAt)}
 			}
-			return to.table("NAME|E-MAIL|CREATED|ID", rows)
+			return to.lines("ID|NAME|E-MAIL|CREATED", rows)
 		})
 	})
 }

@@ -109,7 +109,7 @@ func newHarnessOf(t *testing.T, size picture) *harness {
 	t.Cleanup(h.logFailure)
 	h.key = strings.TrimSpace(h.standin("keys", "create", "--consumer", "e2e", "--data-dir", h.dir))
 	secret := h.standin("consumers", "show", "e2e", "--secret", "--data-dir", h.dir)
-	h.hooks = receive(t, secret[strings.Index(secret, "whsec_"):len(secret)-1])
+	h.hooks = receive(t, strings.Fields(secret[strings.Index(secret, "whsec_"):])[0])
 	h.startService("127.0.0.1:0")
 	t.Cleanup(func() { h.stopService(syscall.SIGKILL) })
 	t.Cleanup(h.stopBots)

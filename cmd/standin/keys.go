@@ -120,9 +120,9 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		return c.print(to, showKeys(keys), func() error {
 			rows := make([][]string, len(keys))
 			for i, k := range keys {
-				rows[i] = []string{k.Prefix, k.Consumer, string(k.Mode), to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy, k.ID.String()}
+				rows[i] = []string{k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy}
 			}
-			return to.table("KEY|TEAM|MODE|CREATED|LAST USED|REVOKED|CREATED BY|ID", rows)
+			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY", rows)
 		})
 	})
 }

@@ -79,10 +79,20 @@ func useBlocks(node *yaml.Node) {
 	}
 }
 
-// table prints rows below a header. Empty cells are shown as dashes.
+// lines prints rows like table. Programs get the rows alone, a line each.
+func (t terminal) lines(header string, rows [][]string) error {
+	if !isTerminal(t.Out) {
+		header = ""
+	}
+	return t.table(header, rows)
+}
+
+// table prints rows below a header, if it is not empty. Empty cells are shown as dashes.
 func (t terminal) table(header string, rows [][]string) error {
 	writer := tabwriter.NewWriter(t.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(writer, strings.ReplaceAll(header, "|", "\t"))
+	if header != "" {
+		fmt.Fprintln(writer, strings.ReplaceAll(header, "|", "\t"))
+	}
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {

@@ -153,7 +153,7 @@ func TestDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.run(t, exitJobFailed, "jobs", "watch", created.ID)
-	if _, stderr = fetch(1); !strings.Contains(stderr, "has no recording; its status is failed") {
+	if _, stderr = fetch(exitNotFound); !strings.Contains(stderr, "has no recording; its status is failed") {
 		t.Errorf("a job without a recording: %s", stderr)
 	}
 	created.ID = "01a1ff00-0000-7000-8000-000000000000"

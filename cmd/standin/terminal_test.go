@@ -36,7 +36,7 @@ func TestAttackHostileNames(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		switch {
-		case strings.HasSuffix(r.URL.Path, "/missing"):
+		case strings.Contains(r.URL.Path, "/missing"):
 			w.WriteHeader(http.StatusNotFound)
 			_ = json.NewEncoder(w).Encode(map[string]string{"error": "not_found", "message": hostile})
 		case strings.HasSuffix(r.URL.Path, "/jobs"):

@@ -69,7 +69,7 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 				}
 				rows[i] = []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
 			}
-			return to.table("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN", rows)
+			return to.lines("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN", rows)
 		})
 	})
 }
