@@ -35,7 +35,7 @@ func TestEnvFile(t *testing.T) {
 	} {
 		list := exec.CommandContext(t.Context(), testedBinary(), append([]string{"teams", "list", "--env-file", file}, test.args...)...)
 		list.Env = append(os.Environ(), test.variable)
-		if out, err := list.CombinedOutput(); err != nil || !strings.Contains(string(out), "\n"+test.want+" ") {
+		if out, err := list.CombinedOutput(); err != nil || !strings.Contains(string(out), "  "+test.want+"  ") {
 			t.Errorf("%s: %v: %s", name, err, out)
 		}
 	}
