@@ -157,7 +157,7 @@ func TestPlay(t *testing.T) {
 		t.Fatal(err)
 	}
 	from, to := heard()
-	if late := from.Sub(started); late < 0 || late > 500*time.Millisecond || to.Sub(from) < 900*time.Millisecond || to.Sub(from) > 1200*time.Millisecond {
+	if late := from.Sub(started); late < 0 || late > 500*time.Millisecond || to.Sub(from) < 900*time.Millisecond || to.Sub(from) > 1600*time.Millisecond { // a busy machine stretches it
 		t.Errorf("started at %s, heard from %s to %s", started, from, to)
 	}
 	t.Logf("begin to start %s, start to heard %s, length %s", started.Sub(begun), from.Sub(started), to.Sub(from))
