@@ -276,11 +276,17 @@ class AsyncStandin:
         return (await self._http.get(url, params={"format": format.value})).text
 
     async def transcribe_again(
-        self, job_id: UUID | str, *, model: str | None = None, language: str | None = None, keyterms: list[str] | None = None
+        self,
+        job_id: UUID | str,
+        *,
+        model: str | None = None,
+        language: str | None = None,
+        keyterms: list[str] | None = None,
     ) -> None:
         """Queues another transcription of a recording. Its transcript replaces the current one.
 
-        What is not given is that of the job, or else of the service. Raises InvalidStateError if that is not possible now.
+        What is not given is that of the job, or else of the service. Raises InvalidStateError if that is not
+        possible now.
         """
         body = models.TranscriptionRequest(model=model or UNSET, language=language or UNSET, keyterms=keyterms or UNSET)
         response = await transcribe_again.asyncio_detailed(as_id(job_id), client=self.api, body=body)

@@ -283,7 +283,8 @@ class Standin:
     ) -> None:
         """Queues another transcription of a recording. Its transcript replaces the current one.
 
-        What is not given is that of the job, or else of the service. Raises InvalidStateError if that is not possible now.
+        What is not given is that of the job, or else of the service. Raises InvalidStateError if that is not
+        possible now.
         """
         body = models.TranscriptionRequest(model=model or UNSET, language=language or UNSET, keyterms=keyterms or UNSET)
         response = transcribe_again.sync_detailed(as_id(job_id), client=self.api, body=body)

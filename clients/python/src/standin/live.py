@@ -12,7 +12,10 @@ class LiveEvent:
     """An event of a live stream."""
 
     name: str
-    """`state`, `participants`, `speaking`, `caption`, `chat`, `transcript`, `command` or `end`. New names may be added."""
+    """`state`, `participants`, `speaking`, `caption`, `chat`, `transcript`, `command` or `end`.
+
+    New names may be added.
+    """
     data: dict[str, Any]
     """As operation liveJob describes it. Texts are plain text from the meeting: escape them before showing them."""
     id: str | None
