@@ -370,7 +370,8 @@ func parseResponse(body []byte, length time.Duration) (Recognized, error) {
 		return Recognized{}, errors.New("the response has no text")
 	}
 	total := length.Milliseconds()
-	result := Recognized{Language: parsed.Language, Timed: len(parsed.Segments) > 0 || len(parsed.Words) > 0}
+	all := words(parsed.Words, total)
+	result := Recognized{Language: parsed.Language, Timed: len(parsed.Segments) > 0 || len(all) > 0}
 	for _, s := range parsed.Segments {
 		// Whisper reports text for silence; this is its own rule to drop it.
 		if s.AvgLogprob != nil && s.NoSpeech > 0.6 && *s.AvgLogprob < -1 {
@@ -387,10 +388,9 @@ func parseResponse(body []byte, length time.Duration) (Recognized, error) {
 	}
 	switch {
 	case len(result.Segments) > 0:
-		distribute(result.Segments, words(parsed.Words, total))
+		distribute(result.Segments, all)
 	case len(parsed.Segments) > 0: // all of them are silence
-	case len(parsed.Words) > 0:
-		all := words(parsed.Words, total)
+	case len(all) > 0:
 		result.Segments = []Segment{joinWords(all)}
 	case parsed.Text != nil && strings.TrimSpace(*parsed.Text) != "":
 		result.Segments = []Segment{{EndMs: total, Text: strings.TrimSpace(*parsed.Text)}}

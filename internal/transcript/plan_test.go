@@ -75,6 +75,7 @@ func FuzzParseResponse(f *testing.F) {
 	f.Add([]byte(goodResponse))
 	f.Add([]byte(`{"text": "a b", "words": [{"word": "a", "start": 1e300, "end": -1}, {"word": " b "}]}`))
 	f.Add([]byte(`{"segments": [{"text": "x", "words": [{"word": "x", "probability": 7}]}]}`))
+	f.Add([]byte(`{"text": "a", "words": [{"word": " "}]}`))
 	m := recording.Manifest{
 		Participants: []recording.Participant{{ID: "p", Name: "P"}}, Speech: []recording.Speech{{ParticipantID: "p", StartMs: 0, EndMs: 500}},
 	}
