@@ -1,0 +1,121 @@
+package recorder
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// capture makes the recorder tab capture the meeting tab, which the browser finds by
+// a temporary title.
+func (r *Recorder) capture(ctx context.Context) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
+	defer cancel()
+	title := r.browser.CaptureTitle()
+	if err := r.meeting.EvalInPage(ctx, call(setTitleScript, title), nil); err != nil {
+		return fmt.Errorf("set the page's title: %w", err)
+	}
+	defer func() {
+		restoreCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), captureTimeout)
+		defer cancel()
+		if restoreErr := r.meeting.EvalInPage(restoreCtx, restoreTitleScript, nil); err == nil && restoreErr != nil {
+			err = fmt.Errorf("restore the page's title: %w", restoreErr)
+		}
+	}()
+	if err := waitUntil(ctx, func() (bool, error) {
+		current, err := r.meeting.Title(ctx)
+		return current == title, err
+	}); err != nil {
+		return fmt.Errorf("set the page's title: %w", err)
+	}
+	err = r.tab.EvalWithGesture(ctx, call("standin.capture", map[string]any{
+		"width":              r.settings.Width,
+		"height":             r.settings.Height,
+		"framesPerSecond":    r.settings.FramesPerSecond,
+		"videoBitsPerSecond": r.settings.VideoBitsPerSecond,
+		"audioBitsPerSecond": r.settings.AudioBitsPerSecond,
+		"soundThreshold":     r.settings.SoundThreshold,
+		"mimeType":           r.settings.mimeType(),
+		"audioOnly":          r.settings.AudioOnly,
+		"voice":              r.settings.Voice,
+		"keyFrameIntervalMs": keyFrameInterval.Milliseconds(),
+		"timesliceMs":        timeslice.Milliseconds(),
+	}), nil)
+	if err != nil {
+		return fmt.Errorf("capture the page: %w", err)
+	}
+	return nil
+}
+
+// resize gives the page and the captured video their size before the encoder starts,
+// because an encoder cannot change it. Some Chromium versions show an infobar
+// shortly after the capture, which makes the page smaller, so the size must be
+// stable for a while.
+func (r *Recorder) resize(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
+	defer cancel()
+	var stableSince time.Time
+	err := waitUntil(ctx, func() (bool, error) {
+		ok, err := r.hasSize(ctx)
+		switch {
+		case err != nil:
+			return false, err
+		case !ok:
+			stableSince = time.Time{}
+			return false, r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height)
+		case stableSince.IsZero():
+			stableSince = time.Now()
+		}
+		return time.Since(stableSince) >= stableSizeTime, nil
+	})
+	if err != nil {
+		return fmt.Errorf("resize the page: %w", err)
+	}
+	r.minimize(ctx, true)
+	return nil
+}
+
+// minimize minimizes or restores the page's window. A captured page in a minimized
+// window is rendered for the capture only, which saves much of the cost of a
+// recording. An error does not affect the recording.
+func (r *Recorder) minimize(ctx context.Context, minimized bool) {
+	if err := r.meeting.SetMinimized(ctx, minimized); err != nil && ctx.Err() == nil {
+		r.settings.Log.Debug("cannot change the page's window", "minimized", minimized, "error", err)
+	}
+}
+
+// hasSize reports whether the page and the captured video have their size.
+func (r *Recorder) hasSize(ctx context.Context) (bool, error) {
+	var page, video struct{ Width, Height int }
+	if err := r.meeting.Eval(ctx, "({width: innerWidth, height: innerHeight})", &page); err != nil {
+		return false, err
+	}
+	if err := r.tab.EvalInPage(ctx, "standin.size()", &video); err != nil {
+		return false, err
+	}
+	return page.Width == r.settings.Width && page.Height == r.settings.Height && video == page, nil
+}
+
+// restoreSize resizes the page again if an infobar has changed its size. It is
+// repeated at the next check if it fails.
+func (r *Recorder) restoreSize(ctx context.Context) {
+	stats := r.server.stats()
+	if stats.Width == 0 || (stats.Width == r.settings.Width && stats.Height == r.settings.Height) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkInterval)
+	defer cancel()
+	if r.meeting.SetContentSize(ctx, r.settings.Width, r.settings.Height) == nil {
+		r.minimize(ctx, true)
+	}
+}
+
+// restore restores the minimized window before the capture ends.
+func (r *Recorder) restore(ctx context.Context) {
+	if r.settings.AudioOnly {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, checkInterval)
+	defer cancel()
+	r.minimize(ctx, false)
+}
