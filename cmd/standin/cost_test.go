@@ -40,6 +40,7 @@ func costRows() []costRow {
 		bot("the same, headed", map[string]any{"recordingPermission": "required"}, nil, headed),
 		bot("720p, 15 frames per second", off, nil),
 		bot("the same, headed", off, nil, headed),
+		bot("the same, layout page", off, map[string]any{"layout": "page"}), // the picture that the other ways record
 		bot("720p, 15 frames per second, with participant audio", map[string]any{"participantAudio": true}, nil),
 		bot("720p, 25 frames per second", off, nil, "STANDIN_FRAME_RATE=25"),
 		bot("1080p, 15 frames per second", off, map[string]any{"resolution": "1080p"}),

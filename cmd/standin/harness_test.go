@@ -111,8 +111,8 @@ func newHarnessOf(t *testing.T, size picture) *harness {
 	secret := h.standin("consumers", "show", "e2e", "--secret", "--data-dir", h.dir)
 	h.hooks = receive(t, strings.Fields(secret[strings.Index(secret, "whsec_"):])[0])
 	h.startService("127.0.0.1:0")
-	t.Cleanup(func() { h.stopService(syscall.SIGKILL) })
 	t.Cleanup(h.stopBots)
+	t.Cleanup(func() { h.stopService(syscall.SIGKILL) }) // first: it replaces a bot that is killed
 	return h
 }
 
@@ -161,12 +161,34 @@ func (h *harness) stopService(signal os.Signal) {
 	_ = h.serve.Wait() // the error is the signal
 }
 
-// stopBots kills the bots that a failed test left running.
+// stopBots kills the bots that a test left running, and waits until they and their
+// browsers write no file any more.
 func (h *harness) stopBots() {
 	locks, _ := filepath.Glob(filepath.Join(h.dir, "bots", "*", "bot.lock"))
 	for _, lock := range locks {
 		if pid := lockHolder(h.T, lock); pid > 1 {
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
+			h.kill(pid)
+		}
+	}
+}
+
+// kill kills a bot and waits for the end of all processes of its session.
+func (h *harness) kill(bot int) {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(10 * time.Second); ; {
+		processes := processesOf(bot, func(string) bool { return true })
+		if len(processes) == 0 {
+			return
+		}
+		for _, pid := range processes {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			h.Errorf("processes of bot %d do not end", bot)
+			return
 		}
 	}
 }
