@@ -110,12 +110,16 @@ launchers: ## Test the launchers on Podman and a real kube-apiserver (needs podm
 	STANDIN_TEST_PODMAN=1 STANDIN_TEST_KUBERNETES=1 go test -count=1 -timeout 60m ./internal/launch/docker ./internal/launch/kubernetes
 
 .PHONY: deb
-deb: ## Build the Debian package bin/standin_VERSION_ARCH.deb
+deb: ## Build the Debian package bin/standin_VERSION-1_ARCH.deb, and check it with lintian
+	@scripts/setup.sh deb
+	@rm -f bin/standin_*.deb
 	scripts/deb.sh
+	lintian --fail-on error,warning --info bin/standin_*.deb
 
 .PHONY: release
 release: ## Build bin/release: binaries, packages, clients, SBOMs and checksums
 	@scripts/setup.sh clients
+	@scripts/setup.sh deb
 	scripts/release.sh
 
 .PHONY: release-check
@@ -202,4 +206,5 @@ check-long: check ## The long form of CI: make check, all tests, schemathesis, g
 	$(MAKE) matrix
 	$(MAKE) kills KILLS=10
 	$(MAKE) chaos FAULTS=60
+	$(MAKE) deb
 	$(MAKE) packages-test

@@ -110,7 +110,7 @@ func (d *debian) cgroup() string {
 // making it takes minutes.
 func (d *debian) archive() string {
 	d.Helper()
-	packages := append(imagePackages(d.T), "adduser", "procps", "systemd")
+	packages := append(imagePackages(d.T), "man-db", "procps", "systemd")
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		d.Fatal(err)
@@ -172,22 +172,23 @@ func (d *debian) configure(unit string, settings ...string) {
 	d.write("etc/systemd/system/"+unit+".service.d/test.conf", "[Service]\nEnvironmentFile=/etc/"+unit+"-test.env\n")
 }
 
-// install builds a version of the package and installs it with apt-get.
-func (d *debian) install(version string) {
+// install builds a version of the package, installs it with apt-get, and returns what that prints.
+func (d *debian) install(version string) string {
 	d.Helper()
 	build := exec.CommandContext(d.Context(), "scripts/deb.sh", "", version)
 	build.Dir = ".."
 	d.run(build)
-	files, err := filepath.Glob("../bin/standin_" + version + "_*.deb")
+	files, err := filepath.Glob("../bin/standin_" + version + "-1_*.deb")
 	if err != nil || len(files) != 1 {
 		d.Fatalf("packages: %q (%v)", files, err)
 	}
 	defer os.Remove(files[0])
 	d.write("root/standin.deb", string(read(d.T, files[0])))
-	d.do("apt-get", "install", "-y", "-qq", "--no-install-recommends", "-o", "APT::Sandbox::User=root", "/root/standin.deb")
-	if got := d.do("dpkg-query", "-W", "-f", "${Version} ${Status}", "standin"); got != version+" install ok installed" {
+	installed := d.do("apt-get", "install", "-y", "-qq", "--no-install-recommends", "-o", "APT::Sandbox::User=root", "/root/standin.deb")
+	if got := d.do("dpkg-query", "-W", "-f", "${Version} ${Status}", "standin"); got != version+"-1 install ok installed" {
 		d.Fatalf("dpkg: %q", got)
 	}
+	return installed
 }
 
 // mainPID returns the main process of a unit.

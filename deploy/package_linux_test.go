@@ -68,7 +68,7 @@ func TestUnits(t *testing.T) {
 		}
 	}
 	service := unit(t, "systemd/standin.service")
-	for key, want := range map[string]string{"KillMode": "process", "OOMPolicy": "continue"} { // bots outlive the service
+	for key, want := range map[string]string{"KillMode": "process", "OOMPolicy": "continue", "Type": "notify", "WatchdogSec": "30"} { // bots outlive the service
 		if !slices.Equal(service[key], []string{want}) {
 			t.Errorf("%s is %q, want %s", key, service[key], want)
 		}
@@ -149,7 +149,10 @@ func TestDebianPackage(t *testing.T) {
 			logBots(t, d)
 		}
 	}()
-	d.install("0.0.1")
+	if printed := d.install("0.0.1"); !strings.Contains(printed, "sudo standin setup") {
+		t.Errorf("the installation does not say what to do next:\n%s", printed)
+	}
+	checkManager(t, d)
 	for path, want := range map[string]string{"/etc/standin/standin.env": "600 root root\n", "/var/lib/standin": "700 standin standin\n"} {
 		if got := d.do("stat", "-c", "%a %U %G", path); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
@@ -185,7 +188,9 @@ func TestDebianPackage(t *testing.T) {
 		t.Error("Chromium runs without its own sandbox")
 	}
 
-	d.install("0.0.2")
+	if printed := d.install("0.0.2"); strings.Contains(printed, "sudo standin setup") {
+		t.Error("an upgrade says how to create the first user")
+	}
 	if restarted := d.mainPID("standin"); restarted == service {
 		t.Error("the upgrade did not restart the service")
 	}
@@ -198,12 +203,46 @@ func TestDebianPackage(t *testing.T) {
 	if attempts := status().Attempts; attempts != 1 {
 		t.Errorf("the job needed %d attempts", attempts)
 	}
-	d.do("systemctl", "stop", "standin")
 	manifest := manifestOf(t, d, created.ID)
 	for _, want := range []string{`"partial": false`, `"reason": "host_ended"`} {
 		if !strings.Contains(manifest, want) {
 			t.Errorf("the manifest does not have %s:\n%s", want, manifest)
 		}
+	}
+	checkRemoval(t, d)
+}
+
+// checkManager checks that systemd has heard that the service listens and lives, that the mail
+// worker is not started, and that man and the shells find what the package has for them.
+func checkManager(t *testing.T, d *debian) {
+	t.Helper()
+	checkUnit(t, d, "standin", "Type=notify", "ActiveState=active", "StatusText=Listening on http://", "WatchdogUSec=30s", "UnitFileState=enabled")
+	checkUnit(t, d, "standin-mail", "ActiveState=inactive", "UnitFileState=disabled")
+	if page := d.do("man", "standin-jobs-create"); !strings.Contains(page, "--simulate") {
+		t.Errorf("standin-jobs-create(1):\n%s", page)
+	}
+	d.do("bash", "-c", "source /usr/share/bash-completion/completions/standin && complete -p standin")
+}
+
+// checkUnit checks properties of a unit, each with the beginning of its value.
+func checkUnit(t *testing.T, d *debian, name string, properties ...string) {
+	t.Helper()
+	shown := "\n" + d.do("systemctl", "show", name)
+	for _, want := range properties {
+		if !strings.Contains(shown, "\n"+want) {
+			t.Errorf("the unit %s does not have %s", name, want)
+		}
+	}
+}
+
+// checkRemoval removes and purges the package. The recordings stay.
+func checkRemoval(t *testing.T, d *debian) {
+	t.Helper()
+	d.do("apt-get", "purge", "-y", "-qq", "standin")
+	checkUnit(t, d, "standin", "LoadState=not-found", "ActiveState=inactive")
+	d.do("test", "-d", "/var/lib/standin/data/recordings")
+	if left := d.do("find", "/etc", "-name", "standin*.service", "-o", "-name", "standin*.env", "!", "-name", "*-test.env"); left != "" {
+		t.Errorf("the purge leaves %s", left)
 	}
 }
 

@@ -9,6 +9,7 @@
 #   scripts/setup.sh cost       also the sound server that make cost compares with
 #   scripts/setup.sh clients    requirements of scripts/clients.sh only
 #   scripts/setup.sh generators requirements of make clients-check only
+#   scripts/setup.sh deb        requirements of scripts/deb.sh only
 #   scripts/setup.sh packages   also the requirements of make packages-test
 #
 # It prints what it installs, does nothing if nothing is missing, and uses sudo
@@ -44,7 +45,7 @@ need_python() {
 }
 
 case ${1:-run} in
-clients | generators) ;;
+clients | generators | deb) ;;
 *)
 	has_browser || {
 		echo "setup: Chromium is missing (the browser that bots join meetings with)"
@@ -55,6 +56,10 @@ clients | generators) ;;
 	;;
 esac
 case ${1:-run} in
+deb | packages)
+	need dh_installsystemd debhelper "builds the Debian package"
+	need lintian lintian "checks it"
+	;;
 schemathesis) need_python schemathesis ;;
 clients) need_python "the clients; Node is installed with it" ;;
 generators)

@@ -25,8 +25,11 @@ import (
 // the variable COMP_LINE is set.
 var completionScripts = map[string]string{
 	"bash": "complete -o default -o bashdefault -C standin standin",
-	"zsh": `autoload -U +X bashcompinit && bashcompinit
-complete -o default -o bashdefault -C standin standin`,
+	// As a file in $fpath, it is the function _standin, and completes in its first call too.
+	"zsh": `#compdef standin
+autoload -U +X bashcompinit && bashcompinit
+complete -o default -o bashdefault -C standin standin
+if [[ $funcstack[1] == _standin ]]; then _bash_complete -o default -o bashdefault -C standin; fi`,
 	"fish": `function __complete_standin
     set -lx COMP_LINE (commandline -cp)
     set -lx STANDIN_COMPLETION_DESCRIPTIONS 1

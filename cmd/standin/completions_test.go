@@ -104,6 +104,14 @@ func TestZshCompletions(t *testing.T) {
 	if !slices.Equal(words, []string{"_bash_complete"}) {
 		t.Errorf("zsh registers %q", words)
 	}
+	// As packages install it.
+	if err := os.Rename(path, filepath.Join(filepath.Dir(path), "_standin")); err != nil {
+		t.Fatal(err)
+	}
+	words = outputWords(t, exec.CommandContext(t.Context(), "zsh", "-c", `fpath=("$1" $fpath); autoload -U compinit; compinit -D -u; print -r -- $_comps[standin]`, "zsh", filepath.Dir(path)))
+	if !slices.Equal(words, []string{"_standin"}) {
+		t.Errorf("zsh registers %q from its path", words)
+	}
 }
 
 // TestFishCompletions asks fish for completions.

@@ -9,7 +9,7 @@ var examples = map[string][]string{
 	"login":             {"standin login --url https://standin.example.com", "standin keys create --team crew --test | standin login --with-key"},
 	"logout":            {"standin logout"},
 	"setup":             {"standin setup --email ada@example.com --team crew --domain standin.example.com"},
-	"status":            {"standin status"},
+	"status":            {"standin status", "standin status --ready --url http://127.0.0.1:8080"},
 	"context list":      {"standin context list"},
 	"context use":       {"standin context use standin.example.com"},
 	"api":               {"standin api GET jobs -F limit=5", "standin api POST jobs -F externalId=standup -F meetingUrl=https://meet.google.com/abc-defg-hij"},
@@ -95,5 +95,6 @@ var examples = map[string][]string{
 	"bot":           {"standin bot --config bot.json"},
 
 	"completions": {"source <(standin completions bash)"},
+	"manual":      {"standin manual ~/.local/share/man/man1"},
 	"version":     {"standin version", "standin version --json"},
 }

@@ -67,6 +67,7 @@ type commands struct {
 	Bot     botCommand     `cmd:"" group:"operate" help:"Run one bot, with the manual launcher. The service starts other bots itself."`
 
 	Completions completionsCommand `cmd:"" group:"operate" help:"Print a shell completion script."`
+	Manual      manualCommand      `cmd:"" group:"operate" help:"Write the manual pages of the commands to a folder."`
 	Version     versionCommand     `cmd:"" group:"operate" help:"Print the version."`
 
 	VersionFlag kong.VersionFlag `name:"version" short:"v" help:"Print the version."`

@@ -48,6 +48,10 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		}
 	}
 	c.Executable, c.Tracing.Version, c.Log = self, version(), c.Bots.Logger(to.Err)
+	manager, err := newSystemd()
+	if err != nil {
+		return err
+	}
 	warnUnknownSettings(parsed.Model, c.Log)
 	s, err := service.Start(ctx, c.Settings)
 	if err != nil {
@@ -62,10 +66,17 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	if err := printFirstUserLink(ctx, to.Out, s); err != nil {
 		return errors.Join(err, s.Close())
 	}
-	if c.Mail {
-		return c.serveMail(ctx, to, s)
+	if err := manager.notify("READY=1", "STATUS=Listening on http://"+s.Addr()); err != nil {
+		c.Log.Error("systemd does not learn that the service has started", "error", err)
 	}
-	return waitAndClose(ctx, s, c.Log)
+	watching, stop := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); manager.watch(watching, s.Addr(), c.Log) }()
+	defer func() { stop(); <-done }()
+	if c.Mail {
+		return c.serveMail(ctx, to, s, manager)
+	}
+	return waitAndClose(ctx, s, c.Log, manager)
 }
 
 // logChecks logs what may go wrong on this machine, and how to fix it.
@@ -85,7 +96,7 @@ func (c *serveCommand) logChecks(ctx context.Context) {
 }
 
 // serveMail runs the mail worker beside the service.
-func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service) error {
+func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Service, manager systemd) error {
 	settings, err := c.settings(c.DataDir, "http://"+s.Addr(), s.BaseURL(), c.HTTP.IntakeSecret, c.Dispatch.AllowedMeetingHosts, c.Log)
 	if err != nil {
 		return errors.Join(err, s.Close())
@@ -105,7 +116,7 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 			stop(fmt.Errorf("mail worker: %w", err))
 		}
 	}()
-	err = waitAndClose(ctx, s, c.Log)
+	err = waitAndClose(ctx, s, c.Log, manager)
 	failure := context.Cause(ctx)
 	stop(nil)
 	<-done
@@ -118,7 +129,7 @@ func (c *serveCommand) serveMail(ctx context.Context, to terminal, s *service.Se
 // waitAndClose waits for a signal or a failure, and closes the service. It first
 // removes the settings from the environment, because programs that libraries start,
 // such as credential plugins of a cluster, inherit that.
-func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) error {
+func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger, manager systemd) error {
 	for _, variable := range os.Environ() {
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "STANDIN_") {
 			if err := os.Unsetenv(name); err != nil {
@@ -128,8 +139,8 @@ func waitAndClose(ctx context.Context, s *service.Service, log *slog.Logger) err
 	}
 	select {
 	case <-ctx.Done():
-		log.Info("shutting down: open requests are finished, running bots keep running; a second signal stops at once")
-		return s.Close()
+		log.Info("shutting down: draining requests; bots keep running (a second signal stops at once)")
+		return errors.Join(manager.notify("STOPPING=1"), s.Close())
 	case err := <-s.Failed():
 		return errors.Join(err, s.Close())
 	}

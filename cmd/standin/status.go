@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,7 +13,10 @@ import (
 	"standin/client"
 )
 
-type statusCommand struct{ apiFlags }
+type statusCommand struct {
+	apiFlags
+	Ready bool `help:"Check only whether the service is ready. This needs no key."`
+}
 
 // Help describes the exit code.
 func (statusCommand) Help() string {
@@ -30,6 +35,16 @@ type serviceStatus struct {
 
 // Run shows the status.
 func (c *statusCommand) Run(ctx context.Context, to terminal) error {
+	if c.Ready {
+		status := serviceStatus{URL: cmp.Or(c.URL, localURL)}
+		if err := status.readiness(ctx); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(to.Out, status.state()); err != nil {
+			return err
+		}
+		return status.problem()
+	}
 	access, err := c.access()
 	if err != nil {
 		return err
@@ -51,19 +66,28 @@ func (c *statusCommand) Run(ctx context.Context, to terminal) error {
 		}
 		break
 	}
-	ready := "ready"
-	if !status.Ready {
-		ready = "not ready: " + strings.Join(status.Failing, ", ")
-	}
 	err = c.print(to, status, func() error {
 		return to.properties([][2]string{
-			{"service", status.URL}, {"state", ready}, {"signed in as", status.Email}, {"key", status.Mode}, {"this program", status.Client},
+			{"service", status.URL}, {"state", status.state()}, {"signed in as", status.Email}, {"key", status.Mode}, {"this program", status.Client},
 		}...)
 	})
-	if err == nil && !status.Ready {
-		err = &hint{fmt.Errorf("the service is %s", ready), exitFailed, "The log of the service and the operator page of the dashboard say why."}
+	return errors.Join(err, status.problem())
+}
+
+// state describes the service in words.
+func (s *serviceStatus) state() string {
+	if s.Ready {
+		return "ready"
 	}
-	return err
+	return "not ready: " + strings.Join(s.Failing, ", ")
+}
+
+// problem returns an error if the service is not ready.
+func (s *serviceStatus) problem() error {
+	if s.Ready {
+		return nil
+	}
+	return &hint{fmt.Errorf("the service is %s", s.state()), exitFailed, "The log of the service and the operator page of the dashboard say why."}
 }
 
 // readiness asks the service whether it can do its work.
