@@ -7,13 +7,16 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v3"
+	"github.com/compose-spec/compose-go/v2/dotenv"
+	"github.com/compose-spec/compose-go/v2/loader"
+	"github.com/compose-spec/compose-go/v2/types"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -133,87 +136,80 @@ func readsSecrets(rule rbacv1.PolicyRule) bool {
 	return slices.Contains(rule.Resources, "secrets") && !slices.Equal(rule.Verbs, []string{"create"})
 }
 
-// compose is the part of the compose format that the file uses.
-type compose struct {
-	Name     string
-	Services map[string]struct {
-		Image       string
-		Build       map[string]string
-		Restart     string
-		DependsOn   map[string]struct{ Condition string } `yaml:"depends_on"`
-		EnvFile     string                                `yaml:"env_file"`
-		Environment map[string]string
-		Ports       []string
-		Volumes     []string
-		GroupAdd    []string `yaml:"group_add"`
-		Networks    []string
-		ReadOnly    bool `yaml:"read_only"`
-		Tmpfs       []string
-		CapDrop     []string `yaml:"cap_drop"`
-		CapAdd      []string `yaml:"cap_add"`
-		NetworkMode string   `yaml:"network_mode"`
-		User        string
-		Entrypoint  []string
-		SecurityOpt []string `yaml:"security_opt"`
-		Healthcheck struct {
-			Test              []string
-			Interval, Timeout string
-			Retries           int
+// loadCompose loads a compose file as compose does, which checks it against the specification and
+// resolves its references.
+func loadCompose(t *testing.T, name string, variables types.Mapping) *types.Project {
+	t.Helper()
+	project, err := loader.LoadWithContext(t.Context(), types.ConfigDetails{
+		WorkingDir: ".", ConfigFiles: []types.ConfigFile{{Filename: name, Content: read(t, name)}}, Environment: variables,
+	}, func(options *loader.Options) { options.SetProjectName("standin", false) })
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	for name, service := range project.Services {
+		for _, port := range service.Ports {
+			if port.HostIP != "127.0.0.1" {
+				t.Errorf("%s listens on all interfaces: %+v", name, port)
+			}
+		}
+		if service.Build != nil && !strings.Contains(string(read(t, "Dockerfile")), " AS "+service.Build.Target+"\n") {
+			t.Errorf("the Dockerfile has no target %q", service.Build.Target)
 		}
 	}
-	Networks map[string]struct {
-		Name       string
-		Internal   bool
-		DriverOpts map[string]string `yaml:"driver_opts"`
-	}
-	Volumes map[string]any
+	return project
 }
 
-// TestCompose: all references within the file resolve, and bots cannot reach the
-// database.
+// TestCompose checks the compose file with one container, whose bots are its processes.
 func TestCompose(t *testing.T) {
 	t.Parallel()
-	decoder := yaml.NewDecoder(bytes.NewReader(read(t, "compose.yaml")))
-	decoder.KnownFields(true)
-	var file compose
-	if err := decoder.Decode(&file); err != nil {
+	service := loadCompose(t, "compose.yaml", nil).Services["standin"]
+	if service.Build.Target != "bot" || !service.ReadOnly || !slices.Equal(service.CapDrop, []string{"ALL"}) || !slices.Contains(service.SecurityOpt, "seccomp:./seccomp.json") {
+		t.Errorf("bots have no browser, or the container too many rights: %+v", service)
+	}
+	data := service.Volumes[0]
+	if directory := regexp.MustCompile(`STANDIN_DATA_DIR=(\S+)`).FindStringSubmatch(string(read(t, "Dockerfile"))); data.Type != "volume" || !strings.HasPrefix(directory[1], data.Target+"/") {
+		t.Errorf("the data is in %s, and the volume in %s", directory[1], data.Target)
+	}
+}
+
+// TestComposeCluster checks the compose file with several nodes: the script sets its variables,
+// bots cannot reach the database, and only the proxy is reachable from outside.
+func TestComposeCluster(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "compose-secrets.sh")
+	if err := os.WriteFile(script, read(t, "compose-secrets.sh"), 0o700); err != nil { //nolint:gosec // a script
 		t.Fatal(err)
 	}
-	for name, service := range file.Services {
-		for other := range service.DependsOn {
-			if _, there := file.Services[other]; !there {
-				t.Errorf("%s depends on %s, which does not exist", name, other)
-			}
-		}
-		for _, network := range service.Networks {
-			if _, there := file.Networks[network]; !there {
-				t.Errorf("%s is in the network %s, which does not exist", name, network)
-			}
-		}
-		for _, volume := range service.Volumes {
-			source, _, _ := strings.Cut(volume, ":")
-			if _, there := file.Volumes[source]; !there && !strings.HasPrefix(source, "/") && !strings.HasPrefix(source, "./") {
-				t.Errorf("%s has the volume %s, which does not exist", name, source)
-			}
-		}
-		for _, port := range service.Ports {
-			if !strings.HasPrefix(port, "127.0.0.1:") {
-				t.Errorf("%s listens on all interfaces: %s", name, port)
-			}
+	run := exec.CommandContext(t.Context(), script)
+	run.Env = append(os.Environ(), "DOCKER_SOCKET=/dev/null")
+	if output, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	variables, err := dotenv.Read(filepath.Join(filepath.Dir(script), ".env"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	project := loadCompose(t, "compose.cluster.yaml", variables)
+	standin := project.Services["standin"]
+	for name, value := range map[string]string{"STANDIN_DOCKER_NETWORK": project.Networks["bots"].Name, "STANDIN_DOCKER_IMAGE": standin.Image, "STANDIN_INGEST_SIGNING_KEY": variables["STANDIN_INGEST_SIGNING_KEY"]} {
+		if got := standin.Environment[name]; value == "" || got == nil || *got != value {
+			t.Errorf("%s is not %q", name, value)
 		}
 	}
-	standin := file.Services["standin"]
-	if standin.Environment["STANDIN_DOCKER_NETWORK"] != file.Networks["bots"].Name || standin.Environment["STANDIN_DOCKER_IMAGE"] != standin.Image {
-		t.Errorf("the bots' network or image is not the service's: %v", standin.Environment)
-	}
-	for _, name := range []string{"database", "storage.localhost"} {
-		networks := file.Services[name].Networks
-		if !file.Networks["inner"].Internal || !slices.Contains(networks, "inner") || slices.Contains(networks, "bots") {
+	for _, name := range []string{"database", "storage.localhost", "proxy"} {
+		networks := project.Services[name].Networks
+		if _, inner := networks["inner"]; !inner || !project.Networks["inner"].Internal {
+			t.Errorf("%s is not in the inner network", name)
+		}
+		if _, bots := networks["bots"]; bots {
 			t.Errorf("bots can reach %s", name)
 		}
 	}
-	if target := standin.Build["target"]; !strings.Contains(string(read(t, "Dockerfile")), " AS "+target+"\n") {
-		t.Errorf("the Dockerfile has no target %q", target)
+	if *standin.Deploy.Replicas < 2 || len(standin.Ports) > 0 {
+		t.Errorf("the service has not several nodes behind the proxy: %+v", standin)
+	}
+	if again := exec.CommandContext(t.Context(), script).Run(); again == nil {
+		t.Error("the script replaces the secrets of a running cluster")
 	}
 }
 
@@ -239,7 +235,7 @@ func TestVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(files, "compose.yaml", "compose.env.example", "Dockerfile", "README.md", "../docs/launchers.md", "../docs/install.md", "systemd/standin.env", "systemd/mail.env", "systemd/standin.service", "systemd/standin-mail.service") {
+	for _, name := range append(files, "compose.yaml", "compose.cluster.yaml", "compose-secrets.sh", "Dockerfile", "README.md", "../docs/launchers.md", "../docs/install.md", "systemd/standin.env", "systemd/mail.env", "systemd/standin.service", "systemd/standin-mail.service") {
 		for _, variable := range regexp.MustCompile(`STANDIN_[A-Z_]*[A-Z]`).FindAllString(string(read(t, name)), -1) {
 			if !known[variable] && !strings.HasPrefix(variable, "STANDIN_TEST_") {
 				t.Errorf("%s names %s, which nobody reads", name, variable)
@@ -289,13 +285,13 @@ func TestBotThatReachesMetadata(t *testing.T) {
 			}
 		}
 	}
-	composed := string(read(t, "compose.yaml"))
+	composed := string(read(t, "compose.cluster.yaml"))
 	for _, want := range []string{"nft -f /egress.nft", "com.docker.network.bridge.name: standin-bots", "./egress.nft:/egress.nft:ro"} {
 		if !strings.Contains(composed, want) {
-			t.Errorf("compose.yaml lacks %q", want)
+			t.Errorf("compose.cluster.yaml lacks %q", want)
 		}
 	}
 	if !strings.Contains(rules["egress.nft"], `iifname "standin-bots"`) {
-		t.Error("egress.nft does not name the bridge of compose.yaml")
+		t.Error("egress.nft does not name the bridge of compose.cluster.yaml")
 	}
 }

@@ -56,11 +56,9 @@ var commandsNotRun = map[string]map[string]string{
 		"helm -n":      "needs a cluster; TestChart renders the chart",
 	},
 	"deploy/README.md": {
-		"cp deploy/compose.env.example": "the file has to be filled in",
-		"export POSTGRES_PASSWORD":      "only docker compose uses it",
-		"export DOCKER_GROUP":           "needs a container engine",
-		"docker":                        "needs a container engine",
-		"kubectl":                       "needs a cluster",
+		"deploy/compose-secrets.sh": "TestComposeCluster runs it",
+		"docker":                    "needs a container engine",
+		"kubectl":                   "needs a cluster",
 	},
 }
 

@@ -82,6 +82,7 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 			Image: l.settings.Image, Cmd: command, User: l.settings.User, Labels: l.labels(key),
 			Env:         []string{"HOME=/tmp", "TMPDIR=/tmp"},
 			StopTimeout: new(int(l.settings.LeaveTime / time.Second)),
+			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // that of the image is for the service
 		},
 		HostConfig: host,
 	}
