@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"standin/internal/bot/browser"
@@ -25,7 +27,7 @@ type doctorCheckCommand struct {
 	dataFlags
 	StorageURL  string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings. Default: a directory in the data directory."`
 	Listen      string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
-	BaseURL     string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service."`
+	BaseURL     string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service."`
 	Browser     string `env:"STANDIN_BROWSER" help:"Browser that bots start. Default: Chromium or Google Chrome on PATH."`
 	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser, as for standin serve."`
 	NoSandbox   bool   `env:"STANDIN_NO_SANDBOX" help:"Open the meeting page without the browser's sandbox."`
@@ -62,6 +64,16 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 	if c.URL != "" {
 		return c.inspectPage(ctx, to)
 	}
+	if os.Geteuid() == 0 { // the checks are for the user whose service it is
+		if err := actAsOwner(c.DataDir); err != nil {
+			return err
+		}
+		if os.Geteuid() != 0 {
+			if err := os.Setenv("HOME", filepath.Dir(c.DataDir)); err != nil {
+				return err
+			}
+		}
+	}
 	report := doctor.Run(ctx, doctor.Settings{
 		DataDir: c.DataDir, DatabaseURL: service.DatabaseAddress(c.DatabaseURL, c.DataDir), StorageURL: c.StorageURL,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
@@ -78,7 +90,7 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	if report.Failed() {
-		return errors.New("at least one check failed")
+		return errors.New(report.Summary())
 	}
 	return nil
 }

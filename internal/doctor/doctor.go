@@ -79,6 +79,23 @@ func (r Report) Failed() bool {
 	return false
 }
 
+// Summary says how many checks failed, and how many found a limitation.
+func (r Report) Summary() string {
+	count := func(state State, one, more string) string {
+		n := 0
+		for _, check := range r.Checks {
+			if check.State == state {
+				n++
+			}
+		}
+		if n == 1 {
+			return "1 " + one
+		}
+		return fmt.Sprintf("%d %s", n, more)
+	}
+	return count(Fail, "check", "checks") + " failed, " + count(Warn, "warning", "warnings")
+}
+
 // Settings are the settings of the service that are checked.
 type Settings struct {
 	DataDir     string

@@ -32,14 +32,14 @@ func checkBaseURL(settings Settings) Check {
 		} else if !isLoopback(host) {
 			return name.warn(fmt.Sprintf("not set, and the service listens on %s: links in webhooks and manifests use that address", settings.Listen), fix)
 		}
-		return name.ok("not set: http://%s, for consumers on this machine", settings.Listen)
+		return name.ok("not set: http://%s, for programs on this machine", settings.Listen)
 	}
 	parsed, err := url.Parse(settings.BaseURL)
 	switch {
 	case err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "":
 		return name.fail("it is not an http or https address with a host", fix)
 	case parsed.User != nil:
-		return name.fail("it contains a user or password, which every consumer would see", fix)
+		return name.fail("it contains a user or password, which every program would see", fix)
 	case parsed.RawQuery != "" || parsed.Fragment != "":
 		return name.fail(settings.BaseURL+" has a query or fragment, but paths are appended to it", fix)
 	case isLoopback(parsed.Hostname()) && !isLoopback(hostOf(settings.Listen)):
