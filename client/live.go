@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -141,4 +142,19 @@ func (c *Client) follow(ctx context.Context, id, lastEvent string, query url.Val
 		return true, nil
 	}
 	return false, fmt.Errorf("follow job %s: the service closed the stream", id)
+}
+
+// Screenshot returns the newest picture of the meeting page of a job's bot: a JPEG. It waits
+// for the first one. The error has the code invalid_state while there is none.
+func (c *Client) Screenshot(ctx context.Context, id string) ([]byte, error) {
+	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "screenshot")})
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	image, err := io.ReadAll(io.LimitReader(response.Body, maxLiveLine))
+	if err != nil {
+		return nil, fmt.Errorf("read the picture: %w", err)
+	}
+	return image, nil
 }

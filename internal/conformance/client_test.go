@@ -260,11 +260,11 @@ func TestOperations(t *testing.T) {
 		"listCalendarEvents": "CalendarEvents", "patchCalendar": "PatchCalendar", "patchCalendarEvent": "OverrideEvent", "syncCalendar": "SyncCalendar",
 		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",
 		"listWebhookEndpoints": "WebhookEndpoints", "redeliverFailed": "RedeliverFailed", "rotateWebhookSecret": "RotateWebhookSecret",
-		"getManifest": "Manifest", "getTranscript": "Transcript", "transcribeAgain": "TranscribeAgain", "searchTexts": "SearchTexts", "liveJob": "Live", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
+		"getManifest": "Manifest", "getTranscript": "Transcript", "transcribeAgain": "TranscribeAgain", "searchTexts": "SearchTexts", "liveJob": "Live", "getScreenshot": "Screenshot", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
 		"initLogin": "StartLogin", "pollLogin": "AwaitLogin", "health": "Health",
 	}
 	others := map[string]string{
-		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "readOutput": "bots", "ingestSound": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
+		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "readOutput": "bots", "ingestSound": "bots", "ingestScreenshot": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
 		"completeLogin": "the authorization page", "receivePayment": "the payment provider",
 		"reference": "people", "describe": "generators of clients", "describeYAML": "generators of clients", "describeManifest": "validators", "securityText": "people", "readiness": "load balancers",
 	}

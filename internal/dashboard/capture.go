@@ -47,3 +47,23 @@ func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
 	_, _ = io.Copy(&stallWriter{req}, content) // the client may be gone
 	return nil
 }
+
+// screenshot sends the newest picture of the bot's meeting page.
+func (d *Dashboard) screenshot(req *pageRequest, session account.Session) error {
+	found, as, err := d.namedJob(req, session)
+	if err != nil {
+		return err
+	}
+	newest, err := d.settings.Jobs.Screenshot(req.r.Context(), as, found.ID)
+	if err != nil {
+		return err
+	}
+	if newest.TakenAt.IsZero() {
+		return notFound("There is no picture of the page.")
+	}
+	header := req.Header()
+	header.Set("Content-Type", "image/jpeg")
+	header.Set("Content-Length", strconv.Itoa(len(newest.Image)))
+	_, _ = req.Write(newest.Image) // the client may be gone
+	return nil
+}

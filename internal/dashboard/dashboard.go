@@ -50,6 +50,7 @@ type Jobs interface {
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error)
 
 	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
 	Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
@@ -250,6 +251,7 @@ func (d *Dashboard) route() {
 	user("POST /jobs", d.createJob)
 	user("GET /jobs/{id}", d.jobPage)
 	user("GET /jobs/{id}/live", d.liveJob)
+	user("GET /jobs/{id}/screenshot", d.screenshot)
 	user("GET /jobs/{id}/timeline", d.timelinePage)
 	user("GET /jobs/{id}/deliveries", d.deliveriesPage)
 	user("GET /jobs/{id}/manifest", d.manifest)

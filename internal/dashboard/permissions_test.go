@@ -32,7 +32,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	bob := f.signedIn("bob@example.test")
 	delivery := f.deliveries(f.done)[0].ID
 	page := "/jobs/" + f.done.String()
-	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/deliveries/" + delivery, "/operator", "/operator/live", "/operator/bots", "/operator/mail"} {
+	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/screenshot", page + "/deliveries/" + delivery, "/operator", "/operator/live", "/operator/bots", "/operator/mail"} {
 		if got := bob.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}

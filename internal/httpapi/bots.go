@@ -36,6 +36,8 @@ type Bots interface {
 	AdmitSound(ctx context.Context, jobID uuid.UUID, attempt int) error
 	// AdmitOutput returns nil when a bot of the job may read what it plays.
 	AdmitOutput(ctx context.Context, jobID uuid.UUID) error
+	// SaveScreenshot replaces the picture of the meeting page of an attempt's bot.
+	SaveScreenshot(ctx context.Context, jobID uuid.UUID, attempt int, image []byte) error
 	// UploadQuota returns what the bots of a job may upload in all.
 	UploadQuota(ctx context.Context, jobID uuid.UUID) (recording.UploadQuota, error)
 }

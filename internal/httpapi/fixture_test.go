@@ -188,6 +188,15 @@ func (s *fakeJobs) AdmitSound(ctx context.Context, id uuid.UUID, attempt int) er
 	return s.AdmitUpload(ctx, id, attempt)
 }
 
+func (s *fakeJobs) Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error) {
+	_, err := s.Job(ctx, caller, id)
+	return job.Screenshot{TakenAt: time.Unix(1, 0), Image: []byte("a picture")}, err
+}
+
+func (s *fakeJobs) SaveScreenshot(ctx context.Context, id uuid.UUID, attempt int, _ []byte) error {
+	return s.AdmitSound(ctx, id, attempt)
+}
+
 func (s *fakeJobs) UploadQuota(context.Context, uuid.UUID) (recording.UploadQuota, error) {
 	return s.quota, nil
 }

@@ -255,6 +255,7 @@ func (a *API) handlers() map[string]handler {
 		"getJobDetails":  a.forConsumer(a.getJobDetails),
 		"liveJob":        a.forConsumer(a.liveJob),
 		"listenToJob":    a.forConsumer(a.listenToJob),
+		"getScreenshot":  a.forConsumer(a.getScreenshot),
 		"patchJob":       a.forConsumer(a.patchJob),
 		"cancelJob":      a.forConsumer(a.cancelJob),
 
@@ -285,12 +286,13 @@ func (a *API) handlers() map[string]handler {
 		"redeliverFailed":      a.forConsumer(a.redeliverFailed),
 		"rotateWebhookSecret":  a.forConsumer(a.rotateWebhookSecret),
 
-		"ingestEvent": a.ingestEvent,
-		"ingestTexts": a.ingestTexts,
-		"heartbeat":   a.heartbeat,
-		"ingestSound": a.ingestSound,
-		"uploadMedia": a.uploadMedia,
-		"readOutput":  a.readOutput,
+		"ingestEvent":      a.ingestEvent,
+		"ingestTexts":      a.ingestTexts,
+		"heartbeat":        a.heartbeat,
+		"ingestSound":      a.ingestSound,
+		"ingestScreenshot": a.ingestScreenshot,
+		"uploadMedia":      a.uploadMedia,
+		"readOutput":       a.readOutput,
 
 		"createCalendar":     a.forConsumer(a.createCalendar),
 		"listCalendars":      a.forConsumer(a.listCalendars),

@@ -33,6 +33,9 @@ type Jobs interface {
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	// Details returns what is known about jobs beside their fields.
 	Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]lifecycle.Details, error)
+	// Screenshot returns the newest picture of the bot's meeting page; the zero Screenshot
+	// if there is none yet.
+	Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error)
 	Patch(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.Patch) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error

@@ -143,7 +143,8 @@ type HeartbeatResponse struct {
 	OK          bool       `json:"ok"`
 	Status      job.Status `json:"status"`
 	Commands    []Command  `json:"commands"`
-	NextSeconds int        `json:"nextSeconds"` // until the next heartbeat
+	NextSeconds int        `json:"nextSeconds"`           // until the next heartbeat
+	Screenshots bool       `json:"screenshots,omitempty"` // somebody watches: send pictures of the page
 }
 
 // Command is a command to a bot. Every response carries it until the bot

@@ -122,6 +122,9 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		if err := c.settleCommands(ctx); err != nil {
 			return result, err
 		}
+		if err := c.tx.DeleteScreenshot(ctx, c.ID); err != nil {
+			return result, err
+		}
 	}
 	switch result.To {
 	case job.Failed:

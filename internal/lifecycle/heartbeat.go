@@ -21,6 +21,9 @@ const (
 	minHeartbeatSeconds = 5
 	maxHeartbeatSeconds = 25
 	heartbeatRate       = 400
+	// watchedHeartbeatSeconds is the interval for a bot that somebody watches, so that who
+	// speaks is up to date.
+	watchedHeartbeatSeconds = 2
 	// uploadSteps is how often the upload of a recording is recorded: each time
 	// is an entry on the timeline.
 	uploadSteps = 10
@@ -36,10 +39,10 @@ func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 	}
 	notified, stop := s.hub.listen(id, beat.Attempt)
 	defer stop()
-	status, commands, err := s.recordHeartbeat(ctx, id, beat)
+	response, err := s.recordHeartbeat(ctx, id, beat)
 	deadline := time.NewTimer(wait)
 	defer deadline.Stop()
-	for err == nil && len(commands) == 0 && wait > 0 {
+	for err == nil && len(response.Commands) == 0 && wait > 0 {
 		select {
 		case <-notified:
 		case <-deadline.C:
@@ -47,12 +50,16 @@ func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 		case <-ctx.Done():
 			wait = 0
 		}
-		status, commands, err = s.waitingCommands(ctx, id, beat.Attempt)
+		response, err = s.readResponse(ctx, id, beat.Attempt)
 	}
 	if err != nil {
 		return ingest.HeartbeatResponse{}, ingestError(err)
 	}
-	return ingest.HeartbeatResponse{OK: true, Status: status, Commands: commands, NextSeconds: heartbeatSeconds(s.hub.waiting())}, nil
+	response.OK, response.NextSeconds = true, heartbeatSeconds(s.hub.waiting())
+	if response.Screenshots {
+		response.NextSeconds = min(response.NextSeconds, watchedHeartbeatSeconds)
+	}
+	return response, nil
 }
 
 // heartbeatSeconds returns the interval of heartbeats that bots are asked for.
@@ -60,22 +67,22 @@ func heartbeatSeconds(waiting int) int {
 	return min(max(minHeartbeatSeconds, waiting/heartbeatRate), maxHeartbeatSeconds)
 }
 
-// recordHeartbeat saves a heartbeat, and returns the job's status and the commands
-// for the bot. Heartbeats that only report that the bot runs share a transaction.
-func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (job.Status, []ingest.Command, error) {
+// recordHeartbeat saves a heartbeat, and returns what depends on the job in its
+// response. Heartbeats that only report that the bot runs share a transaction.
+func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
 	h := &heartbeat{id: id, attempt: beat.Attempt, at: s.Now()}
 	if beat.Stats != nil {
 		var err error
 		if h.stats, err = encodeData(beat.Stats); err != nil {
-			return "", nil, err
+			return ingest.HeartbeatResponse{}, err
 		}
 	}
 	if len(beat.Acked) == 0 && (beat.Stats == nil || beat.Stats.FinalBytes == 0) {
 		if err := s.heartbeats.Do(ctx, h); err != nil {
-			return "", nil, fmt.Errorf("record a heartbeat: %w", err)
+			return ingest.HeartbeatResponse{}, fmt.Errorf("record a heartbeat: %w", err)
 		}
 		if !h.alone {
-			return h.status, h.commands, h.err
+			return h.response, h.err
 		}
 	}
 	var c *Change
@@ -103,7 +110,11 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 				return err
 			}
 		}
-		return s.record(ctx, tx, store.BotJobOf(r, true), h)
+		j, err := tx.BotJob(ctx, id)
+		if err != nil {
+			return err
+		}
+		return s.record(ctx, tx, j, h)
 	})
 	if err == nil && anySettled {
 		s.Events.Publish(event.CommandSettled{JobID: id})
@@ -117,7 +128,7 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 	if err == nil {
 		err = h.err
 	}
-	return h.status, h.commands, err
+	return h.response, err
 }
 
 // recordUpload records each tenth of a recording that its bot has uploaded.
@@ -138,17 +149,23 @@ func (c *Change) recordUpload(ctx context.Context, stats *ingest.Stats) error {
 	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
 }
 
-// waitingCommands returns the job's status and the commands for a bot.
-func (s *Service) waitingCommands(ctx context.Context, id uuid.UUID, attempt int) (job.Status, []ingest.Command, error) {
+// readResponse returns what depends on the job in the response to a heartbeat.
+func (s *Service) readResponse(ctx context.Context, id uuid.UUID, attempt int) (ingest.HeartbeatResponse, error) {
 	if ctx.Err() != nil {
-		return "", nil, ctx.Err()
+		return ingest.HeartbeatResponse{}, ctx.Err()
 	}
 	j, err := s.Store.BotJob(ctx, id)
 	if err != nil {
-		return "", nil, err
+		return ingest.HeartbeatResponse{}, err
 	}
-	commands, err := commandsFor(ctx, &s.Store.Reader, j, attempt)
-	return j.Status, commands, err
+	return s.respond(ctx, &s.Store.Reader, j, attempt)
+}
+
+// respond returns what depends on the job in the response to a heartbeat.
+func (s *Service) respond(ctx context.Context, db *store.Reader, j store.BotJob, attempt int) (ingest.HeartbeatResponse, error) {
+	commands, err := commandsFor(ctx, db, j, attempt)
+	watched := !s.NoScreenshots && attempt >= j.Attempt && hasPage(j.Status) && j.Watched.After(s.Now())
+	return ingest.HeartbeatResponse{Status: j.Status, Commands: commands, Screenshots: watched}, err
 }
 
 // commandsFor returns the commands for a bot: the queue of its job, or to leave the
@@ -186,8 +203,7 @@ type heartbeat struct {
 	stats   json.RawMessage
 
 	alone    bool // it must be recorded in its own transaction
-	status   job.Status
-	commands []ingest.Command
+	response ingest.HeartbeatResponse
 	err      error
 }
 
@@ -231,7 +247,7 @@ func (s *Service) recordHeartbeats(group []*heartbeat) {
 
 // record records a heartbeat of a job that is locked.
 func (s *Service) record(ctx context.Context, tx *store.Tx, j store.BotJob, h *heartbeat) (err error) {
-	h.status, h.err = j.Status, nil
+	h.response, h.err = ingest.HeartbeatResponse{Status: j.Status}, nil
 	if s.tokenExpired(j.Status, j.StatusSince) {
 		h.err = errTokenExpired()
 		return nil
@@ -241,6 +257,6 @@ func (s *Service) record(ctx context.Context, tx *store.Tx, j store.BotJob, h *h
 			return err
 		}
 	}
-	h.commands, err = commandsFor(ctx, &tx.Reader, j, h.attempt)
+	h.response, err = s.respond(ctx, &tx.Reader, j, h.attempt)
 	return err
 }

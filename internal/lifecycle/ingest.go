@@ -47,7 +47,7 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 		if result, err = c.applyFromBot(ctx, e, data, trigger); err != nil {
 			return err
 		}
-		commands, err = commandsFor(ctx, &c.tx.Reader, store.BotJobOf(c.Record, true), e.Attempt)
+		commands, err = commandsFor(ctx, &c.tx.Reader, store.BotJobOf(c.Record), e.Attempt)
 		return err
 	})
 	if err != nil {

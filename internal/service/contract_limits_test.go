@@ -105,7 +105,7 @@ func contractSlow(t *testing.T, coverage *contractCoverage) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	requests := append(contractBodyOps(t, h), contractRequest{
 		op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("x"),
-	})
+	}, contractRequest{op: "ingestScreenshot", in: []string{id, "0"}, bearer: contractToken(id, 0)})
 	for _, request := range requests {
 		t.Run(request.op, func(t *testing.T) {
 			t.Parallel()
@@ -138,6 +138,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		{op: "ingestTexts", bearer: contractToken(id, 0), body: beat + contractTexts("m-1", "Hello") + `}`},
 		{op: "uploadMedia", in: []string{id, "0", "a.mp4"}, bearer: contractToken(id, 0), header: contractSum("")},
 		{op: "ingestSound", in: []string{id, "0"}, bearer: contractToken(id, 0)},
+		{op: "ingestScreenshot", in: []string{id, "0"}, bearer: contractToken(id, 0), body: contractPicture(160)},
 		{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret},
 			body: `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`},
 		{op: "initLogin"},
@@ -148,7 +149,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	}
 	for _, op := range []string{
 		"getJob", "getJobSettings", "getJobDetails", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
-		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "transcribeAgain", "liveJob", "listenToJob", "deleteRecording",
+		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "transcribeAgain", "liveJob", "listenToJob", "getScreenshot", "deleteRecording",
 	} {
 		body := `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3"}` // valid for every operation
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})

@@ -31,7 +31,7 @@ func TestContract(t *testing.T) {
 			"service": contractService, "bodies": contractBodies, "webhooks": contractWebhooks,
 			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,
 			"options": contractOptions, "batches": contractBatches, "series": contractSeries, "live": contractSimulatedLive, "pending": contractPending,
-			"sound": contractSound, "cancelled": contractCancelled, "notetaker": contractNotetaker, "invites": contractInvites,
+			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker, "invites": contractInvites,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -19,13 +19,13 @@ type BotJob struct {
 	StatusSince time.Time
 	Attempt     int // the current one: bots of earlier ones are to leave
 	Prelaunch   job.Prelaunch
-	Commands    bool // there are commands that are not acknowledged
+	Commands    bool      // there are commands that are not acknowledged
+	Watched     time.Time // pictures of the page are wanted until then
 }
 
-// BotJobOf returns the BotJob of a job. commands reports whether it may have
-// commands that are not acknowledged.
-func BotJobOf(r job.Record, commands bool) BotJob {
-	return BotJob{r.ID, r.Status, r.StatusSince, r.Attempt, r.Prelaunch, commands}
+// BotJobOf returns the BotJob of a job that may have commands and that nobody watches.
+func BotJobOf(r job.Record) BotJob {
+	return BotJob{ID: r.ID, Status: r.Status, StatusSince: r.StatusSince, Attempt: r.Attempt, Prelaunch: r.Prelaunch, Commands: true}
 }
 
 const saveHeartbeat = `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`
@@ -66,7 +66,8 @@ func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, 
 }
 
 // botJobQuery ends with WHERE.
-const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, CASE WHEN ` + hasCommands + ` THEN 1 ELSE 0 END FROM jobs WHERE `
+const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, CASE WHEN ` + hasCommands + ` THEN 1 ELSE 0 END,
+	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id) FROM jobs WHERE `
 
 // botJobs returns some jobs. rest is the end of the query.
 func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]BotJob, error) {
@@ -78,6 +79,6 @@ func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]
 }
 
 func scanBotJob(row sqldb.Row) (j BotJob, err error) {
-	err = row.Scan(&j.ID, &j.Status, timeColumn{&j.StatusSince}, &j.Attempt, &j.Prelaunch, &j.Commands)
+	err = row.Scan(&j.ID, &j.Status, timeColumn{&j.StatusSince}, &j.Attempt, &j.Prelaunch, &j.Commands, timeColumn{&j.Watched})
 	return j, err
 }

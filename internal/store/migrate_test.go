@@ -55,6 +55,7 @@ var exampleRows = map[string]string{
 	"consumer_rotation":    `(consumer_id, position) VALUES ('` + rowConsumer + `', 1)`,
 	"meeting_texts":        `(job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech) VALUES ('` + rowJob + `', 0, 'chat', '1', 1, '', 'Ada', 'Hello', '', 1, 1, '')`,
 	"meeting_text_totals":  `(job_id, texts, bytes) VALUES ('` + rowJob + `', 1, 5)`,
+	"screenshots":          `(job_id, watched_until, image) VALUES ('` + rowJob + `', 1, '')`,
 	"transcriptions":       `(job_id, created_at, lease, failures, sent_ms, requested) VALUES ('` + rowJob + `', 1, '', 0, 0, '')`,
 	"transcription_pieces": `(job_id, piece, response) VALUES ('` + rowJob + `', 'piece', '{}')`,
 	"search_texts":         `(id, job_id, owner, kind, start_ms, speaker, text) VALUES (42, '` + rowJob + `', 'owner', 'chat', 0, 'Ada', 'Hello')`,

@@ -356,11 +356,19 @@ func (p *Page) setWindowState(ctx context.Context, window protocol.WindowID, sta
 
 // Screenshot returns a PNG image of the page.
 func (p *Page) Screenshot(ctx context.Context) ([]byte, error) {
+	return p.screenshot(ctx, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+}
+
+// Picture returns a JPEG image of the page with a quality from 0 to 100. The browser must not
+// scale it: that would resize the page, and show in a recording.
+func (p *Page) Picture(ctx context.Context, quality int) ([]byte, error) {
+	return p.screenshot(ctx, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatJpeg, Quality: new(int64(quality))})
+}
+
+func (p *Page) screenshot(ctx context.Context, params page.CaptureScreenshotParams) ([]byte, error) {
 	var image []byte
 	err := p.call(ctx, func(ctx context.Context) error {
-		answer, err := cdp.Call(ctx, p.session, page.CaptureScreenshot, page.CaptureScreenshotParams{
-			Format: page.CaptureScreenshotFormatPng,
-		})
+		answer, err := cdp.Call(ctx, p.session, page.CaptureScreenshot, params)
 		image = answer.Data
 		return err
 	})

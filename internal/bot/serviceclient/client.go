@@ -54,6 +54,7 @@ type Client struct {
 
 	running    atomic.Bool
 	delivering atomic.Bool  // set by FlushMedia
+	watched    atomic.Bool  // the service wants pictures of the page
 	recorded   atomic.Int64 // milliseconds
 	usage      atomic.Pointer[usage]
 	roster     atomic.Pointer[ingest.LiveRoster]
@@ -201,6 +202,9 @@ func (c *Client) SetRecordedDuration(length time.Duration) { c.recorded.Store(le
 // SetRoster sets who is in the meeting, for heartbeats. The caller must not change
 // the roster afterwards.
 func (c *Client) SetRoster(roster *ingest.LiveRoster) { c.roster.Store(roster) }
+
+// Watched reports whether the service wants pictures of the page, as of the last heartbeat.
+func (c *Client) Watched() bool { return c.watched.Load() }
 
 // SetUsage sets the processors and bytes of memory that the bot uses, for
 // heartbeats.

@@ -107,6 +107,7 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Du
 	case !response.OK:
 		return response, &unavailableError{err: errors.New("the response to a heartbeat is not ok")}
 	}
+	c.watched.Store(response.Screenshots)
 	c.acks.remove(acked)
 	c.checkTermination(response.Reason, response.Status)
 	c.receiveCommands(response.Commands)

@@ -95,6 +95,18 @@ func (c *Client) DialSound(ctx context.Context) (*websocket.Conn, error) {
 	return conn, nil
 }
 
+// SendScreenshot sends a picture of the page, a JPEG of at most ingest.MaxScreenshot bytes.
+func (c *Client) SendScreenshot(ctx context.Context, image []byte) error {
+	target := c.base.JoinPath(ingest.ScreenshotPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPut, target.String(), bytes.NewReader(image))
+	if err != nil {
+		return fmt.Errorf("create the request with a picture: %w", err)
+	}
+	request.Header.Set("Content-Type", "image/jpeg")
+	_, err = c.do(request)
+	return err
+}
+
 // do sends a request and returns the body of a 2xx response. Otherwise it
 // returns a *RefusedError or an *unavailableError.
 func (c *Client) do(request *http.Request) ([]byte, error) { return c.doLimited(request, maxResponse) }

@@ -119,6 +119,7 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener, sound: a.sound,
 	}
 	s.faults = newMediaFaults(s.recording)
+	s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
 	s.speaker = a.newSpeaker(page, s.recording)
 	end := s.run(ctx)
 	if s.interrupted.reason != "" {

@@ -45,6 +45,7 @@ type session struct {
 	textOpener  *textOpener
 	sound       *sound.Link
 	people      peopleReader
+	screenshots *screenshots
 	wasAdmitted bool
 	interrupted exitResult // what took the bot out of the meeting; empty if nothing did
 	reportedAt  time.Time
@@ -92,6 +93,8 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 		return nil
 	case err := <-s.speaker.queue.done:
 		return s.speaker.queue.finish(ctx, err)
+	case err := <-s.screenshots.queue.done:
+		return s.screenshots.queue.finish(ctx, err)
 	case err := <-s.page.pageQueue.done:
 		return s.page.pageQueue.finish(ctx, err)
 	case err := <-s.recording.recordingQueue.done:
@@ -207,6 +210,9 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 	if end := s.policy.checkMaximum(now); end != nil {
 		return end
 	}
+	if s.client.Watched() && s.mayShowPage() {
+		s.screenshots.take(ctx, now)
+	}
 	if s.page.phase == phaseJoining {
 		return nil
 	}
@@ -220,6 +226,13 @@ func (s *session) check(ctx context.Context, now time.Time) *exitResult {
 		return s.recover(ctx, now, true)
 	}
 	return s.checkMeeting(ctx, now)
+}
+
+// mayShowPage reports whether pictures of the page may be taken: before the meeting, and while
+// its words are kept. A bot that needs permission takes none without it, not even in the
+// lobby: a host may admit it at any moment.
+func (s *session) mayShowPage() bool {
+	return s.consent.allowsRecording() && (s.page.phase != phaseAdmitted || s.recording.keepsTexts())
 }
 
 // checkMeeting is check for an admitted session.
@@ -321,6 +334,7 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 	ended, cancel := context.WithCancel(ctx)
 	cancel() // tasks see that the session has ended
 	s.speaker.queue.close(ended)
+	s.screenshots.queue.close(ended)
 	s.page.pageQueue.close(ended)
 	s.texts.Report(s.page.last.seen.Participants)
 	if s.page.browser != nil {

@@ -43,6 +43,7 @@ func (s *Service) Handler() http.Handler {
 	mux.HandleFunc("POST "+ingest.HeartbeatPath, s.heartbeat)
 	mux.HandleFunc("GET "+ingest.OutputPath+"/{job}/{attempt}/{command}", s.sound)
 	mux.HandleFunc("PUT "+ingest.MediaPath+"/{job}/{attempt}/{name}", s.upload)
+	mux.HandleFunc("PUT "+ingest.ScreenshotPath+"/{job}/{attempt}", s.screenshot)
 	return mux
 }
 
@@ -113,7 +114,7 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 	s.waitForCommands(r.Context(), time.Duration(wait)*time.Second)
 	var response ingest.HeartbeatResponse
 	s.Set(func() {
-		response = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds}
+		response = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds, Screenshots: s.Watched}
 	})
 	WriteJSON(w, response)
 }
@@ -169,6 +170,16 @@ func (s *Service) upload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+func (s *Service) screenshot(w http.ResponseWriter, r *http.Request) {
+	image, err := io.ReadAll(r.Body)
+	if err != nil || len(image) > ingest.MaxScreenshot {
+		WriteError(w, http.StatusBadRequest, "invalid_input")
+		return
+	}
+	s.Set(func() { s.Screenshots = append(s.Screenshots, image) })
+	WriteJSON(w, map[string]bool{"ok": true})
 }
 
 func (s *Service) sound(w http.ResponseWriter, r *http.Request) {

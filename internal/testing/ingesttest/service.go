@@ -57,6 +57,8 @@ type Service struct {
 	HoldHeartbeats       bool // hold heartbeats that ask for it
 	NextSeconds          int
 	Stats                ingest.Stats
+	Watched              bool     // pictures of the page are wanted
+	Screenshots          [][]byte // received
 }
 
 // New returns a service that does not listen; use its Handler.

@@ -1018,6 +1018,10 @@ export type HeartbeatResult = {
      * Seconds until the next heartbeat is due.
      */
     nextSeconds: number;
+    /**
+     * Whether somebody watches the job and the bot is to send pictures of its page. Omitted when false.
+     */
+    screenshots?: boolean;
 };
 
 /**
@@ -4901,6 +4905,52 @@ export type LiveJobResponses = {
 
 export type LiveJobResponse = LiveJobResponses[keyof LiveJobResponses];
 
+export type GetScreenshotData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/jobs/{id}/screenshot';
+};
+
+export type GetScreenshotErrors = {
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type GetScreenshotError = GetScreenshotErrors[keyof GetScreenshotErrors];
+
+export type GetScreenshotResponses = {
+    /**
+     * The picture.
+     */
+    200: Blob | File;
+};
+
+export type GetScreenshotResponse = GetScreenshotResponses[keyof GetScreenshotResponses];
+
 export type ListenToJobData = {
     body?: never;
     path: {
@@ -5588,6 +5638,63 @@ export type IngestSoundErrors = {
 };
 
 export type IngestSoundError = IngestSoundErrors[keyof IngestSoundErrors];
+
+export type IngestScreenshotData = {
+    /**
+     * A JPEG of at most 100,000 bytes and 4096 pixels in each direction.
+     */
+    body: Blob | File;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        jobId: string;
+        /**
+         * The number of the attempt, starting at 0.
+         */
+        attempt: number;
+    };
+    query?: never;
+    url: '/api/v1/ingest/screenshot/{jobId}/{attempt}';
+};
+
+export type IngestScreenshotErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type IngestScreenshotError = IngestScreenshotErrors[keyof IngestScreenshotErrors];
+
+export type IngestScreenshotResponses = {
+    /**
+     * The picture is stored.
+     */
+    200: UploadResponse;
+};
+
+export type IngestScreenshotResponse = IngestScreenshotResponses[keyof IngestScreenshotResponses];
 
 export type ReadOutputData = {
     body?: never;

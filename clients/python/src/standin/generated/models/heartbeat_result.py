@@ -7,6 +7,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
 from ..models.job_status import JobStatus
+from ..types import UNSET, Unset
 
 if TYPE_CHECKING:
     from ..models.commands_item import CommandsItem
@@ -24,12 +25,15 @@ class HeartbeatResult:
         status (JobStatus): The status of a job. `completed`, `failed` and `cancelled` are final.
         commands (list[CommandsItem]): The pending commands. A command is in each response until it is acknowledged.
         next_seconds (int): Seconds until the next heartbeat is due.
+        screenshots (bool | Unset): Whether somebody watches the job and the bot is to send pictures of its page.
+            Omitted when false.
     """
 
     ok: bool
     status: JobStatus
     commands: list[CommandsItem]
     next_seconds: int
+    screenshots: bool | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -44,6 +48,8 @@ class HeartbeatResult:
 
         next_seconds = self.next_seconds
 
+        screenshots = self.screenshots
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -54,6 +60,8 @@ class HeartbeatResult:
                 "nextSeconds": next_seconds,
             }
         )
+        if screenshots is not UNSET:
+            field_dict["screenshots"] = screenshots
 
         return field_dict
 
@@ -75,11 +83,14 @@ class HeartbeatResult:
 
         next_seconds = d.pop("nextSeconds")
 
+        screenshots = d.pop("screenshots", UNSET)
+
         heartbeat_result = cls(
             ok=ok,
             status=status,
             commands=commands,
             next_seconds=next_seconds,
+            screenshots=screenshots,
         )
 
         heartbeat_result.additional_properties = d

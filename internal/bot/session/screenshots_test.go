@@ -1,0 +1,93 @@
+package session
+
+import (
+	"bytes"
+	"image/jpeg"
+	"testing"
+
+	"standin/internal/bot/report"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// TestScreenshots watches a bot from the lobby on. A paused recording is not shown.
+func TestScreenshots(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	requireTools(t)
+	h := newHarness(t, startReplica(t), job.Meet, scenario{
+		configure: audioOnly,
+		during: func(h *harness) {
+			h.awaitLobby(1)
+			h.awaitScreenshots(1)
+			h.admitAndRecord(1)
+			h.awaitScreenshots(3)
+			h.command(ingest.PauseRecording, nil)
+			h.event(job.BotRecordingPaused)
+			h.awaitHeartbeats(5) // a picture may be on its way
+			before := h.screenshots()
+			h.awaitHeartbeats(5) // a second each
+			if after := h.screenshots(); after != before {
+				h.Errorf("%d pictures of a meeting that is not recorded", after-before)
+			}
+			h.command(ingest.ResumeRecording, nil)
+			h.awaitScreenshots(before + 1)
+			h.meeting.End()
+		},
+		reason: report.ReasonHostEnded,
+		check: func(h *harness) {
+			for _, picture := range h.service.Screenshots {
+				if size, err := jpeg.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width < 320 || size.Width > maxScreenshotWidth {
+					h.Errorf("a picture of %d × %d pixels, %d bytes: %v", size.Width, size.Height, len(picture), err)
+				}
+			}
+		},
+	}, &delays{})
+	h.service.Set(func() { h.service.Watched, h.service.NextSeconds = true, 1 })
+	h.run()
+}
+
+// TestScreenshotsNeedPermission checks that a bot that must ask first shows nothing.
+func TestScreenshotsNeedPermission(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	requireTools(t)
+	h := newHarness(t, startReplica(t), job.Meet, scenario{
+		configure: func(s *Settings) { s.RequirePermission = true },
+		during: func(h *harness) {
+			h.awaitLobby(1)
+			h.awaitHeartbeats(5)
+			if n := h.screenshots(); n > 0 {
+				h.Errorf("%d pictures without permission", n)
+			}
+			h.meeting.Deny()
+		},
+		outside: true, code: job.HostDeniedAdmission,
+	}, &delays{})
+	h.service.Set(func() { h.service.Watched, h.service.NextSeconds = true, 1 })
+	h.run()
+}
+
+// screenshots returns the number of pictures that the service has received.
+func (h *harness) screenshots() (n int) {
+	h.service.Set(func() { n = len(h.service.Screenshots) })
+	return n
+}
+
+// awaitScreenshots waits until the service has received so many pictures.
+func (h *harness) awaitScreenshots(n int) {
+	h.Helper()
+	h.await("pictures of the page", func() bool { return len(h.service.Screenshots) >= n })
+}
+
+// awaitHeartbeats waits for so many more heartbeats.
+func (h *harness) awaitHeartbeats(n int) {
+	h.Helper()
+	var until int
+	h.service.Set(func() { until = h.service.Heartbeats + n })
+	h.await("heartbeats", func() bool { return h.service.Heartbeats >= until })
+}
