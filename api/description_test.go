@@ -186,9 +186,10 @@ func TestEnumsMatchDomain(t *testing.T) {
 		{"CommandKind", schemas["CommandKind"], texts([]ingest.CommandKind{
 			ingest.RequestRecordingPermission, ingest.PauseRecording, ingest.ResumeRecording, ingest.StopRecording,
 			ingest.LeaveCall, ingest.SendChatMessage, ingest.PinParticipant, ingest.PlayAudio, ingest.Speak, ingest.StopOutput,
+			ingest.SetCamera, ingest.ShareScreen,
 		})},
 		{"OutputFailure", schemas["OutputFailure"], texts([]ingest.OutputFailure{
-			ingest.MutedByHost, ingest.Interrupted, ingest.NoMicrophone, ingest.MicrophoneRefused, ingest.OutputUnavailable,
+			ingest.StoppedByHost, ingest.Interrupted, ingest.NoDevice, ingest.DeviceRefused, ingest.OutputUnavailable,
 		})},
 	} {
 		var got []string

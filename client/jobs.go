@@ -275,11 +275,45 @@ func (c *Client) Speak(ctx context.Context, id string, text SpokenText) (command
 	return c.queue(ctx, id, "speak", text)
 }
 
+// File is a file: either its URL or its content, which may be about 750 kB long.
+type File struct {
+	URI  string `json:"uri,omitempty"`
+	Data []byte `json:"data,omitempty"`
+}
+
+// WebPage is a web page, or something else on the web, that a bot shows.
+type WebPage struct {
+	URI string `json:"uri"`
+}
+
+// Picture is what a bot shows. Exactly one field is set.
+type Picture struct {
+	Image *File    `json:"image,omitempty"`
+	Video *File    `json:"video,omitempty"` // of a camera only
+	Page  *WebPage `json:"page,omitempty"`
+	None  bool     `json:"none,omitempty"` // turn the camera off, or end the screen share
+}
+
+// SetCamera makes the bot of a job with the option output show a picture as its camera.
+func (c *Client) SetCamera(ctx context.Context, id string, picture Picture) (commandID string, err error) {
+	return c.command(ctx, http.MethodPut, id, "camera", picture)
+}
+
+// ShareScreen makes the bot of a job with the option output share a picture as its screen.
+func (c *Client) ShareScreen(ctx context.Context, id string, picture Picture) (commandID string, err error) {
+	return c.command(ctx, http.MethodPut, id, "screen-share", picture)
+}
+
 func (c *Client) queue(ctx context.Context, id, command string, body any) (string, error) {
+	return c.command(ctx, http.MethodPost, id, command, body)
+}
+
+// command sends a command and returns its ID.
+func (c *Client) command(ctx context.Context, method, id, command string, body any) (string, error) {
 	var queued struct {
 		CommandID string `json:"commandId"`
 	}
-	_, err := c.call(ctx, request{method: http.MethodPost, path: jobPath(id, command), body: body}, &queued)
+	_, err := c.call(ctx, request{method: method, path: jobPath(id, command), body: body}, &queued)
 	return queued.CommandID, err
 }
 

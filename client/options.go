@@ -8,7 +8,7 @@ type Options struct {
 	Chat       *bool              `json:"chat,omitempty"` // record the chat of the meeting
 	Transcript *TranscriptOptions `json:"transcript,omitempty"`
 	Consent    *ConsentOptions    `json:"consent,omitempty"`
-	Output     *OutputOptions     `json:"output,omitempty"`   // nil: the bot plays nothing
+	Output     *OutputOptions     `json:"output,omitempty"`   // nil: the bot plays and shows nothing
 	Simulate   *Simulation        `json:"simulate,omitempty"` // with test keys only
 }
 
@@ -31,8 +31,27 @@ type ConsentOptions struct {
 	Required *bool `json:"required,omitempty"` // ask the host, and record only when it is granted
 }
 
-// OutputOptions allow the bot to play sound in the meeting.
-type OutputOptions struct{}
+// OutputOptions allow the bot to play sound and to show pictures in the meeting.
+type OutputOptions struct {
+	OnJoin       *OutputOnJoin  `json:"onJoin,omitempty"`       // what it plays when it is admitted
+	ReplayOnJoin bool           `json:"replayOnJoin,omitempty"` // also when it was out of the meeting and is back
+	Camera       *CameraOptions `json:"camera,omitempty"`       // what it shows from the start
+}
+
+// OutputOnJoin is an audio file, by its URL, or a text to speak.
+type OutputOnJoin struct {
+	URI      string `json:"uri,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Voice    string `json:"voice,omitempty"`
+	Language string `json:"language,omitempty"` // of the text, as a BCP 47 tag
+}
+
+// CameraOptions are what a camera shows. Exactly one field is set.
+type CameraOptions struct {
+	Image    *WebPage `json:"image,omitempty"` // the URL of an image
+	Page     *WebPage `json:"page,omitempty"`
+	NameCard bool     `json:"nameCard,omitempty"` // a card with the bot's name
+}
 
 // Simulation is what happens to the bot of a test job. Empty fields have the defaults of
 // the outcome.

@@ -102,7 +102,7 @@ func newBotSettings(c launch.BotConfig) session.Settings {
 			MaxParticipantTracks: r.ParticipantAudioLimit,
 		},
 		Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn, CaptionsLanguage: r.CaptionsLanguage,
-		Output:           r.Output,
+		Output: r.Output, OutputOptions: r.OutputOptions,
 		WithoutRecording: r.Mode == job.RecordNothing,
 		Layout:           cmp.Or(r.Layout, job.LayoutSpeaker), ParticipantAudio: r.ParticipantAudio == launch.ParticipantAudioOn, Version: version(),
 	}

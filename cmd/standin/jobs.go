@@ -14,26 +14,28 @@ import (
 )
 
 type jobsCommand struct {
-	Create     jobsCreateCommand     `cmd:"" help:"Create a job, which sends a bot into a meeting."`
-	Rerun      jobsRerunCommand      `cmd:"" help:"Create a job with the settings of another one."`
-	List       jobsListCommand       `cmd:"" help:"List jobs, newest first."`
-	Get        jobsGetCommand        `cmd:"" help:"Show a job."`
-	Open       jobsOpenCommand       `cmd:"" help:"Open a job in the dashboard."`
-	Watch      jobsWatchCommand      `cmd:"" help:"Watch a job until it ends. Exit code 3 if it fails or is cancelled."`
-	Events     jobsEventsCommand     `cmd:"" help:"List what happened to a job."`
-	Deliveries jobsDeliveriesCommand `cmd:"" help:"List the webhooks of a job."`
-	Patch      jobsPatchCommand      `cmd:"" help:"Change a job that is not dispatched yet."`
-	Cancel     jobsCancelCommand     `cmd:"" help:"Cancel a job. A bot that is in the meeting leaves."`
-	Ask        jobsAskCommand        `cmd:"" help:"Ask the meeting host for permission to record."`
-	Pause      jobsPauseCommand      `cmd:"" help:"Pause the recording."`
-	Resume     jobsResumeCommand     `cmd:"" help:"Resume a paused recording."`
-	Stop       jobsStopCommand       `cmd:"" help:"Stop the recording; the bot stays in the meeting."`
-	Leave      jobsLeaveCommand      `cmd:"" help:"Make the bot leave the meeting."`
-	Chat       jobsChatCommand       `cmd:"" help:"Send a message to the meeting chat."`
-	Pin        jobsPinCommand        `cmd:"" help:"Pin a participant so that their video fills the recording."`
-	PlayAudio  jobsPlayAudioCommand  `cmd:"" help:"Play an audio file in the meeting."`
-	Speak      jobsSpeakCommand      `cmd:"" help:"Speak a text in the meeting."`
-	StopOutput jobsStopOutputCommand `cmd:"" help:"Stop what the bot plays, and what waits."`
+	Create      jobsCreateCommand      `cmd:"" help:"Create a job, which sends a bot into a meeting."`
+	Rerun       jobsRerunCommand       `cmd:"" help:"Create a job with the settings of another one."`
+	List        jobsListCommand        `cmd:"" help:"List jobs, newest first."`
+	Get         jobsGetCommand         `cmd:"" help:"Show a job."`
+	Open        jobsOpenCommand        `cmd:"" help:"Open a job in the dashboard."`
+	Watch       jobsWatchCommand       `cmd:"" help:"Watch a job until it ends. Exit code 3 if it fails or is cancelled."`
+	Events      jobsEventsCommand      `cmd:"" help:"List what happened to a job."`
+	Deliveries  jobsDeliveriesCommand  `cmd:"" help:"List the webhooks of a job."`
+	Patch       jobsPatchCommand       `cmd:"" help:"Change a job that is not dispatched yet."`
+	Cancel      jobsCancelCommand      `cmd:"" help:"Cancel a job. A bot that is in the meeting leaves."`
+	Ask         jobsAskCommand         `cmd:"" help:"Ask the meeting host for permission to record."`
+	Pause       jobsPauseCommand       `cmd:"" help:"Pause the recording."`
+	Resume      jobsResumeCommand      `cmd:"" help:"Resume a paused recording."`
+	Stop        jobsStopCommand        `cmd:"" help:"Stop the recording; the bot stays in the meeting."`
+	Leave       jobsLeaveCommand       `cmd:"" help:"Make the bot leave the meeting."`
+	Chat        jobsChatCommand        `cmd:"" help:"Send a message to the meeting chat."`
+	Pin         jobsPinCommand         `cmd:"" help:"Pin a participant so that their video fills the recording."`
+	PlayAudio   jobsPlayAudioCommand   `cmd:"" help:"Play an audio file in the meeting."`
+	Speak       jobsSpeakCommand       `cmd:"" help:"Speak a text in the meeting."`
+	StopOutput  jobsStopOutputCommand  `cmd:"" help:"Stop what the bot plays, and what waits."`
+	Camera      jobsCameraCommand      `cmd:"" help:"Show a picture as the bot's camera."`
+	ShareScreen jobsShareScreenCommand `cmd:"" help:"Share a picture as the bot's screen."`
 }
 
 // jobFlags are the flags of commands for one job.

@@ -92,14 +92,11 @@ type jobsPlayAudioCommand struct {
 
 // Run plays an audio file.
 func (c *jobsPlayAudioCommand) Run(ctx context.Context, to terminal) error {
-	audio := client.Audio{URI: c.Audio, Interrupt: c.Interrupt}
-	if !strings.Contains(c.Audio, "://") {
-		content, err := os.ReadFile(c.Audio)
-		if err != nil {
-			return fmt.Errorf("read the audio file: %w", err)
-		}
-		audio.URI, audio.Data = "", content
+	file, err := outputFile(c.Audio)
+	if err != nil {
+		return err
 	}
+	audio := client.Audio{URI: file.URI, Data: file.Data, Interrupt: c.Interrupt}
 	return c.runCommand(to, func(api *client.Client) (string, error) { return api.PlayAudio(ctx, c.ID, audio) })
 }
 
@@ -122,4 +119,68 @@ type jobsStopOutputCommand struct{ jobFlags }
 // Run stops the bot's output.
 func (c *jobsStopOutputCommand) Run(ctx context.Context, to terminal) error {
 	return c.control(ctx, to, client.StopOutput)
+}
+
+// outputFile returns a file by its URL or, from this machine, with its content.
+func outputFile(name string) (*client.File, error) {
+	if strings.Contains(name, "://") {
+		return &client.File{URI: name}, nil
+	}
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the file: %w", err)
+	}
+	return &client.File{Data: content}, nil
+}
+
+// pictureFlags choose a picture, or none.
+type pictureFlags struct {
+	Image string `xor:"picture" required:"" placeholder:"FILE" help:"Image to show: a URL, or a file on this machine of up to about 750 kB."`
+	Page  string `xor:"picture" required:"" placeholder:"URL" help:"Web page to show."`
+	Off   bool   `xor:"picture" required:"" help:"Show nothing any more."`
+}
+
+// picture returns the picture that the flags choose.
+func (f pictureFlags) picture() (picture client.Picture, err error) {
+	switch {
+	case f.Image != "":
+		picture.Image, err = outputFile(f.Image)
+	case f.Page != "":
+		picture.Page = &client.WebPage{URI: f.Page}
+	default:
+		picture.None = f.Off
+	}
+	return picture, err
+}
+
+type jobsCameraCommand struct {
+	jobFlags
+	pictureFlags
+	Video string `xor:"picture" required:"" placeholder:"FILE" help:"Video to show once, without sound: a URL, or a file on this machine of up to about 750 kB."`
+}
+
+// Run shows a picture as the bot's camera.
+func (c *jobsCameraCommand) Run(ctx context.Context, to terminal) error {
+	picture, err := c.picture()
+	if c.Video != "" {
+		picture.Video, err = outputFile(c.Video)
+	}
+	if err != nil {
+		return err
+	}
+	return c.runCommand(to, func(api *client.Client) (string, error) { return api.SetCamera(ctx, c.ID, picture) })
+}
+
+type jobsShareScreenCommand struct {
+	jobFlags
+	pictureFlags
+}
+
+// Run shares a picture as the bot's screen.
+func (c *jobsShareScreenCommand) Run(ctx context.Context, to terminal) error {
+	picture, err := c.picture()
+	if err != nil {
+		return err
+	}
+	return c.runCommand(to, func(api *client.Client) (string, error) { return api.ShareScreen(ctx, c.ID, picture) })
 }

@@ -255,7 +255,7 @@ func TestOperations(t *testing.T) {
 	methods := map[string]string{
 		"createJob": "CreateJob", "createJobs": "CreateJobs", "getJobDetails": "JobDetails", "listJobs": "Jobs", "getJob": "Job", "cancelJob": "CancelJob", "patchJob": "PatchJob", "getJobSettings": "JobSettings",
 		"requestRecordingPermission": "SendCommand", "pauseRecording": "SendCommand", "resumeRecording": "SendCommand",
-		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant", "playAudio": "PlayAudio", "speak": "Speak", "stopOutput": "SendCommand",
+		"stopRecording": "SendCommand", "leaveCall": "SendCommand", "sendChatMessage": "SendChatMessage", "pinParticipant": "PinParticipant", "playAudio": "PlayAudio", "speak": "Speak", "stopOutput": "SendCommand", "setCamera": "SetCamera", "shareScreen": "ShareScreen",
 		"listCalendars": "Calendars", "createCalendar": "ConnectCalendar", "deleteCalendar": "DisconnectCalendar", "getCalendar": "Calendar",
 		"listCalendarEvents": "CalendarEvents", "patchCalendar": "PatchCalendar", "patchCalendarEvent": "OverrideEvent", "syncCalendar": "SyncCalendar",
 		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",

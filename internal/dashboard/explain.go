@@ -59,11 +59,11 @@ func KindText(kind job.Trigger) string {
 	case job.BotMediaFault:
 		return "Fault of the recorded media"
 	case job.BotOutputStarted:
-		return "Bot began to play"
+		return "Output started"
 	case job.BotOutputFinished:
-		return "Bot finished playing"
+		return "Output finished"
 	case job.BotOutputFailed:
-		return "Bot could not play to the end"
+		return "Output failed"
 	case job.BotPostProcessing:
 		return "Processing the recording"
 	case job.BotMediaUploading:

@@ -34,8 +34,9 @@ type Bots interface {
 	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
 	// AdmitSound returns nil when the bot of the attempt may send live sound.
 	AdmitSound(ctx context.Context, jobID uuid.UUID, attempt int) error
-	// AdmitOutput returns nil when a bot of the job may read what it plays.
-	AdmitOutput(ctx context.Context, jobID uuid.UUID) error
+	// AdmitOutput returns the job's options of output, which may be nil, when a bot of the
+	// job may read what it plays and shows.
+	AdmitOutput(ctx context.Context, jobID uuid.UUID) (*job.OutputOptions, error)
 	// SaveScreenshot replaces the picture of the meeting page of an attempt's bot.
 	SaveScreenshot(ctx context.Context, jobID uuid.UUID, attempt int, image []byte) error
 	// UploadQuota returns what the bots of a job may upload in all.

@@ -23,7 +23,7 @@ type Controls interface {
 	LeaveCall(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
 	SendChatMessage(ctx context.Context, caller account.Caller, id uuid.UUID, text string) (uuid.UUID, error)
 	PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error)
-	PlaySound(ctx context.Context, caller account.Caller, id uuid.UUID, sound lifecycle.Sound) (uuid.UUID, error)
+	Output(ctx context.Context, caller account.Caller, id uuid.UUID, output lifecycle.Output) (uuid.UUID, error)
 	StopOutput(ctx context.Context, caller account.Caller, id uuid.UUID) (uuid.UUID, error)
 }
 

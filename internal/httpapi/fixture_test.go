@@ -173,7 +173,9 @@ func (s *fakeJobs) DeleteRecording(ctx context.Context, caller account.Caller, i
 	return err
 }
 
-func (s *fakeJobs) AdmitOutput(context.Context, uuid.UUID) error { return nil }
+func (s *fakeJobs) AdmitOutput(context.Context, uuid.UUID) (*job.OutputOptions, error) {
+	return nil, nil
+}
 
 func (s *fakeJobs) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 	s.mu.Lock()

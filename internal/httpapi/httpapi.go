@@ -52,7 +52,7 @@ type Settings struct {
 	Keys        Keys
 	Jobs        Jobs
 	Controls    Controls
-	Sounds      SoundMaker
+	Output      OutputMaker
 	History     History
 	Webhooks    Webhooks
 	Recordings  Recordings
@@ -269,6 +269,8 @@ func (a *API) handlers() map[string]handler {
 		"playAudio":                  a.forConsumer(a.playAudio),
 		"speak":                      a.forConsumer(a.speak),
 		"stopOutput":                 a.forConsumer(a.command(a.settings.Controls.StopOutput)),
+		"setCamera":                  a.forConsumer(a.setCamera),
+		"shareScreen":                a.forConsumer(a.shareScreen),
 
 		"getManifest":     a.forConsumer(a.getManifest),
 		"getTranscript":   a.forConsumer(a.getTranscript),

@@ -195,6 +195,11 @@ func checkMore(caller account.Caller, metadata json.RawMessage, options job.Opti
 			issues = append(issues, issue("enum", problem, "streams", i, name)...)
 		}
 	}
+	if options.Output != nil {
+		if path, problem := options.Output.Check(); path != nil {
+			issues = append(issues, issue("oneOf", problem, append([]any{"output"}, path...)...)...)
+		}
+	}
 	if len(issues) > 0 {
 		return invalid(issues)
 	}

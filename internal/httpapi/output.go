@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -20,47 +21,56 @@ import (
 	"standin/internal/speech"
 )
 
-// SoundMaker makes the sounds that bots play: PCM S16LE, mono, 48 kHz.
-type SoundMaker interface {
-	Fetch(ctx context.Context, uri string) ([]byte, error)
-	Decode(ctx context.Context, file []byte) ([]byte, error)
+// OutputMaker makes what bots play and show, in the forms of ingest.OutputPath.
+type OutputMaker interface {
+	Sound(ctx context.Context, file speech.File) ([]byte, error)
 	Speak(ctx context.Context, say speech.Text) ([]byte, error)
+	Image(ctx context.Context, file speech.File) ([]byte, error)
+	Video(ctx context.Context, file speech.File) ([]byte, error)
 }
 
-// playRequest is the PlayAudio schema of api/openapi.yaml.
-type playRequest struct {
-	URI       string `json:"uri"`
-	Data      string `json:"data"`
-	Interrupt bool   `json:"interrupt"`
+// outputFile is a file by its URI or with its content: the OutputFile schema of
+// api/openapi.yaml.
+type outputFile struct {
+	URI  string `json:"uri"`
+	Data string `json:"data"`
+}
+
+// file returns the file, which is at a path in the request.
+func (f outputFile) file(path ...any) (speech.File, error) {
+	if (f.URI == "") == (f.Data == "") {
+		return speech.File{}, &job.Error{Code: job.InvalidInput, Message: "either uri or data is required", Path: append([]any{}, path...)}
+	}
+	content, err := base64.StdEncoding.DecodeString(f.Data)
+	if err != nil {
+		return speech.File{}, &job.Error{Code: job.InvalidInput, Message: "data is not base64", Path: append(append([]any{}, path...), "data")}
+	}
+	return speech.File{URI: f.URI, Data: content, Path: path}, nil
 }
 
 func (a *API) playAudio(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var request struct { // the PlayAudio schema of api/openapi.yaml
+		outputFile
+		Interrupt bool `json:"interrupt"`
+	}
 	id, err := jobID(r)
 	if err != nil {
 		return err
 	}
-	var request playRequest
 	if err := a.readRequest(w, r, "playAudio", &request); err != nil {
 		return err
 	}
-	sound := lifecycle.Sound{Kind: ingest.PlayAudio, Interrupt: request.Interrupt}
-	switch {
-	case (request.URI == "") == (request.Data == ""):
-		return &job.Error{Code: job.InvalidInput, Message: "either uri or data is required", Path: []any{}}
-	case request.URI != "":
-		sound.Make = func(ctx context.Context) ([]byte, error) { return a.settings.Sounds.Fetch(ctx, request.URI) }
-	default:
-		file, err := base64.StdEncoding.DecodeString(request.Data)
-		if err != nil {
-			return &job.Error{Code: job.InvalidInput, Message: "data is not base64", Path: []any{"data"}}
-		}
-		sound.Make = func(ctx context.Context) ([]byte, error) { return a.settings.Sounds.Decode(ctx, file) }
+	file, err := request.file()
+	if err != nil {
+		return err
 	}
-	command, err := a.settings.Controls.PlaySound(r.Context(), caller, id, sound)
-	return a.writeQueued(w, command, err)
+	return a.output(w, r, caller, id, lifecycle.Output{
+		Kind: ingest.PlayAudio, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
+		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Output.Sound(ctx, file) },
+	})
 }
 
-// speakRequest is the Speak schema of api/openapi.yaml.
+// speakRequest is the SpeakText schema of api/openapi.yaml.
 type speakRequest struct {
 	Text      string `json:"text"`
 	Voice     string `json:"voice"`
@@ -78,22 +88,102 @@ func (a *API) speak(w http.ResponseWriter, r *http.Request, caller account.Calle
 		return err
 	}
 	say := speech.Text{Text: request.Text, Voice: request.Voice, Language: request.Language}
-	command, err := a.settings.Controls.PlaySound(r.Context(), caller, id, lifecycle.Sound{
-		Kind: ingest.Speak, Interrupt: request.Interrupt,
-		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Sounds.Speak(ctx, say) },
+	return a.output(w, r, caller, id, lifecycle.Output{
+		Kind: ingest.Speak, Args: ingest.SoundArgs{Interrupt: request.Interrupt},
+		Make: func(ctx context.Context) ([]byte, error) { return a.settings.Output.Speak(ctx, say) },
 	})
+}
+
+// pictureRequest is the Camera or ScreenShare schema of api/openapi.yaml.
+type pictureRequest struct {
+	Image *outputFile `json:"image"`
+	Video *outputFile `json:"video"` // of a camera
+	Page  *outputPage `json:"page"`
+	None  bool        `json:"none"`
+}
+
+// outputPage is the OutputPage schema of api/openapi.yaml.
+type outputPage struct {
+	URI string `json:"uri"`
+}
+
+func (a *API) setCamera(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	return a.showPicture(w, r, caller, "setCamera", ingest.SetCamera)
+}
+
+func (a *API) shareScreen(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	return a.showPicture(w, r, caller, "shareScreen", ingest.ShareScreen)
+}
+
+// showPicture serves an operation that shows a picture.
+func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account.Caller, operation string, kind ingest.CommandKind) error {
+	id, err := jobID(r)
+	if err != nil {
+		return err
+	}
+	var request pictureRequest
+	if err := a.readRequest(w, r, operation, &request); err != nil {
+		return err
+	}
+	if kind == ingest.ShareScreen {
+		request.Video = nil
+	}
+	args, content, err := a.picture(request)
+	if err != nil {
+		return err
+	}
+	return a.output(w, r, caller, id, lifecycle.Output{Kind: kind, Args: args, Make: content})
+}
+
+// picture returns what a request shows, and what makes its content, if it has any.
+func (a *API) picture(request pictureRequest) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
+	chosen := 0
+	for _, one := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
+		if one {
+			chosen++
+		}
+	}
+	if chosen != 1 {
+		return args, nil, &job.Error{Code: job.InvalidInput, Message: "exactly one kind of picture, or none, is required", Path: []any{}}
+	}
+	var file speech.File
+	switch {
+	case request.Image != nil:
+		args.Show = ingest.ShowImage
+		file, err = request.Image.file("image")
+		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Image(ctx, file) }
+	case request.Video != nil:
+		args.Show = ingest.ShowVideo
+		file, err = request.Video.file("video")
+		content = func(ctx context.Context) ([]byte, error) { return a.settings.Output.Video(ctx, file) }
+	case request.Page != nil:
+		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: request.Page.URI}
+		if !job.IsWebAddress(args.URI) {
+			err = &job.Error{Code: job.InvalidInput, Message: "it is not an http or https URL without credentials", Path: []any{"page", "uri"}}
+		}
+	default:
+		args.Show = ingest.ShowNone
+	}
+	return args, content, err
+}
+
+// output queues output for the job's bot.
+func (a *API) output(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, output lifecycle.Output) error {
+	command, err := a.settings.Controls.Output(r.Context(), caller, id, output)
 	return a.writeQueued(w, command, err)
 }
 
-// readOutput serves the sound of a command to the job's bot.
+// readOutput serves what a command or the job itself plays or shows to the job's bot.
 func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	token, ok := bearer(r)
 	if !ok {
 		return invalidToken()
 	}
 	id, attempt, issues := uploader(r)
-	command, err := uuid.Parse(r.PathValue("commandId"))
-	if err != nil {
+	name := r.PathValue("commandId")
+	own := name == ingest.OnJoinOutput || name == ingest.CameraOutput
+	command, err := uuid.Parse(name)
+	if err != nil && !own {
 		issues = append(issues, issue("format", "must be a UUID", "commandId")...)
 	}
 	if len(issues) > 0 {
@@ -103,19 +193,45 @@ func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
 	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
 		return invalidToken()
 	}
-	if err := a.settings.Bots.AdmitOutput(r.Context(), id); err != nil {
+	options, err := a.settings.Bots.AdmitOutput(r.Context(), id)
+	if err != nil {
 		return fmt.Errorf("admit a bot: %w", err)
 	}
-	content, size, err := a.settings.Recordings.OpenSound(r.Context(), id, command)
+	var content io.ReadCloser
+	var size int64
+	if own {
+		content, size, err = a.ownOutput(r.Context(), name, options)
+	} else {
+		content, size, err = a.settings.Recordings.OpenOutput(r.Context(), id, command)
+	}
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return &job.Error{Code: job.NotFound, Message: "no such sound"}
+		return &job.Error{Code: job.NotFound, Message: "no such output"}
 	}
 	if err != nil {
-		return fmt.Errorf("read a sound: %w", err)
+		return fmt.Errorf("read output: %w", err)
 	}
 	defer content.Close()
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 	_, _ = io.Copy(&stallWriter{ResponseWriter: w, api: a}, content) // the bot notices that it is incomplete
 	return nil
+}
+
+// ownOutput makes what a job's options play or show.
+func (a *API) ownOutput(ctx context.Context, name string, options *job.OutputOptions) (content io.ReadCloser, size int64, err error) {
+	var made []byte
+	switch {
+	case options == nil:
+		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
+	case name == ingest.CameraOutput && options.Camera != nil && options.Camera.Image != nil:
+		made, err = a.settings.Output.Image(ctx, speech.File{URI: options.Camera.Image.URI})
+	case name == ingest.OnJoinOutput && options.OnJoin != nil && options.OnJoin.URI != "":
+		made, err = a.settings.Output.Sound(ctx, speech.File{URI: options.OnJoin.URI})
+	case name == ingest.OnJoinOutput && options.OnJoin != nil:
+		say := options.OnJoin
+		made, err = a.settings.Output.Speak(ctx, speech.Text{Text: say.Text, Voice: say.Voice, Language: say.Language})
+	default:
+		return nil, 0, &job.Error{Code: job.NotFound, Message: "no such output"}
+	}
+	return io.NopCloser(bytes.NewReader(made)), int64(len(made)), err
 }

@@ -179,4 +179,6 @@ const (
 	PlayAudio                  CommandKind = "play_audio"
 	Speak                      CommandKind = "speak"
 	StopOutput                 CommandKind = "stop_output"
+	SetCamera                  CommandKind = "set_camera"
+	ShareScreen                CommandKind = "share_screen"
 )

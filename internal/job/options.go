@@ -53,10 +53,6 @@ type ConsentOptions struct {
 	Required *bool `json:"required,omitempty"`
 }
 
-// OutputOptions are the options of what a bot plays and shows in the meeting. A job without
-// them has a bot that does neither.
-type OutputOptions struct{}
-
 // Simulation is what happens to the bot of a test job (docs/simulator.md).
 type Simulation struct {
 	Outcome    string   `json:"outcome,omitempty"`

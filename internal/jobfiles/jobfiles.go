@@ -4,7 +4,7 @@
 //	<data>/bots/<job>-<n>/   the folder of an attempt's bot: its log, its spool, the
 //	                         profiles of its browsers, and the recording that it packs
 //	<data>/work-<job>-*      recordings that the service packs or transcribes
-//	<data>/sounds/           sounds that the service decodes, while it does
+//	<data>/sounds/           sounds and pictures that the service decodes, while it does
 //	$TMPDIR/standin-browser-*  temporary files of a bot's browser, linked from its profile
 //	volumes of an engine     the spools of bots in containers
 //

@@ -25,7 +25,9 @@ type Recording struct {
 
 	Chat     Texts `json:"chat,omitempty" env:"STANDIN_CHAT" default:"off" enum:"on,off" help:"Keep the meeting's chat open, hidden from the recording, and record its messages: on or off. A job's option chat (true, false) overrides it."`
 	Captions Texts `json:"captions,omitempty" env:"STANDIN_CAPTIONS" default:"off" enum:"on,off" help:"Turn on the platform's live captions, hidden from the recording, and record them: on or off. A job's option captions.enabled (true, false) overrides it."`
-	Output   bool  `json:"output,omitempty" kong:"-"` // the job allows the bot to be heard
+
+	Output        bool               `json:"output,omitempty" kong:"-"`        // the job allows the bot to be heard and seen
+	OutputOptions *job.OutputOptions `json:"outputOptions,omitempty" kong:"-"` // nil: it plays and shows nothing by itself
 
 	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's option captions.language overrides it. Default: unknown."`
 }
@@ -100,6 +102,7 @@ func (r Recording) WithOptions(options job.Options) Recording {
 			*setting = TextsOn
 		}
 	}
+	r.OutputOptions = options.Output
 	r.Output = options.Output != nil || slices.ContainsFunc(options.Streams, func(s job.StreamOptions) bool { return s.Send })
 	r.CaptionsLanguage = cmp.Or(options.Captions.Language, r.CaptionsLanguage)
 	return r

@@ -26,7 +26,7 @@ type Change struct {
 	applied  []event.StateApplied
 	emitted  bool              // deliveries were created
 	commands bool              // commands were queued
-	played   []uuid.UUID       // commands whose sounds are no longer needed
+	played   []uuid.UUID       // commands whose output is no longer needed
 	consumer *account.Consumer // of the job; nil before it is needed
 }
 
@@ -76,7 +76,7 @@ func (s *Service) publish(c *Change) {
 	if c.commands {
 		s.Events.Publish(event.CommandQueued{JobID: c.ID})
 	}
-	s.deleteSounds(c.ID, c.played)
+	s.deleteOutput(c.ID, c.played)
 	for _, applied := range c.applied {
 		applied.Job = c.Record
 		s.Events.Publish(applied)

@@ -156,7 +156,8 @@ func (c *Change) settleCommand(ctx context.Context, id, failure string) (bool, e
 	if err != nil || !acked {
 		return false, err
 	}
-	if kind == ingest.PlayAudio || kind == ingest.Speak {
+	switch kind {
+	case ingest.PlayAudio, ingest.Speak, ingest.SetCamera, ingest.ShareScreen:
 		if command, err := uuid.Parse(id); err == nil {
 			c.played = append(c.played, command)
 		}

@@ -120,7 +120,7 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 		s.Events.Publish(event.CommandSettled{JobID: id})
 	}
 	if err == nil {
-		s.deleteSounds(id, c.played)
+		s.deleteOutput(id, c.played)
 	}
 	if err == nil && c.emitted {
 		s.Events.Publish(event.DeliveryDue{})

@@ -43,8 +43,8 @@ type Settings struct {
 	Store      *store.Store
 	Finalizer  Finalizer
 	Recordings Recordings
-	Sounds     Sounds // may be nil where no bots play any
-	BaseURL    string // where manifests are fetched; without a trailing slash
+	Outputs    OutputStorage // may be nil where no bots play or show anything
+	BaseURL    string        // where manifests are fetched; without a trailing slash
 	Events     *event.Publisher
 	Now        func() time.Time
 

@@ -15,46 +15,48 @@ import (
 // MaxSpokenText is the maximum length of a spoken text, in characters.
 const MaxSpokenText = 4000
 
-// maxWaitingSounds is how many sounds of a job may wait for its bot.
-const maxWaitingSounds = 20
+// maxWaiting is how many commands of a job may wait for its bot before it accepts no more output.
+const maxWaiting = 20
 
-// Sounds stores the sounds that bots play.
-type Sounds interface {
-	PutSound(ctx context.Context, jobID, command uuid.UUID, pcm []byte) error
-	DeleteSound(ctx context.Context, jobID, command uuid.UUID) error
+// OutputStorage stores what bots play and show.
+type OutputStorage interface {
+	PutOutput(ctx context.Context, jobID, command uuid.UUID, content []byte) error
+	DeleteOutput(ctx context.Context, jobID, command uuid.UUID) error
 }
 
-// Sound is a sound for a job's bot. Make makes its PCM; it is called only if the bot may
-// play it.
-type Sound struct {
-	Kind      ingest.CommandKind // PlayAudio or Speak
-	Interrupt bool               // stop what is being played, and what waits
-	Make      func(context.Context) ([]byte, error)
+// Output is a sound or a picture for a job's bot. Make makes the content that the bot
+// reads; it is called only if the bot may play or show it. It is nil where there is none.
+type Output struct {
+	Kind ingest.CommandKind // PlayAudio, Speak, SetCamera or ShareScreen
+	Args any                // ingest.SoundArgs or ingest.PictureArgs
+	Make func(context.Context) ([]byte, error)
 }
 
-// PlaySound makes the job's bot play a sound on its microphone, after those that wait. A
-// job without the option output is a *job.Error with InvalidState.
-func (s *Service) PlaySound(ctx context.Context, caller account.Caller, id uuid.UUID, sound Sound) (uuid.UUID, error) {
+// Output makes the job's bot play a sound, after those that wait, or show a picture. A job
+// without the option output is a *job.Error with InvalidState.
+func (s *Service) Output(ctx context.Context, caller account.Caller, id uuid.UUID, output Output) (uuid.UUID, error) {
 	checking := func(ctx context.Context, c *Change) error { return checkOutput(ctx, c, caller) }
 	if _, err := s.Change(ctx, id, checking); err != nil {
 		return uuid.Nil, err
 	}
-	pcm, err := sound.Make(ctx)
-	if err != nil {
-		return uuid.Nil, err
-	}
 	command := uuid.Must(uuid.NewV7())
-	if err := s.Sounds.PutSound(ctx, id, command, pcm); err != nil {
-		return uuid.Nil, fmt.Errorf("store a sound: %w", err)
+	if output.Make != nil {
+		content, err := output.Make(ctx)
+		if err != nil {
+			return uuid.Nil, err
+		}
+		if err := s.Outputs.PutOutput(ctx, id, command, content); err != nil {
+			return uuid.Nil, fmt.Errorf("store output: %w", err)
+		}
 	}
-	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
+	_, err := s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		if err := checkOutput(ctx, c, caller); err != nil {
 			return err
 		}
-		return c.queueAs(ctx, command, sound.Kind, ingest.SoundArgs{Interrupt: sound.Interrupt})
+		return c.queueAs(ctx, command, output.Kind, output.Args)
 	})
 	if err != nil {
-		return uuid.Nil, errors.Join(err, s.Sounds.DeleteSound(context.WithoutCancel(ctx), id, command))
+		return uuid.Nil, errors.Join(err, s.Outputs.DeleteOutput(context.WithoutCancel(ctx), id, command))
 	}
 	return command, nil
 }
@@ -72,7 +74,7 @@ func (s *Service) StopOutput(ctx context.Context, caller account.Caller, id uuid
 	return command, err
 }
 
-// checkOutput returns an error if the caller cannot make the job's bot play anything.
+// checkOutput returns an error if the caller cannot make the job's bot play or show anything.
 func checkOutput(ctx context.Context, c *Change, caller account.Caller) error {
 	if err := checkControllable(c, caller); err != nil {
 		return err
@@ -84,33 +86,34 @@ func checkOutput(ctx context.Context, c *Change, caller account.Caller) error {
 	if err != nil {
 		return err
 	}
-	if len(waiting) >= maxWaitingSounds {
+	if len(waiting) >= maxWaiting {
 		return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d commands wait for the bot", len(waiting))}
 	}
 	return nil
 }
 
-// AdmitOutput returns nil when a bot of the job may read what it plays.
-func (s *Service) AdmitOutput(ctx context.Context, id uuid.UUID) error {
+// AdmitOutput returns the job's options of output, which may be nil, when a bot of the job
+// may read what it plays and shows.
+func (s *Service) AdmitOutput(ctx context.Context, id uuid.UUID) (*job.OutputOptions, error) {
 	r, err := s.Store.Job(ctx, id)
 	switch {
 	case err != nil:
-		return ingestError(err)
+		return nil, ingestError(err)
 	case s.tokenExpired(r.Status, r.StatusSince):
-		return errTokenExpired()
+		return nil, errTokenExpired()
 	}
-	return nil
+	return r.Options.Output, nil
 }
 
-// deleteSounds deletes the sounds of commands that were settled.
-func (s *Service) deleteSounds(jobID uuid.UUID, commands []uuid.UUID) {
+// deleteOutput deletes what settled commands made the bot play or show.
+func (s *Service) deleteOutput(jobID uuid.UUID, commands []uuid.UUID) {
 	if len(commands) == 0 {
 		return
 	}
 	s.background.Go(func() {
 		for _, command := range commands {
 			// Otherwise it is deleted with the uploads of the job.
-			_ = s.Sounds.DeleteSound(context.Background(), jobID, command)
+			_ = s.Outputs.DeleteOutput(context.Background(), jobID, command)
 		}
 	})
 }

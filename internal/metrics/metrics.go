@@ -31,6 +31,7 @@ type Metrics struct {
 	failures       *prometheus.CounterVec
 	launchFailures prometheus.Counter
 	leaseLosses    prometheus.Counter
+	output         *prometheus.CounterVec
 	log            *slog.Logger
 }
 
@@ -55,9 +56,12 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 		leaseLosses: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "standin_lease_losses_total", Help: "Jobs that another dispatcher claimed while this node processed them.",
 		}),
+		output: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_bot_output_total", Help: "What bots played and showed in meetings, by the kind of the command and what became of it, as this node received it.",
+		}, []string{"command", "state"}),
 		log: log,
 	}
-	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses,
+	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses, m.output,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newFleetCollector(readFleet, log))
 	for _, until := range []string{UntilLaunched, UntilJoining} {
 		m.lateness.WithLabelValues(until) // there from the start, so that rates have a beginning
@@ -92,6 +96,11 @@ func (m *Metrics) Transitioned(to job.Status, code job.FailureCode) {
 	if to == job.Failed {
 		m.failures.WithLabelValues(string(code)).Inc()
 	}
+}
+
+// OutputChanged counts what became of the output of a command.
+func (m *Metrics) OutputChanged(command, state string) {
+	m.output.WithLabelValues(command, state).Inc()
 }
 
 // LaunchFailed counts a bot that could not be started.

@@ -32,6 +32,7 @@ const (
 	EventMediaLost       EventKind = "media_lost"
 	EventMicrophone      EventKind = "microphone"
 	EventCamera          EventKind = "camera"
+	EventSharing         EventKind = "sharing" // the guest's screen
 	EventNoticeAccepted  EventKind = "notice_accepted"
 	EventChat            EventKind = "chat" // the guest sent a message
 	EventPinned          EventKind = "pinned"

@@ -11,6 +11,7 @@ type commands struct {
 	Freeze     int    `json:"freeze"`
 	Reload     int    `json:"reload"`
 	Mute       int    `json:"mute"`
+	Hide       int    `json:"hide"`
 	Navigate   int    `json:"navigate"`
 	NavigateTo string `json:"navigateTo"`
 }
@@ -94,6 +95,14 @@ func (m *Meeting) Freeze(guests ...string) int {
 func (m *Meeting) MuteGuests(guests ...string) int {
 	return m.updateGuests(guests, []State{StateAdmitted}, func(g *guest) bool {
 		g.commands.Mute++
+		return true
+	})
+}
+
+// HideGuests turns the cameras of guests off and ends their screen shares, as a host does.
+func (m *Meeting) HideGuests(guests ...string) int {
+	return m.updateGuests(guests, []State{StateAdmitted}, func(g *guest) bool {
+		g.commands.Hide++
 		return true
 	})
 }

@@ -45,6 +45,7 @@ type Guest struct {
 	Since      time.Time `json:"since"` // when it entered the state
 	Microphone bool      `json:"microphone"`
 	Camera     bool      `json:"camera"`
+	Sharing    bool      `json:"sharing"` // its screen
 	// Vanished is set while the page is closed although the guest did not leave, for
 	// example after a reload. Leaving with the button is StateLeft.
 	Vanished bool `json:"vanished"`
@@ -66,8 +67,8 @@ type guest struct {
 	notices    []Notice     // not yet accepted
 	captions   int          // utterances before its admission, which its page does not show
 	commands   commands
-	peer       *peer // nil while no media flow
-	heard      []HeardPacket
+	peer       *peer               // nil while no media flow
+	received   map[string][]Packet // last packets of its media, oldest first
 }
 
 // passcodeNeed is whether a page asks for the passcode.

@@ -136,8 +136,8 @@ func (m *Meeting) requestJoin(id, name, passcode string) error {
 	})
 }
 
-// setDevices sets the state of microphone and camera.
-func (m *Meeting) setDevices(id string, microphone, camera bool) error {
+// setDevices sets the state of microphone, camera and shared screen.
+func (m *Meeting) setDevices(id string, microphone, camera, screen bool) error {
 	return m.change(func() error {
 		g, err := m.guest(id)
 		if err != nil {
@@ -151,6 +151,10 @@ func (m *Meeting) setDevices(id string, microphone, camera bool) error {
 		if g.Camera != camera {
 			g.Camera = camera
 			m.record(EventCamera, id, text[camera])
+		}
+		if g.Sharing != screen {
+			g.Sharing = screen
+			m.record(EventSharing, id, text[screen])
 		}
 		return nil
 	})
@@ -245,7 +249,9 @@ func (m *Meeting) guestIn(id string, states ...State) (*guest, error) {
 type offer struct {
 	Description  string   `json:"description"`
 	Participants []string `json:"participants"`
-	Connection   int      `json:"connection"`
+	// Sent names the media that the page sends, by the mid: microphone, camera or screen.
+	Sent       map[string]string `json:"sent"`
+	Connection int               `json:"connection"`
 }
 
 // connect answers an offer and returns the number of the connection.
@@ -273,7 +279,7 @@ func (m *Meeting) connect(ctx context.Context, id string, from offer) (answer st
 	if err != nil {
 		return "", 0, err
 	}
-	answer, err = p.answer(ctx, from.Description, publishers)
+	answer, err = p.answer(ctx, from.Description, from.Sent, publishers)
 	if err != nil {
 		return "", 0, fmt.Errorf("connect media of guest %s: %w", id, err)
 	}
@@ -294,7 +300,7 @@ func (m *Meeting) peerFor(g *guest, number int) (*peer, error) {
 	number = m.idCount
 	made, err := newPeer(number, m.api, m.clock, m.log,
 		func(state webrtc.PeerConnectionState) { m.mediaState(g, number, state) },
-		func(packet *rtp.Packet) { m.hear(g, packet) })
+		func(medium string, packet *rtp.Packet) { m.receive(g, medium, packet) })
 	if err != nil {
 		return nil, err
 	}

@@ -7,35 +7,55 @@ import (
 	"github.com/pion/rtp"
 )
 
-// maxHeard is how many packets of a guest's audio a meeting keeps: half an hour's.
-const maxHeard = 90_000
+// maxPackets is how many packets of a guest's microphone, camera or screen a meeting
+// keeps: half an hour's of a microphone.
+const maxPackets = 90_000
 
-// HeardPacket is a packet of a guest's audio as it arrives at the others. Its payload is
-// Opus.
-type HeardPacket struct {
+// The media of guests.
+const (
+	microphoneMedium = "microphone"
+	cameraMedium     = "camera"
+	screenMedium     = "screen"
+)
+
+// Packet is a packet of a guest's media as it arrives at the others. Its payload is Opus or
+// VP8.
+type Packet struct {
 	At time.Time
 	*rtp.Packet
 }
 
-// Heard returns the last packets of a guest's audio, oldest first.
-func (m *Meeting) Heard(guest string) []HeardPacket {
+// Heard returns the last packets of a guest's microphone, oldest first.
+func (m *Meeting) Heard(guest string) []Packet { return m.packets(guest, microphoneMedium) }
+
+// Seen returns the last packets of a guest's camera, oldest first.
+func (m *Meeting) Seen(guest string) []Packet { return m.packets(guest, cameraMedium) }
+
+// Shared returns the last packets of a guest's shared screen, oldest first.
+func (m *Meeting) Shared(guest string) []Packet { return m.packets(guest, screenMedium) }
+
+func (m *Meeting) packets(guest, medium string) []Packet {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, g := range m.guests {
 		if g.ID == guest {
-			return slices.Clone(g.heard)
+			return slices.Clone(g.received[medium])
 		}
 	}
 	return nil
 }
 
-// hear keeps a packet of a guest's audio.
-func (m *Meeting) hear(g *guest, packet *rtp.Packet) {
+// receive keeps a packet of a guest's media.
+func (m *Meeting) receive(g *guest, medium string, packet *rtp.Packet) {
 	at := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(g.heard) == maxHeard {
-		g.heard = slices.Delete(g.heard, 0, maxHeard/10)
+	if g.received == nil {
+		g.received = make(map[string][]Packet)
 	}
-	g.heard = append(g.heard, HeardPacket{At: at, Packet: packet})
+	packets := g.received[medium]
+	if len(packets) == maxPackets {
+		packets = slices.Delete(packets, 0, maxPackets/10)
+	}
+	g.received[medium] = append(packets, Packet{At: at, Packet: packet})
 }

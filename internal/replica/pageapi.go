@@ -163,6 +163,7 @@ func (s *Server) handleAction(w http.ResponseWriter, r *http.Request, m *Meeting
 		Participant string `json:"participant"`
 		Microphone  bool   `json:"microphone"`
 		Camera      bool   `json:"camera"`
+		Screen      bool   `json:"screen"`
 	}
 	if !readJSON(w, r, &body) {
 		return
@@ -174,7 +175,7 @@ func (s *Server) handleAction(w http.ResponseWriter, r *http.Request, m *Meeting
 	case "passcode":
 		err = m.givePasscode(id, body.Passcode)
 	case "devices":
-		err = m.setDevices(id, body.Microphone, body.Camera)
+		err = m.setDevices(id, body.Microphone, body.Camera, body.Screen)
 	case "leave":
 		err = m.leave(id)
 	case "chat":

@@ -66,16 +66,17 @@ type peer struct {
 
 	mu     sync.Mutex
 	tracks []*track
-	sent   map[string]bool // IDs of participants with tracks on the connection
+	sent   map[string]bool   // IDs of participants with tracks on the connection
+	media  map[string]string // what the page sends, by the mid
 	closed bool
 }
 
 var errPeerClosed = errors.New("the media connection is closed")
 
-// newPeer creates a connection. onState is called when its state changes, and onAudio for
-// each packet of the guest's audio.
+// newPeer creates a connection. onState is called when its state changes, and onPacket for
+// each packet of the guest's media, with the name of the medium.
 func newPeer(
-	number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState), onAudio func(*rtp.Packet),
+	number int, api *webrtc.API, c clock, log *slog.Logger, onState func(webrtc.PeerConnectionState), onPacket func(string, *rtp.Packet),
 ) (*peer, error) {
 	connection, err := api.NewPeerConnection(webrtc.Configuration{})
 	if err != nil {
@@ -90,25 +91,40 @@ func newPeer(
 		}
 		onState(state)
 	})
-	connection.OnTrack(func(remote *webrtc.TrackRemote, _ *webrtc.RTPReceiver) {
+	connection.OnTrack(func(remote *webrtc.TrackRemote, receiver *webrtc.RTPReceiver) {
+		medium := p.medium(receiver)
 		for {
 			packet, _, err := remote.ReadRTP()
 			if err != nil {
 				return // the connection has ended
 			}
-			if remote.Kind() == webrtc.RTPCodecTypeAudio {
-				onAudio(packet)
-			}
+			onPacket(medium, packet)
 		}
 	})
 	p.tasks.Go(func() { p.sendPaced(ctx) })
 	return p, nil
 }
 
-// answer adds the tracks of the participants and answers the page's offer.
-func (p *peer) answer(ctx context.Context, offer string, publishers []*publisher) (string, error) {
+// medium returns the name of what the page sends to a receiver.
+func (p *peer) medium(receiver *webrtc.RTPReceiver) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, transceiver := range p.connection.GetTransceivers() {
+		if transceiver.Receiver() == receiver {
+			return p.media[transceiver.Mid()]
+		}
+	}
+	return ""
+}
+
+// answer adds the tracks of the participants and answers the page's offer. media names what
+// the page sends, by the mid.
+func (p *peer) answer(ctx context.Context, offer string, media map[string]string, publishers []*publisher) (string, error) {
 	p.negotiating.Lock()
 	defer p.negotiating.Unlock()
+	p.mu.Lock()
+	p.media = media
+	p.mu.Unlock()
 	for _, publisher := range publishers {
 		if err := p.publish(publisher); err != nil {
 			return "", err

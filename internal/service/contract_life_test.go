@@ -65,7 +65,7 @@ func TestContractChecksCredentialsFirst(t *testing.T) {
 func TestContractForeignJobsAreNotFound(t *testing.T) {
 	t.Parallel()
 	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
-	bodies := map[string]string{"patchJob": `{}`, "transcribeAgain": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`, "playAudio": `{"uri":"https://example.com/a.mp3"}`, "speak": `{"text":"x"}`}
+	bodies := map[string]string{"patchJob": `{}`, "transcribeAgain": `{}`, "sendChatMessage": `{"text":"x"}`, "pinParticipant": `{"participantId":"x"}`, "playAudio": `{"uri":"https://example.com/a.mp3"}`, "speak": `{"text":"x"}`, "setCamera": `{"none":true}`, "shareScreen": `{"none":true}`}
 	jobs := map[string]string{
 		"of another consumer": h.create(t, h.bob, contractJob(contractFuture)),
 		"of the other mode":   h.create(t, h.adasTest, contractJob(contractFuture)),

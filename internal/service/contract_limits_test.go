@@ -30,6 +30,8 @@ func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 		{op: "sendChatMessage", in: []string{id}, bearer: h.ada},
 		{op: "pinParticipant", in: []string{id}, bearer: h.ada},
 		{op: "playAudio", in: []string{id}, bearer: h.ada},
+		{op: "setCamera", in: []string{id}, bearer: h.ada},
+		{op: "shareScreen", in: []string{id}, bearer: h.ada},
 		{op: "speak", in: []string{id}, bearer: h.ada},
 		{op: "transcribeAgain", in: []string{id}, bearer: h.ada},
 		{op: "ingestEvent", bearer: contractToken(id, 0)},
@@ -149,9 +151,9 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	}
 	for _, op := range []string{
 		"getJob", "getJobSettings", "getJobDetails", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
-		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "transcribeAgain", "liveJob", "listenToJob", "getScreenshot", "deleteRecording",
+		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "setCamera", "shareScreen", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "transcribeAgain", "liveJob", "listenToJob", "getScreenshot", "deleteRecording",
 	} {
-		body := `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3"}` // valid for every operation
+		body := `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3","none":true}` // valid for every operation
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
 	}
 	for _, op := range []string{"getCalendar", "patchCalendar", "deleteCalendar", "syncCalendar", "listCalendarEvents"} {

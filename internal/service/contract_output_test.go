@@ -1,9 +1,13 @@
 package service_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"image"
+	"image/jpeg"
+	"image/png"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,7 +28,17 @@ func contractWAV() []byte {
 	return append(header, make([]byte, bytes)...)
 }
 
-// contractOutput tests playAudio, speak, stopOutput and readOutput of api/openapi.yaml with
+// contractPNG returns a square image.
+func contractPNG(t *testing.T) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	if err := png.Encode(&file, image.NewRGBA(image.Rect(0, 0, 300, 300))); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// contractOutput tests playAudio, speak, stopOutput, setCamera, shareScreen and readOutput of api/openapi.yaml with
 // a speech server and a server of files on loopback.
 func contractOutput(t *testing.T, coverage *contractCoverage) {
 	if _, err := build.FindTools(); err != nil {
@@ -40,6 +54,8 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 			body, _ := io.ReadAll(r.Body)
 			asked.Store(r.Header.Get("Authorization") + " " + string(body))
 			_, _ = w.Write(contractWAV())
+		case r.URL.Path == "/logo.png":
+			_, _ = w.Write(contractPNG(t))
 		case r.URL.Path == "/beep.wav":
 			_, _ = w.Write(contractWAV())
 		case r.URL.Path == "/page.html":
@@ -57,9 +73,26 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	id := h.create(t, h.ada, contractJob(urls+`,"output":{}`))
 	h.sendEvent(t, id, "lifecycle.in_meeting", "")
 	without := h.create(t, h.ada, contractJob(contractFuture))
+	files := `"uri":"` + server.URL
+	greeting := h.create(t, h.ada, contractJob(contractFuture+`,"output":{"onJoin":{"text":"Hello"},"replayOnJoin":true,"camera":{"image":{`+files+`/logo.png"}}}`))
+	playing := h.create(t, h.ada, contractJob(contractFuture+`,"output":{"onJoin":{`+files+`/beep.wav"},"camera":{"nameCard":true}}`))
+	for output, field := range map[string]string{
+		`{"onJoin":{}}`: `"onJoin"`, `{"onJoin":{"uri":"https://example.com/a","text":"a"}}`: `"onJoin"`, `{"onJoin":{"uri":"ftp://example.com/a"}}`: `"onJoin","uri"`,
+		`{"camera":{}}`: `"camera"`, `{"camera":{"nameCard":true,"page":{"uri":"https://example.com/"}}}`: `"camera"`,
+		`{"camera":{"page":{"uri":"https://a:b@example.com/"}}}`: `"camera","page","uri"`, `{"camera":{"image":{"uri":"data:,a"}}}`: `"camera","image","uri"`,
+	} {
+		refused := h.expectCode(t, 400, "invalid_input", contractRequest{op: "createJob", bearer: h.ada, body: contractJob(contractFuture + `,"output":` + output)})
+		if !strings.Contains(string(refused.body), `"path":["output",`+field+`]`) {
+			t.Errorf("%s: %s", output, refused.body)
+		}
+	}
 	data := base64.StdEncoding.EncodeToString(contractWAV())
 
-	bodies := map[string]string{"playAudio": `{"data":"` + data + `"}`, "speak": `{"text":"Good morning","language":"en"}`, "stopOutput": ""}
+	picture := base64.StdEncoding.EncodeToString(contractPNG(t))
+	bodies := map[string]string{
+		"playAudio": `{"data":"` + data + `"}`, "speak": `{"text":"Good morning","language":"en"}`, "stopOutput": "",
+		"setCamera": `{"image":{"data":"` + picture + `"}}`, "shareScreen": `{"page":{"uri":"https://example.com/"}}`,
+	}
 	commands := map[string]string{}
 	for op, body := range bodies {
 		commands[op] = h.expect(t, 202, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body}).text(t, "commandId")
@@ -70,6 +103,19 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 			t.Errorf("%s without the option: %s", op, refused.body)
 		}
 	}
+	own := func(status int, id, name string) []byte {
+		t.Helper()
+		return h.expect(t, status, contractRequest{op: "readOutput", in: []string{id, "0", name}, bearer: contractToken(id, 0)}).body
+	}
+	if image, err := jpeg.DecodeConfig(bytes.NewReader(own(200, greeting, "camera"))); err != nil || image.Width != 1280 {
+		t.Errorf("the camera's image: %+v, %v", image, err)
+	}
+	if pcm := own(200, playing, "on-join"); len(pcm) != 2*48_000 {
+		t.Errorf("the sound has %d bytes", len(pcm))
+	}
+	own(404, playing, "camera")
+	own(404, id, "on-join")
+	own(404, without, "on-join")
 	if got := asked.Load(); got != `Bearer the key {"model":"tts-1","input":"Good morning","voice":"alloy","language":"en","response_format":"wav"}` {
 		t.Errorf("the speech server was asked %q", got)
 	}
@@ -84,9 +130,23 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 			t.Errorf("%.80s: %s", body, refused.body)
 		}
 	}
+	for body, field := range map[string]string{
+		`{}`: ``, `{"none":true,"page":{"uri":"https://example.com/"}}`: ``, `{"image":{}}`: `"image"`, `{"image":{"data":"` + data + `"}}`: `"image","data"`,
+		`{"image":{"uri":"` + server.URL + `/beep.wav"}}`: `"image","uri"`, `{"page":{"uri":"file:///etc/passwd"}}`: `"page","uri"`, `{"none":false}`: `"none"`,
+	} {
+		for _, op := range []string{"setCamera", "shareScreen"} {
+			refused := h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
+			if !strings.Contains(string(refused.body), `"path":[`+field+`]`) {
+				t.Errorf("%s %.80s: %s", op, body, refused.body)
+			}
+		}
+	}
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"video":{"data":"` + data + `"}}`})
+	h.expect(t, 202, contractRequest{op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"none":true}`})
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: `{"text":" "}`})
 	broken.Store(true)
 	h.expectCode(t, 503, "unavailable", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: bodies["speak"]})
+	own(503, greeting, "on-join")
 
 	sound := func(status int, in []string, bearer string) contractResponse {
 		t.Helper()
@@ -96,12 +156,16 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	if pcm := sound(200, spoken, contractToken(id, 0)).body; len(pcm) != 2*48_000 {
 		t.Errorf("the sound has %d bytes", len(pcm))
 	}
+	shown, err := jpeg.DecodeConfig(bytes.NewReader(sound(200, []string{id, "0", commands["setCamera"]}, contractToken(id, 0)).body))
+	if err != nil || shown.Width != 1280 || shown.Height != 720 {
+		t.Errorf("the picture is %dx%d, %v", shown.Width, shown.Height, err)
+	}
 	sound(400, []string{id, "0", "x"}, contractToken(id, 0))
 	sound(401, spoken, "")
 	sound(401, spoken, contractToken(without, 0))
 	sound(404, []string{id, "0", id}, contractToken(id, 0))
 
-	about, _ := json.Marshal(map[string]string{"commandId": commands["speak"], "command": "speak", "reason": "muted_by_host", "detail": "The host muted it."})
+	about, _ := json.Marshal(map[string]string{"commandId": commands["speak"], "command": "speak", "reason": "stopped_by_host", "detail": "The host muted it."})
 	h.sendEvent(t, id, "lifecycle.output_started", string(about))
 	h.sendEvent(t, id, "lifecycle.output_failed", string(about))
 	waitUntil(t, "the webhooks of output", func() bool { return hooks.count("bot.output") == 2 })

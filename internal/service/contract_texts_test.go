@@ -89,6 +89,8 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 		ofJob("sendChatMessage", `{"text":"hello"}`),
 		ofJob("pinParticipant", `{"participantId":"p-1"}`),
 		ofJob("playAudio", `{"uri":"https://example.com/a.mp3"}`),
+		ofJob("setCamera", `{"image":{"uri":"https://example.com/a.png"}}`),
+		ofJob("shareScreen", `{"page":{"uri":"https://example.com/"}}`),
 		ofJob("speak", `{"text":"hello","voice":"alloy","language":"en"}`),
 		ofJob("transcribeAgain", `{"model":"whisper-1","language":"de","keyterms":["Standin"]}`),
 		func() contractRequest {

@@ -8,9 +8,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// newSoundMaker returns the maker of the sounds that bots play. It fetches files from
+// newOutputMaker returns the maker of what bots play and show. It fetches files from
 // where webhooks may be sent.
-func (s *Service) newSoundMaker() (*speech.Maker, error) {
+func (s *Service) newOutputMaker() (*speech.Maker, error) {
 	files, err := s.webhookAllow()
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ import (
 	"standin/internal/host"
 	"standin/internal/httpapi"
 	"standin/internal/httpmw"
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/jobfiles"
 	"standin/internal/launch/simulator"
@@ -84,7 +85,7 @@ func (s *Service) build(ctx context.Context) error {
 		Files:    files,
 	}
 	s.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s.store, Finalizer: finalizer, Recordings: files, Sounds: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
+		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
@@ -268,6 +269,9 @@ func measure(e event.StateApplied, node string, m *metrics.Metrics, recordStart 
 	if e.Result.Changed() {
 		m.Transitioned(e.Result.To, r.FailureCode)
 	}
+	if state, ok := ingest.OutputStates[e.Trigger]; ok && e.Result.Applied {
+		m.OutputChanged(ingest.KnownOutput(ingest.ParseEventData(e.Data).Command), state)
+	}
 	if e.Trigger != job.BotJoined || r.Mode == job.Test {
 		return
 	}
@@ -310,7 +314,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if s.tracer != nil {
 		apiSettings.Tracer = s.tracer
 	}
-	if apiSettings.Sounds, err = s.newSoundMaker(); err != nil {
+	if apiSettings.Output, err = s.newOutputMaker(); err != nil {
 		return err
 	}
 	handler, err := httpapi.New(apiSettings)

@@ -1,5 +1,5 @@
-// Package speech makes the sounds that bots play in meetings: from a file of the consumer,
-// or from a text by a server with OpenAI's POST /v1/audio/speech.
+// Package speech makes what bots play and show in meetings: sounds and pictures from files
+// of the consumer, and sounds from texts by a server with OpenAI's POST /v1/audio/speech.
 package speech
 
 import (
@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ import (
 )
 
 const (
-	// maxFile bounds the size of an encoded sound.
+	// maxFile bounds the size of a file.
 	maxFile = 64 << 20
 	// maxErrorText bounds what is kept of the text of a server's error.
 	maxErrorText = 300
@@ -35,8 +36,8 @@ const (
 	decodeTimeout = 2 * time.Minute
 	dialTimeout   = 10 * time.Second
 	maxRedirects  = 5
-	// concurrency is how many sounds are made at a time. Each may take the memory of its
-	// PCM.
+	// concurrency is how many sounds and pictures are made at a time. Each may take the
+	// memory of what it is decoded to.
 	concurrency = 4
 )
 
@@ -68,8 +69,8 @@ type Settings struct {
 	Dir         string         // of temporary files; it is emptied
 }
 
-// Maker makes sounds: PCM S16LE, mono, 48 kHz, of at most ingest.MaxSound. Its errors are
-// a *job.Error unless they are of this machine. Its methods may be called from any goroutine.
+// Maker makes sounds and pictures, in the forms of ingest.OutputPath. Its errors are a
+// *job.Error unless they are of this machine. Its methods may be called from any goroutine.
 type Maker struct {
 	settings Settings
 	address  string // of the speech server; empty without one
@@ -130,46 +131,67 @@ func newHTTPClient(guard *dialguard.Guard, redirects int) *http.Client {
 	}
 }
 
-// Fetch makes the sound of the file at a URI.
-func (m *Maker) Fetch(ctx context.Context, uri string) ([]byte, error) {
+// File is a file of a consumer: either a URI from which it is fetched, or its content. Path
+// is where the request has it; errors name it.
+type File struct {
+	URI  string
+	Data []byte
+	Path []any
+}
+
+// field returns the path of the URI or of the content.
+func (f File) field() []any {
+	name := "data"
+	if f.URI != "" {
+		name = "uri"
+	}
+	return append(slices.Clone(f.Path), name)
+}
+
+// Sound makes the sound of a file.
+func (m *Maker) Sound(ctx context.Context, file File) ([]byte, error) {
+	return m.make(ctx, file, m.decode)
+}
+
+// make reads a file and decodes it.
+func (m *Maker) make(ctx context.Context, file File, decode func(ctx context.Context, field []any, content []byte) ([]byte, error)) ([]byte, error) {
 	done, err := m.turn(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	address, err := url.Parse(uri)
-	if err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Host == "" || address.User != nil {
-		return nil, invalid("uri", "uri is not an http or https URL without credentials")
+	if file.URI != "" {
+		if file.Data, err = m.fetch(ctx, file.URI, file.field()); err != nil {
+			return nil, err
+		}
+	}
+	return decode(ctx, file.field(), file.Data)
+}
+
+// fetch returns the file at a URI. Errors name the field of the request.
+func (m *Maker) fetch(ctx context.Context, uri string, field []any) ([]byte, error) {
+	if !job.IsWebAddress(uri) {
+		return nil, invalid(field, "it is not an http or https URL without credentials")
 	}
 	fetching, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(fetching, http.MethodGet, uri, http.NoBody)
 	if err != nil {
-		return nil, invalid("uri", "uri cannot be requested")
+		return nil, invalid(field, "it cannot be requested")
 	}
 	response, err := m.files.Do(request)
 	if err != nil {
-		return nil, invalid("uri", "the file could not be fetched: "+describe(ctx, err))
+		return nil, invalid(field, "the file could not be fetched: "+describe(ctx, err))
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return nil, invalid("uri", fmt.Sprintf("the file could not be fetched: the server answered %d", response.StatusCode))
+		return nil, invalid(field, fmt.Sprintf("the file could not be fetched: the server answered %d", response.StatusCode))
 	}
-	encoded, err := readBounded(response.Body)
+	content, err := readBounded(response.Body)
 	if err != nil {
-		return nil, invalid("uri", "the file could not be fetched: "+describe(ctx, err))
+		return nil, invalid(field, "the file could not be fetched: "+describe(ctx, err))
 	}
-	return m.decode(ctx, "uri", encoded)
-}
-
-// Decode makes the sound of a file.
-func (m *Maker) Decode(ctx context.Context, file []byte) ([]byte, error) {
-	done, err := m.turn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return m.decode(ctx, "data", file)
+	return content, nil
 }
 
 // Text is a text to speak. An empty voice is the operator's, and an empty language the
@@ -220,7 +242,7 @@ func (m *Maker) Speak(ctx context.Context, say Text) ([]byte, error) {
 	case response.StatusCode != http.StatusOK:
 		return nil, unavailable(fmt.Sprintf("the speech server answered %d: %s", response.StatusCode, text.CleanLine(string(answer[:min(len(answer), maxErrorText)]), maxErrorText)))
 	}
-	pcm, err := m.decode(ctx, "text", answer)
+	pcm, err := m.decode(ctx, []any{"text"}, answer)
 	if job.ErrorIs(err, job.InvalidInput) {
 		return nil, unavailable("the speech server answered no sound that can be decoded")
 	}
@@ -237,41 +259,45 @@ func (m *Maker) turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// decode decodes a file, whose field in the request is named in errors.
-func (m *Maker) decode(ctx context.Context, field string, file []byte) (pcm []byte, err error) {
-	tools, err := build.FindTools()
-	if err != nil {
-		return nil, err
-	}
-	dir, err := os.MkdirTemp(m.settings.Dir, "sound-")
-	if err != nil {
-		return nil, fmt.Errorf("create a folder for a sound: %w", err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	from, to := filepath.Join(dir, "encoded"), filepath.Join(dir, "pcm")
-	if err := os.WriteFile(from, file, 0o600); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, decodeTimeout)
-	defer cancel()
-	// One second more, to see that it is too long.
-	err = tools.DecodeSound(ctx, from, to, ingest.MaxSound+time.Second)
-	if build.RejectedInput(err) {
-		return nil, invalid(field, "it is not audio in a format that can be decoded, such as MP3, WAV, AAC, FLAC or Opus")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if pcm, err = os.ReadFile(to); err != nil {
-		return nil, err
-	}
+// decode decodes a sound. Errors name the field of the request.
+func (m *Maker) decode(ctx context.Context, field []any, file []byte) ([]byte, error) {
+	pcm, err := m.convert(ctx, file, func(ctx context.Context, tools build.Tools, from, to string) error {
+		return tools.DecodeSound(ctx, from, to, ingest.MaxSound+time.Second) // one second more, to see that it is too long
+	})
 	switch {
+	case build.RejectedInput(err):
+		return nil, invalid(field, "it is not audio in a format that can be decoded, such as MP3, WAV, AAC, FLAC or Opus")
+	case err != nil:
+		return nil, err
 	case len(pcm) == 0:
 		return nil, invalid(field, "it contains no audio")
 	case int64(len(pcm)) > ingest.MaxSoundBytes:
 		return nil, invalid(field, fmt.Sprintf("it is longer than %s", ingest.MaxSound))
 	}
 	return pcm, nil
+}
+
+// convert returns what a tool makes of a file.
+func (m *Maker) convert(ctx context.Context, file []byte, run func(ctx context.Context, tools build.Tools, from, to string) error) (made []byte, err error) {
+	tools, err := build.FindTools()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(m.settings.Dir, "output-")
+	if err != nil {
+		return nil, fmt.Errorf("create a folder for a file: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	if err := os.WriteFile(from, file, 0o600); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, decodeTimeout)
+	defer cancel()
+	if err := run(ctx, tools, from, to); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(to)
 }
 
 // readBounded reads a body of at most maxFile.
@@ -300,8 +326,8 @@ func describe(ctx context.Context, err error) string {
 	return text.CleanLine(err.Error(), maxErrorText)
 }
 
-func invalid(field, message string) error {
-	return &job.Error{Code: job.InvalidInput, Message: message, Path: []any{field}}
+func invalid(field []any, message string) error {
+	return &job.Error{Code: job.InvalidInput, Message: message, Path: field}
 }
 
 func unavailable(message string) error {

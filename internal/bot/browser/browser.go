@@ -200,7 +200,7 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 
 	targets, err := chromedp.Targets(root)
 	if err == nil {
-		err = applyIsolation(lifetime, chromedp.FromContext(root).Browser, options)
+		err = applyIsolation(lifetime, chromedp.FromContext(root).Browser, options, "")
 	}
 	var responses iter.Seq2[fetch.EventRequestPaused, error]
 	if err == nil {

@@ -108,10 +108,10 @@ func localNetworkPermissions() []string {
 	return []string{"local-network-access", "local-network", "loopback-network"}
 }
 
-// applyIsolation configures a running browser.
-func applyIsolation(ctx context.Context, session cdp.Session, options Options) error {
+// applyIsolation configures a browser context, or with an empty ID the browser's own.
+func applyIsolation(ctx context.Context, session cdp.Session, options Options, browserContext cdp.BrowserContextID) error {
 	_, err := cdp.Call(ctx, session, protocol.SetDownloadBehavior, protocol.SetDownloadBehaviorParams{
-		Behavior: protocol.SetDownloadBehaviorBehaviorDeny,
+		Behavior: protocol.SetDownloadBehaviorBehaviorDeny, BrowserContextID: browserContext,
 	})
 	if err != nil {
 		return fmt.Errorf("deny downloads: %w", err)
@@ -123,7 +123,7 @@ func applyIsolation(ctx context.Context, session cdp.Session, options Options) e
 	for _, name := range localNetworkPermissions() {
 		_, err := cdp.Call(ctx, session, protocol.SetPermission, protocol.SetPermissionParams{
 			Permission: &protocol.PermissionDescriptor{Name: name},
-			Setting:    protocol.PermissionSettingDenied,
+			Setting:    protocol.PermissionSettingDenied, BrowserContextID: browserContext,
 		})
 		var unknown *cdproto.Error
 		switch {

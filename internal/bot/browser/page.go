@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"time"
 
 	"github.com/chromedp/cdproto"
 	protocol "github.com/chromedp/cdproto/browser"
@@ -24,9 +25,10 @@ import (
 
 // Page is a tab in its own window. Its methods are safe for concurrent use.
 type Page struct {
-	browser *Browser
-	session *chromedp.Target
-	release context.CancelFunc // closes the tab and waits for it
+	browser   *Browser
+	session   *chromedp.Target
+	contextID cdp.BrowserContextID // empty in the browser's own
+	release   context.CancelFunc   // closes the tab and waits for it
 
 	crashed    chan struct{}
 	crashOnce  sync.Once
@@ -47,6 +49,32 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 	if initial := b.takeInitialTab(); initial != "" {
 		options = append(options, chromedp.WithTargetID(initial))
 	}
+	p, err := b.openPage(ctx, options...)
+	if err != nil {
+		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
+	}
+	return p, nil
+}
+
+// NewPageApart is like NewPage, in a browser context of its own: the page shares no
+// cookies, storage or permissions with others, and loses them when it is closed.
+func (b *Browser) NewPageApart(ctx context.Context) (*Page, error) {
+	if gone := b.Err(); gone != nil {
+		return nil, gone
+	}
+	p, err := b.openPage(ctx, chromedp.WithNewBrowserContext())
+	if err == nil {
+		if err = applyIsolation(ctx, b.session, b.options, p.contextID); err != nil {
+			p.Close()
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
+	}
+	return p, nil
+}
+
+func (b *Browser) openPage(ctx context.Context, options ...chromedp.ContextOption) (*Page, error) {
 	tab, release := b.newTab(options...)
 	p := &Page{
 		browser: b,
@@ -57,7 +85,7 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 	}
 	if err := p.attach(ctx, tab); err != nil {
 		release()
-		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
+		return nil, err
 	}
 	p.background.Go(func() { p.answerDialogs(context.WithoutCancel(ctx)) })
 	return p, nil
@@ -89,7 +117,7 @@ func (p *Page) attach(ctx, tab context.Context) error {
 		<-attached
 		return ctx.Err()
 	}
-	p.session = chromedp.FromContext(tab).Target
+	p.session, p.contextID = chromedp.FromContext(tab).Target, chromedp.FromContext(tab).BrowserContextID
 
 	// chromedp enables the domains that its selectors need. This package uses
 	// scripts instead, and the events of these domains are costly.
@@ -373,6 +401,45 @@ func (p *Page) screenshot(ctx context.Context, params page.CaptureScreenshotPara
 		return err
 	})
 	return image, err
+}
+
+// Screencast calls frame for pictures of the page, JPEG images of at most width and height
+// pixels, when the page changes, and not more often than rate times per second. It returns
+// when ctx ends, frame fails, or the page is gone.
+func (p *Page) Screencast(ctx context.Context, width, height, rate int, frame func(image []byte) error) error {
+	const quality = 80
+	return p.call(ctx, func(ctx context.Context) error {
+		listening, stopListening := context.WithCancel(ctx)
+		defer stopListening()
+		frames := cdp.Events(listening, p.session, page.ScreencastFrame)
+		percent, last := int64(quality), true
+		_, err := cdp.Call(ctx, p.session, page.StartScreencast, page.StartScreencastParams{
+			Format: page.StartScreencastFormatJpeg, Quality: &percent, MaxWidth: int64(width), MaxHeight: int64(height), MaxFramesInFlight: 1, SendLastFrame: &last,
+		})
+		if err != nil {
+			abandonEvents(frames, stopListening)
+			return err
+		}
+		pace := time.NewTicker(time.Second / time.Duration(rate))
+		defer pace.Stop()
+		for event, err := range frames {
+			if err == nil {
+				err = frame(event.Data)
+			}
+			if err != nil {
+				return err
+			}
+			select {
+			case <-pace.C:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			if _, err := cdp.Call(ctx, p.session, page.ScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: event.SessionID}); err != nil {
+				return err
+			}
+		}
+		return context.Canceled // the connection ended; call returns the reason
+	})
 }
 
 // Crashed returns a channel that is closed when the renderer process has crashed.

@@ -9,7 +9,17 @@ import (
 	"time"
 )
 
-// DeviceState is the state of the microphone or camera, as the page shows it.
+// Device is a device by which a bot is heard or seen.
+type Device string
+
+// The devices. The screen share is on while the bot shares its screen.
+const (
+	Microphone  Device = "microphone"
+	Camera      Device = "camera"
+	ScreenShare Device = "screen share"
+)
+
+// DeviceState is the state of a device, as the page shows it.
 type DeviceState int
 
 // The states of devices.
@@ -30,18 +40,32 @@ var (
 	ErrDeviceRefused = errors.New("the page does not allow it")
 )
 
-// deviceButton is a device with the elements that are its button in both states.
-type deviceButton struct{ name, on, off string }
+// deviceButton has the elements that are a device's button in both states. Where the button
+// opens a menu, choice is the item of it that turns the device on.
+type deviceButton struct{ on, off, choice string }
 
-func microphoneButton() deviceButton { return deviceButton{"microphone", microphoneOn, microphoneOff} }
+func (d Device) button() deviceButton {
+	switch d {
+	case Camera:
+		return deviceButton{on: cameraOn, off: cameraOff}
+	case ScreenShare:
+		return deviceButton{on: stopSharing, off: shareScreen, choice: shareChoice}
+	default:
+		return deviceButton{on: microphoneOn, off: microphoneOff}
+	}
+}
 
 // state returns the state of a device. Some profiles recognize an enabled camera as an
-// enabled microphone, so the state off has priority.
-func (d deviceButton) state(snapshot Snapshot) DeviceState {
+// enabled microphone, so the state off has priority; pages that share a screen may still
+// offer to share one.
+func (d Device) state(snapshot Snapshot) DeviceState {
+	button := d.button()
 	switch {
-	case snapshot.present(d.off):
+	case d == ScreenShare && snapshot.present(button.on):
+		return DeviceOn
+	case snapshot.present(button.off):
 		return DeviceOff
-	case snapshot.present(d.on):
+	case snapshot.present(button.on):
 		return DeviceOn
 	}
 	return DeviceUnknown
@@ -63,24 +87,25 @@ func (k *keptDevices) set(element string, kept bool) {
 	}
 }
 
-// without returns elements without the kept ones.
+// without returns elements without the kept ones. What looks like a microphone that is on
+// may be the button of a kept camera.
 func (k *keptDevices) without(elements []string) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return slices.DeleteFunc(elements, func(element string) bool { return slices.Contains(k.elements, element) })
+	kept := k.elements
+	if slices.Contains(kept, cameraOn) {
+		kept = append(slices.Clone(kept), microphoneOn)
+	}
+	return slices.DeleteFunc(elements, func(element string) bool { return slices.Contains(kept, element) })
 }
 
-// SetMicrophone implements Adapter.
-func (s *site) SetMicrophone(ctx context.Context, page Page, on bool) error {
-	return s.setDevice(ctx, page, microphoneButton(), on)
-}
-
-// setDevice presses the button of a device unless the device is in the wanted state.
-func (s *site) setDevice(ctx context.Context, page Page, device deviceButton, on bool) error {
-	s.kept.set(device.on, on)
-	wanted, press := DeviceOff, device.on
+// SetDevice implements Adapter.
+func (s *site) SetDevice(ctx context.Context, page Page, device Device, on bool) error {
+	button := device.button()
+	s.kept.set(button.on, on)
+	wanted, press := DeviceOff, button.on
 	if on {
-		wanted, press = DeviceOn, device.off
+		wanted, press = DeviceOn, button.off
 	}
 	waiting, cancel := context.WithTimeout(ctx, deviceTimeout)
 	defer cancel()
@@ -91,6 +116,8 @@ func (s *site) setDevice(ctx context.Context, page Page, device deviceButton, on
 		switch {
 		case seen == wanted:
 			return true, nil
+		case on && button.choice != "" && snapshot.clickable(button.choice):
+			return false, s.click(waiting, page, button.choice)
 		case seen == DeviceUnknown || time.Since(pressedAt) < pressAgainTime:
 			return false, nil
 		}
@@ -107,7 +134,7 @@ func (s *site) setDevice(ctx context.Context, page Page, device deviceButton, on
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("turn the %s on (%t): %w", device.name, on, err)
+		return fmt.Errorf("turn the %s on (%t): %w", device, on, err)
 	}
 	return nil
 }

@@ -18,7 +18,10 @@ const (
 	captcha        = "captcha"
 	refusal        = "refusal" // the platform lets nobody in; why, is in its text
 
-	// Microphone and camera.
+	// Devices.
+	shareScreen   = "shareScreen" // while the bot shares none
+	shareChoice   = "shareChoice" // chooses the screen in what shareScreen opens
+	stopSharing   = "stopSharing" // while the bot shares its screen
 	microphoneOn  = "microphoneOn"
 	microphoneOff = "microphoneOff"
 	cameraOn      = "cameraOn"
@@ -61,7 +64,7 @@ func requiredElements() []string {
 func usableElements() []string {
 	return append(requiredElements(),
 		launchApp, useBrowser, passcodeInput, passcodeSubmit, computerAudio, joinAudio, joinInDialog, captcha, refusal, pinItem, allowDevices, acceptTerms, peopleButton,
-		moreButton, recordButton, requestPermission, closePermission)
+		moreButton, recordButton, requestPermission, closePermission, shareScreen, shareChoice, stopSharing)
 }
 
 // dismissals are the buttons of dialogs and notices that block the page, in the

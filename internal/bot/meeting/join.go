@@ -21,6 +21,7 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 	}
 	s.visit.reset()
 	s.kept.set(microphoneOn, false)
+	s.kept.set(cameraOn, false)
 	progress := newJoinSteps(name, SingleLine(options.Passcode))
 	var last Observation
 	err := s.poll(ctx, page, func(snapshot Snapshot) (bool, error) {

@@ -88,10 +88,10 @@ type Adapter interface {
 	// platform's limit is sent in parts.
 	SendChat(ctx context.Context, page Page, text string) error
 
-	// SetMicrophone turns the microphone on or off, as far as the page allows it. The
-	// error is ErrNoDevice if the page shows no button for it, and ErrDeviceRefused if the
-	// button has no effect. HandleNotices leaves a microphone on that this has turned on.
-	SetMicrophone(ctx context.Context, page Page, on bool) error
+	// SetDevice turns a device on or off, as far as the page allows it. The error is
+	// ErrNoDevice if the page shows no button for it, and ErrDeviceRefused if the button has
+	// no effect. HandleNotices leaves a device on that this has turned on.
+	SetDevice(ctx context.Context, page Page, device Device, on bool) error
 
 	// Pin pins a participant. The error is a *ParticipantNotFoundError when the
 	// page does not show the participant.

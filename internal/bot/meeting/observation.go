@@ -35,7 +35,8 @@ type Observation struct {
 	// does not show it.
 	Others int
 
-	Microphone DeviceState
+	Microphone, Camera, ScreenShare DeviceState
+
 	Permission Permission    // as far as the page shows it
 	Recorded   bool          // the platform shows that the meeting is being recorded
 	Chat       []ChatMessage // while the chat is open, oldest first

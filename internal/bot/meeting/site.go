@@ -93,7 +93,7 @@ func (s *site) observe(snapshot Snapshot, now time.Time) Observation {
 		observation.Permission = s.profile.permission(snapshot)
 		observation.Recorded = s.profile.recorded(snapshot)
 		s.profile.texts(&observation, snapshot, ownName)
-		observation.Microphone = microphoneButton().state(snapshot)
+		observation.Microphone, observation.Camera, observation.ScreenShare = Microphone.state(snapshot), Camera.state(snapshot), ScreenShare.state(snapshot)
 		observation.tiles, observation.tileList = s.profile.tileRoles(snapshot, ownName, observation.Participants), snapshot.TileList
 	}
 	if !observation.Screen.Terminal() && observation.Pending == "" {

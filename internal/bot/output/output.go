@@ -1,9 +1,9 @@
-// Package output lets a bot be heard: it replaces the microphone of a meeting's page and
-// plays sound on it.
+// Package output lets a bot be heard and seen: it replaces the microphone, the camera and
+// the shared screen of a meeting's page, plays sound and shows pictures.
 //
-// The sound is made in a world of the page that the page's own scripts cannot reach, so no
-// page can push sound of its own into what the bot says, or read sound before it is played.
-// The page gets a track, as from any microphone.
+// Sound and pictures are made in a world of the page that the page's own scripts cannot
+// reach, so no page can put its own into what the bot says and shows, or read them before.
+// The page gets tracks, as from any device.
 package output
 
 import (
@@ -25,10 +25,15 @@ var devicesScript string
 //go:embed microphone.js
 var microphoneScript string
 
-// Prepare replaces the microphone of a page. It must be called before the page is loaded.
+//go:embed pictures.js
+var picturesScript string
+
+// Prepare replaces the devices of a page. It must be called before the page is loaded.
 func Prepare(ctx context.Context, page *browser.Page) error {
-	if err := page.EvalApartOnNewDocument(ctx, microphoneScript); err != nil {
-		return fmt.Errorf("prepare the page's microphone: %w", err)
+	for _, script := range []string{microphoneScript, picturesScript} {
+		if err := page.EvalApartOnNewDocument(ctx, script); err != nil {
+			return fmt.Errorf("prepare the bot's devices: %w", err)
+		}
 	}
 	if err := page.EvalOnNewDocument(ctx, devicesScript); err != nil {
 		return fmt.Errorf("replace the page's devices: %w", err)

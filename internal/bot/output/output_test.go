@@ -5,6 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/jpeg"
 	"log/slog"
 	"math"
 	"net/http"
@@ -196,5 +200,117 @@ func TestPageCannotPlay(t *testing.T) {
 	err := player.Play(ctx, bytes.NewReader(tone(time.Second)), func(context.Context) error { return nil }, func(time.Time) {})
 	if !errors.Is(err, output.ErrNoMicrophone) {
 		t.Errorf("a page without a microphone: %v", err)
+	}
+}
+
+// picturePage sends the camera and the shared screen to another RTCPeerConnection of the
+// page, and returns the color in the center of what arrives there.
+const picturePage = `<!doctype html><script>
+	const watch = async track => {
+		const [from, to] = [new RTCPeerConnection(), new RTCPeerConnection()];
+		from.onicecandidate = event => to.addIceCandidate(event.candidate);
+		to.onicecandidate = event => from.addIceCandidate(event.candidate);
+		const received = new Promise(resolve => { to.ontrack = event => resolve(event.streams[0]); });
+		from.addTrack(track, new MediaStream([track]));
+		await from.setLocalDescription();
+		await to.setRemoteDescription(from.localDescription);
+		await to.setLocalDescription();
+		await from.setRemoteDescription(to.localDescription);
+		const video = Object.assign(document.createElement("video"), {srcObject: await received, muted: true});
+		video.play();
+		return video;
+	};
+	const color = video => {
+		const context = new OffscreenCanvas(1, 1).getContext("2d");
+		context.drawImage(video, video.videoWidth / 2, video.videoHeight / 2, 1, 1, 0, 0, 1, 1);
+		return [...context.getImageData(0, 0, 1, 1).data.slice(0, 3)];
+	};
+	window.camera = async () => {
+		const [track] = (await navigator.mediaDevices.getUserMedia({video: true})).getTracks();
+		window.settings = track.getSettings();
+		window.cameraColor = (await watch(track.clone()), color.bind(null, await watch(track)));
+	};
+	window.share = async () => {
+		const [track] = (await navigator.mediaDevices.getDisplayMedia({video: true})).getTracks();
+		track.onended = () => { window.shareEnded = true; };
+		window.shareColor = color.bind(null, await watch(track));
+	};
+</script>`
+
+// TestShow shows pictures on the camera and on the shared screen of a page.
+func TestShow(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	ctx, page := openPage(t, picturePage)
+	show := func(screen output.Screen, shown color.RGBA) {
+		t.Helper()
+		canvas := image.NewRGBA(image.Rect(0, 0, 640, 360))
+		draw.Draw(canvas, canvas.Bounds(), image.NewUniform(shown), image.Point{}, draw.Src)
+		var file bytes.Buffer
+		if err := jpeg.Encode(&file, canvas, nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := screen.Show(ctx, page, file.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	see := func(function string, want color.RGBA) {
+		t.Helper()
+		var got []int
+		script := fmt.Sprintf(`new Promise(resolve => {
+			const start = performance.now(), near = (a, b) => Math.abs(a - b) < 40;
+			const look = () => {
+				const [r, g, b] = %s();
+				if (near(r, %d) && near(g, %d) && near(b, %d) || performance.now() - start > 20000) resolve([r, g, b]);
+				else setTimeout(look, 50);
+			};
+			look();
+		})`, function, want.R, want.G, want.B)
+		if err := page.EvalInPage(ctx, script, &got); err != nil {
+			t.Fatal(err)
+		}
+		for i, value := range []uint8{want.R, want.G, want.B} {
+			if difference := got[i] - int(value); max(difference, -difference) >= 40 {
+				t.Fatalf("%s is %v, want %v", function, got, want)
+			}
+		}
+	}
+	red, green := color.RGBA{R: 200, A: 255}, color.RGBA{G: 160, A: 255}
+	if err := output.Camera.CheckUsed(ctx, page); !errors.Is(err, output.ErrNotUsed) {
+		t.Errorf("an unused camera: %v", err)
+	}
+	show(output.Camera, red)
+	if err := page.EvalInPage(ctx, "camera()", nil); err != nil {
+		t.Fatal(err)
+	}
+	see("cameraColor", red)
+	show(output.Camera, green)
+	see("cameraColor", green)
+	if err := output.Camera.CheckUsed(ctx, page); err != nil {
+		t.Error(err)
+	}
+	var settings struct{ Width, Height int }
+	if err := page.EvalInPage(ctx, "settings", &settings); err != nil || settings.Width != 1280 || settings.Height != 720 {
+		t.Errorf("settings %+v, %v", settings, err)
+	}
+	if err := output.Camera.ShowName(ctx, page, `Ada's "notes" 📝`); err != nil {
+		t.Error(err)
+	}
+
+	if err := output.SharedScreen.Offer(ctx, page); err != nil {
+		t.Fatal(err)
+	}
+	show(output.SharedScreen, red)
+	if err := page.EvalWithGesture(ctx, "share()", nil); err != nil {
+		t.Fatal(err)
+	}
+	see("shareColor", red)
+	if err := output.SharedScreen.End(ctx, page); err != nil {
+		t.Fatal(err)
+	}
+	if err := page.EvalInPage(ctx, "new Promise(resolve => { const look = () => window.shareEnded ? resolve() : setTimeout(look, 50); look(); })", nil); err != nil {
+		t.Errorf("the page was not told that sharing ended: %v", err)
 	}
 }

@@ -33,16 +33,16 @@ func (c *Client) receiveCommands(commands []ingest.Command) {
 	}
 }
 
-// Output returns the sound of a command: PCM S16LE, mono, 48 kHz.
+// Output returns what a command makes the bot play or show, in the form of ingest.OutputPath.
 func (c *Client) Output(ctx context.Context, commandID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.settings.Timeout)
 	defer cancel()
 	target := c.base.JoinPath(ingest.OutputPath, c.settings.JobID, strconv.Itoa(c.settings.Attempt), commandID)
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("create a request for a sound: %w", err)
+		return nil, fmt.Errorf("create a request for output: %w", err)
 	}
-	return c.doLimited(request, ingest.MaxSoundBytes)
+	return c.doLimited(request, ingest.MaxOutputBytes)
 }
 
 // commandQueue passes commands to the bot, each once. It never blocks heartbeats

@@ -10,6 +10,7 @@ import (
 	"standin/internal/bot/captions"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/notetaker"
+	"standin/internal/bot/output"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/sound"
@@ -39,6 +40,7 @@ type attempt struct {
 	texts       *captions.Texts
 	textOpener  *textOpener
 	sound       *sound.Link
+	own         *ownOutput
 
 	rejoins     limit
 	interrupted exitResult // what last took the bot out of the meeting
@@ -71,6 +73,7 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 			log: log, texts: texts, wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions, Language: settings.CaptionsLanguage},
 		},
 		sound:   sound.New(sound.Settings{Dial: client.DialSound, Clock: clock.Convert, Log: log}),
+		own:     &ownOutput{options: settings.OutputOptions},
 		rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
 	}
 }
@@ -116,11 +119,12 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 	s := &session{
 		log: a.log, number: number, timeouts: a.settings.Timeouts, client: a.client, clock: a.clock, report: a.report, events: a.events,
 		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,
-		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener, sound: a.sound,
+		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener, sound: a.sound, own: a.own,
 	}
 	s.faults = newMediaFaults(s.recording)
 	s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
 	s.speaker = a.newSpeaker(page, s.recording)
+	s.camera, s.shared = a.newDisplay(page, meeting.Camera, output.Camera), a.newDisplay(page, meeting.ScreenShare, output.SharedScreen)
 	end := s.run(ctx)
 	if s.interrupted.reason != "" {
 		a.interrupted = s.interrupted

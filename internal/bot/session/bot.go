@@ -79,7 +79,8 @@ type Settings struct {
 	// the page exposes it.
 	ParticipantAudio bool
 
-	Output bool // the bot may be heard: the page's microphone is the bot's
+	Output        bool               // the bot may be heard and seen: the page's devices are the bot's
+	OutputOptions *job.OutputOptions // what it plays and shows by itself; may be nil
 
 	Chat             bool   // keeps the chat open, to read its messages
 	Captions         bool   // turns on live captions and reads them

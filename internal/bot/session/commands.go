@@ -114,6 +114,11 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, s *sessi
 		s.speaker.play(ctx, command)
 	case ingest.StopOutput:
 		s.speaker.stop(ctx, command)
+	case ingest.SetCamera:
+		s.own.replaced = true
+		s.camera.show(ctx, command)
+	case ingest.ShareScreen:
+		s.shared.show(ctx, command)
 	default:
 		c.settle(command, errors.New("this version of the bot does not support the command"))
 	}

@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"standin/internal/bot/report"
@@ -45,6 +46,11 @@ func hostilePage() scenario {
 			for _, event := range h.meeting.Events() {
 				if event.Kind == replica.EventTrapReached {
 					h.Errorf("the page reached %s", event.Text)
+				}
+				for _, device := range []string{"microphone", "camera", "screen"} {
+					if event.Kind == replica.EventProbeFinished && !strings.Contains(event.Text, "take the "+device+": failed") {
+						h.Errorf("the page took the %s of a bot without output: %s", device, event.Text)
+					}
 				}
 			}
 		},

@@ -17,6 +17,7 @@ import (
 	"standin/internal/bot/output"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/zoomsdk"
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
@@ -195,6 +196,28 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 		}
 	}
 	return page, recorder.Prepare(ctx, page, o.settings.Recorder)
+}
+
+// openShown opens a page that the bot shows in the meeting, in a browser context of its
+// own. Like the meeting's page, it reaches the internet only through the egress proxy.
+func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, address string) (*browser.Page, error) {
+	page, err := chromium.NewPageApart(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err = page.SetContentSize(ctx, ingest.PictureWidth, ingest.PictureHeight); err == nil {
+		err = page.GuardNavigation(ctx, job.IsWebAddress)
+	}
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, o.settings.Timeouts.Open)
+		defer cancel()
+		err = page.Navigate(ctx, address)
+	}
+	if err != nil {
+		page.Close()
+		return nil, err
+	}
+	return page, nil
 }
 
 // setCookies signs the browser in. A few cookies may be refused, for example

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,8 +28,6 @@ const (
 	maxOutput = ingest.MaxSound + time.Minute
 	// maxLive limits the live sound without a pause.
 	maxLive = 24 * time.Hour
-	// liveOutput is the kind of the live sound in events.
-	liveOutput = "stream"
 	// muteDelay is how long the microphone stays on after a sound, for the next one.
 	muteDelay = 2 * time.Second
 	// maxMuted is in how many snapshots the microphone must be off during a sound until
@@ -45,7 +44,7 @@ type outputError struct {
 func (e *outputError) Error() string { return e.detail }
 
 var (
-	errMutedByHost = &outputError{ingest.MutedByHost, "the bot's microphone was turned off in the meeting"}
+	errMutedByHost = &outputError{ingest.StoppedByHost, "the bot's microphone was turned off in the meeting"}
 	errInterrupted = &outputError{ingest.Interrupted, "another command stopped it"}
 	errPageLeft    = &outputError{ingest.Interrupted, "the bot left the page"}
 )
@@ -77,7 +76,7 @@ type speaker struct {
 func (a *attempt) newSpeaker(page *meetingPage, recording *recordingSession) *speaker {
 	s := &speaker{
 		log: a.log, enabled: a.settings.Output, report: a.report, events: a.events, page: page, name: a.settings.DisplayName,
-		download: a.client.Output, ack: a.commands.settle, record: &recording.voice, calls: make(chan func(context.Context)),
+		download: a.client.Output, ack: a.commands.settleOutput, record: &recording.voice, calls: make(chan func(context.Context)),
 	}
 	s.queue.settle = s.settle
 	return s
@@ -97,6 +96,13 @@ func (s *speaker) play(ctx context.Context, command ingest.Command) {
 	case args.Interrupt:
 		s.interrupt(ctx, errInterrupted)
 	}
+	s.add(ctx, command)
+}
+
+// playOwn queues the sound of the option output.onJoin.
+func (s *speaker) playOwn(ctx context.Context) { s.add(ctx, ingest.Command{Kind: ingest.OutputOnJoin}) }
+
+func (s *speaker) add(ctx context.Context, command ingest.Command) {
 	s.queue.add(ctx, task{
 		name: string(command.Kind), timeout: maxOutput, command: &command,
 		do:     func(ctx context.Context) error { return s.run(ctx, command) },
@@ -110,9 +116,9 @@ func (s *speaker) playLive(ctx context.Context, speech *sound.Speech) {
 		speech.Stop()
 		return
 	}
-	command := ingest.Command{Kind: liveOutput}
+	command := ingest.Command{Kind: ingest.OutputStream}
 	s.queue.add(ctx, task{
-		name: liveOutput, timeout: maxLive,
+		name: ingest.OutputStream, timeout: maxLive,
 		do: func(ctx context.Context) error {
 			ctx, cancel := context.WithCancelCause(ctx)
 			defer cancel(nil)
@@ -161,7 +167,7 @@ func (s *speaker) leave(ctx context.Context) {
 
 // run plays a sound. It runs beside the loop.
 func (s *speaker) run(ctx context.Context, command ingest.Command) error {
-	pcm, err := s.download(ctx, command.ID)
+	pcm, err := s.download(ctx, cmp.Or(command.ID, ingest.OnJoinOutput))
 	if err != nil {
 		return &outputError{ingest.OutputUnavailable, "the sound could not be read from the service: " + err.Error()}
 	}
@@ -178,7 +184,7 @@ func (s *speaker) playPCM(ctx context.Context, command ingest.Command, pcm io.Re
 	return player.Play(ctx, pcm, s.unmute, func(at time.Time) {
 		s.inLoop(ctx, func(context.Context) {
 			s.startedAt = at
-			if command.ID != "" {
+			if command.Kind != ingest.OutputStream {
 				s.emit(job.BotOutputStarted, command, nil)
 			}
 		})
@@ -199,7 +205,9 @@ func (s *speaker) unmute(ctx context.Context) error {
 	s.inLoop(ctx, func(loop context.Context) {
 		s.page.pageQueue.add(loop, task{
 			name: "turn the microphone on", timeout: s.page.timeouts.Command,
-			do: func(ctx context.Context) error { return s.page.adapter.SetMicrophone(ctx, s.page.tab, true) },
+			do: func(ctx context.Context) error {
+				return s.page.adapter.SetDevice(ctx, s.page.tab, meeting.Microphone, true)
+			},
 			onDone: func(_ context.Context, err error) *exitResult {
 				s.on, s.onSince, s.muted = err == nil, time.Now(), 0
 				done <- err
@@ -252,35 +260,43 @@ func (s *speaker) end() {
 
 // failure returns why a sound was not played to its end.
 func (s *speaker) failure(err error) *outputError {
-	known := (*outputError)(nil)
-	switch {
-	case s.cause != nil:
+	if s.cause != nil {
 		return s.cause
+	}
+	return outputFailure(err)
+}
+
+// outputFailure returns why output failed, by the error of a page or a browser.
+func outputFailure(err error) *outputError {
+	known, script := (*outputError)(nil), (*browser.ScriptError)(nil)
+	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, context.Canceled), browserLost(err):
+	case errors.Is(err, context.Canceled), browserLost(err), meeting.Transient(err):
 		return errPageLeft
-	case errors.Is(err, output.ErrNoMicrophone), errors.Is(err, meeting.ErrNoDevice):
-		return &outputError{ingest.NoMicrophone, err.Error()}
+	case errors.As(err, &script): // a new document has no devices of the bot yet
+		return errPageLeft
+	case errors.Is(err, output.ErrNoMicrophone), errors.Is(err, output.ErrNotUsed), errors.Is(err, meeting.ErrNoDevice):
+		return &outputError{ingest.NoDevice, err.Error()}
 	case errors.Is(err, meeting.ErrDeviceRefused):
-		return &outputError{ingest.MicrophoneRefused, err.Error()}
-	case meeting.Transient(err):
-		return errPageLeft
-	}
-	if script := (*browser.ScriptError)(nil); errors.As(err, &script) {
-		return errPageLeft // a new document has no sound
+		return &outputError{ingest.DeviceRefused, err.Error()}
 	}
 	return &outputError{ingest.OutputUnavailable, text.Clean(err.Error(), ingest.MaxCommandFailure)}
 }
 
 // emit reports what became of a sound.
 func (s *speaker) emit(kind job.Trigger, command ingest.Command, failure *outputError) {
+	s.events.emitOutput(s.log, kind, command, failure)
+}
+
+// emitOutput reports what became of the output of a command.
+func (e events) emitOutput(log *slog.Logger, kind job.Trigger, command ingest.Command, failure *outputError) {
 	data := ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
 	if failure != nil {
 		data.Reason, data.Detail = string(failure.reason), failure.detail
 	}
-	if err := s.events.Emit(kind, data); err != nil {
-		s.log.Error("report the bot's output", "error", err)
+	if err := e.Emit(kind, data); err != nil {
+		log.Error("report the bot's output", "error", err)
 	}
 }
 
@@ -320,7 +336,9 @@ func (s *speaker) mute(ctx context.Context) {
 	s.page.pageQueue.add(ctx, task{
 		name: "turn the microphone off", timeout: s.page.timeouts.Command,
 		shouldRun: func() bool { return s.queue.idle() },
-		do:        func(ctx context.Context) error { return s.page.adapter.SetMicrophone(ctx, s.page.tab, false) },
+		do: func(ctx context.Context) error {
+			return s.page.adapter.SetDevice(ctx, s.page.tab, meeting.Microphone, false)
+		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && ctx.Err() == nil {
 				s.log.Warn("the microphone was not turned off", "error", err)

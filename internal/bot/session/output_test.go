@@ -93,7 +93,7 @@ func (h *harness) heardBeeps(guest string) []time.Time {
 	for _, onset := range onsets[0] {
 		const preSkip = 3840 // samples at the beginning of the file that decoders drop
 		position := uint32(onset*output.SampleRate/1000) + preSkip
-		at := slices.IndexFunc(packets, func(p replica.HeardPacket) bool { return p.Timestamp-packets[0].Timestamp > position })
+		at := slices.IndexFunc(packets, func(p replica.Packet) bool { return p.Timestamp-packets[0].Timestamp > position })
 		times = append(times, packets[max(0, at-1)].At)
 	}
 	return times
@@ -246,7 +246,7 @@ func TestOutputEnds(t *testing.T) {
 			}
 			h.awaitOutput(job.BotOutputStarted, muted)
 			h.meeting.MuteGuests()
-			if end := h.awaitOutput(job.BotOutputFailed, muted); end.Reason != string(ingest.MutedByHost) {
+			if end := h.awaitOutput(job.BotOutputFailed, muted); end.Reason != string(ingest.StoppedByHost) {
 				h.Errorf("a muted sound ended with %+v", end)
 			}
 			again := h.play(beeping(1), ingest.SoundArgs{})

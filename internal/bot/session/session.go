@@ -41,6 +41,9 @@ type session struct {
 	recording   *recordingSession
 	faults      *mediaFaults
 	speaker     *speaker
+	camera      *display
+	shared      *display // the shared screen
+	own         *ownOutput
 	texts       *captions.Texts
 	textOpener  *textOpener
 	sound       *sound.Link
@@ -95,6 +98,16 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 		return s.speaker.queue.finish(ctx, err)
 	case err := <-s.screenshots.queue.done:
 		return s.screenshots.queue.finish(ctx, err)
+	case call := <-s.camera.calls:
+		call(ctx)
+		return nil
+	case err := <-s.camera.queue.done:
+		return s.camera.queue.finish(ctx, err)
+	case call := <-s.shared.calls:
+		call(ctx)
+		return nil
+	case err := <-s.shared.queue.done:
+		return s.shared.queue.finish(ctx, err)
 	case err := <-s.page.pageQueue.done:
 		return s.page.pageQueue.finish(ctx, err)
 	case err := <-s.recording.recordingQueue.done:
@@ -151,6 +164,7 @@ func (s *session) admit(ctx context.Context, snap snapshot, admission *meeting.A
 	}
 	s.consent.admit(ctx, s.page)
 	s.recording.start(ctx)
+	s.own.admit(ctx, s)
 	if end := s.commands.executeDeferred(ctx, s); end != nil {
 		return end
 	}
@@ -176,6 +190,8 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.textOpener.show(ctx, s.page, snap.at)
 		s.people.read(ctx, s.page, snap.at)
 		s.speaker.handleSnapshot(ctx, snap)
+		s.camera.handleSnapshot(ctx, snap)
+		s.shared.handleSnapshot(ctx, snap)
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
 			return end
 		}
@@ -319,6 +335,8 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 		s.recording.interrupt(ctx, "rejoining")
 	}
 	s.speaker.leave(ctx)
+	s.camera.leave(ctx)
+	s.shared.leave(ctx)
 	s.page.pageQueue.clear(ctx)
 	if reason == report.ReasonRemoved {
 		s.joining.waitAgain(ctx, s.page)
@@ -335,6 +353,9 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 	cancel() // tasks see that the session has ended
 	s.speaker.queue.close(ended)
 	s.screenshots.queue.close(ended)
+	final := !end.retry && end.reason != report.ReasonShutdown && end.reason != report.ReasonSuperseded // as in Run
+	s.camera.close(ended, final)
+	s.shared.close(ended, final)
 	s.page.pageQueue.close(ended)
 	s.texts.Report(s.page.last.seen.Participants)
 	if s.page.browser != nil {

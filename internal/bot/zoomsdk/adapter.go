@@ -226,9 +226,9 @@ func (a *Adapter) SendChat(ctx context.Context, page meeting.Page, text string) 
 	return nil
 }
 
-// SetMicrophone implements meeting.Adapter. The SDK's page has no microphone.
-func (a *Adapter) SetMicrophone(context.Context, meeting.Page, bool) error {
-	return fmt.Errorf("turn the microphone on or off: %w", meeting.ErrNoDevice)
+// SetDevice implements meeting.Adapter. The SDK's page has no devices.
+func (a *Adapter) SetDevice(_ context.Context, _ meeting.Page, device meeting.Device, _ bool) error {
+	return fmt.Errorf("turn the %s on or off: %w", device, meeting.ErrNoDevice)
 }
 
 // Pin implements meeting.Adapter.

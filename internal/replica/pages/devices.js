@@ -1,17 +1,23 @@
-// The microphone and camera of the page.
+// The microphone, the camera and the shared screen of the page.
 
 export class Devices {
   #stage;
   #changed;
+  #shared = null; // MediaStreamTrack of the shared screen
 
   // changed is called after every change.
   constructor(stage, changed) {
     this.#stage = stage;
     this.#changed = changed;
     stage.onMuted = () => this.set({ microphone: false });
+    stage.onHidden = () => {
+      this.set({ camera: false });
+      this.#endSharing();
+    };
     this.stream = null; // MediaStream, or null if it was not granted
     this.microphone = false;
     this.camera = false;
+    this.screen = false;
   }
 
   // request requests both devices and turns them on. It returns false if the browser
@@ -22,7 +28,7 @@ export class Devices {
     } catch {
       return false;
     }
-    this.#stage.microphone = this.stream.getAudioTracks()[0] ?? null;
+    this.#stage.send("microphone", this.stream.getAudioTracks()[0] ?? null);
     this.set({ microphone: true, camera: true });
     return true;
   }
@@ -36,13 +42,19 @@ export class Devices {
     const stopsMicrophone = this.#stage.state?.meeting.stopsMicrophone;
     if (!this.microphone && stopsMicrophone) for (const track of this.stream?.getAudioTracks() ?? []) track.stop();
     if (!this.camera) for (const track of this.stream?.getVideoTracks() ?? []) track.stop();
-    this.#changed();
-    this.#stage.devices(this.microphone, this.camera);
+    this.#stage.send("camera", this.camera ? this.stream.getVideoTracks()[0] ?? null : null);
+    this.#tell();
   }
 
-  // toggle turns "microphone" or "camera" on or off. A device that was stopped is
+  #tell() {
+    this.#changed();
+    this.#stage.devices(this.microphone, this.camera, this.screen);
+  }
+
+  // toggle turns "microphone", "camera" or "screen" on or off. A device that was stopped is
   // requested again.
   async toggle(device) {
+    if (device === "screen") return this.screen ? this.#endSharing() : this.#share();
     const kind = device === "camera" ? "video" : "audio";
     const stopped = (this.stream?.getTracks() ?? []).filter((track) => track.kind === kind && track.readyState === "ended");
     if (!this[device] && stopped.length > 0) {
@@ -50,9 +62,27 @@ export class Devices {
       if (!stream) return;
       for (const track of stopped) this.stream.removeTrack(track);
       this.stream.addTrack(stream.getTracks()[0]);
-      this.#stage.microphone = this.stream.getAudioTracks()[0] ?? null;
+      this.#stage.send("microphone", this.stream.getAudioTracks()[0] ?? null);
     }
     this.set({ [device]: !this[device] });
+  }
+
+  async #share() {
+    const stream = await navigator.mediaDevices.getDisplayMedia({ video: true }).catch(() => null);
+    if (!stream) return;
+    [this.#shared] = stream.getVideoTracks();
+    this.#shared.addEventListener("ended", () => this.#endSharing());
+    this.screen = true;
+    this.#stage.send("screen", this.#shared);
+    this.#tell();
+  }
+
+  #endSharing() {
+    if (!this.screen) return;
+    this.screen = false;
+    this.#shared.stop();
+    this.#stage.send("screen", null);
+    this.#tell();
   }
 
   // preview shows the camera in a video element or hides the element.
@@ -62,5 +92,8 @@ export class Devices {
     if (this.camera) video.play().catch(() => {});
   }
 
-  stop() { this.stream?.getTracks().forEach((track) => track.stop()); }
+  stop() {
+    this.stream?.getTracks().forEach((track) => track.stop());
+    this.#shared?.stop();
+  }
 }

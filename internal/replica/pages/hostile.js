@@ -1,5 +1,6 @@
-// The connection attempts of a hostile page: every URL in several ways. The trap server
-// records successful attempts. Errors must not break the page.
+// The attempts of a hostile page: it connects to every URL in several ways, and asks for the
+// devices of a bot. The trap server records successful connections. Errors must not break
+// the page.
 
 const attemptTimeoutMs = 3000;
 
@@ -32,6 +33,16 @@ const methods = {
 
 const timeout = () => new Promise((_, reject) => setTimeout(() => reject(new Error("timeout")), attemptTimeoutMs));
 
+// takeDevice asks a bot's scripts for a track, as they ask each other.
+function takeDevice(device) {
+  let taken = "failed";
+  const receive = () => { taken = "succeeded"; };
+  window.top.document.addEventListener(`standin-${device}-track`, receive);
+  window.top.document.dispatchEvent(new Event(`standin-${device}`));
+  window.top.document.removeEventListener(`standin-${device}-track`, receive);
+  return `take the ${device}: ${taken}`;
+}
+
 // probe makes all attempts and returns their results as text.
 export async function probe(targets, guest) {
   const attempts = targets.flatMap((target) => Object.keys(methods).map(async (by) => {
@@ -45,5 +56,5 @@ export async function probe(targets, guest) {
       return `${by} ${url.host}: ${problem?.message ?? "failed"}`;
     }
   }));
-  return (await Promise.all(attempts)).join("\n");
+  return (await Promise.all(attempts)).concat(["microphone", "camera", "screen"].map(takeDevice)).join("\n");
 }

@@ -1,12 +1,12 @@
-// Receives the participants' audio and video.
+// Sends the guest's audio and video, and receives the participants'.
 
 // Media is the peer connection of a page. It negotiates the media of each participant,
 // again when one joins or the connection is lost.
 export class Media {
   #exchange;
-  #microphone;
+  #tracks; // of microphone, camera and screen
   #onStream;
-  #sender = null; // RTCRtpSender of the microphone
+  #sent = {}; // RTCRtpTransceivers by the names of the tracks
   #connection = null; // RTCPeerConnection
   #number = 0; // of the connection on the server
   #confirmed = false; // a snapshot has named this connection
@@ -15,9 +15,9 @@ export class Media {
   #latest = null;
   #closed = false;
 
-  constructor(exchange, microphone, onStream) {
+  constructor(exchange, tracks, onStream) {
     this.#exchange = exchange;
-    this.#microphone = microphone;
+    this.#tracks = { ...tracks };
     this.#onStream = onStream;
   }
 
@@ -53,16 +53,20 @@ export class Media {
     }
   }
 
-  // replaceMicrophone sends another track from now on.
-  replaceMicrophone(track) {
-    this.#microphone = track;
-    this.#sender?.replaceTrack(track).catch((problem) => console.warn("microphone:", problem));
+  // replace sends another track of a device from now on, or none.
+  replace(device, track) {
+    this.#tracks[device] = track;
+    this.#sent[device]?.sender.replaceTrack(track).catch((problem) => console.warn(`${device}:`, problem));
   }
 
   #open() {
     this.#connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
     this.#connection.ontrack = ({ streams: [stream] }) => this.#onStream(stream.id, stream);
-    if (this.#microphone) this.#sender = this.#connection.addTransceiver(this.#microphone, { direction: "sendonly" }).sender;
+    for (const [device, track] of Object.entries(this.#tracks)) {
+      if (device === "microphone" && !track) continue;
+      const kind = device === "microphone" ? "audio" : "video";
+      this.#sent[device] = this.#connection.addTransceiver(track ?? kind, { direction: "sendonly" });
+    }
   }
 
   async #negotiate(participants) {
@@ -72,6 +76,7 @@ export class Media {
     const answer = await this.#exchange({
       description: connection.localDescription.sdp,
       participants,
+      sent: Object.fromEntries(Object.entries(this.#sent).map(([device, { mid }]) => [mid, device])),
       connection: this.#number,
     });
     await connection.setRemoteDescription({ type: "answer", sdp: answer.description });
@@ -81,7 +86,8 @@ export class Media {
 
   #drop() {
     this.#connection?.close();
-    this.#connection = this.#sender = null;
+    this.#connection = null;
+    this.#sent = {};
     this.#number = 0;
     this.#confirmed = false;
     this.#asked.clear();

@@ -26,8 +26,8 @@ export class Stage {
   #passcode;
   #path;
   #media = null;
-  #executed = { freeze: 0, reload: 0, navigate: 0, mute: 0 };
-  #microphone = null;
+  #executed = { freeze: 0, reload: 0, navigate: 0, mute: 0, hide: 0 };
+  #tracks = { microphone: null, camera: null, screen: null };
   #probing = false;
   #delayTimer = null;
 
@@ -37,15 +37,18 @@ export class Stage {
     this.state = null; // the last snapshot
     this.receivedAt = 0; // performance.now() of its arrival
     this.onMuted = () => {}; // the host turned the microphone off
+    this.onHidden = () => {}; // the host turned the camera off and ended the screen share
     this.onState = () => {};
     this.onStream = () => {}; // (participant id, MediaStream)
   }
 
-  // microphone is the MediaStreamTrack of the guest, or null.
-  get microphone() { return this.#microphone; }
-  set microphone(track) {
-    this.#microphone = track;
-    this.#media?.replaceMicrophone(track);
+  get microphone() { return this.#tracks.microphone; }
+
+  // send sends a MediaStreamTrack of the guest's microphone, camera or screen, or null.
+  send(device, track) {
+    if (this.#tracks[device] === track) return;
+    this.#tracks[device] = track;
+    this.#media?.replace(device, track);
   }
 
   // enter adds the page as a guest and subscribes to the state.
@@ -80,7 +83,7 @@ export class Stage {
       this.#media = null;
       return;
     }
-    this.#media ??= new Media((offer) => this.#send("media", offer), this.microphone, this.onStream);
+    this.#media ??= new Media((offer) => this.#send("media", offer), this.#tracks, this.onStream);
     this.#media.follow(this.state);
   }
 
@@ -91,6 +94,7 @@ export class Stage {
     if (commands.navigate > before.navigate) window.top.location.assign(commands.navigateTo);
     if (commands.reload > before.reload) window.top.location.reload();
     if (commands.mute > before.mute) this.onMuted();
+    if (commands.hide > before.hide) this.onHidden();
     if (commands.freeze > before.freeze) this.#freeze();
   }
 
@@ -127,7 +131,7 @@ export class Stage {
 
   ask(name, passcode = "") { return this.#send("ask", { name, passcode }); }
   passcode(passcode) { return this.#send("passcode", { passcode }); }
-  devices(microphone, camera) { return this.#send("devices", { microphone, camera }); }
+  devices(microphone, camera, screen) { return this.#send("devices", { microphone, camera, screen }); }
   leave() { return this.#send("leave", {}); }
   chat(text) { return this.#send("chat", { text }); }
   accept(notice) { return this.#send("accept", { notice }); }

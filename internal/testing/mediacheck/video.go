@@ -3,6 +3,7 @@ package mediacheck
 import (
 	"context"
 	"fmt"
+	"image/color"
 	"slices"
 	"strings"
 )
@@ -160,4 +161,19 @@ func (v video) borders() bool {
 		right = right && black(row*gridWidth+gridWidth-1)
 	}
 	return (top && bottom) || (left && right)
+}
+
+// CenterColors returns the color in the center of each frame of a video, which may have been
+// received incompletely.
+func CenterColors(ctx context.Context, file string) ([]color.RGBA, error) {
+	const filter = "crop=iw/8:ih/8,scale=1:1:flags=area,format=rgb24"
+	pixels, err := run(ctx, "ffmpeg", "-v", "fatal", "-nostdin", "-threads", "1", "-i", file, "-map", "0:v:0", "-vf", filter, "-vsync", "0", "-f", "rawvideo", "-")
+	if err != nil {
+		return nil, err
+	}
+	var colors []color.RGBA
+	for pixel := range slices.Chunk(pixels, 3) {
+		colors = append(colors, color.RGBA{R: pixel[0], G: pixel[1], B: pixel[2], A: 255})
+	}
+	return colors, nil
 }

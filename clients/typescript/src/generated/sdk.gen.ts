@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -331,6 +331,52 @@ export const stopOutput = <ThrowOnError extends boolean = false>(options: Option
         }],
     url: '/api/v1/jobs/{id}/stop-output',
     ...options
+});
+
+/**
+ * Show a picture as the bot's camera
+ *
+ * The bot shows an image, a video or a web page as its camera, in place of what it showed before, or turns the camera off. The job
+ * needs the option `output`. The service fetches and decodes files before it answers.
+ *
+ * What becomes of it is on the timeline, in the live stream and in webhooks: `output_started` when others see it, then
+ * `output_finished` or `output_failed` with a reason. An image and a page are shown until another picture replaces them. A video is
+ * played once, without sound, and its last picture stays.
+ *
+ */
+export const setCamera = <ThrowOnError extends boolean = false>(options: Options<SetCameraData, ThrowOnError>): RequestResult<SetCameraResponses, SetCameraErrors, ThrowOnError> => (options.client ?? client).put<SetCameraResponses, SetCameraErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/jobs/{id}/camera',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Share a picture as the bot's screen
+ *
+ * The bot shares an image or a web page as its screen, in place of what it shared before, or ends the screen share. Otherwise like
+ * `setCamera`.
+ *
+ */
+export const shareScreen = <ThrowOnError extends boolean = false>(options: Options<ShareScreenData, ThrowOnError>): RequestResult<ShareScreenResponses, ShareScreenErrors, ThrowOnError> => (options.client ?? client).put<ShareScreenResponses, ShareScreenErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/jobs/{id}/screen-share',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**
@@ -822,9 +868,10 @@ export const ingestScreenshot = <ThrowOnError extends boolean = false>(options: 
 });
 
 /**
- * Read the sound of a command
+ * Read the output of a command
  *
- * Returns the sound that a command makes the bot play: PCM S16LE, mono, 48 kHz. It is deleted when the command is acknowledged.
+ * Returns what a command makes the bot play or show. A sound is PCM S16LE, mono, 48 kHz. An image is a JPEG file, and a video one for
+ * each of its pictures, 10 per second, one after the other. It is deleted when the command is acknowledged.
  *
  */
 export const readOutput = <ThrowOnError extends boolean = false>(options: Options<ReadOutputData, ThrowOnError>): RequestResult<ReadOutputResponses, ReadOutputErrors, ThrowOnError> => (options.client ?? client).get<ReadOutputResponses, ReadOutputErrors, ThrowOnError>({

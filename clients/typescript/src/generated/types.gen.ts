@@ -230,12 +230,55 @@ export type StreamOptions = {
 };
 
 /**
- * Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without this option, these operations result in 409
- * `invalid_state`, and nothing of the meeting page's microphone is changed. `{}` is enough.
+ * Allows the bot to play sound and to show pictures in the meeting: `play-audio`, `speak`, `camera` and `screen-share`. Without this
+ * option, these operations result in 409 `invalid_state`, and nothing of the meeting page's devices is changed. `{}` is enough. In a
+ * change of a job, it replaces the earlier one.
  *
  */
 export type OutputOptions = {
-    [key: string]: unknown;
+    onJoin?: OutputOnJoin;
+    /**
+     * By default false. Whether `onJoin` is played again when the bot was out of the meeting and is back.
+     */
+    replayOnJoin?: boolean;
+    camera?: CameraOptions;
+};
+
+/**
+ * What the bot plays when it is admitted. Either `uri` or `text` is required.
+ */
+export type OutputOnJoin = {
+    /**
+     * The http or https URL of an audio file. The service fetches it when the bot is admitted.
+     */
+    uri?: string;
+    /**
+     * A text to speak. The service needs a speech server.
+     */
+    text?: string;
+    /**
+     * A voice of the speech server. By default
+     */
+    voice?: string;
+    /**
+     * The language of the text as a BCP 47 tag, for speech servers that take one.
+     */
+    language?: string;
+};
+
+/**
+ * What the bot shows as its camera from the start. Exactly one property is required.
+ */
+export type CameraOptions = {
+    /**
+     * An image, as in `setCamera`. The service fetches it when the bot is admitted.
+     */
+    image?: OutputPage;
+    page?: OutputPage;
+    /**
+     * A card with the bot's name.
+     */
+    nameCard?: true;
 };
 
 /**
@@ -1044,7 +1087,7 @@ export type Commands = Array<{
 /**
  * The kind of a command.
  */
-export type CommandKind = 'request_recording_permission' | 'pause_recording' | 'resume_recording' | 'stop_recording' | 'leave_call' | 'send_chat_message' | 'pin_participant' | 'play_audio' | 'speak' | 'stop_output';
+export type CommandKind = 'request_recording_permission' | 'pause_recording' | 'resume_recording' | 'stop_recording' | 'leave_call' | 'send_chat_message' | 'pin_participant' | 'play_audio' | 'speak' | 'stop_output' | 'set_camera' | 'share_screen';
 
 /**
  * Confirms that a file was stored.
@@ -1600,11 +1643,11 @@ export type LiveCommand = {
      */
     type: 'command';
     /**
-     * The ID of the command.
+     * The ID of the command. Empty without one.
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`.
+     * The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
      */
     command: string;
     /**
@@ -1652,7 +1695,7 @@ export type LiveStream = {
 };
 
 /**
- * What became of what the bot plays.
+ * What became of what the bot plays or shows.
  */
 export type LiveOutput = {
     /**
@@ -1660,15 +1703,15 @@ export type LiveOutput = {
      */
     type: 'output';
     /**
-     * The ID of the command.
+     * The ID of the command. Empty without one.
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`.
+     * The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
      */
     command: string;
     /**
-     * Whether others hear it, it was played to the end, or it was not.
+     * Whether others hear or see it, it was played or shown to the end, or it was not.
      */
     state: 'started' | 'finished' | 'failed';
     /**
@@ -1972,12 +2015,70 @@ export type SpeakText = {
 };
 
 /**
- * Why the bot did not play to the end: somebody turned its microphone off (`muted_by_host`), another command or the end of its visit
- * stopped it (`interrupted`), the meeting page has no microphone in use (`no_microphone`) or does not turn it on
- * (`microphone_refused`), or the sound could not be read or played (`unavailable`).
+ * What the bot shows as its camera. Exactly one property is required.
+ */
+export type CameraPicture = {
+    /**
+     * A PNG, JPEG, WebP, GIF or BMP image of up to 50 million pixels.
+     */
+    image?: OutputFile;
+    /**
+     * A video of up to 2 minutes, such as MP4, WebM or GIF. It is shown with 10 pictures per second.
+     */
+    video?: OutputFile;
+    page?: OutputPage;
+    /**
+     * Turns the camera off.
+     */
+    none?: true;
+};
+
+/**
+ * What the bot shares as its screen. Exactly one property is required.
+ */
+export type SharedPicture = {
+    /**
+     * A PNG, JPEG, WebP, GIF or BMP image of up to 50 million pixels.
+     */
+    image?: OutputFile;
+    page?: OutputPage;
+    /**
+     * Ends the screen share.
+     */
+    none?: true;
+};
+
+/**
+ * A file. Either `uri` or `data` is required.
+ */
+export type OutputFile = {
+    /**
+     * The http or https URL of the file. The service fetches it once. It must be on the public internet.
+     */
+    uri?: string;
+    /**
+     * The file in base64, up to about 750 kB, because a body has at most 1 MiB.
+     */
+    data?: string;
+};
+
+/**
+ * A web page, which the bot opens at 1280x720 pixels in a browser session of its own. It is seen, and not heard.
+ */
+export type OutputPage = {
+    /**
+     * The http or https URL. It must be on the public internet.
+     */
+    uri: string;
+};
+
+/**
+ * Why the bot did not play or show it to the end: somebody turned its microphone or camera off, or ended its screen share
+ * (`stopped_by_host`), another command or the end of its visit stopped it (`interrupted`), the meeting page has no such device in use
+ * (`no_device`) or does not turn it on (`device_refused`), or it could not be read, played or shown (`unavailable`).
  *
  */
-export type OutputFailure = 'muted_by_host' | 'interrupted' | 'no_microphone' | 'microphone_refused' | 'unavailable';
+export type OutputFailure = 'stopped_by_host' | 'interrupted' | 'no_device' | 'device_refused' | 'unavailable';
 
 /**
  * The participant to pin.
@@ -3430,7 +3531,7 @@ export type StreamChangedData = {
 };
 
 /**
- * What became of what the bot plays.
+ * What became of what the bot plays or shows.
  */
 export type BotOutput = {
     /**
@@ -3474,15 +3575,15 @@ export type BotOutputData = {
     sequence?: number;
     job: Job;
     /**
-     * The ID of the command.
+     * The ID of the command. Empty without one.
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`.
+     * The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
      */
     command: string;
     /**
-     * Whether others hear it, it was played to the end, or it was not.
+     * Whether others hear or see it, it was played or shown to the end, or it was not.
      */
     state: 'started' | 'finished' | 'failed';
     /**
@@ -4493,6 +4594,122 @@ export type StopOutputResponses = {
 };
 
 export type StopOutputResponse = StopOutputResponses[keyof StopOutputResponses];
+
+export type SetCameraData = {
+    body: CameraPicture;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/jobs/{id}/camera';
+};
+
+export type SetCameraErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type SetCameraError = SetCameraErrors[keyof SetCameraErrors];
+
+export type SetCameraResponses = {
+    /**
+     * The command is queued.
+     */
+    202: CommandQueuedResponse;
+};
+
+export type SetCameraResponse = SetCameraResponses[keyof SetCameraResponses];
+
+export type ShareScreenData = {
+    body: SharedPicture;
+    path: {
+        /**
+         * The ID of the job.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/jobs/{id}/screen-share';
+};
+
+export type ShareScreenErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * The credentials are missing or invalid.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error of the service. The message contains only the ID of the request.
+     */
+    500: Error;
+};
+
+export type ShareScreenError = ShareScreenErrors[keyof ShareScreenErrors];
+
+export type ShareScreenResponses = {
+    /**
+     * The command is queued.
+     */
+    202: CommandQueuedResponse;
+};
+
+export type ShareScreenResponse = ShareScreenResponses[keyof ShareScreenResponses];
 
 export type PinParticipantData = {
     body: PinnedParticipant;
@@ -5708,7 +5925,7 @@ export type ReadOutputData = {
          */
         attempt: number;
         /**
-         * The ID of the command.
+         * The ID of the command, or `on-join` or `camera` for the job options `output.onJoin` and `output.camera`, which the service makes now.
          */
         commandId: string;
     };
@@ -5733,13 +5950,17 @@ export type ReadOutputErrors = {
      * An internal error of the service. The message contains only the ID of the request.
      */
     500: Error;
+    /**
+     * No speech server is configured, or it does not answer. Nothing was changed.
+     */
+    503: Error;
 };
 
 export type ReadOutputError = ReadOutputErrors[keyof ReadOutputErrors];
 
 export type ReadOutputResponses = {
     /**
-     * The sound.
+     * The sound or the pictures.
      */
     200: Blob | File;
 };

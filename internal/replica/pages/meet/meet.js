@@ -31,7 +31,8 @@ async function requestDevices() {
 function showDevices() {
   for (const button of document.querySelectorAll("[data-device]")) {
     const on = devices[button.dataset.device];
-    button.ariaLabel = say(`Turn ${on ? "off" : "on"} ${button.dataset.device}`);
+    if (button.dataset.device === "screen") button.ariaLabel = say(on ? "Stop sharing" : "Share screen");
+    else button.ariaLabel = say(`Turn ${on ? "off" : "on"} ${button.dataset.device}`);
     button.classList.toggle("off", !on);
   }
   const preview = document.querySelector(".preview video");

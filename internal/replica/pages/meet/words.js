@@ -39,6 +39,8 @@ const german = {
   "Participants": "Teilnehmer",
   "Return to home": "Zurück zum Startbildschirm",
   "Send a message": "Nachricht senden",
+  "Share screen": "Bildschirm teilen",
+  "Stop sharing": "Freigabe beenden",
   "Someone in the call denied your request to join": "Jemand im Anruf hat deine Anfrage abgelehnt",
   "This video call is being recorded": "Dieser Videoanruf wird aufgezeichnet",
   "This video call is being transcribed": "Dieser Videoanruf wird transkribiert",

@@ -39,8 +39,23 @@ function showDevices() {
     button.classList.toggle("off", !on);
     button.disabled = !devices.stream || button.dataset.device === "microphone" && !withAudio;
   }
+  const share = screen.querySelector("#screenshare-button");
+  if (share) share.ariaLabel = say(devices.screen ? "Stop sharing" : "Share");
   const preview = document.querySelector(".preview video");
   if (preview) devices.preview(preview);
+}
+
+// shareMenu opens the menu of the share button, or ends the screen share.
+function shareMenu(call) {
+  const menu = call.querySelector(".share-menu");
+  call.querySelector("#screenshare-button").addEventListener("click", () => {
+    if (devices.screen) devices.toggle("screen");
+    else menu.hidden = !menu.hidden;
+  });
+  menu.querySelector("button").addEventListener("click", () => {
+    menu.hidden = true;
+    devices.toggle("screen");
+  });
 }
 
 // withoutDevices shows the dialog about missing devices and waits for the confirmation.
@@ -107,6 +122,7 @@ function showCall(state) {
   panels = new Panels(call, stage);
   captions = new Captions(call, call.querySelector("#callingButtons-showMoreBtn"));
   call.querySelector("#hangup-button").addEventListener("click", () => stage.leave());
+  shareMenu(call);
   if (state.meeting.tips) showTip(dialogs);
   hideBar(call.querySelector(".bar"));
 }

@@ -91,6 +91,8 @@ const german = {
   "Request Permission": "Erlaubnis anfragen",
   "Sign in to join this meeting": "Melden Sie sich an, um diesem Meeting beizutreten",
   "Sign In": "Anmelden",
+  "Share Screen": "Bildschirm teilen",
+  "Stop Share": "Freigabe beenden",
   "start my video": "mein Video starten",
   "Start Video": "Video starten",
   "stop my video": "mein Video beenden",

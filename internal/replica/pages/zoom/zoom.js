@@ -105,6 +105,7 @@ function showConnection(offline) {
 const captions = {
   microphone: { on: "Mute", off: "Unmute", onInCall: "mute my microphone", offInCall: "unmute my microphone" },
   camera: { on: "Stop Video", off: "Start Video", onInCall: "stop my video", offInCall: "start my video" },
+  screen: { on: "Stop Share", off: "Share Screen", onInCall: "Stop Share", offInCall: "Share Screen" },
 };
 
 function showDevices() {
@@ -117,6 +118,7 @@ function showDevices() {
     button.querySelector("[data-caption]").textContent = say(caption);
     button.ariaLabel = say(label);
     button.classList.toggle("off", side === "off");
+    button.classList.toggle("sharer-button--stop", device === "screen" && side === "on");
   }
   const preview = root.querySelector(".preview-video video");
   if (preview) devices.preview(preview);

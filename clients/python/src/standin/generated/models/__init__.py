@@ -21,6 +21,8 @@ from .calendar_rules import CalendarRules
 from .calendar_rules_record import CalendarRulesRecord
 from .calendar_state import CalendarState
 from .calendar_sync import CalendarSync
+from .camera_options import CameraOptions
+from .camera_picture import CameraPicture
 from .captions_options import CaptionsOptions
 from .chat_message import ChatMessage
 from .command_kind import CommandKind
@@ -163,7 +165,10 @@ from .media_file import MediaFile
 from .media_file_kind import MediaFileKind
 from .meeting_text import MeetingText
 from .output_failure import OutputFailure
+from .output_file import OutputFile
+from .output_on_join import OutputOnJoin
 from .output_options import OutputOptions
+from .output_page import OutputPage
 from .participant import Participant
 from .payment_event import PaymentEvent
 from .payment_response import PaymentResponse
@@ -181,6 +186,7 @@ from .recording_permission_response import RecordingPermissionResponse
 from .recording_permission_response_data import RecordingPermissionResponseData
 from .recording_permission_response_version import RecordingPermissionResponseVersion
 from .redelivery_response import RedeliveryResponse
+from .shared_picture import SharedPicture
 from .simulation import Simulation
 from .simulation_outcome import SimulationOutcome
 from .simulation_permission import SimulationPermission
@@ -242,6 +248,8 @@ __all__ = (
     "CalendarRulesRecord",
     "CalendarState",
     "CalendarSync",
+    "CameraOptions",
+    "CameraPicture",
     "CaptionsOptions",
     "ChatMessage",
     "CommandKind",
@@ -382,7 +390,10 @@ __all__ = (
     "MediaFileKind",
     "MeetingText",
     "OutputFailure",
+    "OutputFile",
+    "OutputOnJoin",
     "OutputOptions",
+    "OutputPage",
     "Participant",
     "PaymentEvent",
     "PaymentResponse",
@@ -400,6 +411,7 @@ __all__ = (
     "RecordingPermissionResponseData",
     "RecordingPermissionResponseVersion",
     "RedeliveryResponse",
+    "SharedPicture",
     "Simulation",
     "SimulationOutcome",
     "SimulationPermission",

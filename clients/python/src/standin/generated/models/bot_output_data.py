@@ -31,9 +31,10 @@ class BotOutputData:
         event (Literal['bot.output']): Always `bot.output`.
         job_id (UUID): The ID of the job.
         job (Job): A bot in a meeting. Every field is always present.
-        command_id (str): The ID of the command.
-        command (str): The kind of the command, a `CommandKind`.
-        state (BotOutputDataState): Whether others hear it, it was played to the end, or it was not.
+        command_id (str): The ID of the command. Empty without one.
+        command (str): The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the
+            options `streams`, `output.onJoin` and `output.camera`.
+        state (BotOutputDataState): Whether others hear or see it, it was played or shown to the end, or it was not.
         sequence (int | Unset): The number of the event within its job.
         reason (str | Unset): Why it failed, an `OutputFailure`. Absent unless it failed.
         detail (str | Unset): Why it failed, for people. Absent unless it failed.

@@ -9,6 +9,8 @@ class CommandKind(str, Enum):
     REQUEST_RECORDING_PERMISSION = "request_recording_permission"
     RESUME_RECORDING = "resume_recording"
     SEND_CHAT_MESSAGE = "send_chat_message"
+    SET_CAMERA = "set_camera"
+    SHARE_SCREEN = "share_screen"
     SPEAK = "speak"
     STOP_OUTPUT = "stop_output"
     STOP_RECORDING = "stop_recording"

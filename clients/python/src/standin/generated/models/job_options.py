@@ -37,9 +37,11 @@ class JobOptions:
             has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
         streams (list[StreamOptions] | Unset): The receivers of the live sound.
-        output (OutputOptions | Unset): Allows the bot to play sound in the meeting: `play-audio` and `speak`. Without
-            this option, these operations result in 409
-            `invalid_state`, and nothing of the meeting page's microphone is changed. `{}` is enough.
+        output (OutputOptions | Unset): Allows the bot to play sound and to show pictures in the meeting: `play-audio`,
+            `speak`, `camera` and `screen-share`. Without this
+            option, these operations result in 409 `invalid_state`, and nothing of the meeting page's devices is changed.
+            `{}` is enough. In a
+            change of a job, it replaces the earlier one.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
     """

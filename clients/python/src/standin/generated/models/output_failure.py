@@ -2,10 +2,10 @@ from enum import Enum
 
 
 class OutputFailure(str, Enum):
+    DEVICE_REFUSED = "device_refused"
     INTERRUPTED = "interrupted"
-    MICROPHONE_REFUSED = "microphone_refused"
-    MUTED_BY_HOST = "muted_by_host"
-    NO_MICROPHONE = "no_microphone"
+    NO_DEVICE = "no_device"
+    STOPPED_BY_HOST = "stopped_by_host"
     UNAVAILABLE = "unavailable"
 
     def __str__(self) -> str:

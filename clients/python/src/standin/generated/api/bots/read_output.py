@@ -15,7 +15,7 @@ from ...types import File, Response
 def _get_kwargs(
     job_id: UUID,
     attempt: int,
-    command_id: UUID,
+    command_id: str,
 ) -> dict[str, Any]:
 
     _kwargs: dict[str, Any] = {
@@ -56,6 +56,11 @@ def _parse_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 
         return response_500
 
+    if response.status_code == 503:
+        response_503 = Error.from_dict(response.json())
+
+        return response_503
+
     if client.raise_on_unexpected_status:
         raise errors.UnexpectedStatus(response.status_code, response.content)
     else:
@@ -74,19 +79,21 @@ def _build_response(*, client: AuthenticatedClient | Client, response: httpx.Res
 def sync_detailed(
     job_id: UUID,
     attempt: int,
-    command_id: UUID,
+    command_id: str,
     *,
     client: AuthenticatedClient,
 ) -> Response[Error | File]:
-    """Read the sound of a command
+    """Read the output of a command
 
-     Returns the sound that a command makes the bot play: PCM S16LE, mono, 48 kHz. It is deleted when the
-    command is acknowledged.
+     Returns what a command makes the bot play or show. A sound is PCM S16LE, mono, 48 kHz. An image is a
+    JPEG file, and a video one for
+    each of its pictures, 10 per second, one after the other. It is deleted when the command is
+    acknowledged.
 
     Args:
         job_id (UUID):
         attempt (int):
-        command_id (UUID):
+        command_id (str):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -112,19 +119,21 @@ def sync_detailed(
 def sync(
     job_id: UUID,
     attempt: int,
-    command_id: UUID,
+    command_id: str,
     *,
     client: AuthenticatedClient,
 ) -> Error | File | None:
-    """Read the sound of a command
+    """Read the output of a command
 
-     Returns the sound that a command makes the bot play: PCM S16LE, mono, 48 kHz. It is deleted when the
-    command is acknowledged.
+     Returns what a command makes the bot play or show. A sound is PCM S16LE, mono, 48 kHz. An image is a
+    JPEG file, and a video one for
+    each of its pictures, 10 per second, one after the other. It is deleted when the command is
+    acknowledged.
 
     Args:
         job_id (UUID):
         attempt (int):
-        command_id (UUID):
+        command_id (str):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -145,19 +154,21 @@ def sync(
 async def asyncio_detailed(
     job_id: UUID,
     attempt: int,
-    command_id: UUID,
+    command_id: str,
     *,
     client: AuthenticatedClient,
 ) -> Response[Error | File]:
-    """Read the sound of a command
+    """Read the output of a command
 
-     Returns the sound that a command makes the bot play: PCM S16LE, mono, 48 kHz. It is deleted when the
-    command is acknowledged.
+     Returns what a command makes the bot play or show. A sound is PCM S16LE, mono, 48 kHz. An image is a
+    JPEG file, and a video one for
+    each of its pictures, 10 per second, one after the other. It is deleted when the command is
+    acknowledged.
 
     Args:
         job_id (UUID):
         attempt (int):
-        command_id (UUID):
+        command_id (str):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -181,19 +192,21 @@ async def asyncio_detailed(
 async def asyncio(
     job_id: UUID,
     attempt: int,
-    command_id: UUID,
+    command_id: str,
     *,
     client: AuthenticatedClient,
 ) -> Error | File | None:
-    """Read the sound of a command
+    """Read the output of a command
 
-     Returns the sound that a command makes the bot play: PCM S16LE, mono, 48 kHz. It is deleted when the
-    command is acknowledged.
+     Returns what a command makes the bot play or show. A sound is PCM S16LE, mono, 48 kHz. An image is a
+    JPEG file, and a video one for
+    each of its pictures, 10 per second, one after the other. It is deleted when the command is
+    acknowledged.
 
     Args:
         job_id (UUID):
         attempt (int):
-        command_id (UUID):
+        command_id (str):
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -1,0 +1,346 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
+	"standin/internal/bot/output"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+const (
+	// maxShown limits how long one picture is shown.
+	maxShown = 24 * time.Hour
+	// showName shows a card with the bot's name. No command does.
+	showName ingest.PictureKind = "name"
+	// pageRate is how often at most the picture of a page is taken, per second.
+	pageRate = 10
+)
+
+var errStoppedByHost = &outputError{ingest.StoppedByHost, "it was turned off in the meeting"}
+
+// display shows the pictures of commands in one browser, on the camera or on the shared
+// screen. A picture is shown until the next one: its command is acknowledged then, so that
+// a bot that comes back shows it again. The session's loop calls all methods.
+type display struct {
+	log     *slog.Logger
+	enabled bool // by the job
+	device  meeting.Device
+	screen  output.Screen
+	events  events
+	page    *meetingPage
+	open    func(ctx context.Context, chromium *browser.Browser, address string) (*browser.Page, error)
+	read    func(ctx context.Context, commandID string) ([]byte, error)
+	ack     func(command ingest.Command, err error)
+
+	queue    taskQueue
+	calls    chan func(context.Context) // from the picture that is shown to the loop
+	started  bool                       // others see the current picture
+	replaced bool                       // the queue is being cleared for another picture
+	cause    *outputError               // why the queue is being cleared
+	final    bool                       // no other session follows
+	on       bool                       // the device was turned on, or will be
+	onSince  time.Time                  // zero until it is on
+	off      int                        // snapshots since then that show it off
+}
+
+// newDisplay returns the display of a session for a device.
+func (a *attempt) newDisplay(page *meetingPage, device meeting.Device, screen output.Screen) *display {
+	d := &display{
+		log: a.log, enabled: a.settings.Output, device: device, screen: screen, events: a.events, page: page,
+		open: a.opener.openShown, read: a.client.Output, ack: a.commands.settleOutput, calls: make(chan func(context.Context)),
+	}
+	d.queue.settle = d.settle
+	return d
+}
+
+// show executes a command that shows a picture, or none.
+func (d *display) show(ctx context.Context, command ingest.Command) {
+	var args ingest.PictureArgs
+	switch err := json.Unmarshal(command.Args, &args); {
+	case err != nil:
+		d.ack(command, fmt.Errorf("decode the command: %w", err))
+		return
+	case !d.enabled:
+		d.ack(command, errors.New("the job does not allow output"))
+		return
+	}
+	d.clear(ctx)
+	if args.Show == ingest.ShowNone {
+		d.turnOff(ctx, &command)
+		return
+	}
+	d.add(ctx, command, args)
+}
+
+// showOwn shows the picture of the option output.camera.
+func (d *display) showOwn(ctx context.Context, camera job.CameraOptions) {
+	args := ingest.PictureArgs{Show: showName}
+	switch {
+	case camera.Image != nil:
+		args.Show = ingest.ShowImage
+	case camera.Page != nil:
+		args = ingest.PictureArgs{Show: ingest.ShowPage, URI: camera.Page.URI}
+	}
+	d.clear(ctx)
+	d.add(ctx, ingest.Command{Kind: ingest.OutputCamera}, args)
+}
+
+func (d *display) add(ctx context.Context, command ingest.Command, args ingest.PictureArgs) {
+	d.queue.add(ctx, task{
+		name: string(command.Kind), timeout: maxShown, command: &command,
+		do: func(ctx context.Context) error { return d.run(ctx, command, args) },
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && !d.replaced && ctx.Err() == nil {
+				d.turnOff(ctx, nil)
+			}
+			return nil
+		},
+	})
+}
+
+// clear ends the current picture for another one.
+func (d *display) clear(ctx context.Context) {
+	d.replaced = true
+	d.queue.clear(ctx)
+	d.replaced = false
+}
+
+// turnOff turns the device off for a command, which may be nil.
+func (d *display) turnOff(ctx context.Context, command *ingest.Command) {
+	wasOn := d.on
+	d.on = false
+	d.page.pageQueue.add(ctx, task{
+		name: fmt.Sprintf("turn the %s off", d.device), timeout: d.page.timeouts.Command, command: command,
+		do: func(ctx context.Context) error {
+			if !wasOn {
+				return nil
+			}
+			if d.screen == output.SharedScreen { // most pages turn it off then
+				err := d.screen.End(ctx, d.page.tab)
+				return errors.Join(err, d.page.adapter.SetDevice(ctx, d.page.tab, d.device, false))
+			}
+			err := d.page.adapter.SetDevice(ctx, d.page.tab, d.device, false)
+			return errors.Join(err, d.screen.Clear(ctx, d.page.tab))
+		},
+		onDone: func(ctx context.Context, err error) *exitResult {
+			if err != nil && command == nil && ctx.Err() == nil {
+				d.log.Warn("the device was not turned off", "device", d.device, "error", err)
+			}
+			return nil
+		},
+	})
+}
+
+// leave ends the current picture because the bot leaves the page. It is shown again when
+// the bot is back.
+func (d *display) leave(ctx context.Context) {
+	d.queue.clear(ctx)
+	d.on = false
+}
+
+// close ends the current picture with the session. With final, no other session follows.
+func (d *display) close(ctx context.Context, final bool) {
+	d.final = final
+	d.queue.close(ctx)
+}
+
+// run shows the picture of a command until ctx ends. It runs beside the loop.
+func (d *display) run(ctx context.Context, command ingest.Command, args ingest.PictureArgs) error {
+	switch args.Show {
+	case ingest.ShowPage:
+		return d.showPage(ctx, command, args.URI)
+	case showName:
+		return d.keep(ctx, command, func(ctx context.Context) error { return d.screen.ShowName(ctx, d.page.tab, d.page.displayName) })
+	}
+	content, err := d.read(ctx, cmp.Or(command.ID, ingest.CameraOutput))
+	if err != nil {
+		return &outputError{ingest.OutputUnavailable, "the picture could not be read from the service: " + err.Error()}
+	}
+	pictures := ingest.SplitPictures(content)
+	if len(pictures) == 0 {
+		return &outputError{ingest.OutputUnavailable, "it has no picture"}
+	}
+	first := func(ctx context.Context) error { return d.screen.Show(ctx, d.page.tab, pictures[0]) }
+	if args.Show == ingest.ShowImage {
+		return d.keep(ctx, command, first)
+	}
+	if err := d.start(ctx, command, first); err != nil {
+		return err
+	}
+	return d.play(ctx, pictures)
+}
+
+// keep shows a still picture until ctx ends.
+func (d *display) keep(ctx context.Context, command ingest.Command, show func(context.Context) error) error {
+	if err := d.start(ctx, command, show); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// play shows the pictures of a video in time. The last one stays.
+func (d *display) play(ctx context.Context, pictures [][]byte) error {
+	const interval = time.Second / ingest.VideoRate
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	begin := time.Now()
+	for shown, last := 0, len(pictures)-1; shown < last; {
+		select {
+		case now := <-ticker.C:
+			shown = min(int(now.Sub(begin)/interval), last)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := d.screen.Show(ctx, d.page.tab, pictures[shown]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showPage shows a web page until ctx ends.
+func (d *display) showPage(ctx context.Context, command ingest.Command, address string) error {
+	page, err := d.open(ctx, d.page.browser, address)
+	if err != nil {
+		return &outputError{ingest.OutputUnavailable, "the page could not be opened: " + err.Error()}
+	}
+	defer page.Close()
+	started := false
+	err = page.Screencast(ctx, ingest.PictureWidth, ingest.PictureHeight, pageRate, func(image []byte) error {
+		show := func(ctx context.Context) error { return d.screen.Show(ctx, d.page.tab, image) }
+		if started {
+			return show(ctx)
+		}
+		started = true
+		return d.start(ctx, command, show)
+	})
+	if errors.Is(err, browser.ErrPageCrashed) {
+		return &outputError{ingest.OutputUnavailable, "the page crashed"}
+	}
+	return err
+}
+
+// start shows the first picture and then turns the device on.
+func (d *display) start(ctx context.Context, command ingest.Command, show func(context.Context) error) error {
+	if err := show(ctx); err != nil {
+		return err
+	}
+	if err := d.turnOn(ctx); err != nil {
+		return err
+	}
+	if err := d.screen.CheckUsed(ctx, d.page.tab); err != nil {
+		return err
+	}
+	d.inLoop(ctx, func(context.Context) {
+		d.started = true
+		d.emit(job.BotOutputStarted, command, nil)
+	})
+	return nil
+}
+
+// turnOn turns the device on. It runs beside the loop, and waits for it.
+func (d *display) turnOn(ctx context.Context) error {
+	done := make(chan error, 1)
+	d.inLoop(ctx, func(loop context.Context) {
+		d.on, d.onSince, d.off = true, time.Time{}, 0
+		d.page.pageQueue.add(loop, task{
+			name: fmt.Sprintf("turn the %s on", d.device), timeout: d.page.timeouts.Command,
+			do: func(ctx context.Context) error {
+				if d.screen == output.SharedScreen {
+					if err := d.screen.Offer(ctx, d.page.tab); err != nil {
+						return err
+					}
+				}
+				return d.page.adapter.SetDevice(ctx, d.page.tab, d.device, true)
+			},
+			onDone: func(_ context.Context, err error) *exitResult {
+				if err == nil {
+					d.onSince = time.Now()
+				}
+				done <- err
+				return nil
+			},
+		})
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// inLoop lets the session's loop call a function, unless ctx ends.
+func (d *display) inLoop(ctx context.Context, call func(context.Context)) {
+	select {
+	case d.calls <- call:
+	case <-ctx.Done():
+	}
+}
+
+// settle reports how the picture of a command ended.
+func (d *display) settle(command ingest.Command, err error) {
+	started := d.started
+	d.started = false
+	failure := (*outputError)(nil)
+	switch {
+	case d.cause != nil:
+		failure = d.cause
+	case err == nil, d.replaced && started:
+	case d.replaced:
+		failure = errInterrupted
+	default:
+		failure = outputFailure(err)
+	}
+	switch {
+	case failure == errPageLeft && d.final && started:
+		d.emit(job.BotOutputFinished, command, nil)
+		d.ack(command, nil)
+	case failure == errPageLeft: // it is shown again on the next page
+		if started {
+			d.emit(job.BotOutputFinished, command, nil)
+		}
+		d.ack(command, errNotStarted)
+	case failure == nil:
+		d.emit(job.BotOutputFinished, command, nil)
+		d.ack(command, nil)
+	default:
+		d.log.Info("output failed", "command", command.ID, "reason", failure.reason, "error", err)
+		d.emit(job.BotOutputFailed, command, failure)
+		d.ack(command, failure)
+	}
+}
+
+// emit reports what became of a picture.
+func (d *display) emit(kind job.Trigger, command ingest.Command, failure *outputError) {
+	d.events.emitOutput(d.log, kind, command, failure)
+}
+
+// handleSnapshot ends the picture when the host turns the device off.
+func (d *display) handleSnapshot(ctx context.Context, snap snapshot) {
+	state := snap.seen.Camera
+	if d.device == meeting.ScreenShare {
+		state = snap.seen.ScreenShare
+	}
+	if !d.on || d.onSince.IsZero() || snap.at.Before(d.onSince) || state != meeting.DeviceOff {
+		d.off = 0
+		return
+	}
+	if d.off++; d.off < maxMuted {
+		return
+	}
+	d.cause = errStoppedByHost
+	d.queue.clear(ctx)
+	d.cause = nil
+	d.turnOff(ctx, nil) // otherwise the page could turn it on again
+}
