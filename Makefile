@@ -154,8 +154,8 @@ clients-test: ## Test the clients in Go, Python and TypeScript against a running
 	STANDIN_TEST_CLIENTS=1 go test -count=1 -timeout 10m ./internal/conformance
 
 .PHONY: guide
-guide: ## Write the documentation as static HTML to bin/guide
-	go run ./internal/guide/build bin/guide
+guide: ## Write the guide and the API reference as a static site to bin/guide (BASE_URL=https://docs.example.com)
+	go run ./internal/guide/build -version "$$(git describe --tags --always)" -base "$(or $(BASE_URL),https://standin.example)" bin/guide
 
 .PHONY: scale
 scale: ## Measure lateness and memory with many scheduled jobs (JOBS=1000000)

@@ -235,7 +235,7 @@ func TestVariables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range append(files, "compose.yaml", "compose.cluster.yaml", "compose-secrets.sh", "Dockerfile", "README.md", "../docs/launchers.md", "../docs/install.md", "systemd/standin.env", "systemd/mail.env", "systemd/standin.service", "systemd/standin-mail.service") {
+	for _, name := range append(files, "compose.yaml", "compose.cluster.yaml", "compose-secrets.sh", "Dockerfile", "README.md", "../docs/scale-out.md", "../docs/install.md", "systemd/standin.env", "systemd/mail.env", "systemd/standin.service", "systemd/standin-mail.service") {
 		for _, variable := range regexp.MustCompile(`STANDIN_[A-Z_]*[A-Z]`).FindAllString(string(read(t, name)), -1) {
 			if !known[variable] && !strings.HasPrefix(variable, "STANDIN_TEST_") {
 				t.Errorf("%s names %s, which nobody reads", name, variable)

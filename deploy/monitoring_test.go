@@ -24,11 +24,11 @@ import (
 // absentMetrics are shown only under conditions that the test does not create. Each is
 // described in a document.
 var absentMetrics = map[string]string{
-	"standin_capacity_shortage_seconds":           "../docs/operations.md",
-	"standin_node_bot_cores":                      "../docs/operations.md",
-	"standin_node_bot_memory_bytes":               "../docs/operations.md",
-	"standin_canary_match":                        "../docs/canary.md",
-	"standin_canary_last_visit_timestamp_seconds": "../docs/canary.md",
+	"standin_capacity_shortage_seconds":           "../docs/monitor.md",
+	"standin_node_bot_cores":                      "../docs/monitor.md",
+	"standin_node_bot_memory_bytes":               "../docs/monitor.md",
+	"standin_canary_match":                        "../docs/diagnose.md",
+	"standin_canary_last_visit_timestamp_seconds": "../docs/diagnose.md",
 	"up": "monitoring/alerts.yaml", // of Prometheus itself
 }
 
@@ -228,15 +228,15 @@ func TestRunbook(t *testing.T) {
 	}
 	for _, rule := range alertRules(t) {
 		wanted = append(wanted, rule.Alert)
-		if rule.Annotations["runbook"] != "docs/runbook.md#"+strings.ToLower(rule.Alert) {
-			t.Errorf("%s refers to %s", rule.Alert, rule.Annotations["runbook"])
+		if rule.Annotations["runbook_url"] != "https://standin.example/docs/guide/runbook.html#"+strings.ToLower(rule.Alert) {
+			t.Errorf("%s refers to %s", rule.Alert, rule.Annotations["runbook_url"])
 		}
 		if rule.Labels["severity"] != "critical" && rule.Labels["severity"] != "warning" || rule.Annotations["summary"] == "" {
 			t.Errorf("%s has no severity or no summary", rule.Alert)
 		}
 	}
 	for _, title := range wanted {
-		for _, part := range []string{"**Users see**", "**Meaning**", "**Look at**", "**Do**"} {
+		for _, part := range []string{"**Symptom:**", "**Meaning:**", "**Check:**", "**Fix:**"} {
 			if !strings.Contains(sections[title], part) {
 				t.Errorf("the runbook has no %s for %s", part, title)
 			}

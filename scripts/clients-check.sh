@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Generates clients from the API description with the generators of docs/generators.md,
+# Generates clients from the API description with the generators of clients/generators.md,
 # compiles them, and runs a program with each against a running service with the
 # simulator (scripts/clients).
 #
@@ -7,7 +7,7 @@
 #
 # Each client is generated from a saved copy of the description and from its URL, which
 # must give the same files. The script prints what works and fails if that is not the
-# table of docs/generators.md, or if openapi-spec-validator finds something. Without
+# table of clients/generators.md, or if openapi-spec-validator finds something. Without
 # arguments it also runs the code samples of the description.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -143,8 +143,8 @@ for generator in $generators; do
 done
 cat "$dir/table"
 while read -r row; do
-	grep -Fxq "$row" docs/generators.md || {
-		step "docs/generators.md does not have the row: $row"
+	grep -Fxq "$row" clients/generators.md || {
+		step "clients/generators.md does not have the row: $row"
 		exit 1
 	}
 done <"$dir/table"

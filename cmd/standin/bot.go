@@ -29,7 +29,7 @@ type botCommand struct {
 	MeetingURL        string       `placeholder:"URL" help:"The meeting to join. Arguments are visible to other users of the machine: put a link with a passcode into --config."`
 	Platform          job.Platform `default:"meet" help:"The meeting's platform."`
 	Name              string       `default:"Standin" help:"Name shown to other participants."`
-	AllowedHosts      []string     `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened beside the platforms' own."`
+	AllowedHosts      []string     `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened in addition to the platforms' hosts."`
 	LoopbackPeers     bool         `help:"Let the meeting send media over loopback: for replicas."`
 	Dir               string       `help:"The bot's own folder. Default: a temporary one, which is removed when everything is delivered."`
 	RequirePermission bool         `help:"Record only with the host's permission."`

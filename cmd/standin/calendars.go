@@ -12,12 +12,12 @@ import (
 )
 
 type calendarsCommand struct {
-	Connect    calendarsConnectCommand    `cmd:"" help:"Connect a calendar. Its address is read from standard input or a file, because it is a secret."`
+	Connect    calendarsConnectCommand    `cmd:"" help:"Connect a calendar. Reads its address, which is a secret, from standard input or a file."`
 	List       calendarsListCommand       `cmd:"" help:"List the connected calendars and their states."`
 	Events     calendarsEventsCommand     `cmd:"" help:"List the upcoming meetings of a calendar: whether a bot comes, and why."`
 	Sync       calendarsSyncCommand       `cmd:"" help:"Read a calendar now."`
 	Switch     calendarsSwitchCommand     `cmd:"" help:"Switch a meeting on or off, or let the rules decide."`
-	Disconnect calendarsDisconnectCommand `cmd:"" help:"Disconnect a calendar. The jobs that only it asks for are cancelled."`
+	Disconnect calendarsDisconnectCommand `cmd:"" help:"Disconnect a calendar, and cancel the jobs that only it asks for."`
 }
 
 // largestAddress is the maximum size of an address in bytes.

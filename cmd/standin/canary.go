@@ -20,7 +20,7 @@ import (
 type canaryCommand struct {
 	launch.LogSettings
 	Meeting  string        `env:"STANDIN_CANARY_MEETING" required:"" help:"Meeting that you own and that admits the bot. It may contain a passcode; prefer the environment variable."`
-	Platform job.Platform  `help:"Platform of the meeting. Default: found from the URL."`
+	Platform job.Platform  `help:"Platform of the meeting. Default: detected from the URL."`
 	Name     string        `default:"Standin" help:"Name shown to other participants."`
 	Every    time.Duration `env:"STANDIN_CANARY_EVERY" default:"15m" help:"Time from the start of one visit to the start of the next, at least 1m."`
 	Once     bool          `help:"Visit once and exit with code 0 if the pages match the profile, otherwise 1. For cron."`
@@ -31,14 +31,14 @@ type canaryCommand struct {
 	MetricsListen string `env:"STANDIN_CANARY_METRICS_LISTEN" placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address and port. Default: none."`
 	Webhook       string `env:"STANDIN_CANARY_WEBHOOK" placeholder:"URL" help:"URL that receives canary.mismatch and canary.match."`
 	Secret        string `env:"STANDIN_CANARY_WEBHOOK_SECRET" help:"Secret that signs the webhooks. Set it in the environment: arguments are visible to other users of the machine."`
-	AllowCIDRs    string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Networks that the webhook may reach although they are not public, separated by commas."`
+	AllowCIDRs    string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Private networks that the webhook may reach, comma-separated."`
 
 	Browser       string   `env:"STANDIN_BROWSER" help:"Chromium or Google Chrome. Default: found on PATH."`
 	BrowserMode   string   `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the browser runs, as for bots: headless, headed or auto."`
 	NoSandbox     bool     `env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox."`
 	Profiles      string   `env:"STANDIN_PROFILES" placeholder:"DIR" help:"Directory of page profiles that replace the embedded ones."`
 	SignIn        string   `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Directory of cookies and browser profiles. Default: the bot is not signed in."`
-	AllowedHosts  []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened beside the platforms' own."`
+	AllowedHosts  []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened in addition to the platforms' hosts."`
 	LoopbackPeers bool     `env:"STANDIN_BOT_LOOPBACK_PEERS" help:"Let the meeting send media over loopback: for replicas."`
 }
 

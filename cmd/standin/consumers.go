@@ -135,11 +135,11 @@ type consumersSetCommand struct {
 	Name            string `arg:"" predictor:"team" help:"Name of the team."`
 	Retention       string `placeholder:"30d" help:"How long the team's recordings are kept after the meeting: a duration such as 30d or 720h, forever, or default for the service's setting."`
 	TranscriptEvent string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook job.transcript_ready when a transcript was attached: on or off. Off for new teams."`
-	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome when a command was executed or has failed: on or off. Off for new teams."`
-	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"What is recorded for jobs of the team that do not say: video, audio, none, or default for the service's setting."`
-	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"What the video shows for jobs of the team that do not say, in the same form: speaker, gallery, content, page or default."`
-	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Size of the video for jobs of the team that do not say, in the same form: 720p, 1080p or default."`
-	JobRetention    string `placeholder:"90d" help:"How long the team's jobs are kept after their end, in the same form. A job whose recording is kept stays as long as the recording."`
+	CommandEvent    string `placeholder:"on" enum:"on,off," default:"" help:"Send the webhook bot.command_outcome after each command: on or off. Off for new teams."`
+	RecordingMode   string `placeholder:"audio" enum:"video,audio,none,default," default:"" help:"Default of the team's jobs for what is recorded: video, audio, none, or default for the service's setting."`
+	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"Default of the team's jobs for what the video shows, in the same form: speaker, gallery, content, page or default."`
+	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Default of the team's jobs for the size of the video, in the same form: 720p, 1080p or default."`
+	JobRetention    string `placeholder:"90d" help:"How long the team's jobs are kept after they end, in the same form. A job is kept at least as long as its recording."`
 }
 
 // Run changes the consumer.

@@ -32,7 +32,7 @@ type doctorCheckCommand struct {
 	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser, as for standin serve."`
 	NoSandbox   bool   `env:"STANDIN_NO_SANDBOX" help:"Open the meeting page without the browser's sandbox."`
 	Profiles    string `env:"STANDIN_PROFILES" help:"Directory of page profiles that replace the embedded ones."`
-	SignIn      string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor."`
+	SignIn      string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require signing in."`
 	JSON        bool   `help:"Print JSON."`
 
 	service.LauncherSettings
@@ -40,7 +40,7 @@ type doctorCheckCommand struct {
 	Transcriber transcript.Config `embed:"" prefix:"transcriber-"`
 	Live        streaming.Config  `embed:"" prefix:"live-"`
 
-	Mail      bool `env:"STANDIN_MAIL" help:"The service receives mail."`
+	Mail      bool `env:"STANDIN_MAIL" help:"Check the mail settings, too."`
 	mailFlags `embed:"" prefix:"mail-"`
 
 	Platform      job.Platform  `and:"page" group:"Inspect a meeting page:" help:"Platform of the page: meet, teams or zoom-web."`

@@ -18,7 +18,7 @@ const root = "../../"
 // them, and otherLanguages those of all other blocks.
 var (
 	shells         = map[string]string{"sh": "bash", "bash": "bash", "console": "bash", "zsh": "zsh", "fish": "fish"}
-	otherLanguages = []string{"caddy", "javascript", "json", "mermaid", "nginx", "python", "text", "yaml"}
+	otherLanguages = []string{"caddy", "javascript", "json", "nginx", "python", "text", "yaml"}
 )
 
 // documentedCommand is a command in a document.
@@ -35,7 +35,7 @@ var (
 // documents returns the paths of all documents with commands, relative to root.
 func documents(t *testing.T) (paths []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.md", "docs/*.md", "deploy/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", tutorials + "*.md", "deploy/*.md"} {
 		found, err := filepath.Glob(root + pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d documents, %v", pattern, len(found), err)

@@ -12,7 +12,7 @@ import (
 	"standin/client"
 )
 
-// Exit codes, documented in docs/cli.md.
+// Exit codes, documented in docs/commands.md.
 const (
 	exitFailed       = 1
 	exitUsage        = 2

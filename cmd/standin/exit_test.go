@@ -24,7 +24,7 @@ func (d testCLI) keep(t *testing.T, key string) {
 	}
 }
 
-// TestExitCodes checks the exit codes of docs/cli.md and the advice that is
+// TestExitCodes checks the exit codes of docs/commands.md and the advice that is
 // printed with them.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()

@@ -87,7 +87,7 @@ func (c *jobsPinCommand) Run(ctx context.Context, to terminal) error {
 type jobsPlayAudioCommand struct {
 	jobFlags
 	Audio     string `arg:"" help:"URL of the audio file, or a file on this machine of up to about 750 kB."`
-	Interrupt bool   `help:"Stop what the bot plays, and what waits, for this."`
+	Interrupt bool   `help:"Replace the current sound and those that wait."`
 }
 
 // Run plays an audio file.
@@ -105,7 +105,7 @@ type jobsSpeakCommand struct {
 	Text      string `arg:"" help:"Text to speak."`
 	Voice     string `help:"Voice of the speech server. Default: the operator's."`
 	Language  string `placeholder:"TAG" help:"Language of the text, such as en-US, for speech servers that take one."`
-	Interrupt bool   `help:"Stop what the bot plays, and what waits, for this."`
+	Interrupt bool   `help:"Replace the current sound and those that wait."`
 }
 
 // Run speaks a text.

@@ -50,7 +50,7 @@ func (mailCommand) Help() string {
 // policyFlags decide who may schedule meetings by mail.
 type policyFlags struct {
 	Senders        []mail.Sender  `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * admits everyone for the meetings they organize. example.com=google.com also accepts DKIM signatures of google.com for example.com. Required to receive mail."`
-	DomainMeetings int            `env:"STANDIN_MAIL_DOMAIN_MEETINGS" name:"domain-meetings" default:"20" help:"Meetings a day that the senders of one domain may schedule if only * admits them; 0 is no limit."`
+	DomainMeetings int            `env:"STANDIN_MAIL_DOMAIN_MEETINGS" name:"domain-meetings" default:"20" help:"Meetings per day for each sender domain that only * admits; 0 means no limit."`
 	Recipients     []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses that people invite to their meetings, or @ and a domain. The SMTP server accepts mail for them. Default: the user of the mailbox, if that is an address."`
 	Networks       []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
 	Relays         []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
@@ -209,7 +209,7 @@ type mailRunCommand struct {
 // Help explains how the worker relates to the service.
 func (mailRunCommand) Help() string {
 	return "Receives calendar invitations by SMTP or from an IMAP mailbox and passes them to the service, which must have the same " +
-		"STANDIN_INTAKE_SECRET. standin serve --mail runs the same worker in the service's process. See docs/mail.md."
+		"STANDIN_INTAKE_SECRET. standin serve --mail runs the same worker in the service's process. See the page Invitations by email of the guide."
 }
 
 // Run receives mail until a signal arrives.
@@ -238,7 +238,7 @@ func (c *mailRunCommand) Run(ctx context.Context, to terminal) error {
 type mailTestCommand struct {
 	File   string    `arg:"" type:"existingfile" help:"Message in a file (.eml)."`
 	Remote string    `placeholder:"192.0.2.1" help:"Address of the SMTP client that sent the message. Default: the message is from the mailbox."`
-	Now    time.Time `placeholder:"TIME" help:"Time at which the message is received. Default: the present."`
+	Now    time.Time `placeholder:"TIME" help:"When the message is received. Default: now."`
 	policyFlags
 	meetingHostFlags
 }

@@ -15,13 +15,13 @@ import (
 )
 
 // agentsDocument is the document with the session of TestAgentSession.
-const agentsDocument = root + "docs/mcp.md"
+const agentsDocument = root + tutorials + "agent-mcp.md"
 
-// agentSession are the calls of the session in the document. $JOB is the ID of the job.
+// agentSession are the calls of the session in the document. $JOB is the ID of the job. The result
+// of wait_for, which is the job again, is left out.
 var agentSession = []struct{ tool, arguments string }{
 	{"send_bot", `{"meetingUrl": "https://meet.google.com/abc-defg-hij", "title": "Planning", "simulate": {"seconds": 60, "speed": 30}}`},
 	{"wait_for", `{"jobId": "$JOB", "until": "ended"}`},
-	{"get_job", `{"jobId": "$JOB"}`},
 	{"get_transcript", `{"jobId": "$JOB", "toMinute": 0.05}`},
 }
 
@@ -61,6 +61,10 @@ func TestAgentSession(t *testing.T) {
 		}
 		if id == "" {
 			id = result.Job.JobID
+		}
+		if call.tool == "wait_for" {
+			fmt.Fprintf(&text, "%s %s\n…\n", call.tool, strings.ReplaceAll(call.arguments, "$JOB", id))
+			continue
 		}
 		indented, err := json.MarshalIndent(got.StructuredContent, "", "  ")
 		if err != nil {

@@ -173,10 +173,9 @@ type recordingsSweepCommand struct {
 
 // Help tells what is listed.
 func (recordingsSweepCommand) Help() string {
-	return "Lists what storage holds and nobody needs: of jobs that this database does not know, uploads left after a " +
-		"recording was finished, what is left after a deletion, and writes that were interrupted. Nothing is listed of a job in " +
-		"which anything was written within a day, or that has not ended. A running service clears up by itself each day, but " +
-		"for jobs that its database does not know: before deleting those, be sure that it is the right database."
+	return "Lists orphaned objects: leftovers of finished uploads, deletions and interrupted writes, and objects of jobs that this " +
+		"database does not know. Jobs that are running, or that were written to within a day, are left out. The service removes all " +
+		"but the last kind daily: before you delete those, be sure that this is the right database."
 }
 
 // printLeftover prints the unused objects of one job.

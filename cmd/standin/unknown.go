@@ -24,7 +24,7 @@ func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
 		if meant := closest(name, slices.Sorted(maps.Keys(known)), maxTypos); meant != "" {
 			log.Warn("unknown setting", "name", name, "did_you_mean", meant)
 		} else {
-			log.Warn("unknown setting; docs/configuration.md lists the settings", "name", name)
+			log.Warn("unknown setting; standin serve --help-all lists the settings", "name", name)
 		}
 	}
 }

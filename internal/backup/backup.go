@@ -1,5 +1,5 @@
 // Package backup copies the state of a service to a folder, and restores it
-// (docs/operations.md). The folder contains
+// (docs/backup.md). The folder contains
 //
 //	backup.json      the description, written last
 //	database/        the copy of the database

@@ -21,7 +21,7 @@ func TestMailPage(t *testing.T) {
 	h := newHarness(t, func(s *service.Settings) { dir = service.MailDir(s.DataDir) })
 	h.ada()
 	ada := h.signedIn("ada@example.test")
-	if got := ada.get("/operator/mail"); got.status != http.StatusOK || !strings.Contains(got.body, "No mail worker has used") {
+	if got := ada.get("/operator/mail"); got.status != http.StatusOK || !strings.Contains(got.body, "Email invitations are not set up") {
 		t.Errorf("without a worker: %d", got.status)
 	}
 	w, err := mail.Open(t.Context(), mail.Settings{

@@ -15,7 +15,7 @@ func TestClockComparedWithOthers(t *testing.T) {
 		state    State
 		want     []string
 	}{
-		{nil, OK, []string{"not compared"}},
+		{nil, OK, []string{"no remote clock"}},
 		{[]clockReading{newClockReading("PostgreSQL", asked, answered, theirs(0), 0)}, OK, []string{"PostgreSQL's is 0s ahead of"}},
 		{[]clockReading{newClockReading("PostgreSQL", asked, answered, theirs(-time.Second), 0)}, OK, []string{"1s behind"}},
 		{[]clockReading{newClockReading("PostgreSQL", asked, answered, theirs(3*time.Second), 0)}, Warn, []string{"3s ahead of", "NTP"}},

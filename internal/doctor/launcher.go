@@ -39,7 +39,7 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 	found, err := docker.Check(ctx, settings)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("docker: "+err.Error(), "set STANDIN_DOCKER_IMAGE to the image made from deploy/Dockerfile, and the other settings as in docs/launchers.md")
+		return name.fail("docker: "+err.Error(), "set STANDIN_DOCKER_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
 	case err != nil:
 		return name.fail(fmt.Sprintf("docker at %s: %v", found.Where, err),
 			"make sure that the engine runs, that STANDIN_DOCKER_HOST or DOCKER_HOST is its address, and that this user may use it: "+
@@ -66,7 +66,7 @@ func checkKubernetes(ctx context.Context, name checkName, resolve func() (kubern
 	in := fmt.Sprintf("kubernetes at %s, namespace %q", found.Where, settings.Namespace)
 	switch {
 	case err != nil && found.Where == "":
-		return name.fail("kubernetes: "+err.Error(), "set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and the other settings as in docs/launchers.md")
+		return name.fail("kubernetes: "+err.Error(), "set STANDIN_KUBERNETES_IMAGE to the image made from deploy/Dockerfile, and see /docs/guide/scale-out.html#choose-a-launcher of the service")
 	case err != nil:
 		return name.fail(in+": "+err.Error(),
 			"make sure that the API server runs, that this machine reaches it, and that the credentials in the kubeconfig file are valid")

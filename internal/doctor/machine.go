@@ -186,9 +186,9 @@ func checkClock(ctx context.Context, others []clockReading) Check {
 	if drift := drift(ctx); drift > maxDrift {
 		return name.warn(fmt.Sprintf("it was adjusted by %v within %v", drift, driftInterval), fix)
 	}
-	found := now.Format(time.RFC3339) + "; time zones are known; "
+	found := now.Format(time.RFC3339) + "; time zone data found; "
 	if len(others) == 0 {
-		return name.ok("%s", found+"not compared with another clock: neither PostgreSQL nor an object store is configured")
+		return name.ok("%s", found+"no remote clock to compare with")
 	}
 	var texts []string
 	var worst time.Duration

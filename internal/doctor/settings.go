@@ -104,7 +104,7 @@ func checkMail(settings Settings) Check {
 	case !settings.Mail:
 		return name.ok("no mail worker is configured")
 	case settings.MailError != nil:
-		return name.fail(settings.MailError.Error(), "set the variables as in docs/mail.md")
+		return name.fail(settings.MailError.Error(), "see /docs/guide/mail.html of the service for the settings")
 	}
 	return name.ok("the settings of the mail worker are complete")
 }
@@ -130,7 +130,7 @@ func checkSignIn(ctx context.Context, settings Settings, now time.Time) Check {
 	if settings.SignIn == "" {
 		return name.ok("%s is not set: bots join anonymously", browser.SignInSetting)
 	}
-	fix := "sign in again as docs/signed-in.md describes, and replace the files in " + settings.SignIn
+	fix := "sign in again as /docs/guide/signed-in.html of the service describes, and replace the files in " + settings.SignIn
 	var found []string
 	ends := false
 	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {

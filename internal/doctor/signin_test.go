@@ -53,7 +53,7 @@ func TestSignIn(t *testing.T) {
 		parts       []string
 	}{
 		{"both valid", days(90), days(60), OK, []string{"meet until 2030-04-01", "teams until 2030-03-02"}},
-		{"cookies end soon", days(10), days(60), Warn, []string{"meet until 2030-01-11", "docs/signed-in.md"}},
+		{"cookies end soon", days(10), days(60), Warn, []string{"meet until 2030-01-11", "/docs/guide/signed-in.html"}},
 		{"profile has expired", days(90), days(-1), Warn, []string{"teams: no cookie of a signed-in user"}},
 		{"cookies have expired", days(-3000), time.Time{}, Warn, []string{"meet: no cookie of a signed-in user"}},
 		{"empty folder", time.Time{}, time.Time{}, Warn, []string{"anonymously"}},

@@ -59,13 +59,13 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 		return name.fail(description+" starts, but cannot record "+recordingType,
 			"install a current build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable")
 	case !sandboxed:
-		return name.warn(description+" starts; its sandbox is off: "+where,
+		return name.warn(description+" starts; sandbox off: "+where,
 			"run Standin as an ordinary user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")))
 	case noDisplay:
 		return name.warn(description+" starts; it is headless on all platforms, because there is no virtual display: "+
 			"Meet and Zoom may refuse headless browsers", displayAdvice)
 	}
-	return name.ok("%s starts; its sandbox is on: %s", description, where)
+	return name.ok("%s starts; sandbox enabled (%s)", description, where)
 }
 
 // supportsRecording opens a page and reports whether it can record: that takes the
@@ -110,7 +110,7 @@ func namespaceAdvice(root fs.FS) string {
 			return fmt.Sprintf("here %s is %s, which forbids it", setting, forbidden)
 		}
 	}
-	return "this system's settings do not forbid it; in a container its seccomp profile may"
+	return "user namespaces are allowed here; inside a container, also check the seccomp profile"
 }
 
 // sandbox reports whether a running browser's pages are sandboxed, and the reason
@@ -140,7 +140,7 @@ func sandbox(root fs.FS, browserProcess int) (on bool, reason string) {
 	if renderers == 0 {
 		return false, "no process of a page was found"
 	}
-	return true, "the system calls of pages' processes are filtered"
+	return true, "seccomp"
 }
 
 // isRenderer reports whether a process runs pages.

@@ -15,10 +15,10 @@ func TestBrowserAsItIs(t *testing.T) {
 	needTools(t)
 	check := checkBrowser(limited(t), Settings{})
 	if os.Geteuid() == 0 {
-		expect(t, check, Warn, "starts; its sandbox is off", "root", "ordinary user")
+		expect(t, check, Warn, "starts; sandbox off", "root", "ordinary user")
 		return
 	}
-	expect(t, check, OK, "starts; its sandbox is on")
+	expect(t, check, OK, "starts; sandbox enabled")
 }
 
 func TestBrowserThatIsMissing(t *testing.T) {

@@ -18,7 +18,7 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 	}
 	client, err := settings.Transcriber()
 	if err != nil {
-		return name.fail(err.Error(), "set the variables as in docs/transcripts.md")
+		return name.fail(err.Error(), "see /docs/guide/transcripts.html of the service for the settings")
 	}
 	ctx, cancel := context.WithTimeout(ctx, transcriberTimeout)
 	defer cancel()
@@ -50,7 +50,7 @@ func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 		recognizer, err = settings.LiveTranscriber()
 	}
 	if err != nil {
-		return name.fail(err.Error(), "set the variables as in docs/transcripts.md")
+		return name.fail(err.Error(), "see /docs/guide/transcripts.html of the service for the settings")
 	}
 	if recognizer == nil {
 		return name.ok("STANDIN_LIVE_TRANSCRIBER is not set: meetings are not transcribed while they run")

@@ -4,12 +4,12 @@ package guide
 
 import (
 	"bytes"
-	_ "embed" // for the template, the style and the script
+	_ "embed" // for the template, the style, the scripts and the icon
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"html/template"
 	"io/fs"
-	"maps"
 	"net/http"
 	"os"
 	"path"
@@ -25,8 +25,26 @@ var pageHTML string
 //go:embed guide.css
 var styleCSS []byte
 
-//go:embed search.js
-var searchJS []byte
+//go:embed guide.js
+var scriptJS []byte
+
+//go:embed theme.js
+var themeJS []byte
+
+//go:embed icon.svg
+var iconSVG []byte
+
+// Shared returns a file that the API reference has in common with the guide: the icon, and the
+// script that applies the chosen colors.
+func Shared(name string) (content []byte, ok bool) {
+	switch name {
+	case "icon.svg":
+		return iconSVG, true
+	case "theme.js":
+		return themeJS, true
+	}
+	return nil, false
+}
 
 // Path is where a service serves the guide.
 const Path = "/docs/guide/"
@@ -34,6 +52,9 @@ const Path = "/docs/guide/"
 // listPath is where a service serves the list of the pages for language models
 // (llmstxt.org).
 const listPath = "/llms.txt"
+
+// home is the page that the guide begins with.
+const home = "index"
 
 // Section is a group of pages in the table of contents.
 type Section struct {
@@ -44,25 +65,42 @@ type Section struct {
 // Sections returns the table of contents.
 func Sections() []Section {
 	return []Section{
-		{"Start", []string{"quickstart", "install", "concepts", "glossary"}},
-		{"Use", []string{"api", "states", "webhooks", "recordings", "transcripts", "streams", "calendars", "mail", "dashboard", "cli", "mcp", "generators", "simulator", "migrating"}},
-		{"Meetings", []string{"platforms", "signed-in", "zoom-sdk", "doctor", "canary", "privacy"}},
-		{"Operate", []string{"configuration", "operations", "launchers", "logging", "runbook", "performance", "security"}},
+		{"Get started", []string{home, "quickstart", "how-it-works", "test-mode", "tutorials/first-recording"}},
+		{"Send bots", []string{"jobs", "api", "dashboard", "mcp", "tutorials/agent-mcp", "platforms", "signed-in", "zoom-sdk", "privacy"}},
+		{"Recordings and transcripts", []string{"recordings", "captions", "transcripts", "tutorials/transcript-to-slack"}},
+		{"Real time", []string{"real-time", "speak", "tutorials/voice-agent"}},
+		{"Webhooks and calendars", []string{"webhooks", "tutorials/receive-webhooks", "calendars", "tutorials/record-calendar", "mail"}},
+		{"Operate", []string{"install", "tutorials/one-server", "tutorials/kubernetes", "sizing", "scale-out", "storage", "backup", "monitor", "diagnose", "runbook", "security"}},
+		{"Reference", []string{"configuration", "commands", "compatibility", "tutorials/from-recall", "tutorials/from-attendee", "glossary"}},
 	}
+}
+
+// About is what the pages say beyond the documents.
+type About struct {
+	Version string
+	// Description is the API description as JSON, whose operations the search finds.
+	Description []byte
+	// Static is true for pages that no service serves: they have no link to the dashboard.
+	Static bool
 }
 
 // Site is the rendered guide: its files by name.
 type Site struct {
 	files map[string][]byte
-	list  []byte // for language models
+	pages []string // names in the order of the table of contents
+	list  []byte   // for language models
 }
 
 // page is the data of the template.
 type page struct {
-	Title    string
-	Name     string
-	Body     template.HTML
-	Sections []navigation
+	About
+	Title          string
+	Root           string // path from the page to the guide: "" or "../"
+	Name           string
+	Body           template.HTML
+	Headings       []part // on this page
+	Sections       []navigation
+	Previous, Next *link
 }
 
 // navigation is a section in the table of contents.
@@ -73,49 +111,54 @@ type navigation struct {
 
 type link struct{ Name, Title string }
 
-// New renders the pages of a file system. Pages that Sections does not list are added
-// to the table of contents, in a section of their own.
-func New(source fs.FS) (*Site, error) {
+// New renders the pages of a file system.
+func New(source fs.FS, about About) (*Site, error) {
 	layout, err := template.New("page").Parse(pageHTML)
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
-	names, err := fs.Glob(source, "*.md")
-	if err != nil {
-		return nil, err
-	}
-	site := &Site{files: map[string][]byte{"guide.css": styleCSS, "search.js": searchJS}}
+	site := &Site{files: map[string][]byte{"guide.css": styleCSS, "guide.js": scriptJS, "theme.js": themeJS, "icon.svg": iconSVG}}
 	if err := site.addPictures(source); err != nil {
 		return nil, err
 	}
-	pages := make(map[string]document)
-	var index []entry
-	for _, file := range names {
-		name := strings.TrimSuffix(file, ".md")
-		text, err := fs.ReadFile(source, file)
-		if err != nil {
-			return nil, err
-		}
-		rendered, err := render(text, func(name string) bool { return site.files[name] != nil })
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		pages[name] = rendered
-		site.files[file] = text
-		for _, part := range rendered.parts {
-			index = append(index, entry{Page: name + ".html", Title: rendered.title, part: part})
+	documents := make(map[string]document)
+	for _, section := range Sections() {
+		for _, name := range section.Pages {
+			text, err := fs.ReadFile(source, name+".md")
+			if err != nil {
+				return nil, err
+			}
+			if documents[name], err = render(name, text, source); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+			site.files[name+".md"] = text
+			site.pages = append(site.pages, name)
 		}
 	}
-	contents := tableOfContents(pages)
-	for name, one := range pages {
+	contents := tableOfContents(documents)
+	for i, name := range site.pages {
+		one := documents[name]
+		shown := page{
+			About: about, Title: one.title, Root: strings.Repeat("../", strings.Count(name, "/")), Name: name + ".html",
+			Body: one.body, Headings: one.headings(), Sections: contents,
+		}
+		if i > 0 {
+			shown.Previous = &link{site.pages[i-1] + ".html", documents[site.pages[i-1]].title}
+		}
+		if i+1 < len(site.pages) {
+			shown.Next = &link{site.pages[i+1] + ".html", documents[site.pages[i+1]].title}
+		}
 		var out bytes.Buffer
-		if err := layout.Execute(&out, page{Title: one.title, Name: name, Body: one.body, Sections: contents}); err != nil {
+		if err := layout.Execute(&out, shown); err != nil {
 			return nil, fmt.Errorf("render %s: %w", name, err)
 		}
 		site.files[name+".html"] = out.Bytes()
 	}
 	site.list = listPages(contents)
-	site.files["index.html"] = site.files["quickstart.html"]
+	index, err := site.index(documents, about.Description)
+	if err != nil {
+		return nil, err
+	}
 	site.files["search.json"], err = json.Marshal(index)
 	return site, err
 }
@@ -150,32 +193,50 @@ func (s *Site) addPictures(source fs.FS) error {
 	return nil
 }
 
-// tableOfContents returns the sections with the pages that exist.
-func tableOfContents(pages map[string]document) []navigation {
-	listed := make(map[string]bool)
+// tableOfContents returns the sections with the titles of their pages.
+func tableOfContents(documents map[string]document) []navigation {
 	var contents []navigation
-	add := func(title string, names []string) {
-		section := navigation{Title: title}
-		for _, name := range names {
-			if one, exists := pages[name]; exists {
-				listed[name] = true
-				section.Pages = append(section.Pages, link{Name: name + ".html", Title: one.title})
-			}
-		}
-		if len(section.Pages) > 0 {
-			contents = append(contents, section)
-		}
-	}
 	for _, section := range Sections() {
-		add(section.Title, section.Pages)
+		shown := navigation{Title: section.Title}
+		for _, name := range section.Pages {
+			shown.Pages = append(shown.Pages, link{Name: name + ".html", Title: documents[name].title})
+		}
+		contents = append(contents, shown)
 	}
-	add("More", slices.DeleteFunc(slices.Sorted(maps.Keys(pages)), func(name string) bool { return listed[name] }))
 	return contents
 }
 
-// Write writes the site to a directory.
-func (s *Site) Write(dir string) error {
+// sitemap lists the pages for search engines (sitemaps.org).
+type sitemap struct {
+	XMLName xml.Name `xml:"http://www.sitemaps.org/schemas/sitemap/0.9 urlset"`
+	URLs    []struct {
+		Location string `xml:"loc"`
+	} `xml:"url"`
+}
+
+// Write writes the site to a directory as a service serves it: the pages below Path, and the lists
+// of pages at the top. The sitemap names the pages below the URL base.
+func (s *Site) Write(dir, base string) error {
+	var listed sitemap
+	for _, name := range s.pages {
+		listed.URLs = append(listed.URLs, struct {
+			Location string `xml:"loc"`
+		}{strings.TrimRight(base, "/") + Path + name + ".html"})
+	}
+	urls, err := xml.MarshalIndent(listed, "", " ")
+	if err != nil {
+		return fmt.Errorf("write the sitemap: %w", err)
+	}
+	files := map[string][]byte{
+		"sitemap.xml": append([]byte(xml.Header), urls...),
+		listPath[1:]:  s.list,
+		"index.html":  []byte(`<!doctype html><meta charset="utf-8"><title>Standin</title><meta http-equiv="refresh" content="0; url=` + Path[1:] + home + `.html">`),
+		"robots.txt":  []byte("Sitemap: " + strings.TrimRight(base, "/") + "/sitemap.xml\n"),
+	}
 	for name, content := range s.files {
+		files[Path[1:]+name] = content
+	}
+	for name, content := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // #nosec G301 -- a public site
 			return err
@@ -198,8 +259,8 @@ var types = map[string]string{
 
 // Handler serves the guide below Path and its list of pages at /llms.txt, rendered at the first
 // request, and everything else by next.
-func Handler(source fs.FS, next http.Handler) http.Handler {
-	site := sync.OnceValues(func() (*Site, error) { return New(source) })
+func Handler(source fs.FS, about About, next http.Handler) http.Handler {
+	site := sync.OnceValues(func() (*Site, error) { return New(source, about) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, below := strings.CutPrefix(r.URL.Path, Path)
 		list := r.URL.Path == listPath
@@ -226,10 +287,14 @@ func Handler(source fs.FS, next http.Handler) http.Handler {
 	})
 }
 
-// serve serves a file of the site.
+// serve serves a file of the site. The path of a page may lack its extension.
 func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) {
 	if name == "" {
-		name = "index.html"
+		name = home + ".html"
+	}
+	if slices.Contains(s.pages, name) {
+		http.Redirect(w, r, Path+name+".html", http.StatusMovedPermanently)
+		return
 	}
 	content, exists := s.files[name]
 	if !exists {

@@ -5,24 +5,32 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
+	"standin/api"
 	"standin/docs"
 )
 
 // build renders the documentation.
 func build(t *testing.T) *Site {
 	t.Helper()
-	site, err := New(docs.Files)
+	description, err := api.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := New(docs.Files, About{Version: "v1.2.3", Description: description.JSON()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,12 +46,6 @@ var (
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	site := build(t)
-	targets := make(map[string][]string)
-	for name, content := range site.files {
-		for _, match := range anchors.FindAllSubmatch(content, -1) {
-			targets[name] = append(targets[name], string(match[1]))
-		}
-	}
 	checked := 0
 	for _, name := range slices.Sorted(maps.Keys(site.files)) {
 		if filepath.Ext(name) != ".html" {
@@ -60,20 +62,76 @@ func TestLinks(t *testing.T) {
 					t.Errorf("%s links to %s", name, destination)
 				}
 				continue
+			case destination.Path == "":
+				destination.Path = path.Base(name)
+			}
+			file := path.Join(path.Dir(name), destination.Path)
+			if strings.HasPrefix(file, "../") { // the dashboard and the API reference
+				continue
 			}
 			checked++
-			file := destination.Path
-			if file == "" {
-				file = name
-			}
-			if site.files[file] == nil {
-				t.Errorf("%s links to %s, which does not exist", name, file)
-			} else if destination.Fragment != "" && !slices.Contains(targets[file], destination.Fragment) {
-				t.Errorf("%s links to %s, which has no heading %q", name, file, destination.Fragment)
+			if problem := site.problem(file, destination.Fragment); problem != "" {
+				t.Errorf("%s: %s", name, problem)
 			}
 		}
 	}
-	if checked < 100 {
+	if checked < 1000 {
+		t.Errorf("only %d links were checked", checked)
+	}
+}
+
+// problem returns why a link to a file of the site leads nowhere, or "".
+func (s *Site) problem(file, anchor string) string {
+	if s.files[file] == nil {
+		return file + " does not exist"
+	}
+	for _, match := range anchors.FindAllSubmatch(s.files[file], -1) {
+		if anchor == string(match[1]) {
+			return ""
+		}
+	}
+	if anchor == "" {
+		return ""
+	}
+	return file + " has no heading " + anchor
+}
+
+// guideLink is a link into the guide in a source.
+var guideLink = regexp.MustCompile(`/docs/guide/([a-z/-]+\.(?:html|md))(?:#([a-z0-9_-]+))?`)
+
+// TestLinksToGuide checks that the links into the guide exist: of the program's messages, the
+// dashboard, the API description and the alerts.
+func TestLinksToGuide(t *testing.T) {
+	t.Parallel()
+	site := build(t)
+	checked := 0
+	for _, dir := range []string{"../../cmd", "../../internal", "../../api", "../../deploy"} {
+		err := filepath.WalkDir(dir, func(file string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || strings.HasPrefix(file, "../../internal/guide") {
+				return err
+			}
+			switch filepath.Ext(file) {
+			case ".go", ".html", ".yaml", ".txt":
+			default:
+				return nil
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			for _, match := range guideLink.FindAllSubmatch(text, -1) {
+				checked++
+				if problem := site.problem(string(match[1]), string(match[2])); problem != "" {
+					t.Errorf("%s: %s", file, problem)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if checked < 15 {
 		t.Errorf("only %d links were checked", checked)
 	}
 }
@@ -85,7 +143,7 @@ var repositoryLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 // the top of the repository lead to files.
 func TestRepositoryLinks(t *testing.T) {
 	t.Parallel()
-	for _, pattern := range []string{"../../docs/*.md", "../../docs/internals/*.md", "../../*.md", "../../deploy/*.md"} {
+	for _, pattern := range []string{"../../docs/*.md", "../../docs/tutorials/*.md", "../../docs/internals/*.md", "../../*.md", "../../deploy/*.md"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
@@ -111,22 +169,93 @@ func TestRepositoryLinks(t *testing.T) {
 // TestContents checks that the table of contents lists every page once.
 func TestContents(t *testing.T) {
 	t.Parallel()
-	site := build(t)
 	listed := make(map[string]int)
 	for _, section := range Sections() {
 		for _, name := range section.Pages {
-			listed[name]++
+			listed[name+".md"]++
 		}
 	}
-	for name, count := range listed {
-		if count != 1 {
-			t.Errorf("%s is listed %d times", name, count)
+	var pages []string
+	for _, pattern := range []string{"*.md", "tutorials/*.md"} {
+		found, err := fs.Glob(docs.Files, pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	for _, page := range pages {
+		if listed[page] != 1 {
+			t.Errorf("%s is listed %d times", page, listed[page])
 		}
 	}
-	for name := range site.files {
-		page, isPage := strings.CutSuffix(name, ".html")
-		if isPage && page != "index" && !strings.Contains(string(site.files["index.html"]), `href="`+name+`"`) {
-			t.Errorf("the table of contents lacks %s", page)
+}
+
+// The most words of the pages that people write for users and for contributors, without code and
+// generated tables.
+const mostUserWords, mostInternalWords = 18000, 12000
+
+var codeFence = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+
+// TestWords checks that the guide stays short enough to be read.
+func TestWords(t *testing.T) {
+	t.Parallel()
+	for most, patterns := range map[int][]string{
+		mostUserWords:     {"../../docs/*.md", "../../docs/tutorials/*.md"},
+		mostInternalWords: {"../../docs/internals/*.md"},
+	} {
+		sum := 0
+		for _, pattern := range patterns {
+			files, err := filepath.Glob(pattern)
+			if err != nil || len(files) == 0 {
+				t.Fatalf("%s: %d files, %v", pattern, len(files), err)
+			}
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				written, _, _ := strings.Cut(string(text), "<!-- Generated by")
+				written = codeFence.ReplaceAllString(written, "")
+				words := 0
+				for word := range strings.FieldsSeq(written) {
+					if strings.ContainsFunc(word, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+						words++
+					}
+				}
+				t.Logf("%5d %s", words, strings.TrimPrefix(file, "../../docs/"))
+				sum += words
+			}
+		}
+		t.Logf("%5d in all", sum)
+		if sum > most {
+			t.Errorf("%v have %d words, more than %d", patterns, sum, most)
+		}
+	}
+}
+
+// TestColors checks that the guide has the colors, the icon and the choice of colors of the
+// dashboard.
+func TestColors(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]func(string) string{
+		"icon.svg": func(text string) string { return text },
+		"theme.js": func(text string) string { return text },
+		"standin.css": func(text string) string {
+			_, rest, _ := strings.Cut(text, ":root {")
+			colors, _, _ := strings.Cut(rest, "* { box-sizing")
+			return strings.TrimSpace(colors)
+		},
+	} {
+		theirs, err := os.ReadFile("../dashboard/assets/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, err := os.ReadFile(strings.Replace(name, "standin.css", "guide.css", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of(string(ours)) != of(string(theirs)) {
+			t.Errorf("%s of the guide differs from the dashboard's", name)
 		}
 	}
 }
@@ -140,7 +269,7 @@ func TestPages(t *testing.T) {
 			continue
 		}
 		text := string(content)
-		if !strings.Contains(text, "<h1 id=") || strings.Contains(text, "<title> –") {
+		if !strings.Contains(text, "<h1 id=") || strings.Contains(text, "<title> ·") {
 			t.Errorf("%s has no title", name)
 		}
 		if strings.Contains(text, "raw HTML omitted") {
@@ -155,7 +284,7 @@ func TestPictures(t *testing.T) {
 	site := build(t)
 	count := 0
 	for name, content := range site.files {
-		if filepath.Ext(name) != ".svg" {
+		if path.Dir(name) != "pictures" {
 			continue
 		}
 		count++
@@ -184,24 +313,28 @@ func TestIndex(t *testing.T) {
 	if err := json.Unmarshal(site.files["search.json"], &index); err != nil {
 		t.Fatal(err)
 	}
-	found := make(map[string]bool)
+	found, kinds := make(map[string]bool), make(map[string]int)
 	for _, one := range index {
 		found[one.Page] = true
-		if one.Title == "" || one.Heading == "" || !strings.Contains(string(site.files[one.Page]), `id="`+one.Anchor+`"`) {
+		kinds[one.Kind]++
+		if one.Title == "" || one.Heading == "" || one.Kind != "API" && site.problem(one.Page, one.Anchor) != "" {
 			t.Errorf("the index has %+v", one)
 		}
 	}
 	for name := range site.files {
-		if filepath.Ext(name) == ".html" && name != "index.html" && !found[name] {
+		if filepath.Ext(name) == ".html" && !found[name] {
 			t.Errorf("the index lacks %s", name)
 		}
+	}
+	if kinds["API"] < 40 || kinds["Command"] < 60 {
+		t.Errorf("the index has %v", kinds)
 	}
 }
 
 // TestHandler checks what is served, and that other paths are left to the next handler.
 func TestHandler(t *testing.T) {
 	t.Parallel()
-	handler := Handler(docs.Files, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
+	handler := Handler(docs.Files, About{}, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -209,10 +342,12 @@ func TestHandler(t *testing.T) {
 	}{
 		{http.MethodGet, "/docs/guide", http.StatusMovedPermanently, ""},
 		{http.MethodGet, "/docs/guide/", http.StatusOK, "Quick start"},
-		{http.MethodGet, "/docs/guide/states.html", http.StatusOK, "Job statuses"},
+		{http.MethodGet, "/docs/guide/how-it-works.html", http.StatusOK, "How it works"},
+		{http.MethodGet, "/docs/guide/tutorials/kubernetes.html", http.StatusOK, `href="../guide.css"`},
+		{http.MethodGet, "/docs/guide/install", http.StatusMovedPermanently, "/docs/guide/install.html"},
 		{http.MethodGet, "/docs/guide/search.json", http.StatusOK, `"anchor"`},
-		{http.MethodGet, "/docs/guide/pictures/job.svg", http.StatusOK, "<svg"},
-		{http.MethodGet, "/docs/guide/states.md", http.StatusOK, "# Job statuses"},
+		{http.MethodGet, "/docs/guide/pictures/states.svg", http.StatusOK, "<svg"},
+		{http.MethodGet, "/docs/guide/jobs.md", http.StatusOK, "# Send a bot"},
 		{http.MethodGet, "/llms.txt", http.StatusOK, "(/docs/guide/webhooks.md)"},
 		{http.MethodPost, "/llms.txt", http.StatusMethodNotAllowed, ""},
 		{http.MethodGet, "/docs/guide/missing.html", http.StatusNotFound, ""},
@@ -232,17 +367,44 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// TestWrite checks that the files of the site are written.
+// TestWrite checks that the files of the site are written, with the lists of pages.
 func TestWrite(t *testing.T) {
 	t.Parallel()
 	site, dir := build(t), t.TempDir()
-	if err := site.Write(dir); err != nil {
+	if err := site.Write(dir, "https://docs.example.com/"); err != nil {
 		t.Fatal(err)
 	}
 	for name, content := range site.files {
-		written, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
+		written, err := os.ReadFile(filepath.Join(dir, "docs/guide", filepath.FromSlash(name)))
 		if err != nil || len(written) != len(content) {
 			t.Errorf("%s: %d bytes, %v", name, len(written), err)
+		}
+	}
+	for name, want := range map[string]string{
+		"sitemap.xml": "<loc>https://docs.example.com/docs/guide/tutorials/from-recall.html</loc>",
+		"llms.txt":    "(/docs/guide/webhooks.md)",
+		"robots.txt":  "https://docs.example.com/sitemap.xml",
+		"index.html":  "docs/guide/index.html",
+	} {
+		if written, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.Contains(string(written), want) {
+			t.Errorf("%s lacks %s: %s, %v", name, want, written, err)
+		}
+	}
+}
+
+// TestDecorate checks that code in several languages becomes tabs, and that one block does not.
+func TestDecorate(t *testing.T) {
+	t.Parallel()
+	rendered, err := render("page", []byte("# Title\n\n```sh\nx < 1\n```\n\n<!-- a -->\n```python\ny\n```\n\ntext\n\n```sh\nz\n```\n\n| a |\n|---|\n| b |\n"), docs.Files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(rendered.body)
+	for text, want := range map[string]int{
+		`class="tabs"`: 1, `class="code"`: 3, `data-language="Python"`: 1, "x &lt; 1": 1, `class="table"`: 1, "</table></div>": 1,
+	} {
+		if count := strings.Count(page, text); count != want {
+			t.Errorf("%q is %d times in %s", text, count, page)
 		}
 	}
 }

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"html"
 	"html/template"
+	"io/fs"
 	"net/url"
+	"path"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -24,34 +25,48 @@ type document struct {
 	parts []part
 }
 
-// part is a heading and the text below it, for the search.
+// part is a heading and the text below it.
 type part struct {
-	Heading string `json:"heading"`
-	Anchor  string `json:"anchor"`
-	Text    string `json:"text"`
+	Level   int
+	Heading string
+	Anchor  string
+	Text    string
 }
 
-// entry is a part in the index of the search.
-type entry struct {
-	Page  string `json:"page"`
-	Title string `json:"title"`
-	part
+// mostHeadings is the number of headings up to which those of the third level are listed.
+const mostHeadings = 36
+
+// headings returns the headings that are listed beside the page.
+func (d document) headings() []part {
+	var second, both []part
+	for _, one := range d.parts {
+		if one.Level == 2 {
+			second = append(second, one)
+		}
+		if one.Level == 2 || one.Level == 3 {
+			both = append(both, one)
+		}
+	}
+	if len(both) <= mostHeadings {
+		return both
+	}
+	return second
 }
 
 // render renders a page. Links to other pages lead to their HTML. Links to files that
-// are not part of the site, and pictures that hasFile does not know, become text.
-func render(source []byte, hasFile func(name string) bool) (document, error) {
+// are not part of the site, and pictures that it does not have, become text.
+func render(name string, content []byte, source fs.FS) (document, error) {
 	markdown := goldmark.New(goldmark.WithExtensions(extension.GFM), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	root := markdown.Parser().Parse(text.NewReader(source))
-	if err := adaptLinks(root, source, hasFile); err != nil {
+	root := markdown.Parser().Parse(text.NewReader(content))
+	if err := adaptLinks(name, root, content, source); err != nil {
 		return document{}, err
 	}
 	var out bytes.Buffer
-	if err := markdown.Renderer().Render(&out, source, root); err != nil {
+	if err := markdown.Renderer().Render(&out, content, root); err != nil {
 		return document{}, err
 	}
-	parts := split(root, source)
-	rendered := document{body: template.HTML(drawDiagrams(out.String())), parts: parts} // #nosec G203 -- our own pages; raw HTML is not rendered
+	parts := split(root, content)
+	rendered := document{body: template.HTML(decorate(out.String())), parts: parts} // #nosec G203 -- our own pages; raw HTML is not rendered
 	if len(parts) > 0 {
 		rendered.title = parts[0].Heading
 	}
@@ -59,8 +74,12 @@ func render(source []byte, hasFile func(name string) bool) (document, error) {
 }
 
 // adaptLinks adapts the links and pictures of a page to the site, and removes comments.
-func adaptLinks(root ast.Node, source []byte, hasFile func(string) bool) error {
+func adaptLinks(name string, root ast.Node, content []byte, source fs.FS) error {
 	var unlinked, comments []ast.Node
+	has := func(destination string) bool {
+		_, err := fs.Stat(source, path.Join(path.Dir(name), destination))
+		return err == nil
+	}
 	err := ast.Walk(root, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -73,7 +92,7 @@ func adaptLinks(root ast.Node, source []byte, hasFile func(string) bool) error {
 			}
 			switch {
 			case destination.IsAbs() || destination.Path == "":
-			case strings.HasSuffix(destination.Path, ".md") && !strings.Contains(destination.Path, "/"):
+			case strings.HasSuffix(destination.Path, ".md") && has(destination.Path):
 				destination.Path = strings.TrimSuffix(destination.Path, ".md") + ".html"
 				node.Destination = []byte(destination.String())
 			default:
@@ -84,7 +103,7 @@ func adaptLinks(root ast.Node, source []byte, hasFile func(string) bool) error {
 				comments = append(comments, node)
 			}
 		case *ast.Image:
-			if !hasFile(string(node.Destination)) {
+			if !has(string(node.Destination)) {
 				unlinked = append(unlinked, node)
 			}
 		}
@@ -94,7 +113,7 @@ func adaptLinks(root ast.Node, source []byte, hasFile func(string) bool) error {
 		comment.Parent().RemoveChild(comment.Parent(), comment)
 	}
 	for _, node := range unlinked {
-		label := plainText(node, source)
+		label := plainText(node, content)
 		if image, ok := node.(*ast.Image); ok && label == "" {
 			label = string(image.Destination)
 		}
@@ -104,24 +123,24 @@ func adaptLinks(root ast.Node, source []byte, hasFile func(string) bool) error {
 }
 
 // split returns the text of a page by heading.
-func split(root ast.Node, source []byte) []part {
+func split(root ast.Node, content []byte) []part {
 	var parts []part
 	for node := root.FirstChild(); node != nil; node = node.NextSibling() {
 		if heading, ok := node.(*ast.Heading); ok {
 			anchor, _ := heading.AttributeString("id")
 			id, _ := anchor.([]byte)
-			parts = append(parts, part{Heading: plainText(heading, source), Anchor: string(id)})
+			parts = append(parts, part{Level: heading.Level, Heading: plainText(heading, content), Anchor: string(id)})
 			continue
 		}
 		if last := len(parts) - 1; last >= 0 {
-			parts[last].Text = strings.TrimSpace(parts[last].Text + " " + plainText(node, source))
+			parts[last].Text = strings.TrimSpace(parts[last].Text + " " + plainText(node, content))
 		}
 	}
 	return parts
 }
 
 // plainText returns the text of a node, without markup, in one line.
-func plainText(root ast.Node, source []byte) string {
+func plainText(root ast.Node, content []byte) string {
 	var b strings.Builder
 	_ = ast.Walk(root, func(node ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
@@ -132,90 +151,50 @@ func plainText(root ast.Node, source []byte) string {
 		}
 		switch node := node.(type) {
 		case *ast.Text:
-			b.Write(node.Segment.Value(source))
+			b.Write(node.Segment.Value(content))
 			if node.SoftLineBreak() {
 				b.WriteByte(' ')
 			}
 		case *ast.String:
 			b.Write(node.Value)
 		case *ast.FencedCodeBlock, *ast.CodeBlock:
-			b.Write(node.Lines().Value(source))
+			b.Write(node.Lines().Value(content))
 		}
 		return ast.WalkContinue, nil
 	})
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// mermaid is a state diagram in a rendered page.
-var mermaid = regexp.MustCompile(`(?s)<pre><code class="language-mermaid">(.*?)</code></pre>`)
-
-// transition is a line "from --> to: label" of a state diagram.
-type transition struct{ from, to, label string }
-
-// transitionLine matches a transition between two states.
-var transitionLine = regexp.MustCompile(`^\s*(\w+) --> (\w+)(?:: (.*))?$`)
-
-// drawDiagrams replaces the state diagrams of a page by drawings.
-func drawDiagrams(page string) string {
-	return mermaid.ReplaceAllStringFunc(page, func(block string) string {
-		var transitions []transition
-		for row := range strings.Lines(html.UnescapeString(mermaid.FindStringSubmatch(block)[1])) {
-			if parts := transitionLine.FindStringSubmatch(strings.TrimRight(row, "\n")); parts != nil {
-				transitions = append(transitions, transition{parts[1], parts[2], parts[3]})
-			}
-		}
-		if len(transitions) == 0 {
-			return block
-		}
-		return drawStates(transitions)
-	})
-}
-
-const (
-	stateHeight, stateGap = 30, 52 // of a state, and from one to the next, in pixels
-	stateLeft, stateWidth = 330, 200
-	drawingWidth          = 860
+var (
+	codeBlocks = regexp.MustCompile(`(?s)(?:<pre><code class="language-[a-z]+">.*?</code></pre>\n)+`)
+	codeBlock  = regexp.MustCompile(`(?s)<pre><code class="language-([a-z]+)">(.*?)</code></pre>\n`)
 )
 
-// drawStates draws the states in a column: forward transitions as arcs on the right,
-// others on the left, each with its number in the list below.
-func drawStates(transitions []transition) string {
-	var states []string
-	for _, one := range transitions {
-		for _, state := range []string{one.from, one.to} {
-			if !slices.Contains(states, state) {
-				states = append(states, state)
-			}
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, `<svg class="states" viewBox="0 0 %d %d" role="img" aria-label="State diagram; the list below has its transitions">`, drawingWidth, len(states)*stateGap+10)
-	b.WriteString(`<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0l8 4-8 4z"/></marker></defs>`)
-	for i, state := range states {
-		y := 10 + i*stateGap
-		fmt.Fprintf(&b, `<rect x="%d" y="%d" width="%d" height="%d" rx="6"/><text x="%d" y="%d">%s</text>`,
-			stateLeft, y, stateWidth, stateHeight, stateLeft+stateWidth/2, y+stateHeight/2+5, html.EscapeString(state))
-	}
-	var list strings.Builder
-	for i, one := range transitions {
-		drawTransition(&b, i+1, slices.Index(states, one.from), slices.Index(states, one.to))
-		fmt.Fprintf(&list, "<li><code>%s</code> → <code>%s</code>: %s</li>\n", html.EscapeString(one.from), html.EscapeString(one.to), html.EscapeString(one.label))
-	}
-	b.WriteString("</svg>\n<ol>\n" + list.String() + "</ol>")
-	return b.String()
-}
+// languages are the names of languages on tabs, if they are not as in Markdown.
+var languages = map[string]string{"sh": "Shell", "python": "Python", "javascript": "JavaScript", "go": "Go", "json": "JSON", "caddy": "Caddy", "nginx": "nginx"}
 
-// drawTransition draws an arc from one state to another, with its number.
-func drawTransition(b *strings.Builder, number, from, to int) {
-	middle := func(i int) int { return 10 + i*stateGap + stateHeight/2 }
-	start, side := stateLeft+stateWidth, 1
-	if to < from {
-		start, side = stateLeft, -1
-	}
-	distance := max(to-from, from-to)
-	bulge := start + side*(24+distance*22)
-	y1, y2 := middle(from)+side*4, middle(to)-side*4
-	fmt.Fprintf(b, `<path class="arc" d="M%d %dC%d %d %d %d %d %d" marker-end="url(#arrow)"/>`, start, y1, bulge, y1, bulge, y2, start+side*2, y2)
-	// The middle of the curve, shifted by its number so that those of equal arcs differ.
-	fmt.Fprintf(b, `<text class="number" x="%d" y="%d">%d</text>`, start+(bulge-start)*3/4+side*(4+number%2*12), (y1+y2)/2+4+(number%3-1)*6, number)
+// decorate makes the code blocks of a page ready for copying, blocks in different languages that
+// follow each other tabs, and wide tables scrollable.
+func decorate(page string) string {
+	page = codeBlocks.ReplaceAllStringFunc(page, func(group string) string {
+		var b strings.Builder
+		blocks := codeBlock.FindAllStringSubmatch(group, -1)
+		tabs := len(blocks) > 1
+		if tabs {
+			b.WriteString("<div class=\"tabs\">\n")
+		}
+		for _, block := range blocks {
+			label := languages[block[1]]
+			if label == "" {
+				label = block[1]
+			}
+			fmt.Fprintf(&b, "<div class=\"code\" data-language=%q><pre tabindex=\"0\"><code>%s</code></pre></div>\n", html.EscapeString(label), block[2])
+		}
+		if tabs {
+			b.WriteString("</div>\n")
+		}
+		return b.String()
+	})
+	page = strings.ReplaceAll(page, "<table>", `<div class="table" tabindex="0" role="region" aria-label="Table"><table>`)
+	return strings.ReplaceAll(page, "</table>", "</table></div>")
 }

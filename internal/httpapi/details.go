@@ -43,6 +43,15 @@ type outcomeBody struct {
 	Action    *string `json:"action"`
 	Stage     *string `json:"stage"`
 	EndReason *string `json:"endReason"`
+	DocURL    *string `json:"docUrl"`
+}
+
+// runbook returns the section of the guide about a failure; "" for a job that did not fail.
+func runbook(code job.FailureCode) string {
+	if code == "" {
+		return ""
+	}
+	return "/docs/guide/runbook.html#" + string(code)
 }
 
 // recordingBody has the links of a recording.
@@ -68,7 +77,7 @@ func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{}, d.Participants...),
 		Outcome: outcomeBody{
 			Title: explained.Title, Text: explained.Text, Cause: nullText(causes[explained.Side]), Action: nullText(explained.Action),
-			Stage: nullText(explained.Stage), EndReason: nullText(d.EndReason),
+			Stage: nullText(explained.Stage), EndReason: nullText(d.EndReason), DocURL: nullText(runbook(j.FailureCode)),
 		},
 	}
 	if d.DurationMs > 0 {

@@ -34,7 +34,11 @@ type errorBody struct {
 	Error   string      `json:"error"`
 	Message string      `json:"message,omitempty"`
 	Issues  []api.Issue `json:"issues,omitempty"`
+	DocURL  string      `json:"docUrl"`
 }
+
+// errorsPage is the part of the guide that explains the error codes.
+const errorsPage = "/docs/guide/api.html#errors"
 
 // invalid returns the error for a request with issues.
 func invalid(issues []api.Issue) error {
@@ -144,10 +148,10 @@ func failWithoutBody(w http.ResponseWriter, r *http.Request, status int, err err
 // errorResponse returns the status and the body for an error.
 func errorResponse(err error, requestID string) (int, errorBody) {
 	if own := (*failure)(nil); errors.As(err, &own) {
-		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues}
+		return own.status, errorBody{Error: own.code, Message: own.message, Issues: own.issues, DocURL: errorsPage}
 	}
 	if own := (*job.Error)(nil); errors.As(err, &own) {
-		body := errorBody{Error: string(own.Code), Message: text.Sentence(own.Message)}
+		body := errorBody{Error: string(own.Code), Message: text.Sentence(own.Message), DocURL: errorsPage}
 		switch own.Code {
 		case job.InvalidInput:
 			body.Issues = issue(domainCode(own.Path), own.Message, append([]any{}, own.Path...)...)
@@ -167,6 +171,7 @@ func errorResponse(err error, requestID string) (int, errorBody) {
 		}
 	}
 	return http.StatusInternalServerError, errorBody{
+		DocURL:  errorsPage,
 		Error:   "internal_server_error",
 		Message: "Something went wrong on our side. Quote " + requestID + " when you report it.",
 	}

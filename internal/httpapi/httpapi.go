@@ -32,8 +32,8 @@ const DefaultMaxUploadBytes = 64 << 20
 // Options are the settings of the API that operators choose, and limits that tests
 // change.
 type Options struct {
-	IntakeSecret    string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. Default: none; calendar intake answers 401. Prefer the environment variable."`
-	AdminSecret     string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. Default: none; they answer 401. Prefer the environment variable."`
+	IntakeSecret    string                `env:"STANDIN_INTAKE_SECRET" help:"Secret for calendar intake, sent in the x-service-intake-secret header. If unset, calendar intake returns 401. Prefer the environment variable."`
+	AdminSecret     string                `env:"STANDIN_ADMIN_SECRET" help:"Secret for the admin endpoints, sent in the x-service-admin-secret header. If unset, these endpoints return 401. Prefer the environment variable."`
 	MetricsSecret   string                `env:"STANDIN_METRICS_SECRET" help:"Bearer token for /metrics on the main listener; the admin secret is accepted too. Prefer the environment variable."`
 	RateLimit       httpmw.Rate           `env:"STANDIN_RATE_LIMIT" default:"off" help:"Rate limit per API key, such as 600/1m, or off."`
 	TrustedProxies  httpmw.TrustedProxies `env:"STANDIN_TRUSTED_PROXIES" default:"0" help:"Number of reverse proxies in front of the service. With N, the client address is the Nth entry of X-Forwarded-For from the end; with 0, that of the connection."`

@@ -197,9 +197,9 @@ func (w *stallWriter) WriteHeader(status int) {
 		return
 	}
 	w.failed = true
-	body := errorBody{Error: "range_not_satisfiable", Message: "The file has no such range."}
+	body := errorBody{Error: "range_not_satisfiable", Message: "The file has no such range.", DocURL: errorsPage}
 	if status != http.StatusRequestedRangeNotSatisfiable {
-		body = errorBody{Error: "internal_server_error", Message: "The file could not be read."}
+		body = errorBody{Error: "internal_server_error", Message: "The file could not be read.", DocURL: errorsPage}
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	w.api.writeJSON(w.ResponseWriter, status, body)

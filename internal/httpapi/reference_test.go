@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"standin/api"
 	"standin/internal/httpapi/reference"
 	"standin/internal/testing/testbrowser"
 )
@@ -69,6 +71,34 @@ func TestReference(t *testing.T) {
 			break
 		}
 		t.Errorf("the console has %s", message)
+	}
+}
+
+// TestReferenceGroups checks that each tag of the API description is in one group, because the
+// reference leaves out the others.
+func TestReferenceGroups(t *testing.T) {
+	t.Parallel()
+	description, err := api.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var parsed struct {
+		Groups []struct{ Tags []string } `json:"x-tagGroups"`
+		Tags   []struct{ Name string }
+	}
+	if err := json.Unmarshal(description.JSON(), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for _, group := range parsed.Groups {
+		for _, tag := range group.Tags {
+			count[tag]++
+		}
+	}
+	for _, tag := range parsed.Tags {
+		if count[tag.Name] != 1 {
+			t.Errorf("the tag %s is in %d groups", tag.Name, count[tag.Name])
+		}
 	}
 }
 

@@ -13,14 +13,10 @@ import (
 // codeSpan matches a name in a table.
 var codeSpan = regexp.MustCompile("`([a-z_]+)`")
 
-// TestMigratingTables checks that docs/migrating.md names statuses and failure codes
-// that exist, and that the tables of Recall.ai name all of them.
+// TestMigratingTables checks that the tutorials for users of other services name statuses and
+// failure codes that exist, and that those of Recall.ai name all of them.
 func TestMigratingTables(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/migrating.md")
-	if err != nil {
-		t.Fatal(err)
-	}
 	wanted := map[string][]string{}
 	for _, status := range job.Statuses() {
 		wanted["status of Standin"] = append(wanted["status of Standin"], string(status))
@@ -28,9 +24,13 @@ func TestMigratingTables(t *testing.T) {
 	for _, code := range job.FailureCodes() {
 		wanted["failure code of Standin"] = append(wanted["failure code of Standin"], string(code))
 	}
-	tables := 0
-	for _, vendor := range strings.Split(string(text), "\n## ")[1:] {
-		for _, table := range strings.Split(vendor, "\n\n") {
+	for _, vendor := range []string{"recall", "attendee"} {
+		text, err := os.ReadFile("../../docs/tutorials/from-" + vendor + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		tables := 0
+		for _, table := range strings.Split(string(text), "\n\n") {
 			header, rows, _ := strings.Cut(table, "\n")
 			column := strings.TrimSpace(header[strings.LastIndex(strings.TrimRight(header, " |"), "|")+1:])
 			names, known := wanted[strings.TrimSuffix(column, " |")]
@@ -46,16 +46,14 @@ func TestMigratingTables(t *testing.T) {
 					}
 				}
 			}
-			if strings.HasPrefix(vendor, "Recall.ai") {
-				for _, name := range names {
-					if !strings.Contains(rows, "`"+name+"`") {
-						t.Errorf("the table of Recall.ai has no %s %s", name, column)
-					}
+			for _, name := range names {
+				if vendor == "recall" && !strings.Contains(rows, "`"+name+"`") {
+					t.Errorf("the table of Recall.ai has no %s %s", name, column)
 				}
 			}
 		}
-	}
-	if tables != 4 {
-		t.Errorf("%d tables of statuses and failure codes, want 4", tables)
+		if tables != 2 {
+			t.Errorf("%s: %d tables of statuses and failure codes, want 2", vendor, tables)
+		}
 	}
 }

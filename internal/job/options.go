@@ -53,7 +53,7 @@ type ConsentOptions struct {
 	Required *bool `json:"required,omitempty"`
 }
 
-// Simulation is what happens to the bot of a test job (docs/simulator.md).
+// Simulation is what happens to the bot of a test job (docs/test-mode.md).
 type Simulation struct {
 	Outcome    string   `json:"outcome,omitempty"`
 	Seconds    *float64 `json:"seconds,omitempty"`

@@ -186,14 +186,14 @@ func statusIndex(s job.State) int {
 	return slices.Index(job.Statuses(), s.Status)
 }
 
-var update = flag.Bool("update", false, "write docs/states.md")
+var update = flag.Bool("update", false, "write docs/internals/states.md")
 
 func TestStatesDocument(t *testing.T) {
 	t.Parallel()
-	const path = "../../docs/states.md"
-	want := "# Job statuses\n\n" +
-		"Generated from the transition table in `internal/job/transitions.go` by `go test ./internal/job -update`.\n" +
-		"A job may skip statuses, which is not shown: a bot may report `lifecycle.in_meeting` without having been in a lobby.\n" +
+	const path = "../../docs/internals/states.md"
+	want := "# Transitions of a job\n\n" +
+		"<!-- Generated from internal/job/transitions.go by go test ./internal/job -update -->\n\n" +
+		"Jobs can skip statuses, which is not shown. For example, a meeting without a lobby goes straight from `joining` to `in_meeting`.\n" +
 		"`completed`, `failed` and `cancelled` are terminal.\n\n" +
 		"```mermaid\n" + diagram() + "```\n"
 	if *update {

@@ -1,6 +1,6 @@
 package job
 
-// Status is the status of a job. See docs/states.md.
+// Status is the status of a job. See docs/internals/states.md.
 type Status string
 
 // The statuses.

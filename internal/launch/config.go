@@ -61,14 +61,14 @@ type BotSettings struct {
 
 	Browser      string  `json:"browser,omitempty" env:"STANDIN_BROWSER" help:"Chromium or Google Chrome for bots. Default: found on PATH."`
 	BrowserMode  string  `json:"browserMode,omitempty" env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser: headless, headed (with windows on a virtual display of its own, which needs Xvfb) or auto: headed for meet and zoom-web, headless for the other platforms and on machines without Xvfb."`
-	NoSandbox    bool    `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox, on systems that provide none. As root, bots start only with this setting."`
-	MediaOverTCP bool    `json:"mediaOverTCP,omitempty" name:"media-over-tcp" env:"STANDIN_MEDIA_OVER_TCP" help:"Send the media of meetings over TCP through the bot's proxy, so that pages cannot send UDP packets. Meetings that have no media over TCP cannot be recorded, and others lose quality on a lossy connection."`
+	NoSandbox    bool    `json:"noSandbox,omitempty" env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its sandbox, on systems that do not support it. Required as root."`
+	MediaOverTCP bool    `json:"mediaOverTCP,omitempty" name:"media-over-tcp" env:"STANDIN_MEDIA_OVER_TCP" help:"Send the media of meetings over TCP through the bot's proxy, so that pages cannot send UDP packets. Quality is lower on a lossy connection, and platforms without media over TCP cannot be recorded."`
 	Profiles     string  `json:"profiles,omitempty" env:"STANDIN_PROFILES" placeholder:"DIR" help:"Folder of page profiles that replace the embedded ones."`
-	SignIn       string  `json:"signIn,omitempty" env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require a signed-in visitor. Default: bots are never signed in."`
+	SignIn       string  `json:"signIn,omitempty" env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require signing in. If unset, bots join as guests."`
 	ZoomSDK      ZoomSDK `json:"zoomSdk" embed:"" prefix:"zoom-sdk-"`
 
 	Recording Recording `json:"recording" embed:""`
-	SpoolMiB  int       `json:"spoolMiB,omitempty" name:"spool-limit" env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, media that the service already has is deleted; when there is none, the recording has a gap."`
+	SpoolMiB  int       `json:"spoolMiB,omitempty" name:"spool-limit" env:"STANDIN_SPOOL_LIMIT" default:"8192" placeholder:"MIB" help:"Disk space in MiB for a bot's recording, at least 64. When it is full, uploaded media is deleted first; after that, the recording has a gap."`
 }
 
 // minSpoolMiB is the smallest limit of a spool: some minutes of recording.
@@ -100,7 +100,7 @@ func (s LogSettings) Logger(w io.Writer) *slog.Logger {
 
 // ZoomSDK configures joining with Zoom's Meeting SDK.
 type ZoomSDK struct {
-	Dir    string `json:"dir,omitempty" env:"STANDIN_ZOOM_SDK_DIR" placeholder:"DIR" help:"Files of Zoom's Meeting SDK for Web, for the platform zoom-sdk. Default: that platform's jobs fail."`
+	Dir    string `json:"dir,omitempty" env:"STANDIN_ZOOM_SDK_DIR" placeholder:"DIR" help:"Files of Zoom's Meeting SDK for Web. If unset, jobs with the platform zoom-sdk fail."`
 	Key    string `json:"key,omitempty" env:"STANDIN_ZOOM_SDK_KEY" help:"Key (client id) of the Meeting SDK app."`
 	Secret string `json:"secret,omitempty" env:"STANDIN_ZOOM_SDK_SECRET" help:"Secret of the Meeting SDK app. Set it in the environment: arguments are visible to other users of the machine."`
 }

@@ -29,7 +29,7 @@ type Recording struct {
 	Output        bool               `json:"output,omitempty" kong:"-"`        // the job allows the bot to be heard and seen
 	OutputOptions *job.OutputOptions `json:"outputOptions,omitempty" kong:"-"` // nil: it plays and shows nothing by itself
 
-	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of the live captions as a BCP 47 tag such as en-US: chosen on Meet, elsewhere only stated in the files with captions. A job's option captions.language overrides it. Default: unknown."`
+	CaptionsLanguage string `json:"captionsLanguage,omitempty" env:"STANDIN_CAPTIONS_LANGUAGE" placeholder:"TAG" help:"Language of live captions, a BCP 47 tag such as en-US. Bots select it on Meet; elsewhere it only labels the files. A job's option captions.language overrides it. Default: unknown."`
 }
 
 // ParticipantAudio selects whether the audio of each participant is recorded

@@ -150,7 +150,7 @@ type Consent struct {
 // ConsentOutcome is the outcome of a request; empty without a response.
 type ConsentOutcome string
 
-// The outcomes (docs/states.md).
+// The outcomes (docs/internals/states.md).
 const (
 	ConsentGranted ConsentOutcome = "granted"
 	ConsentDenied  ConsentOutcome = "denied"

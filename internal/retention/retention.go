@@ -51,8 +51,8 @@ type Files interface {
 
 // Options are the periods of consumers that have none of their own.
 type Options struct {
-	Retention    Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d or 720h; standin consumers set overrides it for one consumer."`
-	JobRetention Period `env:"STANDIN_JOB_RETENTION" default:"90d" help:"How long jobs are kept after their end, with their timelines, metadata and webhook deliveries, such as 90d or forever. A job whose recording is kept stays as long as the recording. standin consumers set overrides it for one consumer."`
+	Retention    Period `env:"STANDIN_RETENTION" default:"forever" help:"How long recordings are kept after the meeting, such as 30d, 720h or forever. standin teams set overrides it for one team."`
+	JobRetention Period `env:"STANDIN_JOB_RETENTION" default:"90d" help:"How long jobs are kept after they end, with timelines, metadata and webhook deliveries, such as 90d or forever. A job is kept at least as long as its recording. standin teams set overrides it for one team."`
 }
 
 // Settings configure a Cleaner.

@@ -49,7 +49,7 @@ type Settings struct {
 	DataSettings
 	Bots    launch.BotSettings `embed:"" group:"Bots:"` // of all bots
 	Listen  string             `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port to listen on; port 0 picks a free one and prints it."`
-	BaseURL string             `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service. Default: http://<listen>."`
+	BaseURL string             `env:"STANDIN_BASE_URL" help:"Public URL of the service. Default: http://<listen>."`
 	StorageSettings
 	LauncherSettings
 	Dispatch  dispatch.Options  `embed:"" group:"Jobs:"`
@@ -58,23 +58,23 @@ type Settings struct {
 	HTTP      httpapi.Options   `embed:"" group:"API:"`
 
 	NodeName  string  `env:"STANDIN_NODE_NAME" group:"Capacity:" help:"Display name of this node. Default: the host name."`
-	NodeURL   string  `env:"STANDIN_NODE_URL" placeholder:"http://…" group:"Capacity:" help:"URL at which the other nodes reach this one, for live sound. Default: http and the address it listens on, or its first address if it listens on all."`
+	NodeURL   string  `env:"STANDIN_NODE_URL" placeholder:"http://…" group:"Capacity:" help:"URL at which other nodes reach this one, for live sound. Default: http://<listen>, with the machine's first address if it listens on all."`
 	MaxBots   int     `env:"STANDIN_MAX_BOTS" default:"0" group:"Capacity:" help:"Maximum number of bots on this node; 0 derives it from the cores and memory of the machine or container."`
 	BotCores  float64 `env:"STANDIN_BOT_CORES" default:"1.0" group:"Capacity:" help:"CPU cores reserved per bot when the node's capacity is derived."`
 	BotMemory float64 `env:"STANDIN_BOT_MEMORY_GB" name:"bot-memory-gb" default:"1.0" group:"Capacity:" help:"Memory reserved per bot when the node's capacity is derived, in GiB."`
 
-	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" group:"Metrics:" help:"Separate listener that serves only /metrics, without authentication. Default: none."`
+	MetricsListen string `env:"STANDIN_METRICS_LISTEN" placeholder:"127.0.0.1:9090" group:"Metrics:" help:"Separate address that serves only /metrics, without authentication."`
 	Profiling     bool   `env:"STANDIN_PROFILING" group:"Metrics:" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
 
 	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
-	EncryptionKey           string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts the addresses of connected calendars, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
-	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" group:"Webhooks:" help:"Webhook secret for new consumers. Default: a random secret for each. Prefer the environment variable."`
+	EncryptionKey           string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts calendar addresses, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
+	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" group:"Webhooks:" help:"Webhook secret for new teams. Default: a random secret for each. Prefer the environment variable."`
 	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" group:"Webhooks:" help:"Networks that webhooks, connected calendars and requests for audio files may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
-	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" group:"Webhooks:" help:"Store response bodies of webhook destinations that are not public. Default: only status and latency of these are stored."`
+	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" group:"Webhooks:" help:"Also store response bodies of private webhook destinations. By default, only status and latency are stored."`
 	WebhookProxy            string `env:"STANDIN_WEBHOOK_PROXY" placeholder:"http://…" group:"Webhooks:" help:"Forward proxy for webhooks and connected calendars; the proxy must then block private networks. Default: none; proxy environment variables are ignored."`
 
-	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" group:"Payments:" help:"Signing secret of the payment provider's webhooks. Default: none; the endpoint answers 503. Prefer the environment variable."`
-	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that calendar invites may create for a consumer without a plan; 0 means unlimited."`
+	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" group:"Payments:" help:"Signing secret of the payment provider's webhooks. If unset, the endpoint returns 503. Prefer the environment variable."`
+	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that invitations may create for a team without a plan; 0 means unlimited."`
 
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`

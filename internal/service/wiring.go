@@ -157,7 +157,7 @@ func (s *Service) newSender() (*webhook.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.settings.Log.Debug("webhooks are sent to the public internet and to these networks", "allow", allow)
+	s.settings.Log.Debug("webhook destinations allowed: public addresses and these networks", "allow", allow)
 	proxy, err := webhook.ParseProxy(s.settings.WebhookProxy)
 	if err != nil {
 		return nil, err
@@ -335,7 +335,8 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if err != nil {
 		return fmt.Errorf("build the dashboard: %w", err)
 	}
-	s.server.Handler = guide.Handler(docs.Files, s.dashboard.Handler(s.server.Handler))
+	about := guide.About{Version: settings.Tracing.Version, Description: description.JSON()}
+	s.server.Handler = guide.Handler(docs.Files, about, s.dashboard.Handler(s.server.Handler))
 	s.server.Handler = settings.HTTP.TrustedProxies.WarnUnknownProxy(settings.Log, s.server.Handler)
 	s.server.RegisterOnShutdown(s.dashboard.Drain)
 	return nil

@@ -44,7 +44,7 @@ type Stream struct {
 	SampleRate int
 }
 
-// standinFormat is the protocol of docs/streams.md.
+// standinFormat is the protocol of docs/real-time.md.
 type standinFormat struct {
 	stream   Stream
 	speakers map[int]Participant

@@ -44,12 +44,12 @@ const (
 // Config is what an operator configures. Tags describe the flags and environment variables
 // of package main.
 type Config struct {
-	URL        string        `env:"STANDIN_SPEECH_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/speech, by which bots speak texts. Default: none; bots play only audio files."`
+	URL        string        `env:"STANDIN_SPEECH_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/speech, for bots that speak texts. If unset, bots play only audio files."`
 	APIKey     string        `env:"STANDIN_SPEECH_API_KEY" help:"API key of the speech server. Prefer the environment variable."`
 	APIKeyFile string        `env:"STANDIN_SPEECH_API_KEY_FILE" type:"existingfile" help:"File with the API key of the speech server."`
-	Model      string        `env:"STANDIN_SPEECH_MODEL" default:"tts-1" help:"Model that the speech server uses."`
+	Model      string        `env:"STANDIN_SPEECH_MODEL" default:"tts-1" help:"Model of the speech server."`
 	Voice      string        `env:"STANDIN_SPEECH_VOICE" default:"alloy" help:"Voice of requests that name none."`
-	AllowCIDRs string        `name:"allow-cidrs" env:"STANDIN_SPEECH_ALLOW_CIDRS" help:"Networks that the speech server may be in although they are not public, comma-separated. Default: none."`
+	AllowCIDRs string        `name:"allow-cidrs" env:"STANDIN_SPEECH_ALLOW_CIDRS" help:"Private networks that the speech server may be in, comma-separated. Default: none."`
 	Timeout    time.Duration `env:"STANDIN_SPEECH_TIMEOUT" default:"30s" help:"Maximum duration of a request to the speech server."`
 }
 

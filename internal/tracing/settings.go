@@ -21,7 +21,7 @@ import (
 // Settings configure a Tracer. Tags describe the flags and environment variables of
 // package main, which are those of OpenTelemetry.
 type Settings struct {
-	Endpoint   string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otlp-endpoint" placeholder:"http://localhost:4318" help:"OpenTelemetry collector that traces are sent to, with OTLP over HTTP; /v1/traces is appended. Default: none; there are no traces."`
+	Endpoint   string `env:"OTEL_EXPORTER_OTLP_ENDPOINT" name:"otlp-endpoint" placeholder:"http://localhost:4318" help:"OpenTelemetry collector that traces are sent to, with OTLP over HTTP; /v1/traces is appended. If unset, tracing is off."`
 	Headers    string `env:"OTEL_EXPORTER_OTLP_HEADERS" name:"otlp-headers" placeholder:"name=value,…" help:"Headers of the requests to the collector, such as its credentials, with percent-encoded values. Prefer the environment variable."`
 	Service    string `env:"OTEL_SERVICE_NAME" name:"trace-service-name" default:"standin" help:"Name of this service in traces."`
 	Sampler    string `env:"OTEL_TRACES_SAMPLER" name:"trace-sampler" default:"parentbased_always_on" enum:"always_on,always_off,traceidratio,parentbased_always_on,parentbased_always_off,parentbased_traceidratio" help:"Which traces are recorded."`

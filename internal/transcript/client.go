@@ -38,17 +38,17 @@ const (
 // Config is what an operator configures. Tags describe the flags and environment
 // variables of package main. Zero values have defaults.
 type Config struct {
-	URL         string        `env:"STANDIN_TRANSCRIBER_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/transcriptions that transcribes finished recordings. Default: none; recordings have no transcripts."`
+	URL         string        `env:"STANDIN_TRANSCRIBER_URL" placeholder:"https://…" help:"Server with OpenAI's POST /v1/audio/transcriptions that transcribes recordings. If unset, recordings have no transcripts."`
 	APIKey      string        `env:"STANDIN_TRANSCRIBER_API_KEY" help:"API key of the transcriber. Prefer the environment variable."`
 	APIKeyFile  string        `env:"STANDIN_TRANSCRIBER_API_KEY_FILE" type:"existingfile" help:"File with the API key of the transcriber."`
-	Model       string        `env:"STANDIN_TRANSCRIBER_MODEL" default:"whisper-1" help:"Model that the transcriber uses."`
+	Model       string        `env:"STANDIN_TRANSCRIBER_MODEL" default:"whisper-1" help:"Model of the transcriber."`
 	Language    string        `env:"STANDIN_TRANSCRIBER_LANGUAGE" placeholder:"en" help:"Language of all meetings (ISO 639-1). A job's option transcript.language overrides it. Default: the transcriber detects it."`
-	AllowCIDRs  string        `name:"allow-cidrs" env:"STANDIN_TRANSCRIBER_ALLOW_CIDRS" help:"Networks that the transcriber may be in although they are not public, comma-separated. Default: none."`
+	AllowCIDRs  string        `name:"allow-cidrs" env:"STANDIN_TRANSCRIBER_ALLOW_CIDRS" help:"Private networks that the transcriber may be in, comma-separated. Default: none."`
 	Timeout     time.Duration `env:"STANDIN_TRANSCRIBER_TIMEOUT" default:"10m" help:"Maximum duration of a request to the transcriber."`
-	Concurrency int           `env:"STANDIN_TRANSCRIBER_CONCURRENCY" default:"2" help:"Maximum number of recordings that this node transcribes at a time; each has one request."`
+	Concurrency int           `env:"STANDIN_TRANSCRIBER_CONCURRENCY" default:"2" help:"Maximum number of recordings that this node transcribes at a time."`
 	MaxPiece    time.Duration `name:"piece" env:"STANDIN_TRANSCRIBER_PIECE" default:"10m" help:"Maximum audio per request, 10s to 1h. Longer audio is divided at silences. Each minute is 1.9 MB."`
-	MaxAudio    Minutes       `name:"max-minutes" env:"STANDIN_TRANSCRIBER_MAX_MINUTES" default:"600" help:"Maximum minutes of audio of one job that are sent. The transcript is marked as partial when there is more."`
-	GiveUpAfter time.Duration `env:"STANDIN_TRANSCRIBER_GIVE_UP_AFTER" default:"24h" help:"How long after the end of a recording its transcription is retried."`
+	MaxAudio    Minutes       `name:"max-minutes" env:"STANDIN_TRANSCRIBER_MAX_MINUTES" default:"600" help:"Maximum minutes of audio that are sent for one job. Beyond that, the transcript is partial."`
+	GiveUpAfter time.Duration `env:"STANDIN_TRANSCRIBER_GIVE_UP_AFTER" default:"24h" help:"How long to retry the transcription of a recording."`
 }
 
 // Minutes is a duration that is written as a number of minutes.

@@ -52,7 +52,7 @@ type platform struct {
 // one or, if that is empty or Auto, the platform's default. Without a virtual display on
 // this machine, the default is headless; fallback reports that.
 //
-// The reasons for the defaults are in docs/platforms.md.
+// The reasons for the defaults are in docs/internals/platforms.md.
 func BrowserMode(configured browser.Mode, platform job.Platform) (mode browser.Mode, fallback bool) {
 	switch {
 	case configured != "" && configured != browser.Auto:

@@ -1,28 +1,57 @@
-// Command build writes the guide as static files: go run ./internal/guide/build DIR.
+// Command build writes the guide and the API reference as static files, as a service serves them:
+//
+//	go run ./internal/guide/build -version v1.0.0 -base https://docs.example.com DIR
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 
+	"standin/api"
 	"standin/docs"
 	"standin/internal/guide"
+	"standin/internal/httpapi/reference"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	version := flag.String("version", "", "version that the pages show")
+	base := flag.String("base", "https://standin.example", "URL that the site will be at, for the sitemap")
+	flag.Parse()
+	if err := run(*version, *base, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "build the guide:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(version, base string, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("want one argument, the directory; got %d", len(args))
 	}
-	site, err := guide.New(docs.Files)
+	description, err := api.Load()
 	if err != nil {
 		return err
 	}
-	return site.Write(args[0])
+	site, err := guide.New(docs.Files, guide.About{Version: version, Description: description.JSON(), Static: true})
+	if err != nil {
+		return err
+	}
+	if err := site.Write(args[0], base); err != nil {
+		return err
+	}
+	files := map[string][]byte{"docs/index.html": reference.Page, "openapi.json": description.JSON()}
+	for _, name := range reference.Assets() {
+		files["docs/assets/"+name], _, _ = reference.Asset(name)
+	}
+	for name, content := range files {
+		file := filepath.Join(args[0], filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // #nosec G301 -- a public site
+			return err
+		}
+		if err := os.WriteFile(file, content, 0o644); err != nil { // #nosec G306 -- a public site
+			return err
+		}
+	}
+	return nil
 }

@@ -41,7 +41,7 @@ type Settings struct {
 	Limits     Limits   `embed:""`
 	User       string   `env:"USER" default:"10001:10001" placeholder:"UID:GID" help:"Numeric user and group of the bots; root is rejected."`
 	Seccomp    string   `env:"SECCOMP" default:"embedded" placeholder:"embedded|engine|FILE" help:"Seccomp profile of bots: embedded (deploy/seccomp.json, which allows Chromium's sandbox), engine (the engine's own, with Chromium's sandbox off), or a file."`
-	Volume     string   `name:"spool-volume" env:"SPOOL_VOLUME" help:"Prefix of named volumes for the bots' spools, one for each bot, which are removed with the recording, and a week after the job at the latest. Default: an anonymous volume for each bot, removed with the bot."`
+	Volume     string   `name:"spool-volume" env:"SPOOL_VOLUME" help:"Prefix of named volumes that keep the bots' spools until the recording is deleted, for a week at most. Default: an anonymous volume, removed with the bot."`
 
 	PullWait time.Duration `kong:"-"` // how long a launch waits for the image; default 20 s
 }

@@ -86,10 +86,10 @@ func New(settings Settings) (*Launcher, error) {
 func canConfine(settings Settings) bool {
 	switch {
 	case confine.Version() == 0:
-		settings.Log.Warn("bots can read the service's files, because this system has no Landlock; see docs/launchers.md")
+		settings.Log.Warn("bots can read the service's files, because this system has no Landlock; see /docs/guide/security.html#who-can-do-what of the service")
 		return false
 	case os.Geteuid() != 0 && !settings.Bot.NoSandbox && !confine.UserNamespaces():
-		settings.Log.Warn("bots can read the service's files, because Chromium's sandbox needs a setuid program on this system; see docs/launchers.md")
+		settings.Log.Warn("bots can read the service's files, because Chromium's sandbox needs a setuid program on this system; see /docs/guide/security.html#who-can-do-what of the service")
 		return false
 	}
 	return true

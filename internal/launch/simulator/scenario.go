@@ -60,7 +60,7 @@ const (
 )
 
 // scenarios returns all scenarios; the first one is the default.
-// docs/simulator.md describes them, and a test checks the description.
+// docs/test-mode.md describes them, and a test checks the description.
 func scenarios() []scenario {
 	list := []scenario{
 		{name: "success"},

@@ -21,7 +21,7 @@ export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends 
 /**
  * List jobs
  *
- * The jobs created with keys of your consumer and of this key's mode, newest first. Jobs created
+ * The jobs of your team in this key's mode (live or test), newest first. Jobs created
  * while you read pages do not shift them.
  *
  */
@@ -63,8 +63,8 @@ export const createJob = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Dispatch several bots
  *
- * Creates up to 100 jobs, one after the other. The result of each is that of `createJob`, in the same order: an
- * invalid job does not refuse the others, and a job whose `externalId` exists is returned. The status is 400
+ * Creates up to 100 jobs. The response has a result for each, as `createJob` returns it, in the same order. An
+ * invalid job does not affect the others, and a known `externalId` returns the existing job. The status is 400
  * only if the list itself is invalid. A batch may take 20 seconds: the jobs that are left have the status 408, and
  * you can send the same batch again.
  *
@@ -153,7 +153,7 @@ export const getJobDetails = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Get the settings of a job
+ * Get job settings
  *
  * The settings that are not part of the Job.
  *
@@ -573,7 +573,7 @@ export const getScreenshot = <ThrowOnError extends boolean = false>(options: Opt
  * Listen to a meeting
  *
  * A WebSocket with the sound of the meeting from now on, while it is recorded. Connect before or after the bot joins.
- * The messages are those of a stream in the format `standin`: JSON texts (`start`, `speaker`, `gap`, `end`) and
+ * The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`, `gap`, `end`) and
  * binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
  *
  * A listener that reads too slowly misses the frames that have waited for two seconds, and gets a `gap`. The service
@@ -594,7 +594,7 @@ export const listenToJob = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Search transcripts and chats
  *
- * Finds what was said and written in the meetings of your consumer, with keys of this key's mode, whose recordings
+ * Searches what was said and written in your team's meetings in this key's mode (live or test) whose recordings
  * are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in any case, or
  * words that begin with them. Those of the newest jobs come first.
  *
@@ -614,7 +614,8 @@ export const searchTexts = <ThrowOnError extends boolean = false>(options: Optio
  *
  * Returns what was said in the meeting: the transcript if the service has one, else the captions of
  * the meeting platform. The status is 404 while the job has no `manifestUri`, and as long as there is
- * neither; the message says why a transcription is retried or has failed. The format is that of `format`, else that of the Accept header, else JSON.
+ * neither; the message says why a transcription is retried or has failed. `format` selects the format, or else the Accept header; the
+ * default is JSON.
  *
  */
 export const getTranscript = <ThrowOnError extends boolean = false>(options: Options<GetTranscriptData, ThrowOnError>): RequestResult<GetTranscriptResponses, GetTranscriptErrors, ThrowOnError> => (options.client ?? client).get<GetTranscriptResponses, GetTranscriptErrors, ThrowOnError>({
@@ -753,7 +754,8 @@ export const ingestEvent = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Report chat messages and captions
  *
- * The order of the checks is that of `POST /api/v1/ingest`. A text with the `id` and `kind` of an
+ * Checks run in the same order as for `POST /api/v1/ingest`.
+ * A text with the `id` and `kind` of an
  * earlier one of the same attempt replaces it, so a bot corrects captions and repeats requests
  * safely. The texts are stored together or not at all.
  *
@@ -778,7 +780,8 @@ export const ingestTexts = <ThrowOnError extends boolean = false>(options: Optio
 /**
  * Send a heartbeat and get pending commands
  *
- * The order of the checks is that of `POST /api/v1/ingest`. Commands in `acked` are not sent
+ * Checks run in the same order as for `POST /api/v1/ingest`.
+ * Commands in `acked` are not sent
  * again. Every other command is in each response until it is acknowledged.
  *
  */
@@ -832,7 +835,8 @@ export const uploadMedia = <ThrowOnError extends boolean = false>(options: Optio
  * the time in Unix microseconds as 8 bytes, both little-endian, and 960 samples. Binary messages of the service are
  * samples to play into the meeting. Samples are signed 16-bit little-endian, mono, 48 kHz.
  *
- * A new connection of the same job replaces the earlier one. The order of the checks is that of `POST /api/v1/ingest`.
+ * A new connection of the same job replaces the earlier one. Checks run in the
+ * same order as for `POST /api/v1/ingest`.
  *
  */
 export const ingestSound = <ThrowOnError extends boolean = false>(options: Options<IngestSoundData, ThrowOnError>): RequestResult<unknown, IngestSoundErrors, ThrowOnError> => (options.client ?? client).get<unknown, IngestSoundErrors, ThrowOnError>({

@@ -21,12 +21,12 @@ export type JobCreate = {
     /**
      * By default detected from the host of `meetingUrl`: Zoom's domains, or a label that
      * starts with zoom, are `zoom-web`; Microsoft's, or a label that starts with teams,
-     * are `teams`; any other host is `meet`.
+     * are `teams`. Other hosts default to `meet`.
      *
      */
     platform?: Platform;
     /**
-     * When to join. By default, or in the past, the bot is dispatched immediately.
+     * When to join. If omitted or in the past, the bot joins immediately.
      */
     joinAt?: string;
     /**
@@ -159,11 +159,11 @@ export type TranscriptOptions = {
  */
 export type TranscriptionRequest = {
     /**
-     * The model of the transcriber. By default that of the service.
+     * The model of the transcriber. Defaults to the service's setting.
      */
     model?: string;
     /**
-     * The language that is spoken, as a BCP 47 tag. By default that of the job's options.
+     * The spoken language, as a BCP 47 tag. Defaults to the job's option.
      */
     language?: string;
     /**
@@ -217,7 +217,7 @@ export type StreamOptions = {
      */
     sampleRate?: 8000 | 16000 | 24000 | 48000;
     /**
-     * The protocol, by default `standin`. The others are those of Recall.ai, Attendee and Meeting BaaS (which has
+     * The protocol, by default `standin`. The others are the formats of Recall.ai, Attendee and Meeting BaaS (which has
      * `mixed` sound only), so that receivers for them can be used.
      *
      */
@@ -291,7 +291,7 @@ export type Simulation = {
      */
     outcome?: 'success' | 'lobby' | 'slow_meeting' | 'permission_granted' | 'permission_denied' | 'permission_timeout' | 'competing_bot' | 'duplicate_events' | 'disordered_events' | 'second_attempt' | 'lost_bot' | 'lost_bot_media_saved' | 'waiting_for_host' | 'meeting_not_found' | 'host_denied_admission' | 'removed_from_meeting' | 'meeting_ended' | 'internal_error' | 'dispatch_timeout' | 'network_loss' | 'recording_disabled' | 'lobby_timeout' | 'auth_failure' | 'quota_exceeded';
     /**
-     * The length of the meeting in seconds, or of the time in the lobby. By default that of the outcome.
+     * The length of the meeting or of the wait in the lobby, in seconds. The default depends on the outcome.
      */
     seconds?: number;
     /**
@@ -299,7 +299,7 @@ export type Simulation = {
      */
     speed?: number;
     /**
-     * The host's answer to a request for permission to record. By default that of the outcome.
+     * The host's answer to a request for permission to record. The default depends on the outcome.
      */
     permission?: 'granted' | 'denied' | 'timeout';
 };
@@ -726,6 +726,10 @@ export type JobOutcome = {
      * `end.reason` of the manifest, or null.
      */
     endReason: string | null;
+    /**
+     * The section of the runbook about the failure, relative to the service, or null if the job did not fail.
+     */
+    docUrl?: string | null;
 };
 
 /**
@@ -1570,7 +1574,7 @@ export type MeetingText = {
 };
 
 /**
- * The settings of a job that are not part of the Job.
+ * Job settings that are not part of the Job.
  */
 export type JobSettings = {
     /**
@@ -3612,6 +3616,10 @@ export type Error = {
      * All issues of the request. Only present with `invalid_input`.
      */
     issues?: Array<Issue>;
+    /**
+     * The page of the guide about errors, relative to the service.
+     */
+    docUrl?: string;
 };
 
 /**
@@ -3797,7 +3805,7 @@ export type ListJobsErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -3805,7 +3813,7 @@ export type ListJobsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -3834,7 +3842,7 @@ export type CreateJobErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -3850,7 +3858,7 @@ export type CreateJobErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -3883,7 +3891,7 @@ export type CreateJobsErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -3899,7 +3907,7 @@ export type CreateJobsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -3929,7 +3937,7 @@ export type CancelJobData = {
 
 export type CancelJobErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -3941,7 +3949,7 @@ export type CancelJobErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -3971,7 +3979,7 @@ export type GetJobData = {
 
 export type GetJobErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -3983,7 +3991,7 @@ export type GetJobErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4017,7 +4025,7 @@ export type PatchJobErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4041,7 +4049,7 @@ export type PatchJobErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4071,7 +4079,7 @@ export type GetJobDetailsData = {
 
 export type GetJobDetailsErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4083,7 +4091,7 @@ export type GetJobDetailsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4113,7 +4121,7 @@ export type GetJobSettingsData = {
 
 export type GetJobSettingsErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4125,7 +4133,7 @@ export type GetJobSettingsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4155,7 +4163,7 @@ export type RequestRecordingPermissionData = {
 
 export type RequestRecordingPermissionErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4171,7 +4179,7 @@ export type RequestRecordingPermissionErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4201,7 +4209,7 @@ export type PauseRecordingData = {
 
 export type PauseRecordingErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4217,7 +4225,7 @@ export type PauseRecordingErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4247,7 +4255,7 @@ export type ResumeRecordingData = {
 
 export type ResumeRecordingErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4263,7 +4271,7 @@ export type ResumeRecordingErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4293,7 +4301,7 @@ export type StopRecordingData = {
 
 export type StopRecordingErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4309,7 +4317,7 @@ export type StopRecordingErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4339,7 +4347,7 @@ export type LeaveCallData = {
 
 export type LeaveCallErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4355,7 +4363,7 @@ export type LeaveCallErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4389,7 +4397,7 @@ export type SendChatMessageErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4413,7 +4421,7 @@ export type SendChatMessageErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4447,7 +4455,7 @@ export type PlayAudioErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4471,7 +4479,7 @@ export type PlayAudioErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4505,7 +4513,7 @@ export type SpeakErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4529,7 +4537,7 @@ export type SpeakErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
     /**
@@ -4563,7 +4571,7 @@ export type StopOutputData = {
 
 export type StopOutputErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4579,7 +4587,7 @@ export type StopOutputErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4729,7 +4737,7 @@ export type PinParticipantErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4753,7 +4761,7 @@ export type PinParticipantErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4796,7 +4804,7 @@ export type ListTimelineErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4808,7 +4816,7 @@ export type ListTimelineErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4851,7 +4859,7 @@ export type ListDeliveriesErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4863,7 +4871,7 @@ export type ListDeliveriesErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4897,7 +4905,7 @@ export type RedeliverData = {
 
 export type RedeliverErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4913,7 +4921,7 @@ export type RedeliverErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4951,7 +4959,7 @@ export type ListWebhookEndpointsErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4959,7 +4967,7 @@ export type ListWebhookEndpointsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4988,7 +4996,7 @@ export type RedeliverFailedErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5008,7 +5016,7 @@ export type RedeliverFailedErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5033,7 +5041,7 @@ export type RotateWebhookSecretData = {
 
 export type RotateWebhookSecretErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5045,7 +5053,7 @@ export type RotateWebhookSecretErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5090,7 +5098,7 @@ export type LiveJobErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5102,7 +5110,7 @@ export type LiveJobErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5197,7 +5205,7 @@ export type ListenToJobErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5217,7 +5225,7 @@ export type ListenToJobErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5246,7 +5254,7 @@ export type SearchTextsErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5254,7 +5262,7 @@ export type SearchTextsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5293,7 +5301,7 @@ export type GetTranscriptErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5305,7 +5313,7 @@ export type GetTranscriptErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5339,7 +5347,7 @@ export type TranscribeAgainErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5363,7 +5371,7 @@ export type TranscribeAgainErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5393,7 +5401,7 @@ export type GetManifestData = {
 
 export type GetManifestErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5405,7 +5413,7 @@ export type GetManifestErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5435,7 +5443,7 @@ export type DeleteRecordingData = {
 
 export type DeleteRecordingErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5451,7 +5459,7 @@ export type DeleteRecordingErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5491,7 +5499,7 @@ export type GetMediaData = {
 
 export type GetMediaErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5511,7 +5519,7 @@ export type GetMediaErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5611,7 +5619,7 @@ export type IngestEventErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5631,7 +5639,7 @@ export type IngestEventErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5660,7 +5668,7 @@ export type IngestTextsErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5680,7 +5688,7 @@ export type IngestTextsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5716,7 +5724,7 @@ export type HeartbeatErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5728,7 +5736,7 @@ export type HeartbeatErrors = {
      */
     413: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5779,7 +5787,7 @@ export type UploadMediaErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5799,7 +5807,7 @@ export type UploadMediaErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5837,7 +5845,7 @@ export type IngestSoundErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5849,7 +5857,7 @@ export type IngestSoundErrors = {
      */
     426: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5939,7 +5947,7 @@ export type ReadOutputErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5947,7 +5955,7 @@ export type ReadOutputErrors = {
      */
     404: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
     /**
@@ -5976,7 +5984,7 @@ export type ListCalendarsData = {
 
 export type ListCalendarsErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5984,7 +5992,7 @@ export type ListCalendarsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6013,7 +6021,7 @@ export type CreateCalendarErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -6033,7 +6041,7 @@ export type CreateCalendarErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6063,7 +6071,7 @@ export type DeleteCalendarData = {
 
 export type DeleteCalendarErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -6075,7 +6083,7 @@ export type DeleteCalendarErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6105,7 +6113,7 @@ export type GetCalendarData = {
 
 export type GetCalendarErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -6117,7 +6125,7 @@ export type GetCalendarErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6151,7 +6159,7 @@ export type PatchCalendarErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -6175,7 +6183,7 @@ export type PatchCalendarErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6205,7 +6213,7 @@ export type SyncCalendarData = {
 
 export type SyncCalendarErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -6217,7 +6225,7 @@ export type SyncCalendarErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6260,7 +6268,7 @@ export type ListCalendarEventsErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -6272,7 +6280,7 @@ export type ListCalendarEventsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6310,7 +6318,7 @@ export type PatchCalendarEventErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -6330,7 +6338,7 @@ export type PatchCalendarEventErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6379,7 +6387,7 @@ export type IntakeInviteErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6412,7 +6420,7 @@ export type InitLoginErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6450,7 +6458,7 @@ export type PollLoginErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6495,7 +6503,7 @@ export type CompleteLoginErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6528,7 +6536,7 @@ export type HostMetricsErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -6571,7 +6579,7 @@ export type ReceivePaymentErrors = {
      */
     413: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
     /**

@@ -23,11 +23,13 @@ class Error:
         error (str): A stable error code.
         message (str | Unset): A human-readable message. It may change.
         issues (list[Issue] | Unset): All issues of the request. Only present with `invalid_input`.
+        doc_url (str | Unset): The page of the guide about errors, relative to the service.
     """
 
     error: str
     message: str | Unset = UNSET
     issues: list[Issue] | Unset = UNSET
+    doc_url: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -42,6 +44,8 @@ class Error:
                 issues_item = issues_item_data.to_dict()
                 issues.append(issues_item)
 
+        doc_url = self.doc_url
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -53,6 +57,8 @@ class Error:
             field_dict["message"] = message
         if issues is not UNSET:
             field_dict["issues"] = issues
+        if doc_url is not UNSET:
+            field_dict["docUrl"] = doc_url
 
         return field_dict
 
@@ -74,10 +80,13 @@ class Error:
 
                 issues.append(issues_item)
 
+        doc_url = d.pop("docUrl", UNSET)
+
         error = cls(
             error=error,
             message=message,
             issues=issues,
+            doc_url=doc_url,
         )
 
         error.additional_properties = d

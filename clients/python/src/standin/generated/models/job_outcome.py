@@ -6,6 +6,8 @@ from typing import Any, TypeVar, cast
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
+from ..types import UNSET, Unset
+
 T = TypeVar("T", bound="JobOutcome")
 
 
@@ -20,6 +22,8 @@ class JobOutcome:
         action (None | str): What to do next, or null.
         stage (None | str): How far a job got that failed, or null.
         end_reason (None | str): `end.reason` of the manifest, or null.
+        doc_url (None | str | Unset): The section of the runbook about the failure, relative to the service, or null if
+            the job did not fail.
     """
 
     title: str
@@ -28,6 +32,7 @@ class JobOutcome:
     action: None | str
     stage: None | str
     end_reason: None | str
+    doc_url: None | str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -47,6 +52,12 @@ class JobOutcome:
         end_reason: None | str
         end_reason = self.end_reason
 
+        doc_url: None | str | Unset
+        if isinstance(self.doc_url, Unset):
+            doc_url = UNSET
+        else:
+            doc_url = self.doc_url
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -59,6 +70,8 @@ class JobOutcome:
                 "endReason": end_reason,
             }
         )
+        if doc_url is not UNSET:
+            field_dict["docUrl"] = doc_url
 
         return field_dict
 
@@ -97,6 +110,15 @@ class JobOutcome:
 
         end_reason = _parse_end_reason(d.pop("endReason"))
 
+        def _parse_doc_url(data: object) -> None | str | Unset:
+            if data is None:
+                return data
+            if isinstance(data, Unset):
+                return data
+            return cast(None | str | Unset, data)
+
+        doc_url = _parse_doc_url(d.pop("docUrl", UNSET))
+
         job_outcome = cls(
             title=title,
             text=text,
@@ -104,6 +126,7 @@ class JobOutcome:
             action=action,
             stage=stage,
             end_reason=end_reason,
+            doc_url=doc_url,
         )
 
         job_outcome.additional_properties = d

@@ -24,7 +24,7 @@ T = TypeVar("T", bound="JobSettings")
 
 @_attrs_define
 class JobSettings:
-    """The settings of a job that are not part of the Job.
+    """Job settings that are not part of the Job.
 
     Attributes:
         display_name (str): The name shown to other participants.

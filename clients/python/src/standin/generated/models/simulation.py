@@ -19,11 +19,11 @@ class Simulation:
 
     Attributes:
         outcome (SimulationOutcome | Unset): What happens, `success` by default.
-        seconds (float | Unset): The length of the meeting in seconds, or of the time in the lobby. By default that of
-            the outcome.
+        seconds (float | Unset): The length of the meeting or of the wait in the lobby, in seconds. The default depends
+            on the outcome.
         speed (float | Unset): How much faster than real time everything happens. 1 by default.
-        permission (SimulationPermission | Unset): The host's answer to a request for permission to record. By default
-            that of the outcome.
+        permission (SimulationPermission | Unset): The host's answer to a request for permission to record. The default
+            depends on the outcome.
     """
 
     outcome: SimulationOutcome | Unset = UNSET

@@ -28,8 +28,8 @@ class StreamOptions:
         sample_rate (StreamOptionsSampleRate | Unset): Samples per second in both directions, by default 16000. `recall`
             takes 16000 only, `attendee` no 48000, and
             `meetingbaas` no 8000.
-        format_ (StreamOptionsFormat | Unset): The protocol, by default `standin`. The others are those of Recall.ai,
-            Attendee and Meeting BaaS (which has
+        format_ (StreamOptionsFormat | Unset): The protocol, by default `standin`. The others are the formats of
+            Recall.ai, Attendee and Meeting BaaS (which has
             `mixed` sound only), so that receivers for them can be used.
         send (bool | Unset): Whether the receiver sends sound that the bot plays into the meeting. By default false. Not
             with `recall`.

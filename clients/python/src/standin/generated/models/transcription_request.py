@@ -16,8 +16,8 @@ class TranscriptionRequest:
     """How to transcribe a recording again.
 
     Attributes:
-        model (str | Unset): The model of the transcriber. By default that of the service.
-        language (str | Unset): The language that is spoken, as a BCP 47 tag. By default that of the job's options.
+        model (str | Unset): The model of the transcriber. Defaults to the service's setting.
+        language (str | Unset): The spoken language, as a BCP 47 tag. Defaults to the job's option.
         keyterms (list[str] | Unset): Words and names that are likely to be said. Recognizers take them as a hint.
     """
 

@@ -96,7 +96,8 @@ def sync_detailed(
 ) -> Response[Error | HeartbeatResult]:
     """Send a heartbeat and get pending commands
 
-     The order of the checks is that of `POST /api/v1/ingest`. Commands in `acked` are not sent
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    Commands in `acked` are not sent
     again. Every other command is in each response until it is acknowledged.
 
     Args:
@@ -131,7 +132,8 @@ def sync(
 ) -> Error | HeartbeatResult | None:
     """Send a heartbeat and get pending commands
 
-     The order of the checks is that of `POST /api/v1/ingest`. Commands in `acked` are not sent
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    Commands in `acked` are not sent
     again. Every other command is in each response until it is acknowledged.
 
     Args:
@@ -161,7 +163,8 @@ async def asyncio_detailed(
 ) -> Response[Error | HeartbeatResult]:
     """Send a heartbeat and get pending commands
 
-     The order of the checks is that of `POST /api/v1/ingest`. Commands in `acked` are not sent
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    Commands in `acked` are not sent
     again. Every other command is in each response until it is acknowledged.
 
     Args:
@@ -194,7 +197,8 @@ async def asyncio(
 ) -> Error | HeartbeatResult | None:
     """Send a heartbeat and get pending commands
 
-     The order of the checks is that of `POST /api/v1/ingest`. Commands in `acked` are not sent
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    Commands in `acked` are not sent
     again. Every other command is in each response until it is acknowledged.
 
     Args:

@@ -95,8 +95,8 @@ def sync_detailed(
     the service are
     samples to play into the meeting. Samples are signed 16-bit little-endian, mono, 48 kHz.
 
-    A new connection of the same job replaces the earlier one. The order of the checks is that of `POST
-    /api/v1/ingest`.
+    A new connection of the same job replaces the earlier one. Checks run in the
+    same order as for `POST /api/v1/ingest`.
 
     Args:
         job_id (UUID):
@@ -145,8 +145,8 @@ def sync(
     the service are
     samples to play into the meeting. Samples are signed 16-bit little-endian, mono, 48 kHz.
 
-    A new connection of the same job replaces the earlier one. The order of the checks is that of `POST
-    /api/v1/ingest`.
+    A new connection of the same job replaces the earlier one. Checks run in the
+    same order as for `POST /api/v1/ingest`.
 
     Args:
         job_id (UUID):
@@ -190,8 +190,8 @@ async def asyncio_detailed(
     the service are
     samples to play into the meeting. Samples are signed 16-bit little-endian, mono, 48 kHz.
 
-    A new connection of the same job replaces the earlier one. The order of the checks is that of `POST
-    /api/v1/ingest`.
+    A new connection of the same job replaces the earlier one. Checks run in the
+    same order as for `POST /api/v1/ingest`.
 
     Args:
         job_id (UUID):
@@ -238,8 +238,8 @@ async def asyncio(
     the service are
     samples to play into the meeting. Samples are signed 16-bit little-endian, mono, 48 kHz.
 
-    A new connection of the same job replaces the earlier one. The order of the checks is that of `POST
-    /api/v1/ingest`.
+    A new connection of the same job replaces the earlier one. Checks run in the
+    same order as for `POST /api/v1/ingest`.
 
     Args:
         job_id (UUID):

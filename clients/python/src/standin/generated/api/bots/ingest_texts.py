@@ -97,7 +97,8 @@ def sync_detailed(
 ) -> Response[Error | IngestTextsResult]:
     """Report chat messages and captions
 
-     The order of the checks is that of `POST /api/v1/ingest`. A text with the `id` and `kind` of an
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    A text with the `id` and `kind` of an
     earlier one of the same attempt replaces it, so a bot corrects captions and repeats requests
     safely. The texts are stored together or not at all.
 
@@ -135,7 +136,8 @@ def sync(
 ) -> Error | IngestTextsResult | None:
     """Report chat messages and captions
 
-     The order of the checks is that of `POST /api/v1/ingest`. A text with the `id` and `kind` of an
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    A text with the `id` and `kind` of an
     earlier one of the same attempt replaces it, so a bot corrects captions and repeats requests
     safely. The texts are stored together or not at all.
 
@@ -168,7 +170,8 @@ async def asyncio_detailed(
 ) -> Response[Error | IngestTextsResult]:
     """Report chat messages and captions
 
-     The order of the checks is that of `POST /api/v1/ingest`. A text with the `id` and `kind` of an
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    A text with the `id` and `kind` of an
     earlier one of the same attempt replaces it, so a bot corrects captions and repeats requests
     safely. The texts are stored together or not at all.
 
@@ -204,7 +207,8 @@ async def asyncio(
 ) -> Error | IngestTextsResult | None:
     """Report chat messages and captions
 
-     The order of the checks is that of `POST /api/v1/ingest`. A text with the `id` and `kind` of an
+     Checks run in the same order as for `POST /api/v1/ingest`.
+    A text with the `id` and `kind` of an
     earlier one of the same attempt replaces it, so a bot corrects captions and repeats requests
     safely. The texts are stored together or not at all.
 

@@ -90,10 +90,10 @@ def sync_detailed(
 ) -> Response[Error | JobBatchResult]:
     """Dispatch several bots
 
-     Creates up to 100 jobs, one after the other. The result of each is that of `createJob`, in the same
-    order: an
-    invalid job does not refuse the others, and a job whose `externalId` exists is returned. The status
-    is 400
+     Creates up to 100 jobs. The response has a result for each, as `createJob` returns it, in the same
+    order. An
+    invalid job does not affect the others, and a known `externalId` returns the existing job. The
+    status is 400
     only if the list itself is invalid. A batch may take 20 seconds: the jobs that are left have the
     status 408, and
     you can send the same batch again.
@@ -127,10 +127,10 @@ def sync(
 ) -> Error | JobBatchResult | None:
     """Dispatch several bots
 
-     Creates up to 100 jobs, one after the other. The result of each is that of `createJob`, in the same
-    order: an
-    invalid job does not refuse the others, and a job whose `externalId` exists is returned. The status
-    is 400
+     Creates up to 100 jobs. The response has a result for each, as `createJob` returns it, in the same
+    order. An
+    invalid job does not affect the others, and a known `externalId` returns the existing job. The
+    status is 400
     only if the list itself is invalid. A batch may take 20 seconds: the jobs that are left have the
     status 408, and
     you can send the same batch again.
@@ -159,10 +159,10 @@ async def asyncio_detailed(
 ) -> Response[Error | JobBatchResult]:
     """Dispatch several bots
 
-     Creates up to 100 jobs, one after the other. The result of each is that of `createJob`, in the same
-    order: an
-    invalid job does not refuse the others, and a job whose `externalId` exists is returned. The status
-    is 400
+     Creates up to 100 jobs. The response has a result for each, as `createJob` returns it, in the same
+    order. An
+    invalid job does not affect the others, and a known `externalId` returns the existing job. The
+    status is 400
     only if the list itself is invalid. A batch may take 20 seconds: the jobs that are left have the
     status 408, and
     you can send the same batch again.
@@ -194,10 +194,10 @@ async def asyncio(
 ) -> Error | JobBatchResult | None:
     """Dispatch several bots
 
-     Creates up to 100 jobs, one after the other. The result of each is that of `createJob`, in the same
-    order: an
-    invalid job does not refuse the others, and a job whose `externalId` exists is returned. The status
-    is 400
+     Creates up to 100 jobs. The response has a result for each, as `createJob` returns it, in the same
+    order. An
+    invalid job does not affect the others, and a known `externalId` returns the existing job. The
+    status is 400
     only if the list itself is invalid. A batch may take 20 seconds: the jobs that are left have the
     status 408, and
     you can send the same batch again.

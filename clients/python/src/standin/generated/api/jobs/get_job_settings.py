@@ -72,7 +72,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
 ) -> Response[Error | JobSettings]:
-    """Get the settings of a job
+    """Get job settings
 
      The settings that are not part of the Job.
 
@@ -103,7 +103,7 @@ def sync(
     *,
     client: AuthenticatedClient,
 ) -> Error | JobSettings | None:
-    """Get the settings of a job
+    """Get job settings
 
      The settings that are not part of the Job.
 
@@ -129,7 +129,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
 ) -> Response[Error | JobSettings]:
-    """Get the settings of a job
+    """Get job settings
 
      The settings that are not part of the Job.
 
@@ -158,7 +158,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
 ) -> Error | JobSettings | None:
-    """Get the settings of a job
+    """Get job settings
 
      The settings that are not part of the Job.
 

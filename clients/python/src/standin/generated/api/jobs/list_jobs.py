@@ -170,7 +170,7 @@ def sync_detailed(
 ) -> Response[Error | JobPage]:
     """List jobs
 
-     The jobs created with keys of your consumer and of this key's mode, newest first. Jobs created
+     The jobs of your team in this key's mode (live or test), newest first. Jobs created
     while you read pages do not shift them.
 
     Args:
@@ -241,7 +241,7 @@ def sync(
 ) -> Error | JobPage | None:
     """List jobs
 
-     The jobs created with keys of your consumer and of this key's mode, newest first. Jobs created
+     The jobs of your team in this key's mode (live or test), newest first. Jobs created
     while you read pages do not shift them.
 
     Args:
@@ -307,7 +307,7 @@ async def asyncio_detailed(
 ) -> Response[Error | JobPage]:
     """List jobs
 
-     The jobs created with keys of your consumer and of this key's mode, newest first. Jobs created
+     The jobs of your team in this key's mode (live or test), newest first. Jobs created
     while you read pages do not shift them.
 
     Args:
@@ -376,7 +376,7 @@ async def asyncio(
 ) -> Error | JobPage | None:
     """List jobs
 
-     The jobs created with keys of your consumer and of this key's mode, newest first. Jobs created
+     The jobs of your team in this key's mode (live or test), newest first. Jobs created
     while you read pages do not shift them.
 
     Args:

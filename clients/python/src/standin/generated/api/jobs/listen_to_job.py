@@ -113,8 +113,8 @@ def sync_detailed(
 
      A WebSocket with the sound of the meeting from now on, while it is recorded. Connect before or after
     the bot joins.
-    The messages are those of a stream in the format `standin`: JSON texts (`start`, `speaker`, `gap`,
-    `end`) and
+    The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
+    `gap`, `end`) and
     binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a
@@ -160,8 +160,8 @@ def sync(
 
      A WebSocket with the sound of the meeting from now on, while it is recorded. Connect before or after
     the bot joins.
-    The messages are those of a stream in the format `standin`: JSON texts (`start`, `speaker`, `gap`,
-    `end`) and
+    The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
+    `gap`, `end`) and
     binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a
@@ -202,8 +202,8 @@ async def asyncio_detailed(
 
      A WebSocket with the sound of the meeting from now on, while it is recorded. Connect before or after
     the bot joins.
-    The messages are those of a stream in the format `standin`: JSON texts (`start`, `speaker`, `gap`,
-    `end`) and
+    The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
+    `gap`, `end`) and
     binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a
@@ -247,8 +247,8 @@ async def asyncio(
 
      A WebSocket with the sound of the meeting from now on, while it is recorded. Connect before or after
     the bot joins.
-    The messages are those of a stream in the format `standin`: JSON texts (`start`, `speaker`, `gap`,
-    `end`) and
+    The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
+    `gap`, `end`) and
     binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a

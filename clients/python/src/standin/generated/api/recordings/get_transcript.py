@@ -96,8 +96,9 @@ def sync_detailed(
 
      Returns what was said in the meeting: the transcript if the service has one, else the captions of
     the meeting platform. The status is 404 while the job has no `manifestUri`, and as long as there is
-    neither; the message says why a transcription is retried or has failed. The format is that of
-    `format`, else that of the Accept header, else JSON.
+    neither; the message says why a transcription is retried or has failed. `format` selects the format,
+    or else the Accept header; the
+    default is JSON.
 
     Args:
         id (UUID):
@@ -133,8 +134,9 @@ def sync(
 
      Returns what was said in the meeting: the transcript if the service has one, else the captions of
     the meeting platform. The status is 404 while the job has no `manifestUri`, and as long as there is
-    neither; the message says why a transcription is retried or has failed. The format is that of
-    `format`, else that of the Accept header, else JSON.
+    neither; the message says why a transcription is retried or has failed. `format` selects the format,
+    or else the Accept header; the
+    default is JSON.
 
     Args:
         id (UUID):
@@ -165,8 +167,9 @@ async def asyncio_detailed(
 
      Returns what was said in the meeting: the transcript if the service has one, else the captions of
     the meeting platform. The status is 404 while the job has no `manifestUri`, and as long as there is
-    neither; the message says why a transcription is retried or has failed. The format is that of
-    `format`, else that of the Accept header, else JSON.
+    neither; the message says why a transcription is retried or has failed. `format` selects the format,
+    or else the Accept header; the
+    default is JSON.
 
     Args:
         id (UUID):
@@ -200,8 +203,9 @@ async def asyncio(
 
      Returns what was said in the meeting: the transcript if the service has one, else the captions of
     the meeting platform. The status is 404 while the job has no `manifestUri`, and as long as there is
-    neither; the message says why a transcription is retried or has failed. The format is that of
-    `format`, else that of the Accept header, else JSON.
+    neither; the message says why a transcription is retried or has failed. `format` selects the format,
+    or else the Accept header; the
+    default is JSON.
 
     Args:
         id (UUID):

@@ -82,8 +82,8 @@ def sync_detailed(
 ) -> Response[Error | TextMatches]:
     """Search transcripts and chats
 
-     Finds what was said and written in the meetings of your consumer, with keys of this key's mode,
-    whose recordings
+     Searches what was said and written in your team's meetings in this key's mode (live or test) whose
+    recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case, or
     words that begin with them. Those of the newest jobs come first.
@@ -120,8 +120,8 @@ def sync(
 ) -> Error | TextMatches | None:
     """Search transcripts and chats
 
-     Finds what was said and written in the meetings of your consumer, with keys of this key's mode,
-    whose recordings
+     Searches what was said and written in your team's meetings in this key's mode (live or test) whose
+    recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case, or
     words that begin with them. Those of the newest jobs come first.
@@ -153,8 +153,8 @@ async def asyncio_detailed(
 ) -> Response[Error | TextMatches]:
     """Search transcripts and chats
 
-     Finds what was said and written in the meetings of your consumer, with keys of this key's mode,
-    whose recordings
+     Searches what was said and written in your team's meetings in this key's mode (live or test) whose
+    recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case, or
     words that begin with them. Those of the newest jobs come first.
@@ -189,8 +189,8 @@ async def asyncio(
 ) -> Error | TextMatches | None:
     """Search transcripts and chats
 
-     Finds what was said and written in the meetings of your consumer, with keys of this key's mode,
-    whose recordings
+     Searches what was said and written in your team's meetings in this key's mode (live or test) whose
+    recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case, or
     words that begin with them. Those of the newest jobs come first.
