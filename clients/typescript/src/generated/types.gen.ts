@@ -4621,7 +4621,7 @@ export type SetCameraErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4645,7 +4645,7 @@ export type SetCameraErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -4679,7 +4679,7 @@ export type ShareScreenErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -4703,7 +4703,7 @@ export type ShareScreenErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5144,7 +5144,7 @@ export type GetScreenshotData = {
 
 export type GetScreenshotErrors = {
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5160,7 +5160,7 @@ export type GetScreenshotErrors = {
      */
     429: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
@@ -5889,7 +5889,7 @@ export type IngestScreenshotErrors = {
      */
     400: Error;
     /**
-     * The credentials are missing or invalid.
+     * Missing or invalid credentials.
      */
     401: Error;
     /**
@@ -5905,7 +5905,7 @@ export type IngestScreenshotErrors = {
      */
     413: Error;
     /**
-     * An internal error of the service. The message contains only the ID of the request.
+     * An internal error. The message contains only the request ID.
      */
     500: Error;
 };
