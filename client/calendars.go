@@ -8,13 +8,20 @@ import (
 	"time"
 )
 
-// NewCalendar is the request to connect a calendar. Only Name and ICSURL are required.
+// NewCalendar is the request to connect a calendar. Name is required, and ICSURL for a
+// feed, or Provider and RefreshToken for a calendar that is read by OAuth 2.0.
 type NewCalendar struct {
-	Name        string         `json:"name"`
-	ICSURL      string         `json:"icsUrl"`          // in iCal format; whoever knows it can read the calendar
-	Email       string         `json:"email,omitempty"` // of the owner
-	Rules       *CalendarRules `json:"rules,omitempty"`
-	PollSeconds int            `json:"pollSeconds,omitempty"` // 60 to 900; 300 when 0
+	Name         string         `json:"name"`
+	ICSURL       string         `json:"icsUrl,omitempty"`   // in iCal format; whoever knows it can read the calendar
+	Provider     string         `json:"provider,omitempty"` // feed, google or microsoft; feed when empty
+	RefreshToken string         `json:"refreshToken,omitempty"`
+	ClientID     string         `json:"clientId,omitempty"` // of the OAuth client; that of the service when empty
+	ClientSecret string         `json:"clientSecret,omitempty"`
+	Tenant       string         `json:"tenant,omitempty"`     // of a Microsoft client
+	CalendarID   string         `json:"calendarId,omitempty"` // the main calendar of the owner when empty
+	Email        string         `json:"email,omitempty"`      // of the owner
+	Rules        *CalendarRules `json:"rules,omitempty"`
+	PollSeconds  int            `json:"pollSeconds,omitempty"` // 60 to 900; 300 when 0
 }
 
 // CalendarRules decide which meetings of a calendar get a bot. Empty fields are the
@@ -29,12 +36,13 @@ type CalendarRules struct {
 // Calendar is a connected calendar.
 type Calendar struct {
 	ID          string        `json:"id"`
+	Provider    string        `json:"provider"` // feed, google or microsoft
 	Name        string        `json:"name"`
 	Address     string        `json:"address"` // without what is secret
 	Email       *string       `json:"email"`
 	Rules       CalendarRules `json:"rules"`
 	PollSeconds int           `json:"pollSeconds"`
-	State       string        `json:"state"` // waiting, active or failing
+	State       string        `json:"state"` // waiting, active, failing or revoked
 	Error       *string       `json:"error"` // why it could not be read
 	SyncedAt    *time.Time    `json:"syncedAt"`
 	NextSyncAt  time.Time     `json:"nextSyncAt"`
@@ -68,6 +76,7 @@ type CalendarEvent struct {
 	Override      *bool      `json:"override"`
 	JobID         *string    `json:"jobId"`
 	JobStatus     *string    `json:"jobStatus"`
+	Sources       []string   `json:"sources"` // feed, google, microsoft, mail, intake, api
 }
 
 // ConnectCalendar connects a calendar.
@@ -93,12 +102,17 @@ func (c *Client) Calendar(ctx context.Context, id string) (calendar Calendar, er
 
 // CalendarPatch changes a calendar. A nil field does not change.
 type CalendarPatch struct {
-	Name        *string         `json:"name,omitempty"`
-	ICSURL      *string         `json:"icsUrl,omitempty"`
-	Email       *string         `json:"email,omitempty"` // of the owner
-	Rules       *CalendarRules  `json:"rules,omitempty"` // empty fields do not change
-	Job         json.RawMessage `json:"job,omitempty"`   // replaces all settings of jobs
-	PollSeconds *int            `json:"pollSeconds,omitempty"`
+	Name         *string         `json:"name,omitempty"`
+	ICSURL       *string         `json:"icsUrl,omitempty"` // of a feed
+	RefreshToken *string         `json:"refreshToken,omitempty"`
+	ClientID     *string         `json:"clientId,omitempty"`
+	ClientSecret *string         `json:"clientSecret,omitempty"`
+	Tenant       *string         `json:"tenant,omitempty"`
+	CalendarID   *string         `json:"calendarId,omitempty"`
+	Email        *string         `json:"email,omitempty"` // of the owner
+	Rules        *CalendarRules  `json:"rules,omitempty"` // empty fields do not change
+	Job          json.RawMessage `json:"job,omitempty"`   // replaces all settings of jobs
+	PollSeconds  *int            `json:"pollSeconds,omitempty"`
 }
 
 // PatchCalendar changes a calendar, which is then read again.
@@ -107,7 +121,7 @@ func (c *Client) PatchCalendar(ctx context.Context, id string, patch CalendarPat
 	return calendar, err
 }
 
-// SyncCalendar reads a calendar now. If it cannot be read, its State is failing.
+// SyncCalendar reads a calendar now. If it cannot be read, its State is failing or revoked.
 func (c *Client) SyncCalendar(ctx context.Context, id string) (result CalendarSync, err error) {
 	_, err = c.call(ctx, request{method: http.MethodPost, path: calendarPath(id, "sync"), idempotent: true}, &result)
 	return result, err

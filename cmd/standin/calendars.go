@@ -12,7 +12,7 @@ import (
 )
 
 type calendarsCommand struct {
-	Connect    calendarsConnectCommand    `cmd:"" help:"Connect a calendar. Reads its address, which is a secret, from standard input or a file."`
+	Connect    calendarsConnectCommand    `cmd:"" help:"Connect a calendar. Reads its address or refresh token, which is a secret, from standard input or a file."`
 	List       calendarsListCommand       `cmd:"" help:"List the connected calendars and their states."`
 	Events     calendarsEventsCommand     `cmd:"" help:"List the upcoming meetings of a calendar: whether a bot comes, and why."`
 	Sync       calendarsSyncCommand       `cmd:"" help:"Read a calendar now."`
@@ -20,13 +20,15 @@ type calendarsCommand struct {
 	Disconnect calendarsDisconnectCommand `cmd:"" help:"Disconnect a calendar, and cancel the jobs that only it asks for."`
 }
 
-// largestAddress is the maximum size of an address in bytes.
+// largestAddress is the maximum size of an address or a refresh token in bytes.
 const largestAddress = 4 << 10
 
 type calendarsConnectCommand struct {
 	apiFlags
 	Name            string `arg:"" help:"Name of the calendar."`
-	AddressFile     string `type:"existingfile" placeholder:"FILE" help:"File with the address of the calendar in iCal format. Default: standard input."`
+	Provider        string `enum:"feed,google,microsoft" default:"feed" help:"feed for an address in iCal format; google or microsoft for the API of the provider, with a refresh token for the OAuth client of the service."`
+	AddressFile     string `type:"existingfile" placeholder:"FILE" help:"File with the address of the calendar in iCal format, or the refresh token. Default: standard input."`
+	CalendarID      string `help:"ID of the calendar at the provider. Default: the main calendar of the owner."`
 	Email           string `help:"Email address of the owner."`
 	Record          string `enum:"all,external,internal,organized,accepted,none" default:"all" help:"Which meetings get a bot: all, external, internal, organized, accepted or none."`
 	TitleMatches    string `help:"Regular expression that titles must match."`
@@ -44,17 +46,21 @@ func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	connected, err := api.ConnectCalendar(ctx, client.NewCalendar{
-		Name: c.Name, ICSURL: address, Email: c.Email, PollSeconds: c.PollSeconds,
+	request := client.NewCalendar{
+		Name: c.Name, Provider: c.Provider, ICSURL: address, CalendarID: c.CalendarID, Email: c.Email, PollSeconds: c.PollSeconds,
 		Rules: &client.CalendarRules{Record: c.Record, TitleMatches: c.TitleMatches, MinParticipants: c.MinParticipants},
-	})
+	}
+	if c.Provider != "feed" {
+		request.ICSURL, request.RefreshToken = "", address
+	}
+	connected, err := api.ConnectCalendar(ctx, request)
 	if err != nil {
 		return err
 	}
 	return syncCalendar(ctx, to, api, connected.ID, c.outputFlags)
 }
 
-// address reads the address of the calendar.
+// address reads the address of the calendar, or the refresh token.
 func (c *calendarsConnectCommand) address() (string, error) {
 	file := os.Stdin
 	if c.AddressFile != "" {
@@ -71,7 +77,7 @@ func (c *calendarsConnectCommand) address() (string, error) {
 	}
 	address := strings.TrimSpace(string(text))
 	if address == "" {
-		return "", errors.New("no address: pass the address of the calendar on standard input or with --address-file")
+		return "", errors.New("no address: pass the address of the calendar, or the refresh token, on standard input or with --address-file")
 	}
 	return address, nil
 }

@@ -33,7 +33,17 @@ type Invite struct {
 	ICalUID        string // UID of the calendar event; empty if unknown
 	RecurrenceID   string // of an occurrence of a recurring event; empty for other events
 	Cancelled      bool   // the meeting does not take place
+	Source         Source // FromIntake when empty
 }
+
+// Source is how an invite came.
+type Source string
+
+// The sources of invites.
+const (
+	FromIntake Source = "intake" // by the API
+	FromMail   Source = "mail"
+)
 
 // Kind is the result of an invite.
 type Kind string

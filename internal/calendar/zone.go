@@ -66,6 +66,15 @@ func (z *zones) locate(name string) *time.Location {
 	return location
 }
 
+// ZoneName returns the IANA name of a time zone with an IANA or Windows name; empty if it
+// is unknown.
+func ZoneName(name string) string {
+	if location, found := located(strings.TrimSpace(name)); found {
+		return location.String()
+	}
+	return ""
+}
+
 // shown returns the IANA name of the zone in which people see a time; empty if
 // it is unknown.
 func (z *zones) shown(p *property) string {

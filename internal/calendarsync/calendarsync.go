@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/calendarapi"
 	"standin/internal/job"
 )
 
@@ -30,6 +31,10 @@ const (
 // MaxCalendars limits the calendars of a team.
 const MaxCalendars = 100
 
+// Feed is the provider of calendars that are read at an address in iCal format. The
+// others are those of package calendarapi.
+const Feed calendarapi.Provider = "feed"
+
 // State is whether a calendar is read.
 type State string
 
@@ -38,6 +43,7 @@ const (
 	Waiting State = "waiting" // not read yet
 	Active  State = "active"
 	Failing State = "failing" // the last read has failed; Calendar.Error says why
+	Revoked State = "revoked" // the owner has to permit again that it is read
 )
 
 // Calendar is a calendar that a team has connected.
@@ -45,8 +51,9 @@ type Calendar struct {
 	ID         uuid.UUID
 	ConsumerID uuid.UUID
 	Name       string
-	Sealed     string // the address of the feed, encrypted with a Key
-	Address    string // the address without what is secret, for people
+	Provider   calendarapi.Provider
+	Sealed     string // the address of the feed, or the Access to the API, encrypted with a Key
+	Address    string // where it is, without what is secret, for people
 	Email      string // of its owner, in lower case; empty if unknown
 	Rules      Rules
 	Job        JobOptions
@@ -62,19 +69,21 @@ type Sync struct {
 	Error      string // why the last read has failed, for people
 	Failures   int    // in a row
 	Validators Validators
-	Digest     string    // of what was read last
-	ReadAt     time.Time // when it was read completely; zero if it was not
-	SyncedAt   time.Time // when it was read successfully, also if nothing had changed
-	DueAt      time.Time // when it is read next, or when the lease ends
-	Revision   int       // of the settings
+	Watch      calendarapi.Watch // of an API
+	ReadAt     time.Time         // when it was read completely; zero if it was not
+	SyncedAt   time.Time         // when it was read successfully, also if nothing had changed
+	DueAt      time.Time         // when it is read next, or when the lease ends
+	Revision   int               // of the settings
 	Lease      string
 	Deleted    bool // its jobs are cancelled before it is removed
 }
 
-// Validators let a feed answer that it has not changed (RFC 9110, section 13).
+// Validators let a calendar answer that it has not changed: those of a feed (RFC 9110,
+// section 13), or the position of an API.
 type Validators struct {
 	ETag         string `json:"etag,omitempty"`
 	LastModified string `json:"lastModified,omitempty"`
+	Position     string `json:"position,omitempty"`
 }
 
 // JobOptions are the settings of the jobs of a calendar. Empty ones leave those of the
@@ -111,6 +120,8 @@ type Event struct {
 	JobID  uuid.UUID
 	Job    job.Status // of the job; empty without one
 	JobAt  time.Time  // when the job is due
+
+	Sources []string // where the meeting is known from: Service sets it for those who ask for events
 }
 
 // Facts are what a calendar says about an event.

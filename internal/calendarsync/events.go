@@ -55,8 +55,29 @@ func (w *Service) meetingsOf(c Calendar, file []byte, now time.Time) ([]Event, e
 			found = append(found, newEvent(c, e))
 		}
 	}
+	return earliest(found), nil
+}
+
+// earliest returns the meetings that are kept, by their start.
+func earliest(found []Event) []Event {
 	slices.SortStableFunc(found, func(a, b Event) int { return a.Start.Compare(b.Start) })
-	return found[:min(len(found), maxEvents)], nil
+	return found[:min(len(found), maxEvents)]
+}
+
+// eventsOf returns the meetings of a calendar that an API has listed.
+func eventsOf(c Calendar, listed []calendar.Event) []Event {
+	found := make(map[string]Event)
+	for _, e := range listed {
+		e.UID = text.CleanLine(e.UID, len(e.UID))
+		if e.UID == "" || len(e.UID) > maxUID || e.Start.IsZero() {
+			continue
+		}
+		event := newEvent(c, e)
+		if known, ok := found[identity(event)]; !ok || compareVersions(event, known) > 0 {
+			found[identity(event)] = event
+		}
+	}
+	return earliest(slices.SortedFunc(maps.Values(found), func(a, b Event) int { return strings.Compare(identity(a), identity(b)) }))
 }
 
 // newestOf returns the newest version of each event of one UID.

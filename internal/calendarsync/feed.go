@@ -26,17 +26,18 @@ const (
 	maxAddress   = 2048
 )
 
-// Network limits which feeds can be read.
+// Network limits which calendars can be read.
 type Network struct {
 	Allow    []netip.Prefix // networks in addition to the public internet
 	OwnHosts []string       // names of this machine
 	Proxy    *url.URL       // nil without a forward proxy
 }
 
-// feedError is why a feed cannot be read, for people.
+// feedError is why a calendar cannot be read, for people.
 type feedError struct {
 	reason     string
 	retryAfter time.Duration // as the server asks; 0 if it does not
+	revoked    bool          // its owner has to permit it again
 }
 
 func (e *feedError) Error() string { return e.reason }
@@ -84,7 +85,7 @@ func ParseAddress(text string) (address, masked string, err error) {
 	}
 	parsed, err := url.Parse(text)
 	if err != nil || len(text) > maxAddress || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Hostname() == "" {
-		return "", "", errors.New("must be an https, http or webcal URL with a host")
+		return "", "", errors.New("the address must be an https, http or webcal URL with a host")
 	}
 	parsed.Fragment = ""
 	return parsed.String(), parsed.Scheme + "://" + parsed.Host + "/…", nil

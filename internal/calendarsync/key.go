@@ -4,20 +4,28 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 )
 
 // Key encrypts what gives access to calendars.
-type Key struct{ aead cipher.AEAD }
+type Key struct {
+	aead cipher.AEAD
+	mac  []byte
+}
 
-// keyPurpose separates this use of the secret from others.
-const keyPurpose = "standin calendars"
+// Purposes separate the uses of the secret.
+const (
+	keyPurpose    = "standin calendars"
+	notifyPurpose = "standin calendar notifications"
+)
 
 // ErrSealed is the error of Open for a text that was encrypted with another key.
-var ErrSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTION_KEY, or else the ingest signing key, must be the one with which the calendar was connected; or enter the address again")
+var ErrSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTION_KEY, or else the ingest signing key, must be the one with which the calendar was connected; or connect it again")
 
 // NewKey returns a key that is derived from a secret.
 func NewKey(secret []byte) (Key, error) {
@@ -33,7 +41,18 @@ func NewKey(secret []byte) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("create a cipher: %w", err)
 	}
-	return Key{aead}, nil
+	mac, err := hkdf.Key(sha256.New, secret, nil, notifyPurpose, 32)
+	if err != nil {
+		return Key{}, fmt.Errorf("derive a key: %w", err)
+	}
+	return Key{aead, mac}, nil
+}
+
+// notifySecret returns what the notifications about the calendar with an ID contain.
+func (k Key) notifySecret(id string) string {
+	mac := hmac.New(sha256.New, k.mac)
+	mac.Write([]byte(id))
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 // Seal encrypts a text that belongs to the row with an ID.

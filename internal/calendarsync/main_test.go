@@ -22,6 +22,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/store"
+	"standin/internal/testing/calendartest"
 	"standin/internal/testing/storetest"
 )
 
@@ -42,6 +43,7 @@ type harness struct {
 	store  *store.Store
 	caller account.Caller
 	server *httptest.Server
+	apis   *calendartest.Server
 
 	mu       sync.Mutex
 	now      time.Time
@@ -56,7 +58,7 @@ func newHarness(t *testing.T, address string) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{store: s, now: november, feeds: make(map[string]string)}
+	h := &harness{store: s, now: november, feeds: make(map[string]string), apis: calendartest.New(t)}
 	h.server = httptest.NewServer(http.HandlerFunc(h.serve))
 	h.jobs = lifecycle.New(lifecycle.Settings{Store: s, BaseURL: "https://standin.test", Now: h.time, Events: new(event.Publisher)})
 	t.Cleanup(func() {
@@ -66,20 +68,26 @@ func newHarness(t *testing.T, address string) *harness {
 			t.Error(err)
 		}
 	})
-	key, err := calendarsync.NewKey([]byte("a key for the tests"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.Service = calendarsync.New(calendarsync.Settings{
-		Store: s, Jobs: &lifecycle.InviteScheduler{Jobs: h.jobs, Plans: s}, Key: key, Now: h.time, Log: slog.New(slog.DiscardHandler),
-		Network: calendarsync.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-	})
+	h.restart(t)
 	consumer, err := s.EnsureConsumer(t.Context(), account.NewConsumer("crew", "", "", november))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.caller = account.Caller{ConsumerID: consumer.ID, Mode: job.Live}
 	return h
+}
+
+// restart replaces the service by one that remembers nothing but the database.
+func (h *harness) restart(t *testing.T) {
+	t.Helper()
+	key, err := calendarsync.NewKey([]byte("a key for the tests"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Service = calendarsync.New(calendarsync.Settings{
+		Store: h.store, Jobs: &lifecycle.InviteScheduler{Jobs: h.jobs, Plans: h.store}, Key: key, Now: h.time, Log: slog.New(slog.DiscardHandler),
+		Network: calendarsync.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, APIs: h.apis.Settings(), BaseURL: "https://standin.test",
+	})
 }
 
 // onBoth runs a test on SQLite and on PostgreSQL.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/calendarapi"
 	"standin/internal/job"
 	"standin/internal/retry"
 )
@@ -25,6 +26,10 @@ const (
 	fullInterval = 6 * time.Hour
 	batch        = 100  // events in one transaction
 	maxDirty     = 5000 // meetings of a calendar whose jobs are to be checked
+
+	revokedPause = 24 * time.Hour   // between attempts to read a calendar that its owner has to permit again
+	lead         = 30 * time.Second // before a meeting, its calendar is read again
+	leadSpread   = 30 * time.Second
 )
 
 // Store stores calendars. It is implemented by store.Store. A calendar or event that does
@@ -40,12 +45,15 @@ type Store interface {
 	ClaimDueCalendar(ctx context.Context, now, until time.Time) (Calendar, bool, error)
 	ClaimCalendar(ctx context.Context, consumer, id uuid.UUID, until time.Time) (Calendar, bool, error)
 	EndSync(ctx context.Context, c Calendar) error
+	ReplaceSealed(ctx context.Context, c Calendar, sealed string) error
+	ChangeSync(ctx context.Context, id uuid.UUID, change func(*Sync)) (found bool, err error)
 
 	CalendarEvents(ctx context.Context, calendar uuid.UUID) ([]Event, error)
 	UpcomingEvents(ctx context.Context, calendar uuid.UUID, from, to time.Time, limit int) ([]Event, error)
 	CalendarEvent(ctx context.Context, calendar, event uuid.UUID) (Event, error)
 	SaveCalendarEvents(ctx context.Context, c Calendar, events []Event) (valid bool, err error)
 	DirtyMeetings(ctx context.Context, c Calendar, limit int) ([]Meeting, error)
+	JobSources(ctx context.Context, calendar uuid.UUID) (map[uuid.UUID][]string, error)
 }
 
 // Jobs changes the jobs of meetings. It is implemented by lifecycle.InviteScheduler.
@@ -60,6 +68,8 @@ type Settings struct {
 	Jobs         Jobs
 	Key          Key
 	Network      Network
+	APIs         calendarapi.Settings
+	BaseURL      string   // of the service
 	MeetingHosts []string // hosts of meetings beside those of the platforms
 	Now          func() time.Time
 	Log          *slog.Logger
@@ -69,13 +79,15 @@ type Settings struct {
 type Service struct {
 	Settings
 	feeds   *feeds
+	apis    *calendarapi.API
 	wake    chan struct{}
 	reading sync.Mutex // one file at a time, which bounds the memory
 }
 
 // New returns a Service. It reads nothing before Run.
 func New(settings Settings) *Service {
-	return &Service{Settings: settings, feeds: newFeeds(settings.Network), wake: make(chan struct{}, 1)}
+	feeds := newFeeds(settings.Network)
+	return &Service{Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts), wake: make(chan struct{}, 1)}
 }
 
 // Wake reports that a calendar may be due. It does not block.
@@ -139,6 +151,7 @@ func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, erro
 		return c, changes, err
 	}
 	if c.Deleted {
+		w.unwatch(ctx, &c)
 		return c, changes, w.Store.RemoveCalendar(ctx, c)
 	}
 	return c, changes, w.Store.EndSync(ctx, c)
@@ -151,15 +164,11 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	if now.Sub(c.ReadAt) > fullInterval { // the window moves also if the feed does not change
 		known = Validators{}
 	}
-	address, err := w.Key.Open(c.ID.String(), c.Sealed)
-	if err != nil {
-		err = &feedError{reason: "the address cannot be decrypted: " + err.Error()}
+	fetch := w.fetchAPI
+	if c.Provider == Feed {
+		fetch = w.fetchFeed
 	}
-	var meetings []Event
-	changed := false
-	if err == nil {
-		meetings, changed, err = w.fetch(ctx, c, address, known, now)
-	}
+	meetings, changed, err := fetch(ctx, c, known, now)
 	if unreadable, ok := errors.AsType[*feedError](err); ok {
 		w.failed(c, unreadable, now)
 		return Changes{}, nil
@@ -177,6 +186,7 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 		meetings = unchanged(events)
 	}
 	save, changes := compare(events, meetings, exact(now))
+	c.DueAt = beforeNext(*c, events, meetings, now)
 	for len(save) > 0 {
 		n := min(len(save), batch)
 		valid, err := w.Store.SaveCalendarEvents(ctx, *c, save[:n])
@@ -206,8 +216,39 @@ func unchanged(events []Event) []Event {
 	return found
 }
 
-// fetch reads the feed of a calendar. It reports false if nothing has changed.
-func (w *Service) fetch(ctx context.Context, c *Calendar, address string, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
+// beforeNext returns when a calendar is read next: when it is due, or shortly before its
+// next meeting that may get a bot, so that a change at the last moment is followed.
+func beforeNext(c Calendar, known, read []Event, now time.Time) time.Time {
+	override := make(map[string]*bool)
+	for _, e := range known {
+		override[identity(e)] = e.Override
+	}
+	before := lead + leadSpread*time.Duration(c.ID[len(c.ID)-1])/256 // not all calendars at once
+	for _, e := range read {                                         // by their start
+		at, wanted := e.Start.Add(-before), e.ByRules.Record
+		if person := override[identity(e)]; person != nil {
+			wanted = *person
+		}
+		if wanted && e.Problem == "" && at.After(now) {
+			return earlier(at, c.DueAt)
+		}
+	}
+	return c.DueAt
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// fetchFeed reads the feed of a calendar. It reports false if nothing has changed.
+func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
+	address, err := w.Key.Open(c.ID.String(), c.Sealed)
+	if err != nil {
+		return nil, false, &feedError{reason: "the address cannot be decrypted: " + err.Error()}
+	}
 	body, validators, changed, err := w.feeds.read(ctx, address, known)
 	if err != nil || !changed {
 		return nil, false, err
@@ -228,7 +269,10 @@ func (w *Service) failed(c *Calendar, err *feedError, now time.Time) {
 	if c.Failures == 0 {
 		w.Log.Warn("a calendar cannot be read", "calendar", c.ID, "reason", err.reason, "retry_in", pause)
 	}
-	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.reason, backoff.Failures, now.Add(pause), Validators{}
+	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.reason, backoff.Failures, now.Add(pause), Validators{Position: c.Validators.Position}
+	if err.revoked {
+		c.State, c.DueAt = Revoked, now.Add(revokedPause)
+	}
 }
 
 // settle has the jobs of changed meetings changed.
@@ -252,8 +296,9 @@ func (w *Service) settle(ctx context.Context, c Calendar) error {
 // Connection is a request to connect a calendar.
 type Connection struct {
 	Name    string
-	Address string // of the feed
-	Email   string // of the owner; may be empty
+	Address string             // of a feed
+	Access  calendarapi.Access // to an API; without a provider for a feed
+	Email   string             // of the owner; may be empty
 	Rules   Rules
 	Job     JobOptions
 	Poll    time.Duration
@@ -264,10 +309,15 @@ type Connection struct {
 func (w *Service) Connect(ctx context.Context, caller account.Caller, request Connection) (Calendar, error) {
 	now := exact(w.Now())
 	c := Calendar{
-		ID: uuid.Must(uuid.NewV7()), ConsumerID: caller.ConsumerID, Name: request.Name, Email: strings.ToLower(request.Email),
+		ID: uuid.Must(uuid.NewV7()), ConsumerID: caller.ConsumerID, Provider: Feed, Name: request.Name, Email: strings.ToLower(request.Email),
 		Rules: request.Rules, Job: request.Job, Poll: request.Poll, CreatedAt: now, Sync: Sync{State: Waiting, DueAt: now},
 	}
-	if err := w.setAddress(&c, request.Address); err != nil {
+	set := func() error { return w.setAddress(&c, request.Address) }
+	if request.Access.Provider != "" && request.Access.Provider != Feed {
+		c.Provider = request.Access.Provider
+		set = func() error { return w.setAccess(&c, request.Access) }
+	}
+	if err := set(); err != nil {
 		return Calendar{}, err
 	}
 	if err := c.check(caller); err != nil {
@@ -292,11 +342,11 @@ func (w *Service) setAddress(c *Calendar, text string) error {
 // check checks what schemas cannot.
 func (c Calendar) check(caller account.Caller) error {
 	if _, err := c.Rules.CompileTitle(); err != nil {
-		return invalid("is not a regular expression", "rules", "titleMatches")
+		return invalid("the pattern for titles is not a regular expression", "rules", "titleMatches")
 	}
 	switch {
-	case c.Rules.NeedsEmail() && c.Email == "":
-		return invalid(fmt.Sprintf("is needed by the rule %s: it says who the owner of the calendar is", c.Rules.Record), "email")
+	case c.Rules.NeedsEmail() && c.Email == "" && c.Provider == Feed: // others are asked for it
+		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.Record), "email")
 	case caller.Mode == job.Test:
 		return &job.Error{Code: job.InvalidState, Message: "calendars send live bots: connect them with a live key"}
 	}
@@ -320,6 +370,7 @@ func (w *Service) Calendars(ctx context.Context, caller account.Caller) ([]Calen
 // Patch changes a calendar. Fields that are nil do not change.
 type Patch struct {
 	Name, Address, Email *string
+	Access               AccessPatch
 	Record               *Record
 	TitleMatches         *string
 	MinParticipants      *int
@@ -333,9 +384,15 @@ type Patch struct {
 func (w *Service) Change(ctx context.Context, caller account.Caller, id uuid.UUID, patch Patch) (Calendar, error) {
 	c, err := w.Store.ChangeCalendar(ctx, caller.ConsumerID, id, w.Now(), func(c *Calendar) error {
 		if patch.Address != nil {
+			if c.Provider != Feed {
+				return invalid("a calendar of "+c.Provider.Title()+" has no address", "icsUrl")
+			}
 			if err := w.setAddress(c, *patch.Address); err != nil {
 				return err
 			}
+		}
+		if err := w.changeAccess(c, patch.Access); err != nil {
+			return err
 		}
 		if patch.Email != nil {
 			c.Email = strings.ToLower(*patch.Email)
@@ -390,14 +447,34 @@ func (w *Service) SyncNow(ctx context.Context, caller account.Caller, id uuid.UU
 // Events returns the meetings of a calendar of the caller that end after from and start
 // before to, by their start: 500 at most.
 func (w *Service) Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]Event, error) {
-	if _, err := w.Store.Calendar(ctx, caller.ConsumerID, id); err != nil {
+	c, err := w.Store.Calendar(ctx, caller.ConsumerID, id)
+	if err != nil {
 		return nil, err
 	}
 	found, err := w.Store.UpcomingEvents(ctx, id, from, to, MaxListed)
-	for i := range found {
-		found[i] = found[i].current()
+	if err != nil {
+		return nil, err
 	}
-	return found, err
+	return found, w.complete(ctx, c, found)
+}
+
+// complete adds what has become of the jobs of events since they were decided, and where
+// they are known from.
+func (w *Service) complete(ctx context.Context, c Calendar, events []Event) error {
+	sources, err := w.Store.JobSources(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	for i, e := range events {
+		if e = e.current(); e.JobID != uuid.Nil {
+			e.Sources = sources[e.JobID]
+		}
+		if len(e.Sources) == 0 {
+			e.Sources = []string{string(c.Provider)}
+		}
+		events[i] = e
+	}
+	return nil
 }
 
 // MaxListed limits the events of Events.
@@ -406,14 +483,20 @@ const MaxListed = 500
 // Override saves whether a person wants a bot for an event; nil if the rules decide. It
 // returns the event with the new decision.
 func (w *Service) Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (Event, error) {
-	if _, err := w.Store.Calendar(ctx, caller.ConsumerID, calendar); err != nil {
+	c, err := w.Store.Calendar(ctx, caller.ConsumerID, calendar)
+	if err != nil {
 		return Event{}, err
 	}
 	if err := w.Jobs.OverrideEvent(ctx, caller, calendar, event, override); err != nil {
 		return Event{}, err
 	}
 	e, err := w.Store.CalendarEvent(ctx, calendar, event)
-	return e.current(), err
+	if err != nil {
+		return Event{}, err
+	}
+	found := []Event{e}
+	err = w.complete(ctx, c, found)
+	return found[0], err
 }
 
 // current returns the event with what has become of its job since it was decided.

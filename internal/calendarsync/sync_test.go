@@ -225,7 +225,7 @@ func TestOtherSources(t *testing.T) {
 	h.set("/ann.ics", planning+friday+meet)
 	id := h.connect(t, "/ann.ics", nil)
 	h.sync(t, id)
-	if e := h.events(t, id)[0]; e.JobID != own.ID || !e.Record {
+	if e := h.events(t, id)[0]; e.JobID != own.ID || !e.Record || fmt.Sprint(e.Sources) != "[api feed]" {
 		t.Errorf("the event: %+v", e)
 	}
 	h.set("/ann.ics")

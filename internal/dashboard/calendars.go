@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,8 +13,10 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/calendarapi"
 	"standin/internal/calendarsync"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // Calendars connects and reads the calendars of consumers. It is implemented by
@@ -27,11 +30,16 @@ type Calendars interface {
 	SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, calendarsync.Changes, error)
 	Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]calendarsync.Event, error)
 	Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error)
+	Choices(ctx context.Context, caller account.Caller, id uuid.UUID) ([]calendarapi.Listed, error)
+	Providers() []calendarapi.Provider
+	ConsentURL(p calendarapi.Provider, state, verifier string) string
+	Exchange(ctx context.Context, p calendarapi.Provider, code, verifier string) (refreshToken string, err error)
 }
 
 // calendarsView is the data of the page that lists calendars.
 type calendarsView struct {
 	Calendars []calendarsync.Calendar
+	Providers []calendarapi.Provider // at which users can give permission
 	Form      calendarForm
 	Problem   string
 }
@@ -39,14 +47,21 @@ type calendarsView struct {
 // calendarView is the data of the page of a calendar.
 type calendarView struct {
 	calendarsync.Calendar
-	Events  []calendarsync.Event
-	Form    calendarForm
-	Problem string
+	Events    []calendarsync.Event
+	CanReopen bool // the user can give permission again
+	Form      calendarForm
+	Problem   string
 }
 
 // calendarForm is the form that connects or changes a calendar.
 type calendarForm struct {
-	Name, Address, Email, Record, TitleMatches, MinParticipants, OptOut string
+	Name            string `json:"name"`
+	Address         string `json:"-"` // of a feed
+	Email           string `json:"email"`
+	Record          string `json:"record"`
+	TitleMatches    string `json:"titleMatches"`
+	MinParticipants string `json:"minParticipants"`
+	OptOut          string `json:"optOut"`
 }
 
 // Records returns the choices of the form.
@@ -100,12 +115,16 @@ func liveCaller(session account.Session) account.Caller {
 }
 
 func (d *Dashboard) calendarsPage(req *pageRequest, session account.Session) error {
+	return d.showCalendars(req, session, http.StatusOK, calendarsView{Form: newCalendarForm(session)})
+}
+
+func newCalendarForm(session account.Session) calendarForm {
 	rules := calendarsync.DefaultRules()
-	form := calendarForm{Email: session.User.Email, Record: string(rules.Record), MinParticipants: "0", OptOut: rules.OptOut}
-	return d.showCalendars(req, session, http.StatusOK, calendarsView{Form: form})
+	return calendarForm{Email: session.User.Email, Record: string(rules.Record), MinParticipants: "0", OptOut: rules.OptOut}
 }
 
 func (d *Dashboard) showCalendars(req *pageRequest, session account.Session, status int, shown calendarsView) (err error) {
+	shown.Providers = d.settings.Calendars.Providers()
 	if shown.Calendars, err = d.settings.Calendars.Calendars(req.r.Context(), liveCaller(session)); err != nil {
 		return err
 	}
@@ -138,12 +157,7 @@ func calendarProblem(err error) (string, error) {
 	if !ok || refused.Code != job.InvalidInput && refused.Code != job.InvalidState {
 		return "", err
 	}
-	names := map[any]string{"icsUrl": "The address ", "titleMatches": "The pattern for titles ", "email": "The email address "}
-	subject := ""
-	if len(refused.Path) > 0 {
-		subject = names[refused.Path[len(refused.Path)-1]]
-	}
-	return subject + refused.Message + ".", nil
+	return text.Sentence(refused.Message), nil
 }
 
 // readCalendar reads a calendar and redirects to its page.
@@ -169,6 +183,7 @@ func (d *Dashboard) calendarPage(req *pageRequest, session account.Session) erro
 
 func (d *Dashboard) showCalendar(req *pageRequest, session account.Session, status int, shown calendarView) (err error) {
 	now := d.settings.Now()
+	shown.CanReopen = slices.Contains(d.settings.Calendars.Providers(), shown.Provider)
 	if shown.Events, err = d.settings.Calendars.Events(req.r.Context(), liveCaller(session), shown.ID, now, now.Add(2*calendarsync.Window)); err != nil {
 		return err
 	}
@@ -209,6 +224,51 @@ func (d *Dashboard) changeCalendar(req *pageRequest, session account.Session) er
 	}
 	if problem != "" {
 		return d.showCalendar(req, session, http.StatusBadRequest, calendarView{Calendar: c, Form: form, Problem: problem})
+	}
+	return d.readCalendar(req, session, c.ID)
+}
+
+// choicesView is the data of the page that lists the calendars of an account.
+type choicesView struct {
+	calendarsync.Calendar
+	Choices []calendarapi.Listed
+}
+
+// choicesPage lists the calendars that the owner of one can choose instead.
+func (d *Dashboard) choicesPage(req *pageRequest, session account.Session) error {
+	c, err := d.namedCalendar(req, session)
+	if err != nil {
+		return err
+	}
+	release, err := req.costlyRead(session.User.ConsumerID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	choices, err := d.settings.Calendars.Choices(req.r.Context(), liveCaller(session), c.ID)
+	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
+		return d.showCalendar(req, session, http.StatusBadGateway, calendarView{Calendar: c, Form: formOf(c), Problem: text.Sentence(refused.Reason)})
+	}
+	if err != nil {
+		return err
+	}
+	return req.showStatus(http.StatusOK, "choices", "Choose a calendar", choicesView{c, choices})
+}
+
+// chooseCalendar reads another calendar of the same account.
+func (d *Dashboard) chooseCalendar(req *pageRequest, session account.Session) error {
+	c, err := d.namedCalendar(req, session)
+	if err != nil {
+		return err
+	}
+	chosen := req.r.PostForm.Get("calendarId")
+	_, err = d.settings.Calendars.Change(req.r.Context(), liveCaller(session), c.ID, calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &chosen}})
+	problem, err := calendarProblem(err)
+	if err != nil {
+		return err
+	}
+	if problem != "" {
+		return d.showCalendar(req, session, http.StatusBadRequest, calendarView{Calendar: c, Form: formOf(c), Problem: problem})
 	}
 	return d.readCalendar(req, session, c.ID)
 }

@@ -29,7 +29,7 @@ func TestCalendars(t *testing.T) {
 	}
 	for problem, values := range map[string]url.Values{
 		"Enter a name.": form("name", " "), "The address must be an https, http or webcal URL with a host.": form("address", "calendar"),
-		"The email address is needed by the rule external": form("email", ""), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
+		"The rule “external” needs the email address of the calendar": form("email", ""), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
 		"The number of participants must be between": form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record", "some"),
 	} {
 		if got := ada.submit("/calendars", "/calendars", values); got.status != http.StatusBadRequest || !strings.Contains(got.body, problem) {

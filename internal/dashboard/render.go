@@ -70,6 +70,7 @@ func (d *Dashboard) functions() template.FuncMap {
 		"gapwidth": func(start, end int64) int64 { return max(end-start, 1) },
 		"sub100":   func(part float64) float64 { return 100 - part },
 		"row":      newDeliveryRow,
+		"sources":  sourcesText,
 
 		"text": func(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") },
 	}

@@ -113,3 +113,15 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 func (v searchView) ModeURL(mode string) string {
 	return "/search?" + url.Values{"mode": {mode}, "q": {v.Query}}.Encode()
 }
+
+// sourcesText names where a meeting is known from.
+func sourcesText(sources []string) string {
+	names := map[string]string{
+		"api": "the API", "feed": "a calendar address", "google": "Google Calendar", "intake": "calendar intake", "mail": "mail", "microsoft": "Microsoft 365",
+	}
+	var found []string
+	for _, source := range sources {
+		found = append(found, names[source])
+	}
+	return strings.Join(found, ", ")
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/calendarapi"
 	"standin/internal/calendarsync"
 	"standin/internal/job"
 )
@@ -26,12 +27,14 @@ type Calendars interface {
 	SyncNow(ctx context.Context, caller account.Caller, id uuid.UUID) (calendarsync.Calendar, calendarsync.Changes, error)
 	Events(ctx context.Context, caller account.Caller, id uuid.UUID, from, to time.Time) ([]calendarsync.Event, error)
 	Override(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) (calendarsync.Event, error)
+	Notify(ctx context.Context, id uuid.UUID, secret string, lapsed bool) (known bool, err error)
 }
 
 // calendarRequest is the CalendarCreate schema of api/openapi.yaml.
 type calendarRequest struct {
-	Name        string             `json:"name"`
-	ICSURL      string             `json:"icsUrl"`
+	Name   string `json:"name"`
+	ICSURL string `json:"icsUrl"`
+	calendarapi.Access
 	Email       string             `json:"email"`
 	Rules       calendarsync.Rules `json:"rules"`
 	Job         calendarJob        `json:"job"`
@@ -41,10 +44,15 @@ type calendarRequest struct {
 // calendarPatch is the CalendarPatch schema of api/openapi.yaml. A nil field does not
 // change. An empty email, null in JSON, removes it.
 type calendarPatch struct {
-	Name   *string      `json:"name"`
-	ICSURL *string      `json:"icsUrl"`
-	Email  nullableText `json:"email"`
-	Rules  struct {
+	Name         *string      `json:"name"`
+	ICSURL       *string      `json:"icsUrl"`
+	RefreshToken *string      `json:"refreshToken"`
+	ClientID     *string      `json:"clientId"`
+	ClientSecret *string      `json:"clientSecret"`
+	Tenant       *string      `json:"tenant"`
+	CalendarID   *string      `json:"calendarId"`
+	Email        nullableText `json:"email"`
+	Rules        struct {
 		Record          *calendarsync.Record `json:"record"`
 		TitleMatches    *string              `json:"titleMatches"`
 		MinParticipants *int                 `json:"minParticipants"`
@@ -84,6 +92,7 @@ func (c calendarJob) options() calendarsync.JobOptions {
 // calendarBody is the Calendar schema of api/openapi.yaml.
 type calendarBody struct {
 	ID          uuid.UUID               `json:"id"`
+	Provider    calendarapi.Provider    `json:"provider"`
 	Name        string                  `json:"name"`
 	Address     string                  `json:"address"`
 	Email       *string                 `json:"email"`
@@ -99,7 +108,7 @@ type calendarBody struct {
 
 func newCalendarBody(c calendarsync.Calendar) calendarBody {
 	return calendarBody{
-		ID: c.ID, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job, PollSeconds: int(c.Poll / time.Second),
+		ID: c.ID, Provider: c.Provider, Name: c.Name, Address: c.Address, Email: nullText(c.Email), Rules: c.Rules, Job: c.Job, PollSeconds: int(c.Poll / time.Second),
 		State: c.State, Error: nullText(c.Error), SyncedAt: job.NullTimestamp(c.SyncedAt), NextSyncAt: job.Timestamp(c.DueAt), CreatedAt: job.Timestamp(c.CreatedAt),
 	}
 }
@@ -123,6 +132,7 @@ type calendarEventBody struct {
 	Override      *bool          `json:"override"`
 	JobID         *uuid.UUID     `json:"jobId"`
 	JobStatus     *string        `json:"jobStatus"`
+	Sources       []string       `json:"sources"`
 }
 
 func newCalendarEventBody(e calendarsync.Event) calendarEventBody {
@@ -130,7 +140,7 @@ func newCalendarEventBody(e calendarsync.Event) calendarEventBody {
 		ID: e.ID, ICalUID: e.UID, OriginalStart: job.NullTimestamp(e.Original), Title: e.Title, Organizer: nullText(e.Organizer),
 		StartsAt: job.Timestamp(e.Start), EndsAt: job.Timestamp(e.End), TimeZone: nullText(e.Zone), MeetingURL: nullText(e.MeetingURL),
 		Platform: nullText(string(e.Platform)), Participants: e.Attendees, Response: nullText(e.Response),
-		Record: e.Record, Reason: e.Reason, Override: e.Override, JobStatus: nullText(string(e.Job)),
+		Record: e.Record, Reason: e.Reason, Override: e.Override, JobStatus: nullText(string(e.Job)), Sources: e.Sources,
 	}
 	if e.JobID != uuid.Nil {
 		body.JobID = &e.JobID
@@ -144,7 +154,7 @@ func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller acco
 		return err
 	}
 	c, err := a.settings.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
-		Name: title(request.Name), Address: request.ICSURL, Email: request.Email, Rules: request.Rules, Job: request.Job.options(),
+		Name: title(request.Name), Address: request.ICSURL, Access: request.Access, Email: request.Email, Rules: request.Rules, Job: request.Job.options(),
 		Poll: time.Duration(request.PollSeconds) * time.Second,
 	})
 	if err != nil {
@@ -194,6 +204,9 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 	}
 	patch := calendarsync.Patch{
 		Name: request.Name, Address: request.ICSURL, Email: request.Email.text,
+		Access: calendarsync.AccessPatch{
+			RefreshToken: request.RefreshToken, ClientID: request.ClientID, ClientSecret: request.ClientSecret, Tenant: request.Tenant, CalendarID: request.CalendarID,
+		},
 		Record: request.Rules.Record, TitleMatches: request.Rules.TitleMatches, MinParticipants: request.Rules.MinParticipants, OptOut: request.Rules.OptOut,
 	}
 	if request.Name != nil {
@@ -310,4 +323,53 @@ func calendarID(r *http.Request, name string) (uuid.UUID, error) {
 		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such calendar"}
 	}
 	return id, nil
+}
+
+// calendarNotification receives the notifications of providers about changed calendars
+// (https://developers.google.com/workspace/calendar/api/guides/push,
+// https://learn.microsoft.com/graph/change-notifications-delivery-webhooks).
+func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error {
+	id, err := calendarID(r, "id")
+	if err != nil {
+		return err
+	}
+	if token := r.URL.Query().Get("validationToken"); token != "" { // Microsoft tests the URL
+		a.write(w, http.StatusOK, "text/plain; charset=utf-8", []byte(token))
+		return nil
+	}
+	secret, lapsed := r.Header.Get("X-Goog-Channel-Token"), false
+	if r.Header.Get("X-Goog-Channel-Id") == "" {
+		if secret, lapsed, err = a.microsoftNotification(w, r); err != nil {
+			return err
+		}
+	}
+	known, err := a.settings.Calendars.Notify(r.Context(), id, secret, lapsed)
+	if err != nil {
+		return fmt.Errorf("note that a calendar has changed: %w", err)
+	}
+	if !known {
+		return &job.Error{Code: job.NotFound, Message: "no such calendar"}
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// microsoftNotification reads the secret of a notification of Microsoft, and whether the
+// subscription has lapsed, or notifications were missed.
+func (a *API) microsoftNotification(w http.ResponseWriter, r *http.Request) (secret string, lapsed bool, err error) {
+	body, release, err := a.readBody(w, r)
+	if err != nil {
+		return "", false, err
+	}
+	defer release()
+	var notifications struct {
+		Value []struct{ ClientState, LifecycleEvent string }
+	}
+	if json.Unmarshal(body, &notifications) != nil || len(notifications.Value) == 0 {
+		return "", false, &job.Error{Code: job.InvalidInput, Message: "the body is not a notification"}
+	}
+	for _, n := range notifications.Value {
+		lapsed = lapsed || n.LifecycleEvent != ""
+	}
+	return notifications.Value[0].ClientState, lapsed, nil
 }

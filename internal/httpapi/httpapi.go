@@ -20,6 +20,7 @@ import (
 
 	"standin/api"
 	"standin/internal/account"
+	"standin/internal/calendarsync"
 	"standin/internal/httpmw"
 	"standin/internal/mcpserver"
 )
@@ -223,6 +224,9 @@ func (a *API) route() error {
 		a.mux.Handle("POST /mcp", a.adapt(a.forConsumer(a.mcp)))
 		a.mux.Handle("/mcp", a.adapt(a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
 	}
+	// Not part of the description: Google and Microsoft describe what they send.
+	a.mux.Handle("POST "+calendarsync.NotifyPath+"{id}", a.adapt(a.calendarNotification))
+	a.mux.Handle(calendarsync.NotifyPath+"{id}", a.adapt(methodNotAllowed([]string{http.MethodPost})))
 	a.mux.Handle("GET /docs/assets/{name}", a.adapt(a.perAddress(a.limits.documents, a.referenceAsset)))
 	for path, methods := range allowed {
 		if slices.Contains(methods, http.MethodGet) && !slices.Contains(methods, http.MethodHead) {

@@ -18,14 +18,15 @@ type Invites interface {
 
 // inviteRequest is the CalendarInvite schema of api/openapi.yaml.
 type inviteRequest struct {
-	OrganizerEmail string       `json:"organizerEmail"`
-	Subject        string       `json:"subject"`
-	MeetingURL     string       `json:"meetingUrl"`
-	Platform       job.Platform `json:"platform"`
-	JoinAt         time.Time    `json:"joinAt"`
-	ICalUID        string       `json:"icalUid"`
-	RecurrenceID   string       `json:"recurrenceId"`
-	Cancelled      bool         `json:"cancelled"`
+	OrganizerEmail string          `json:"organizerEmail"`
+	Subject        string          `json:"subject"`
+	MeetingURL     string          `json:"meetingUrl"`
+	Platform       job.Platform    `json:"platform"`
+	JoinAt         time.Time       `json:"joinAt"`
+	ICalUID        string          `json:"icalUid"`
+	RecurrenceID   string          `json:"recurrenceId"`
+	Cancelled      bool            `json:"cancelled"`
+	Source         calendar.Source `json:"source"`
 }
 
 func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
@@ -38,7 +39,7 @@ func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
 	}
 	result, err := a.settings.Invites.Schedule(r.Context(), calendar.Invite{
 		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL,
-		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, RecurrenceID: invite.RecurrenceID, Cancelled: invite.Cancelled,
+		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, RecurrenceID: invite.RecurrenceID, Cancelled: invite.Cancelled, Source: invite.Source,
 	})
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)

@@ -12,6 +12,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/calendar"
+	"standin/internal/calendarsync"
 	"standin/internal/job"
 	"standin/internal/meetinglink"
 	"standin/internal/store"
@@ -52,8 +53,8 @@ const dismissal = time.Hour
 // An invite is identified by its event and time, or without an icalUid by its
 // meeting and time. An event is an icalUid, with the recurrenceId of an occurrence. A job
 // of the consumer for the same meeting at the same time
-// matches too, unless both have an icalUid and the events differ. An event at
-// another time moves the job that is not yet dispatched, or creates a new one if
+// matches too; if both have an icalUid and the events differ, only until it has ended. An
+// event at another time moves the job that is not yet dispatched, or creates a new one if
 // there is none. An invite with another address or subject changes a job that is not yet
 // dispatched. Everything else about the job stays, including the rest of its metadata,
 // which the consumer may have changed.
@@ -79,6 +80,9 @@ const dismissal = time.Hour
 // running bot leaves. If there is no such job, Schedule returns a *job.Error with
 // NotFound.
 //
+// Invites of different events to one meeting at one time ask for one job, which follows
+// one of them. If that event is moved or cancelled, the job stays for another one.
+//
 // An invite that cannot be used is a *job.Error with InvalidInput.
 func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
 	invite, err := invite.Normal()
@@ -99,7 +103,10 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 	var s *inviteTx
 	err = i.Jobs.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		s = &inviteTx{consumer: consumer.ID, invite: invite, limit: limit, change: i.Jobs.newChange(tx, job.Record{})}
-		return s.run(ctx)
+		if err := s.run(ctx); err != nil {
+			return err
+		}
+		return s.note(ctx)
 	})
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("schedule an invite: %w", err)
@@ -108,7 +115,17 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 		i.Jobs.publish(s.left)
 	}
 	i.Jobs.publish(s.change)
-	return s.result, nil
+	return s.result, i.syncOthers(ctx, s.others)
+}
+
+// syncOthers syncs the meetings of connected calendars that had the job of an invite.
+func (i *InviteScheduler) syncOthers(ctx context.Context, others []calendarsync.Meeting) error {
+	for _, m := range others {
+		if err := i.SyncMeeting(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // cancel cancels the job of an invite.
@@ -129,7 +146,7 @@ func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (c
 		return calendar.Result{}, fmt.Errorf("cancel an invite: %w", err)
 	}
 	i.Jobs.publish(s.change)
-	return s.result, nil
+	return s.result, i.syncOthers(ctx, s.others)
 }
 
 // consumer returns the consumer with the e-mail address, created if necessary.
@@ -168,6 +185,7 @@ type inviteTx struct {
 	change *Change // of the job that is found or created
 	left   *Change // of the job that the created one replaces; nil without one
 	result calendar.Result
+	others []calendarsync.Meeting // of connected calendars that had a job which was changed
 }
 
 // run finds or creates the job.
@@ -180,6 +198,9 @@ func (s *inviteTx) run(ctx context.Context) error {
 	found, err := s.find(ctx)
 	if err != nil {
 		return err
+	}
+	if found && s.meeting == nil && s.isOfAnother() {
+		return s.join(ctx)
 	}
 	allowed, err := s.withinLimit(ctx)
 	if err != nil {
@@ -261,6 +282,13 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if found && s.isOfAnother() {
+		if asked, err := c.tx.DeleteJobInvite(ctx, c.ID, s.invite.EventID()); asked || err != nil {
+			s.setResult(calendar.Deduped)
+			return err
+		}
+		found = false
+	}
 	if (!found || c.CalendarKey == "") && s.invite.ICalUID != "" {
 		found, err = s.use(c.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.EventID()))
 		if !found && err == nil {
@@ -274,10 +302,16 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 		return &job.Error{Code: job.NotFound, Message: "no such job"}
 	}
 	s.setResult(calendar.Deduped)
+	if released, err := s.release(ctx); released || err != nil {
+		return err
+	}
 	if err := c.cancel(ctx, map[string]string{"by": byInvite}); err != nil {
 		return err
 	}
-	return c.tx.SaveJob(ctx, c.Record)
+	if err := c.tx.SaveJob(ctx, c.Record); err != nil {
+		return err
+	}
+	return s.markOthers(ctx, c.ID)
 }
 
 // withinLimit reports whether the free tier allows one more job.
@@ -314,8 +348,7 @@ func (s *inviteTx) detach(ctx context.Context) error {
 func (s *inviteTx) update(ctx context.Context) error {
 	c := s.change
 	s.setResult(calendar.Deduped)
-	another := s.meeting != nil && c.ICalUID != "" && c.ICalUID != s.invite.EventID()
-	if c.CalendarKey == "" || another || !undispatched(c.Status) {
+	if c.CalendarKey == "" || s.isOfAnother() || !undispatched(c.Status) {
 		return nil
 	}
 	previousKey := c.CalendarKey
@@ -346,7 +379,10 @@ func (s *inviteTx) update(ctx context.Context) error {
 			return err
 		}
 	}
-	return c.tx.SaveJob(ctx, c.Record)
+	if err := c.tx.SaveJob(ctx, c.Record); err != nil || len(changed) == 0 {
+		return err
+	}
+	return s.markOthers(ctx, c.ID)
 }
 
 // renames sets the subject in the metadata of the job, and reports whether it changed.

@@ -150,7 +150,7 @@ func TestDedupe(t *testing.T) {
 		"the same without an icalUid":       {anonymous, anonymous, calendar.Deduped},
 		"another subject":                   {invitation(), change(invitation(), func(i *calendar.Invite) { i.Subject = "Other" }), calendar.Deduped},
 		"another meeting, same icalUid":     {invitation(), change(invitation(), func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Deduped},
-		"another icalUid, same meeting":     {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "uid-2" }), calendar.Scheduled},
+		"another icalUid, same meeting":     {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "uid-2" }), calendar.Deduped},
 		"the icalUid is added later":        {anonymous, invitation(), calendar.Deduped},
 		"the icalUid is missing later":      {invitation(), anonymous, calendar.Deduped},
 		"another meeting, no icalUid":       {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Scheduled},
@@ -160,7 +160,7 @@ func TestDedupe(t *testing.T) {
 		"another spelling, no icalUid":      {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "HTTPS://meet.google.com/abcdefghij?authuser=1" }), calendar.Deduped},
 		"another organizer":                 {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" }), calendar.Scheduled},
 		"the organizer in upper case":       {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), calendar.Deduped},
-		"the icalUid in upper case":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Scheduled},
+		"the icalUid in upper case":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Deduped},
 	}
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(t, h)
@@ -499,6 +499,50 @@ func TestInviteCancelsJob(t *testing.T) {
 	})
 }
 
+// TestSharedJob checks that two events for one meeting at one time have one job, which
+// stays as long as one of them does, at its time.
+func TestSharedJob(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		d := newInviteHarness(t, h)
+		first, second := invitation(), invitation()
+		second.ICalUID, second.Source = "uid-2", calendar.FromMail
+		shared := d.schedule(t, first, calendar.Scheduled)
+		if again := d.schedule(t, second, calendar.Deduped); again.JobID != shared.JobID {
+			t.Fatalf("the second event has job %s", again.JobID)
+		}
+		moved := first
+		moved.JoinAt = first.JoinAt.Add(time.Hour)
+		own := d.schedule(t, moved, calendar.Scheduled)
+		if r := h.record(t, shared.JobID); own.JobID == shared.JobID || r.Status != job.Scheduled || !r.JoinAt.Equal(second.JoinAt) || r.ICalUID != "uid-2" {
+			t.Errorf("after the first event was moved, the shared job is %+v", r)
+		}
+		back := d.schedule(t, first, calendar.Deduped)
+		if r := h.record(t, own.JobID); back.JobID != own.JobID && r.Status != job.Cancelled {
+			t.Errorf("moved back: job %s, and job %s is %s", back.JobID, own.JobID, r.Status)
+		}
+		for _, one := range []calendar.Invite{second, first} {
+			one.Cancelled = true
+			d.schedule(t, one, calendar.Deduped)
+		}
+		for _, id := range []uuid.UUID{shared.JobID, own.JobID} {
+			if r := h.record(t, id); r.Status != job.Cancelled {
+				t.Errorf("after both were cancelled, job %s is %s", id, r.Status)
+			}
+		}
+
+		third, fourth := invitation(), invitation()
+		third.ICalUID, fourth.ICalUID = "uid-3", "uid-4"
+		kept := d.schedule(t, third, calendar.Scheduled)
+		d.schedule(t, fourth, calendar.Deduped)
+		third.Cancelled = true
+		d.schedule(t, third, calendar.Deduped)
+		if r := h.record(t, kept.JobID); r.Status != job.Scheduled {
+			t.Errorf("one of two events is cancelled: the job is %s", r.Status)
+		}
+	})
+}
+
 // TestInviteMatchesConsumerJob checks that an invite to the same meeting at the same
 // time as a consumer's own job creates no second job and does not change the first.
 func TestInviteMatchesConsumerJob(t *testing.T) {
@@ -541,7 +585,7 @@ func TestConcurrentInvites(t *testing.T) {
 		for i := range 40 {
 			group.Go(func() {
 				invite := invitation()
-				invite.ICalUID = fmt.Sprint("uid-", i%10)
+				invite.ICalUID, invite.MeetingURL = fmt.Sprint("uid-", i%10), fmt.Sprint("https://meet.google.com/room-", i%10)
 				result, err := d.Schedule(t.Context(), invite)
 				if err != nil {
 					t.Error(err)
@@ -569,7 +613,7 @@ func TestFreeTier(t *testing.T) {
 		d.FreeTierJobs = 2
 		numbered := func(n int) calendar.Invite {
 			invite := invitation()
-			invite.ICalUID = fmt.Sprint("uid-", n)
+			invite.ICalUID, invite.MeetingURL = fmt.Sprint("uid-", n), fmt.Sprint("https://meet.google.com/room-", n)
 			return invite
 		}
 		if _, err := h.store.EnsureConsumer(t.Context(), account.Consumer{

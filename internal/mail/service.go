@@ -52,13 +52,14 @@ const maxResponse = 64 << 10
 
 // inviteRequest is the CalendarInvite schema of api/openapi.yaml.
 type inviteRequest struct {
-	OrganizerEmail string       `json:"organizerEmail"`
-	Subject        string       `json:"subject,omitempty"`
-	MeetingURL     string       `json:"meetingUrl"`
-	Platform       job.Platform `json:"platform"`
-	JoinAt         time.Time    `json:"joinAt"`
-	ICalUID        string       `json:"icalUid"`
-	Cancelled      bool         `json:"cancelled,omitempty"`
+	OrganizerEmail string          `json:"organizerEmail"`
+	Subject        string          `json:"subject,omitempty"`
+	MeetingURL     string          `json:"meetingUrl"`
+	Platform       job.Platform    `json:"platform"`
+	JoinAt         time.Time       `json:"joinAt"`
+	ICalUID        string          `json:"icalUid"`
+	Cancelled      bool            `json:"cancelled,omitempty"`
+	Source         calendar.Source `json:"source"`
 }
 
 // Schedule implements Scheduler. An error other than a *RejectedError may be
@@ -66,7 +67,7 @@ type inviteRequest struct {
 func (c *Client) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
 	body, err := json.Marshal(inviteRequest{
 		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL, Platform: invite.Platform,
-		JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, Cancelled: invite.Cancelled,
+		JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, Cancelled: invite.Cancelled, Source: calendar.FromMail,
 	})
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("encode an invite: %w", err)

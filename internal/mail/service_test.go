@@ -246,7 +246,7 @@ func TestAttackRejectedEvent(t *testing.T) {
 	}()
 	start := time.Now().Add(7 * 24 * time.Hour).Truncate(time.Second).UTC()
 	raw := "From: Ada <ada@example.test>\r\nContent-Type: text/calendar\r\n\r\nBEGIN:VCALENDAR\r\nMETHOD:REQUEST\r\n"
-	for uid, link := range map[string]string{"a": "https://meet.google.com/abc-defg-hij", "b": "https://meet.google.com:99999/abc-defg-hij", "c": "https://meet.google.com/abc-defg-hij"} {
+	for uid, link := range map[string]string{"a": "https://meet.google.com/abc-defg-hij", "b": "https://meet.google.com:99999/abc-defg-hij", "c": "https://meet.google.com/xyz-uvwx-rst"} {
 		raw += fmt.Sprintf("BEGIN:VEVENT\r\nUID:%s\r\nSUMMARY:Event %s\r\nORGANIZER:mailto:ada@example.test\r\nDTSTART:%s\r\nDURATION:PT1H\r\nLOCATION:%s\r\nEND:VEVENT\r\n",
 			uid, uid, start.Format("20060102T150405Z"), link)
 	}
@@ -304,10 +304,10 @@ func TestKillLosesNothing(t *testing.T) {
 	want := map[string]time.Time{}
 	for i := range 160 {
 		uid := fmt.Sprintf("event-%d", i)
-		want[uid] = start
-		messages = append(messages, invitation(uid, 0, start, "REQUEST"))
+		want[uid] = start.Add(time.Duration(i) * 2 * time.Hour) // events at one time would share a job
+		messages = append(messages, invitation(uid, 0, want[uid], "REQUEST"))
 		if i%4 == 3 { // a quarter is moved
-			want[uid] = start.Add(time.Hour)
+			want[uid] = want[uid].Add(time.Hour)
 			messages = append(messages, invitation(uid, 1, want[uid], "REQUEST"))
 		}
 	}
@@ -441,7 +441,7 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 	kills, delivered := 0, 0
 	for _, step := range receivingSteps() {
 		for range 15 {
-			raw := invitation(fmt.Sprintf("event-%d", delivered), 0, start, "REQUEST")
+			raw := invitation(fmt.Sprintf("event-%d", delivered), 0, start.Add(time.Duration(delivered)*time.Hour), "REQUEST")
 			host.Deliver(t, append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\n"), raw...))
 			delivered++
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/calendarapi"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
@@ -67,7 +68,7 @@ type Settings struct {
 	Profiling     bool   `env:"STANDIN_PROFILING" group:"Metrics:" help:"Serve CPU, memory and other profiles of this process at /debug/pprof on the metrics listener, without authentication."`
 
 	IngestSigningKey        string `env:"STANDIN_INGEST_SIGNING_KEY" help:"Key that signs bot tokens. Default: generated once and stored with mode 0600 in the data directory; required with PostgreSQL. Prefer the environment variable."`
-	EncryptionKey           string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts calendar addresses, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
+	EncryptionKey           string `env:"STANDIN_ENCRYPTION_KEY" help:"Key that encrypts calendar addresses and tokens, at least 16 characters. Default: derived from the ingest signing key. Prefer the environment variable."`
 	WebhookSecret           string `env:"STANDIN_WEBHOOK_SECRET" group:"Webhooks:" help:"Webhook secret for new teams. Default: a random secret for each. Prefer the environment variable."`
 	WebhookAllowCIDRs       string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" group:"Webhooks:" help:"Networks that webhooks, connected calendars and requests for audio files may reach in addition to the public internet, comma-separated. Default: loopback when both the listener and the host of the base URL are loopback addresses, else none."`
 	WebhookPrivateResponses bool   `env:"STANDIN_WEBHOOK_PRIVATE_RESPONSES" group:"Webhooks:" help:"Also store response bodies of private webhook destinations. By default, only status and latency are stored."`
@@ -77,6 +78,7 @@ type Settings struct {
 	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that invitations may create for a team without a plan; 0 means unlimited."`
 
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`
+	Calendars   calendarapi.Settings   `embed:"" group:"Calendars:"`
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`
 	Speech      speech.Config          `embed:"" prefix:"speech-" group:"Speech:"`
 	Live        streaming.Config       `embed:"" prefix:"live-" group:"Transcripts:"`
@@ -118,6 +120,9 @@ func (s Settings) check() error {
 		return err
 	}
 	if err := s.Transcriber.Check(); err != nil {
+		return err
+	}
+	if err := s.Calendars.Check(); err != nil {
 		return err
 	}
 	return s.HTTP.TrustedProxies.Check()

@@ -147,7 +147,7 @@ func (s *Service) newCalendars() (*calendarsync.Service, error) {
 	}
 	return calendarsync.New(calendarsync.Settings{
 		Store: s.store, Jobs: s.invites, Key: key, Network: calendarsync.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy},
-		MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: s.settings.Log,
+		APIs: s.settings.Calendars, BaseURL: s.settings.BaseURL, MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: s.settings.Log,
 	}), nil
 }
 

@@ -14,13 +14,17 @@ import (
 )
 
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
-	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted`
+	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch`
 
 func scanCalendar(row sqldb.Row) (c calendarsync.Calendar, err error) {
-	var rules, options, validators []byte
+	var rules, options, validators, watch []byte
+	var revoked bool
 	err = row.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, &rules, &options, durationColumn{&c.Poll}, timeColumn{&c.CreatedAt},
-		&c.State, &c.Error, &c.Failures, &validators, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt}, &c.Lease, &c.Revision, &c.Deleted)
-	for text, into := range map[*[]byte]any{&rules: &c.Rules, &options: &c.Job, &validators: &c.Validators} {
+		&c.State, &c.Error, &c.Failures, &validators, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt}, &c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, &watch)
+	if revoked {
+		c.State = calendarsync.Revoked
+	}
+	for text, into := range map[*[]byte]any{&rules: &c.Rules, &options: &c.Job, &validators: &c.Validators, &watch: &c.Watch} {
 		if err == nil {
 			err = json.Unmarshal(*text, into)
 		}
@@ -47,9 +51,9 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 			return err
 		}
 		_, err = tx.exec(ctx, `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, validators,
-				state, error, failures, due_at, lease, revision, deleted)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', '', 0, $12, '', 0, 0)`,
-			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), millis(c.CreatedAt), settings.validators, millis(c.DueAt))
+				state, error, failures, due_at, lease, revision, deleted, provider)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', '', 0, $12, '', 0, 0, $13)`,
+			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), millis(c.CreatedAt), settings.validators, millis(c.DueAt), c.Provider)
 		if err != nil {
 			return fmt.Errorf("insert a calendar: %w", err)
 		}
@@ -58,10 +62,10 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 }
 
 // encodedCalendar is what of a calendar is stored as JSON.
-type encodedCalendar struct{ rules, job, validators string }
+type encodedCalendar struct{ rules, job, validators, watch string }
 
 func encodeCalendar(c calendarsync.Calendar) (encoded encodedCalendar, err error) {
-	for text, value := range map[*string]any{&encoded.rules: c.Rules, &encoded.job: c.Job, &encoded.validators: c.Validators} {
+	for text, value := range map[*string]any{&encoded.rules: c.Rules, &encoded.job: c.Job, &encoded.validators: c.Validators, &encoded.watch: c.Watch} {
 		b, err := json.Marshal(value)
 		if err != nil {
 			return encodedCalendar{}, fmt.Errorf("encode a calendar: %w", err)
@@ -168,19 +172,66 @@ func (tx *Tx) holdsCalendar(ctx context.Context, c calendarsync.Calendar) (bool,
 }
 
 // EndSync saves the progress of a leased calendar and ends the lease. It does nothing if
-// the lease was lost.
+// the lease was lost. It saves the owner's mail address unless that is known.
 func (s *Store) EndSync(ctx context.Context, c calendarsync.Calendar) error {
-	settings, err := encodeCalendar(c)
-	if err != nil {
-		return err
-	}
-	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.exec(ctx, `UPDATE calendars SET state = $3, error = $4, failures = $5, validators = $6, read_at = $7, synced_at = $8, due_at = $9, lease = '' WHERE id = $1 AND lease = $2`,
-			c.ID, c.Lease, c.State, c.Error, c.Failures, settings.validators, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt))
+	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if valid, err := tx.holdsCalendar(ctx, c); !valid || err != nil {
+			return err
+		}
+		ended := c
+		ended.Lease = ""
+		if err := tx.saveSync(ctx, ended); err != nil {
+			return err
+		}
+		_, err := tx.exec(ctx, `UPDATE calendars SET email = $2 WHERE id = $1 AND email = ''`, c.ID, c.Email)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("save the progress of a calendar: %w", err)
+	}
+	return nil
+}
+
+// saveSync saves the progress of a calendar.
+func (tx *Tx) saveSync(ctx context.Context, c calendarsync.Calendar) error {
+	settings, err := encodeCalendar(c)
+	if err != nil {
+		return err
+	}
+	state := c.State
+	if state == calendarsync.Revoked {
+		state = calendarsync.Failing
+	}
+	_, err = tx.exec(ctx, `UPDATE calendars SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10, watch = $11 WHERE id = $1`,
+		c.ID, state, c.Error, c.Failures, settings.validators, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease, boolInt(c.State == calendarsync.Revoked), settings.watch)
+	return err
+}
+
+// ChangeSync changes the progress of a calendar with change. It reports false if there is
+// no such calendar.
+func (s *Store) ChangeSync(ctx context.Context, id uuid.UUID, change func(*calendarsync.Sync)) (found bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		calendars, err := list(ctx, &tx.Reader, scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
+		if found = len(calendars) == 1; !found || err != nil {
+			return err
+		}
+		change(&calendars[0].Sync)
+		return tx.saveSync(ctx, calendars[0])
+	})
+	if err != nil {
+		return false, fmt.Errorf("change the progress of a calendar: %w", err)
+	}
+	return found, nil
+}
+
+// ReplaceSealed replaces what gives access to a calendar, unless a person has.
+func (s *Store) ReplaceSealed(ctx context.Context, c calendarsync.Calendar, sealed string) error {
+	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.exec(ctx, `UPDATE calendars SET sealed = $3 WHERE id = $1 AND sealed = $2`, c.ID, c.Sealed, sealed)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("save the access to a calendar: %w", err)
 	}
 	return nil
 }

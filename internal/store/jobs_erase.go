@@ -105,6 +105,7 @@ func (tx *Tx) deleteJob(ctx context.Context, id uuid.UUID) error {
 		`DELETE FROM deliveries WHERE job_id = $1`,
 		`DELETE FROM commands WHERE job_id = $1`,
 		`DELETE FROM timeline WHERE job_id = $1`,
+		`DELETE FROM job_invites WHERE job_id = $1`,
 		`DELETE FROM meeting_texts WHERE job_id = $1`,
 		`DELETE FROM meeting_text_totals WHERE job_id = $1`,
 		`DELETE FROM jobs WHERE id = $1`,

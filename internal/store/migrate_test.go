@@ -51,6 +51,7 @@ var exampleRows = map[string]string{
 	"users":                `(id, consumer_id, email, name, operator, founder, created_at) VALUES ('` + rowUser + `', '` + rowConsumer + `', 'ada@example.test', 'Ada', 1, 1, 1700000000000)`,
 	"sessions":             `(hash, user_id, created_at, last_seen_at, expires_at) VALUES ('hash', '` + rowUser + `', 1, 1, 1)`,
 	"invitations":          `(hash, consumer_id, email, operator, created_at, expires_at) VALUES ('hash', '` + rowConsumer + `', 'ben@example.test', 0, 1, 1)`,
+	"job_invites":          `(job_id, event_hash, source, event_id) VALUES ('` + rowJob + `', 'hash', 'mail', 'uid')`,
 	"job_tombstones":       `(id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave, status, attempts, failure_code, erased_at) VALUES ('` + rowEntry + `', '` + rowConsumer + `', 'live', 'erased', 'meet', 1, 1, '{}', 'completed', 1, '', 1)`,
 	"consumer_rotation":    `(consumer_id, position) VALUES ('` + rowConsumer + `', 1)`,
 	"meeting_texts":        `(job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech) VALUES ('` + rowJob + `', 0, 'chat', '1', 1, '', 'Ada', 'Hello', '', 1, 1, '')`,

@@ -906,10 +906,11 @@ export const listCalendars = <ThrowOnError extends boolean = false>(options?: Op
 /**
  * Connect a calendar
  *
- * Connects a calendar that is published at an address in iCal format, such as the secret address of a Google,
- * Outlook or Nextcloud calendar. It is read soon, and then at intervals of `pollSeconds`. Its meetings of the next
- * 30 days get live jobs as the rules say. The address is encrypted, and is not shown again. Up to 100 calendars
- * can be connected. Needs a live key.
+ * Connects a calendar that is published at an address in iCal format, such as the secret address of a
+ * Google, Outlook or Nextcloud calendar; or, with a `provider`, a calendar of Google or Microsoft 365 by
+ * OAuth 2.0. It is read soon, and then at intervals of `pollSeconds`. Its meetings of the next 30 days get
+ * live jobs as the rules say. The address, tokens and secrets are encrypted, and are not shown again. Up to
+ * 100 calendars can be connected. Needs a live key.
  *
  */
 export const createCalendar = <ThrowOnError extends boolean = false>(options: Options<CreateCalendarData, ThrowOnError>): RequestResult<CreateCalendarResponses, CreateCalendarErrors, ThrowOnError> => (options.client ?? client).post<CreateCalendarResponses, CreateCalendarErrors, ThrowOnError>({
@@ -946,7 +947,9 @@ export const deleteCalendar = <ThrowOnError extends boolean = false>(options: Op
 /**
  * Fetch a calendar
  *
- * With `state` `failing`, `error` says why the calendar cannot be read. Its jobs stay as they are.
+ * With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as they
+ * are.
+ *
  */
 export const getCalendar = <ThrowOnError extends boolean = false>(options: Options<GetCalendarData, ThrowOnError>): RequestResult<GetCalendarResponses, GetCalendarErrors, ThrowOnError> => (options.client ?? client).get<GetCalendarResponses, GetCalendarErrors, ThrowOnError>({
     security: [{
@@ -1041,8 +1044,9 @@ export const patchCalendarEvent = <ThrowOnError extends boolean = false>(options
  * Used by the worker that reads calendar mail. The job belongs to the consumer with the email
  * address of the organizer. The consumer is created if it does not exist.
  *
- * Invites with the same `icalUid` and `joinAt` are duplicates, or without an `icalUid` those with
- * the same meeting, however its link is written, and `joinAt`. An invite with the same `icalUid` and
+ * Invites with the same `icalUid` and `joinAt` are duplicates, and so are those with the same meeting,
+ * however its link is written, and `joinAt`. If two events share a job and one is moved or cancelled, the
+ * job stays for the other. An invite with the same `icalUid` and
  * another time reschedules the job if it is not yet dispatched. A bot that was started for the old
  * time or link and is not in the meeting yet leaves: its job is cancelled, and a new one is created.
  * A new job is also created if the job has failed and the link is another one. If the free tier is exhausted, the job is

@@ -2497,11 +2497,35 @@ export type CalendarCreate = {
      */
     name: string;
     /**
-     * The address of the calendar in iCal format: an https, http or webcal URL. Whoever knows it can read the calendar.
+     * `feed` for a calendar at an `icsUrl`, the default; `google` for Google Calendar; `microsoft` for Microsoft 365 and Outlook.com.
      */
-    icsUrl: string;
+    provider?: 'feed' | 'google' | 'microsoft';
     /**
-     * The email address of the owner of the calendar. The rules external, internal, organized and accepted need it. Without it, it is unknown which meetings the owner has declined.
+     * With the provider `feed`: the address of the calendar in iCal format, an https, http or webcal URL. Whoever knows it can read the calendar.
+     */
+    icsUrl?: string;
+    /**
+     * With the other providers: the OAuth 2.0 refresh token of the owner, with the scope calendar.readonly of Google, or Calendars.Read and offline_access of Microsoft.
+     */
+    refreshToken?: string;
+    /**
+     * The ID of the OAuth client to which the refresh token was given. By default that of the service.
+     */
+    clientId?: string;
+    /**
+     * The secret of this client.
+     */
+    clientSecret?: string;
+    /**
+     * The Microsoft tenant of this client. By default that of the service.
+     */
+    tenant?: string;
+    /**
+     * The ID of the calendar at the provider. By default, the main calendar of the owner.
+     */
+    calendarId?: string;
+    /**
+     * The email address of the owner of the calendar. The rules external, internal, organized and accepted need it. Without it, it is unknown which meetings the owner has declined. The providers google and microsoft are asked for it.
      */
     email?: string;
     rules?: CalendarRules;
@@ -2521,9 +2545,29 @@ export type CalendarPatch = {
      */
     name?: string;
     /**
-     * Replaces the address.
+     * Replaces the address of a feed.
      */
     icsUrl?: string;
+    /**
+     * Replaces the refresh token.
+     */
+    refreshToken?: string;
+    /**
+     * Replaces the ID of the OAuth client. Empty for that of the service.
+     */
+    clientId?: string;
+    /**
+     * Replaces the secret of the client.
+     */
+    clientSecret?: string;
+    /**
+     * Replaces the Microsoft tenant.
+     */
+    tenant?: string;
+    /**
+     * Another calendar of the owner. Empty for the main one.
+     */
+    calendarId?: string;
     /**
      * The email address of the owner. null removes it.
      */
@@ -2596,11 +2640,15 @@ export type Calendar = {
      */
     id: string;
     /**
+     * How the calendar is read.
+     */
+    provider: 'feed' | 'google' | 'microsoft';
+    /**
      * The name.
      */
     name: string;
     /**
-     * The address, without what is secret.
+     * The address without what is secret, or the name of the provider and the ID of the calendar.
      */
     address: string;
     /**
@@ -2614,9 +2662,9 @@ export type Calendar = {
      */
     pollSeconds: number;
     /**
-     * `waiting` to be read for the first time, `active`, or `failing` if it could not be read.
+     * `waiting` to be read for the first time, `active`, `failing` if it could not be read, or `revoked` if its owner has to connect it again.
      */
-    state: 'waiting' | 'active' | 'failing';
+    state: 'waiting' | 'active' | 'failing' | 'revoked';
     /**
      * Why the calendar could not be read, for people, or null.
      */
@@ -2736,6 +2784,10 @@ export type CalendarEvent = {
      * The status of the job, or null.
      */
     jobStatus: string | null;
+    /**
+     * Where the meeting is known from: calendars (`feed`, `google`, `microsoft`), invitations by `mail` or by the API (`intake`), or a job that was created by the `api`.
+     */
+    sources: Array<'api' | 'feed' | 'google' | 'intake' | 'mail' | 'microsoft'>;
 };
 
 /**
@@ -2796,6 +2848,10 @@ export type CalendarInvite = {
      * Whether the meeting was cancelled. Default: false.
      */
     cancelled?: boolean;
+    /**
+     * How the invite came, as the `sources` of calendar events list it. Default: `intake`.
+     */
+    source?: 'intake' | 'mail';
 };
 
 /**

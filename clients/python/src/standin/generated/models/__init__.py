@@ -9,14 +9,18 @@ from .bot_output_data_state import BotOutputDataState
 from .bot_output_version import BotOutputVersion
 from .calendar import Calendar
 from .calendar_create import CalendarCreate
+from .calendar_create_provider import CalendarCreateProvider
 from .calendar_event import CalendarEvent
 from .calendar_event_list import CalendarEventList
 from .calendar_event_patch import CalendarEventPatch
+from .calendar_event_sources_item import CalendarEventSourcesItem
 from .calendar_invite import CalendarInvite
 from .calendar_invite_platform import CalendarInvitePlatform
+from .calendar_invite_source import CalendarInviteSource
 from .calendar_job import CalendarJob
 from .calendar_list import CalendarList
 from .calendar_patch import CalendarPatch
+from .calendar_provider import CalendarProvider
 from .calendar_rules import CalendarRules
 from .calendar_rules_record import CalendarRulesRecord
 from .calendar_state import CalendarState
@@ -236,14 +240,18 @@ __all__ = (
     "BotOutputVersion",
     "Calendar",
     "CalendarCreate",
+    "CalendarCreateProvider",
     "CalendarEvent",
     "CalendarEventList",
     "CalendarEventPatch",
+    "CalendarEventSourcesItem",
     "CalendarInvite",
     "CalendarInvitePlatform",
+    "CalendarInviteSource",
     "CalendarJob",
     "CalendarList",
     "CalendarPatch",
+    "CalendarProvider",
     "CalendarRules",
     "CalendarRulesRecord",
     "CalendarState",

@@ -9,6 +9,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
+from ..models.calendar_provider import CalendarProvider
 from ..models.calendar_state import CalendarState
 
 if TYPE_CHECKING:
@@ -25,14 +26,16 @@ class Calendar:
 
     Attributes:
         id (UUID): The ID of the calendar.
+        provider (CalendarProvider): How the calendar is read.
         name (str): The name.
-        address (str): The address, without what is secret.
+        address (str): The address without what is secret, or the name of the provider and the ID of the calendar.
         email (None | str): The email address of the owner, or null if it is unknown.
         rules (CalendarRules): Which meetings get a bot. All rules must be met. A meeting that the owner has declined
             gets none.
         job (CalendarJob): Settings of the jobs of a calendar. Those that are not set are the defaults of jobs.
         poll_seconds (int): How often the calendar is read, in seconds.
-        state (CalendarState): `waiting` to be read for the first time, `active`, or `failing` if it could not be read.
+        state (CalendarState): `waiting` to be read for the first time, `active`, `failing` if it could not be read, or
+            `revoked` if its owner has to connect it again.
         error (None | str): Why the calendar could not be read, for people, or null.
         synced_at (datetime.datetime | None): When the calendar was last read, or null.
         next_sync_at (datetime.datetime): When the calendar is read next. It may be past.
@@ -40,6 +43,7 @@ class Calendar:
     """
 
     id: UUID
+    provider: CalendarProvider
     name: str
     address: str
     email: None | str
@@ -55,6 +59,8 @@ class Calendar:
 
     def to_dict(self) -> dict[str, Any]:
         id = str(self.id)
+
+        provider = self.provider.value
 
         name = self.name
 
@@ -89,6 +95,7 @@ class Calendar:
         field_dict.update(
             {
                 "id": id,
+                "provider": provider,
                 "name": name,
                 "address": address,
                 "email": email,
@@ -112,6 +119,8 @@ class Calendar:
 
         d = dict(src_dict)
         id = UUID(d.pop("id"))
+
+        provider = CalendarProvider(d.pop("provider"))
 
         name = d.pop("name")
 
@@ -160,6 +169,7 @@ class Calendar:
 
         calendar = cls(
             id=id,
+            provider=provider,
             name=name,
             address=address,
             email=email,

@@ -9,6 +9,8 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
+from ..models.calendar_event_sources_item import CalendarEventSourcesItem
+
 T = TypeVar("T", bound="CalendarEvent")
 
 
@@ -36,6 +38,8 @@ class CalendarEvent:
         override (bool | None): Whether the meeting was switched on or off, or null if the rules decide.
         job_id (None | UUID): The ID of the job, or null.
         job_status (None | str): The status of the job, or null.
+        sources (list[CalendarEventSourcesItem]): Where the meeting is known from: calendars (`feed`, `google`,
+            `microsoft`), invitations by `mail` or by the API (`intake`), or a job that was created by the `api`.
     """
 
     id: UUID
@@ -55,6 +59,7 @@ class CalendarEvent:
     override: bool | None
     job_id: None | UUID
     job_status: None | str
+    sources: list[CalendarEventSourcesItem]
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -107,6 +112,11 @@ class CalendarEvent:
         job_status: None | str
         job_status = self.job_status
 
+        sources = []
+        for sources_item_data in self.sources:
+            sources_item = sources_item_data.value
+            sources.append(sources_item)
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -128,6 +138,7 @@ class CalendarEvent:
                 "override": override,
                 "jobId": job_id,
                 "jobStatus": job_status,
+                "sources": sources,
             }
         )
 
@@ -231,6 +242,13 @@ class CalendarEvent:
 
         job_status = _parse_job_status(d.pop("jobStatus"))
 
+        sources = []
+        _sources = d.pop("sources")
+        for sources_item_data in _sources:
+            sources_item = CalendarEventSourcesItem(sources_item_data)
+
+            sources.append(sources_item)
+
         calendar_event = cls(
             id=id,
             ical_uid=ical_uid,
@@ -249,6 +267,7 @@ class CalendarEvent:
             override=override,
             job_id=job_id,
             job_status=job_status,
+            sources=sources,
         )
 
         calendar_event.additional_properties = d

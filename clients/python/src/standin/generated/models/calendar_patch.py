@@ -22,7 +22,12 @@ class CalendarPatch:
 
     Attributes:
         name (str | Unset): A name, for people.
-        ics_url (str | Unset): Replaces the address.
+        ics_url (str | Unset): Replaces the address of a feed.
+        refresh_token (str | Unset): Replaces the refresh token.
+        client_id (str | Unset): Replaces the ID of the OAuth client. Empty for that of the service.
+        client_secret (str | Unset): Replaces the secret of the client.
+        tenant (str | Unset): Replaces the Microsoft tenant.
+        calendar_id (str | Unset): Another calendar of the owner. Empty for the main one.
         email (None | str | Unset): The email address of the owner. null removes it.
         rules (CalendarRules | Unset): Which meetings get a bot. All rules must be met. A meeting that the owner has
             declined gets none.
@@ -32,6 +37,11 @@ class CalendarPatch:
 
     name: str | Unset = UNSET
     ics_url: str | Unset = UNSET
+    refresh_token: str | Unset = UNSET
+    client_id: str | Unset = UNSET
+    client_secret: str | Unset = UNSET
+    tenant: str | Unset = UNSET
+    calendar_id: str | Unset = UNSET
     email: None | str | Unset = UNSET
     rules: CalendarRules | Unset = UNSET
     job: CalendarJob | Unset = UNSET
@@ -42,6 +52,16 @@ class CalendarPatch:
         name = self.name
 
         ics_url = self.ics_url
+
+        refresh_token = self.refresh_token
+
+        client_id = self.client_id
+
+        client_secret = self.client_secret
+
+        tenant = self.tenant
+
+        calendar_id = self.calendar_id
 
         email: None | str | Unset
         if isinstance(self.email, Unset):
@@ -66,6 +86,16 @@ class CalendarPatch:
             field_dict["name"] = name
         if ics_url is not UNSET:
             field_dict["icsUrl"] = ics_url
+        if refresh_token is not UNSET:
+            field_dict["refreshToken"] = refresh_token
+        if client_id is not UNSET:
+            field_dict["clientId"] = client_id
+        if client_secret is not UNSET:
+            field_dict["clientSecret"] = client_secret
+        if tenant is not UNSET:
+            field_dict["tenant"] = tenant
+        if calendar_id is not UNSET:
+            field_dict["calendarId"] = calendar_id
         if email is not UNSET:
             field_dict["email"] = email
         if rules is not UNSET:
@@ -86,6 +116,16 @@ class CalendarPatch:
         name = d.pop("name", UNSET)
 
         ics_url = d.pop("icsUrl", UNSET)
+
+        refresh_token = d.pop("refreshToken", UNSET)
+
+        client_id = d.pop("clientId", UNSET)
+
+        client_secret = d.pop("clientSecret", UNSET)
+
+        tenant = d.pop("tenant", UNSET)
+
+        calendar_id = d.pop("calendarId", UNSET)
 
         def _parse_email(data: object) -> None | str | Unset:
             if data is None:
@@ -115,6 +155,11 @@ class CalendarPatch:
         calendar_patch = cls(
             name=name,
             ics_url=ics_url,
+            refresh_token=refresh_token,
+            client_id=client_id,
+            client_secret=client_secret,
+            tenant=tenant,
+            calendar_id=calendar_id,
             email=email,
             rules=rules,
             job=job,

@@ -94,12 +94,13 @@ def sync_detailed(
     """Connect a calendar
 
      Connects a calendar that is published at an address in iCal format, such as the secret address of a
-    Google,
-    Outlook or Nextcloud calendar. It is read soon, and then at intervals of `pollSeconds`. Its meetings
-    of the next
-    30 days get live jobs as the rules say. The address is encrypted, and is not shown again. Up to 100
-    calendars
-    can be connected. Needs a live key.
+    Google, Outlook or Nextcloud calendar; or, with a `provider`, a calendar of Google or Microsoft 365
+    by
+    OAuth 2.0. It is read soon, and then at intervals of `pollSeconds`. Its meetings of the next 30 days
+    get
+    live jobs as the rules say. The address, tokens and secrets are encrypted, and are not shown again.
+    Up to
+    100 calendars can be connected. Needs a live key.
 
     Args:
         body (CalendarCreate): A calendar to connect.
@@ -131,12 +132,13 @@ def sync(
     """Connect a calendar
 
      Connects a calendar that is published at an address in iCal format, such as the secret address of a
-    Google,
-    Outlook or Nextcloud calendar. It is read soon, and then at intervals of `pollSeconds`. Its meetings
-    of the next
-    30 days get live jobs as the rules say. The address is encrypted, and is not shown again. Up to 100
-    calendars
-    can be connected. Needs a live key.
+    Google, Outlook or Nextcloud calendar; or, with a `provider`, a calendar of Google or Microsoft 365
+    by
+    OAuth 2.0. It is read soon, and then at intervals of `pollSeconds`. Its meetings of the next 30 days
+    get
+    live jobs as the rules say. The address, tokens and secrets are encrypted, and are not shown again.
+    Up to
+    100 calendars can be connected. Needs a live key.
 
     Args:
         body (CalendarCreate): A calendar to connect.
@@ -163,12 +165,13 @@ async def asyncio_detailed(
     """Connect a calendar
 
      Connects a calendar that is published at an address in iCal format, such as the secret address of a
-    Google,
-    Outlook or Nextcloud calendar. It is read soon, and then at intervals of `pollSeconds`. Its meetings
-    of the next
-    30 days get live jobs as the rules say. The address is encrypted, and is not shown again. Up to 100
-    calendars
-    can be connected. Needs a live key.
+    Google, Outlook or Nextcloud calendar; or, with a `provider`, a calendar of Google or Microsoft 365
+    by
+    OAuth 2.0. It is read soon, and then at intervals of `pollSeconds`. Its meetings of the next 30 days
+    get
+    live jobs as the rules say. The address, tokens and secrets are encrypted, and are not shown again.
+    Up to
+    100 calendars can be connected. Needs a live key.
 
     Args:
         body (CalendarCreate): A calendar to connect.
@@ -198,12 +201,13 @@ async def asyncio(
     """Connect a calendar
 
      Connects a calendar that is published at an address in iCal format, such as the secret address of a
-    Google,
-    Outlook or Nextcloud calendar. It is read soon, and then at intervals of `pollSeconds`. Its meetings
-    of the next
-    30 days get live jobs as the rules say. The address is encrypted, and is not shown again. Up to 100
-    calendars
-    can be connected. Needs a live key.
+    Google, Outlook or Nextcloud calendar; or, with a `provider`, a calendar of Google or Microsoft 365
+    by
+    OAuth 2.0. It is read soon, and then at intervals of `pollSeconds`. Its meetings of the next 30 days
+    get
+    live jobs as the rules say. The address, tokens and secrets are encrypted, and are not shown again.
+    Up to
+    100 calendars can be connected. Needs a live key.
 
     Args:
         body (CalendarCreate): A calendar to connect.

@@ -74,7 +74,9 @@ def sync_detailed(
 ) -> Response[Calendar | Error]:
     """Fetch a calendar
 
-     With `state` `failing`, `error` says why the calendar cannot be read. Its jobs stay as they are.
+     With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
+    they
+    are.
 
     Args:
         id (UUID):
@@ -105,7 +107,9 @@ def sync(
 ) -> Calendar | Error | None:
     """Fetch a calendar
 
-     With `state` `failing`, `error` says why the calendar cannot be read. Its jobs stay as they are.
+     With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
+    they
+    are.
 
     Args:
         id (UUID):
@@ -131,7 +135,9 @@ async def asyncio_detailed(
 ) -> Response[Calendar | Error]:
     """Fetch a calendar
 
-     With `state` `failing`, `error` says why the calendar cannot be read. Its jobs stay as they are.
+     With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
+    they
+    are.
 
     Args:
         id (UUID):
@@ -160,7 +166,9 @@ async def asyncio(
 ) -> Calendar | Error | None:
     """Fetch a calendar
 
-     With `state` `failing`, `error` says why the calendar cannot be read. Its jobs stay as they are.
+     With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
+    they
+    are.
 
     Args:
         id (UUID):

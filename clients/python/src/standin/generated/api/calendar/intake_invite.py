@@ -103,8 +103,10 @@ def sync_detailed(
      Used by the worker that reads calendar mail. The job belongs to the consumer with the email
     address of the organizer. The consumer is created if it does not exist.
 
-    Invites with the same `icalUid` and `joinAt` are duplicates, or without an `icalUid` those with
-    the same meeting, however its link is written, and `joinAt`. An invite with the same `icalUid` and
+    Invites with the same `icalUid` and `joinAt` are duplicates, and so are those with the same meeting,
+    however its link is written, and `joinAt`. If two events share a job and one is moved or cancelled,
+    the
+    job stays for the other. An invite with the same `icalUid` and
     another time reschedules the job if it is not yet dispatched. A bot that was started for the old
     time or link and is not in the meeting yet leaves: its job is cancelled, and a new one is created.
     A new job is also created if the job has failed and the link is another one. If the free tier is
@@ -152,8 +154,10 @@ def sync(
      Used by the worker that reads calendar mail. The job belongs to the consumer with the email
     address of the organizer. The consumer is created if it does not exist.
 
-    Invites with the same `icalUid` and `joinAt` are duplicates, or without an `icalUid` those with
-    the same meeting, however its link is written, and `joinAt`. An invite with the same `icalUid` and
+    Invites with the same `icalUid` and `joinAt` are duplicates, and so are those with the same meeting,
+    however its link is written, and `joinAt`. If two events share a job and one is moved or cancelled,
+    the
+    job stays for the other. An invite with the same `icalUid` and
     another time reschedules the job if it is not yet dispatched. A bot that was started for the old
     time or link and is not in the meeting yet leaves: its job is cancelled, and a new one is created.
     A new job is also created if the job has failed and the link is another one. If the free tier is
@@ -196,8 +200,10 @@ async def asyncio_detailed(
      Used by the worker that reads calendar mail. The job belongs to the consumer with the email
     address of the organizer. The consumer is created if it does not exist.
 
-    Invites with the same `icalUid` and `joinAt` are duplicates, or without an `icalUid` those with
-    the same meeting, however its link is written, and `joinAt`. An invite with the same `icalUid` and
+    Invites with the same `icalUid` and `joinAt` are duplicates, and so are those with the same meeting,
+    however its link is written, and `joinAt`. If two events share a job and one is moved or cancelled,
+    the
+    job stays for the other. An invite with the same `icalUid` and
     another time reschedules the job if it is not yet dispatched. A bot that was started for the old
     time or link and is not in the meeting yet leaves: its job is cancelled, and a new one is created.
     A new job is also created if the job has failed and the link is another one. If the free tier is
@@ -243,8 +249,10 @@ async def asyncio(
      Used by the worker that reads calendar mail. The job belongs to the consumer with the email
     address of the organizer. The consumer is created if it does not exist.
 
-    Invites with the same `icalUid` and `joinAt` are duplicates, or without an `icalUid` those with
-    the same meeting, however its link is written, and `joinAt`. An invite with the same `icalUid` and
+    Invites with the same `icalUid` and `joinAt` are duplicates, and so are those with the same meeting,
+    however its link is written, and `joinAt`. If two events share a job and one is moved or cancelled,
+    the
+    job stays for the other. An invite with the same `icalUid` and
     another time reschedules the job if it is not yet dispatched. A bot that was started for the old
     time or link and is not in the meeting yet leaves: its job is cancelled, and a new one is created.
     A new job is also created if the job has failed and the link is another one. If the free tier is

@@ -1,0 +1,206 @@
+package calendarapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"standin/internal/calendar"
+)
+
+// watchTime is how long a subscription lasts: less than Microsoft's limit for events.
+const watchTime = 4200 * time.Minute
+
+// microsoftPage is a page of a list or of changes
+// (https://learn.microsoft.com/graph/api/event-delta).
+type microsoftPage struct {
+	Value     []microsoftEvent
+	NextLink  string `json:"@odata.nextLink"`
+	DeltaLink string `json:"@odata.deltaLink"`
+}
+
+// microsoftEvent is an event (https://learn.microsoft.com/graph/api/resources/event).
+type microsoftEvent struct {
+	ICalUID               string `json:"iCalUId"` // also tells the occurrences of a series apart
+	Subject               string
+	Body                  struct{ Content string }
+	LastModifiedDateTime  time.Time
+	Start, End            microsoftTime
+	OriginalStartTimeZone string
+	IsAllDay              bool
+	IsCancelled           bool
+	Organizer             microsoftPerson
+	Attendees             []microsoftPerson
+	ResponseStatus        microsoftResponse // of the owner of the calendar
+	Location              struct{ DisplayName, LocationURI string }
+	OnlineMeeting         struct{ JoinURL string }
+	OnlineMeetingURL      string
+}
+
+// microsoftFields are those of microsoftEvent.
+const microsoftFields = "iCalUId,subject,body,lastModifiedDateTime,start,end,originalStartTimeZone,isAllDay,isCancelled,organizer,attendees,responseStatus,location,onlineMeeting,onlineMeetingUrl"
+
+type microsoftPerson struct {
+	Type         string // required, optional, resource
+	EmailAddress struct{ Address string }
+	Status       microsoftResponse
+}
+
+// microsoftResponse is none, organizer, tentativelyAccepted, accepted, declined or
+// notResponded.
+type microsoftResponse struct{ Response string }
+
+// partstat returns the response as RFC 5545 names it; empty if there is none.
+func (r microsoftResponse) partstat() string {
+	return map[string]string{
+		"accepted": "ACCEPTED", "organizer": "ACCEPTED", "declined": "DECLINED", "tentativelyAccepted": "TENTATIVE", "notResponded": "NEEDS-ACTION",
+	}[r.Response]
+}
+
+// microsoftTime is a time in UTC, as requests ask for.
+type microsoftTime struct{ DateTime string }
+
+// at returns the time; zero if it is none.
+func (t microsoftTime) at() time.Time {
+	at, err := time.Parse("2006-01-02T15:04:05", strings.TrimSuffix(t.DateTime, "Z"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+func (c *Calendar) graph() string { return c.api.settings.MicrosoftGraphURL + "/v1.0" }
+
+// resource returns the path of the calendar.
+func (c *Calendar) resource() string {
+	if c.access.CalendarID == "" {
+		return "/me"
+	}
+	return "/me/calendars/" + segment(c.access.CalendarID)
+}
+
+// follow returns a link of a response if it leads to Microsoft Graph: requests have the
+// access token.
+func (c *Calendar) follow(link string) (string, error) {
+	if strings.HasPrefix(link, c.api.settings.MicrosoftGraphURL+"/") {
+		return link, nil
+	}
+	return "", &Error{Reason: Microsoft.Title() + " sent a link to another server"}
+}
+
+// microsoftChanged implements Changed with a delta link. The round has to be finished to
+// get the next one.
+func (c *Calendar) microsoftChanged(ctx context.Context, position string) (changed bool, next string, err error) {
+	for range maxPages {
+		var page microsoftPage
+		link, err := c.follow(position)
+		if err != nil {
+			return false, "", err
+		}
+		if err := c.call(ctx, http.MethodGet, link, nil, &page); err != nil {
+			return false, "", err
+		}
+		changed = changed || len(page.Value) > 0
+		if page.NextLink == "" {
+			return changed, page.DeltaLink, nil
+		}
+		position = page.NextLink
+	}
+	return true, "", nil
+}
+
+// microsoftList implements List. It gets the position first, so that what changes in
+// between is read again.
+func (c *Calendar) microsoftList(ctx context.Context, owner string, from, to time.Time) (events []calendar.Event, position string, err error) {
+	window := url.Values{"startDateTime": {from.UTC().Format(time.RFC3339)}, "endDateTime": {to.UTC().Format(time.RFC3339)}}
+	if _, position, err = c.microsoftChanged(ctx, c.graph()+c.resource()+"/calendarView/delta?"+window.Encode()); err != nil {
+		return nil, "", err
+	}
+	window.Set("$select", microsoftFields)
+	window.Set("$top", "500")
+	link := c.graph() + c.resource() + "/calendarView?" + window.Encode()
+	for range maxPages {
+		var page microsoftPage
+		if link, err = c.follow(link); err != nil {
+			return nil, "", err
+		}
+		if err := c.call(ctx, http.MethodGet, link, nil, &page); err != nil {
+			return nil, "", err
+		}
+		for _, e := range page.Value {
+			if len(events) < maxEvents && e.ICalUID != "" {
+				events = append(events, e.event(owner, c.api.hosts))
+			}
+		}
+		if link = page.NextLink; link == "" {
+			return events, position, nil
+		}
+	}
+	return nil, "", errTooMany(Microsoft)
+}
+
+// event returns the event as one of a calendar file. Each occurrence of a series has its
+// own UID.
+func (e microsoftEvent) event(owner string, hosts []string) calendar.Event {
+	found := calendar.Event{
+		UID: e.ICalUID, Modified: e.LastModifiedDateTime, Cancelled: e.IsCancelled,
+		Summary: strings.TrimSpace(e.Subject), Description: e.Body.Content, Organizer: e.Organizer.EmailAddress.Address, Responses: make(map[string]string),
+		Start: e.Start.at(), End: e.End.at(), AllDay: e.IsAllDay, Zone: calendar.ZoneName(e.OriginalStartTimeZone),
+	}
+	if found.Start.IsZero() {
+		found.Problem = "it has no start"
+	}
+	for _, a := range e.Attendees {
+		if address := a.EmailAddress.Address; address != "" && a.Type != "resource" {
+			found.Attendees = append(found.Attendees, address)
+			found.Responses[strings.ToLower(address)] = a.Status.partstat()
+		}
+	}
+	if response := e.ResponseStatus.partstat(); response != "" && owner != "" {
+		found.Responses[owner] = response
+	}
+	texts := []string{e.OnlineMeeting.JoinURL, e.OnlineMeetingURL, e.Location.LocationURI, e.Location.DisplayName, e.Body.Content, e.Subject}
+	found.MeetingURL, found.Platform, _ = calendar.FindMeeting(strings.Join(texts, "\n"), hosts...)
+	return found
+}
+
+// microsoftOwner implements Owner.
+func (c *Calendar) microsoftOwner(ctx context.Context) (string, error) {
+	path := c.resource()
+	if c.access.CalendarID == "" {
+		path = "/me/calendar"
+	}
+	var found struct{ Owner struct{ Address string } }
+	err := c.call(ctx, http.MethodGet, c.graph()+path+"?$select=owner", nil, &found)
+	return found.Owner.Address, err
+}
+
+// microsoftWatch implements Watch
+// (https://learn.microsoft.com/graph/api/resources/subscription).
+func (c *Calendar) microsoftWatch(ctx context.Context, former Watch, address, secret string, now time.Time) (Watch, error) {
+	expires := now.Add(watchTime).UTC().Truncate(time.Second)
+	var subscription struct {
+		ID                 string
+		ExpirationDateTime time.Time
+	}
+	method, link := http.MethodPost, c.graph()+"/subscriptions"
+	body := map[string]any{"expirationDateTime": expires.Format(time.RFC3339)}
+	if former.ID != "" {
+		err := c.call(ctx, http.MethodPatch, link+"/"+segment(former.ID), body, &subscription)
+		if err == nil {
+			return Watch{ID: former.ID, Expires: subscription.ExpirationDateTime}, nil
+		}
+		if refused, ok := errors.AsType[*Error](err); !ok || refused.RetryAfter > 0 {
+			return former, err
+		}
+	}
+	body["changeType"], body["resource"], body["clientState"] = "created,updated,deleted", c.resource()+"/events", secret
+	body["notificationUrl"], body["lifecycleNotificationUrl"] = address, address
+	if err := c.call(ctx, method, link, body, &subscription); err != nil {
+		return former, err
+	}
+	return Watch{ID: subscription.ID, Expires: subscription.ExpirationDateTime}, nil
+}
