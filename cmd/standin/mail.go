@@ -80,6 +80,7 @@ type imapFlags struct {
 	IMAPOAuth           string `env:"STANDIN_MAIL_IMAP_OAUTH" name:"imap-oauth" placeholder:"microsoft|google" help:"Sign in to the mailbox with OAuth 2.0, after standin mail login. Default: with the password."`
 	IMAPOAuthClientID   string `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_ID" name:"imap-oauth-client-id" help:"ID of the application that you registered with the OAuth provider. Its secret, if it has one, comes from the environment variable STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET or a file."`
 	IMAPOAuthSecretFile string `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET_FILE" name:"imap-oauth-client-secret-file" type:"existingfile" help:"File with the secret of the application."`
+	ReplyOAuth          bool   `env:"STANDIN_MAIL_REPLY_OAUTH" name:"reply-oauth" help:"Sign in to the outgoing mail host for replies with the OAuth permission of the mailbox, instead of a password."`
 	IMAPOAuthTenant     string `env:"STANDIN_MAIL_IMAP_OAUTH_TENANT" name:"imap-oauth-tenant" default:"organizations" help:"Domain or ID of the Microsoft 365 tenant of the mailbox."`
 }
 
@@ -96,7 +97,7 @@ func (f imapFlags) settings() (mail.IMAPSettings, error) {
 	address, err := mailURL("STANDIN_MAIL_IMAP_URL", f.IMAPURL)
 	return mail.IMAPSettings{
 		URL: address, Password: password,
-		OAuth: mail.OAuthSettings{Provider: f.IMAPOAuth, Tenant: f.IMAPOAuthTenant, ClientID: f.IMAPOAuthClientID, ClientSecret: secret},
+		OAuth: mail.OAuthSettings{Provider: f.IMAPOAuth, Tenant: f.IMAPOAuthTenant, ClientID: f.IMAPOAuthClientID, ClientSecret: secret, Send: f.ReplyOAuth},
 	}, err
 }
 
@@ -158,7 +159,7 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meeting
 			MaxMessage: f.MaxMessage << 20, Rate: f.Rate, CertFile: f.TLSCert, KeyFile: f.TLSKey,
 		},
 		IMAP:  imap,
-		Reply: mail.ReplySettings{URL: replyURL, Password: replyPassword, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")},
+		Reply: mail.ReplySettings{URL: replyURL, Password: replyPassword, OAuth: f.ReplyOAuth, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")},
 	}, nil
 }
 

@@ -23,6 +23,7 @@ type OAuthSettings struct {
 	Tenant       string          // of Microsoft Entra ID: a domain or ID, or organizations
 	ClientID     string          // of the operator's application
 	ClientSecret string          // empty for a public client
+	Send         bool            // the permission is also used to send replies
 	Endpoint     oauth2.Endpoint // the provider's when zero; set by tests
 }
 
@@ -44,11 +45,14 @@ func (s OAuthSettings) check() error {
 	return nil
 }
 
-// config returns the application at the provider, with the scope that IMAP needs.
+// config returns the application at the provider, with the scopes that IMAP and SMTP need.
 func (s OAuthSettings) config() *oauth2.Config {
 	c := &oauth2.Config{ClientID: s.ClientID, ClientSecret: s.ClientSecret, Endpoint: s.Endpoint}
 	if s.Provider == Microsoft {
 		c.Scopes = []string{"https://outlook.office.com/IMAP.AccessAsUser.All", "offline_access"}
+		if s.Send {
+			c.Scopes = append(c.Scopes, "https://outlook.office.com/SMTP.Send")
+		}
 	} else {
 		c.Scopes = []string{"https://mail.google.com/"}
 	}
@@ -160,8 +164,8 @@ func (r *mailboxReader) signIn(ctx context.Context, client *imapclient.Client) e
 	} else {
 		advice = "run standin mail login"
 		var token string
-		if token, err = r.accessToken(ctx); err == nil {
-			err = client.Authenticate(bearer(client, user, token))
+		if token, err = r.worker.accessToken(ctx); err == nil {
+			err = client.Authenticate(bearer(client.Caps().Has(imap.AuthCap(sasl.OAuthBearer)), user, token))
 		}
 	}
 	if err == nil {
@@ -188,27 +192,31 @@ func (e *signInError) Error() string { return "sign in: " + e.err.Error() }
 
 func (e *signInError) Unwrap() error { return e.err }
 
-// accessToken returns a new access token. The provider may replace the refresh token.
-func (r *mailboxReader) accessToken(ctx context.Context) (string, error) {
+// accessToken returns a new access token for the mailbox. The provider may replace the
+// refresh token, so only one is requested at a time.
+func (w *Worker) accessToken(ctx context.Context) (string, error) {
+	w.signingIn.Lock()
+	defer w.signingIn.Unlock()
 	ctx = withClient(ctx)
-	refresh, err := r.worker.store.token(ctx, r.settings.name())
+	mailbox := w.settings.IMAP
+	refresh, err := w.store.token(ctx, mailbox.name())
 	if err != nil {
 		return "", err
 	}
-	token, err := r.settings.OAuth.config().TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
+	token, err := mailbox.OAuth.config().TokenSource(ctx, &oauth2.Token{RefreshToken: refresh}).Token()
 	if err != nil {
 		return "", fmt.Errorf("get an access token: %w", err)
 	}
 	if token.RefreshToken != refresh {
-		err = r.worker.store.saveToken(ctx, r.settings.name(), token.RefreshToken)
+		err = w.store.saveToken(ctx, mailbox.name(), token.RefreshToken)
 	}
 	return token.AccessToken, err
 }
 
-// bearer returns the mechanism for an access token that the mail host has:
-// OAUTHBEARER (RFC 7628), or XOAUTH2, which came before it.
-func bearer(client *imapclient.Client, user, token string) sasl.Client {
-	if client.Caps().Has(imap.AuthCap(sasl.OAuthBearer)) {
+// bearer returns the mechanism for an access token: OAUTHBEARER (RFC 7628) if the mail
+// host has it, or XOAUTH2, which came before it.
+func bearer(hasBearer bool, user, token string) sasl.Client {
+	if hasBearer {
 		return sasl.NewOAuthBearerClient(&sasl.OAuthBearerOptions{Username: user, Token: token})
 	}
 	return xoauth2{user, token}

@@ -152,6 +152,35 @@ func TestOAuth(t *testing.T) {
 	}
 }
 
+// TestOAuthReplies sends replies with the permission of the mailbox, and with both
+// mechanisms.
+func TestOAuthReplies(t *testing.T) {
+	t.Parallel()
+	for _, mechanism := range []string{"XOAUTH2", sasl.OAuthBearer} {
+		t.Run(mechanism, func(t *testing.T) {
+			t.Parallel()
+			mailbox, provides, host := newIMAPHost(t), newAuthorizer(t), newOutgoing(t)
+			host.mechanism, host.accepts, provides.refresh = mechanism, provides.accepts, "refresh-0"
+			settings := provides.settings(mailbox, Microsoft)
+			h := newHarness(t, func(s *Settings) {
+				s.IMAP = settings
+				s.Reply = ReplySettings{URL: host.url, OAuth: true, From: "notes@bots.example.test", TLS: host.client}
+			})
+			if err := h.store.saveToken(t.Context(), settings.name(), "refresh-0"); err != nil {
+				t.Fatal(err)
+			}
+			h.process(t, sample(t, "google-zone"))
+			if _, text := host.last(t); !strings.Contains(text, "Scheduled: Jour fixe") {
+				t.Errorf("the reply is %q", text)
+			}
+		})
+	}
+	settings := Settings{Reply: ReplySettings{URL: &url.URL{Scheme: "smtps", Host: "mail.example.test"}, OAuth: true, From: "notes@example.test"}}
+	if err := settings.Check(); err == nil || !strings.Contains(err.Error(), "STANDIN_MAIL_REPLY_OAUTH needs") {
+		t.Errorf("OAuth for replies without OAuth for the mailbox: %v", err)
+	}
+}
+
 // restart ends all connections.
 func (h *imapHost) restart(t *testing.T) {
 	t.Helper()

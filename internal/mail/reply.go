@@ -29,6 +29,7 @@ const (
 type ReplySettings struct {
 	URL      *url.URL // smtps://user@host, or smtp:// for STARTTLS
 	Password string
+	OAuth    bool        // instead of the password: with the permission of the mailbox
 	From     string      // mail address of the replies
 	BaseURL  string      // dashboard URL, for links to jobs; no links when empty
 	TLS      *tls.Config // set by tests
@@ -44,7 +45,11 @@ func (s ReplySettings) check() error {
 	if _, err := mail.ParseAddress(s.From); err != nil {
 		return errors.New("STANDIN_MAIL_REPLY_FROM must be the mail address of the replies")
 	}
-	return checkPassword("STANDIN_MAIL_REPLY", s.URL, s.Password)
+	password := s.Password
+	if s.OAuth {
+		password = "-"
+	}
+	return checkPassword("STANDIN_MAIL_REPLY", s.URL, password)
 }
 
 // shouldReply reports whether the author of a message gets a reply. Lists,
@@ -141,7 +146,7 @@ func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
 	}
 	text, err := w.settings.Reply.compose(r, changes, now)
 	if err == nil {
-		err = w.settings.Reply.send(ctx, r.sender, text)
+		err = w.send(ctx, r.sender, text)
 	}
 	if ctx.Err() != nil {
 		return false, nil
@@ -250,25 +255,40 @@ func localTime(at time.Time, zone string) string {
 }
 
 // send sends a reply with an empty return path, so that it cannot bounce back.
-func (s ReplySettings) send(ctx context.Context, to string, text []byte) error {
+func (w *Worker) send(ctx context.Context, to string, text []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	client, err := s.connect(ctx)
+	client, err := w.settings.Reply.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the outgoing mail host: %w", err)
 	}
 	defer client.Close()
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	defer stop()
-	if user := s.URL.User.Username(); user != "" {
-		if err := client.Auth(sasl.NewPlainClient("", user, s.Password)); err != nil {
-			return fmt.Errorf("sign in to the outgoing mail host: %w", err)
-		}
+	if err := w.signInToSend(ctx, client); err != nil {
+		return fmt.Errorf("sign in to the outgoing mail host: %w", err)
 	}
 	if err := client.SendMail("", []string{to}, bytes.NewReader(text)); err != nil {
 		return fmt.Errorf("send a reply: %w", err)
 	}
 	return client.Quit()
+}
+
+// signInToSend signs in to the outgoing mail host, unless its URL has no user.
+func (w *Worker) signInToSend(ctx context.Context, client *smtp.Client) error {
+	s := w.settings.Reply
+	user := s.URL.User.Username()
+	switch {
+	case user == "":
+		return nil
+	case !s.OAuth:
+		return client.Auth(sasl.NewPlainClient("", user, s.Password))
+	}
+	token, err := w.accessToken(ctx)
+	if err != nil {
+		return fmt.Errorf("%w; run standin mail login", err)
+	}
+	return client.Auth(bearer(client.SupportsAuth(sasl.OAuthBearer), user, token))
 }
 
 // connect connects with TLS.

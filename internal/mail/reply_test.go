@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"io"
 	"net"
@@ -22,8 +23,11 @@ type outgoing struct {
 	from, to []string
 	messages [][]byte
 	refuse   int // of the next messages
-	url      *url.URL
-	client   *tls.Config
+
+	mechanism string                        // of OAuth; empty for a password
+	accepts   func(user, token string) bool // of OAuth
+	url       *url.URL
+	client    *tls.Config
 }
 
 func newOutgoing(t *testing.T) *outgoing {
@@ -52,9 +56,28 @@ type outgoingSession struct {
 	signedIn bool
 }
 
-func (s *outgoingSession) AuthMechanisms() []string { return []string{sasl.Plain} }
+func (s *outgoingSession) AuthMechanisms() []string {
+	return []string{cmp.Or(s.host.mechanism, sasl.Plain)}
+}
 
-func (s *outgoingSession) Auth(string) (sasl.Server, error) {
+func (s *outgoingSession) Auth(mechanism string) (sasl.Server, error) {
+	signIn := func(user, token string) error {
+		if s.signedIn = s.host.accepts(user, token); !s.signedIn {
+			return smtp.ErrAuthFailed
+		}
+		return nil
+	}
+	switch mechanism {
+	case "XOAUTH2":
+		return &xoauth2Server{signIn: signIn}, nil
+	case sasl.OAuthBearer:
+		return sasl.NewOAuthBearerServer(func(o sasl.OAuthBearerOptions) *sasl.OAuthBearerError {
+			if signIn(o.Username, o.Token) != nil {
+				return &sasl.OAuthBearerError{Status: "invalid_token"}
+			}
+			return nil
+		}), nil
+	}
 	return sasl.NewPlainServer(func(_, user, password string) error {
 		if s.signedIn = user == "notes" && password == "secret"; !s.signedIn {
 			return smtp.ErrAuthFailed

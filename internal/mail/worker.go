@@ -57,6 +57,9 @@ type Settings struct {
 
 // Check returns an error for settings that cannot work.
 func (s Settings) Check() error {
+	if s.Reply.OAuth && s.IMAP.OAuth.Provider == "" {
+		return errors.New("STANDIN_MAIL_REPLY_OAUTH needs STANDIN_MAIL_IMAP_OAUTH: replies are sent with the permission of the mailbox")
+	}
 	return errors.Join(s.Policy.check(), s.SMTP.check(), s.IMAP.check(), s.Reply.check())
 }
 
@@ -71,6 +74,8 @@ type Worker struct {
 	arrived  chan struct{} // a message is to be authenticated
 	turns    turns
 	step     func(name string) // called between the steps of receiving; for tests
+
+	signingIn sync.Mutex // requests of access tokens
 
 	mu       sync.Mutex
 	inFlight map[int64]bool // messages that are being authenticated
