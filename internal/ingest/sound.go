@@ -28,12 +28,14 @@ const MaxPlayedBytes = 2 * SoundRate
 const (
 	MaxSoundSources = 1000
 	MaxSoundText    = 1000 // characters of an ID or a name
+	MaxSpeaking     = 8    // participants who speak at a time
 )
 
 // Types of a SoundMessage.
 const (
 	SoundStart       = "start"        // of the bot: StartedAt; the first message
 	SoundParticipant = "participant"  // of the bot: Source and its participant; none if it is unknown again
+	SoundSpeaking    = "speaking"     // of the bot: Speaking
 	SoundEnd         = "end"          // of the bot: it has left the meeting
 	SoundWant        = "want"         // of the service: Wanted
 	SoundStopPlaying = "stop_playing" // of the service: forget the samples that were not played yet
@@ -46,7 +48,15 @@ type SoundMessage struct {
 	Source    int       `json:"source,omitempty"`   // of frames
 	ID        string    `json:"id,omitempty"`       // of a participant
 	Name      string    `json:"name,omitempty"`     // of a participant
+	// Speaking are those who speak from now on, at most MaxSpeaking.
+	Speaking []SoundSpeaker `json:"speaking,omitempty"`
 	SoundWanted
+}
+
+// SoundSpeaker is a participant who speaks.
+type SoundSpeaker struct {
+	ID   string `json:"id"`
+	Name string `json:"name,omitempty"`
 }
 
 // SoundWanted is the sound that the service wants.

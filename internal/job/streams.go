@@ -18,6 +18,8 @@ type StreamOptions struct {
 	SampleRate int          `json:"sampleRate,omitempty"`
 	Format     StreamFormat `json:"format,omitempty"`
 	Send       bool         `json:"send,omitempty"` // the receiver sends sound to play into the meeting
+	// Events are sent beside the sound. If it is nil, it depends on the format.
+	Events []StreamEvent `json:"events,omitzero"`
 }
 
 // StreamAudio selects the sound of a stream.
@@ -41,6 +43,25 @@ const (
 	StreamMeetingBaaS StreamFormat = "meetingbaas"
 )
 
+// StreamEvent is a kind of events of a job's live stream that its streams can have too.
+type StreamEvent string
+
+// The events of streams.
+const (
+	TranscriptEvents   StreamEvent = "transcript"   // what the live transcriber has heard
+	CaptionEvents      StreamEvent = "caption"      // captions of the meeting platform
+	ChatEvents         StreamEvent = "chat"         // chat messages
+	ParticipantsEvents StreamEvent = "participants" // who is in the meeting
+	SpeakingEvents     StreamEvent = "speaking"     // who speaks
+)
+
+// streamEvents are the events that a format has messages for.
+var streamEvents = map[StreamFormat][]StreamEvent{
+	StreamStandin:     {TranscriptEvents, CaptionEvents, ChatEvents, ParticipantsEvents, SpeakingEvents},
+	StreamRecall:      {TranscriptEvents, ChatEvents, ParticipantsEvents, SpeakingEvents},
+	StreamMeetingBaaS: {SpeakingEvents},
+}
+
 // DefaultSampleRate is the sample rate of a stream that does not name one.
 const DefaultSampleRate = 16_000
 
@@ -48,6 +69,9 @@ const DefaultSampleRate = 16_000
 func (o StreamOptions) WithDefaults() StreamOptions {
 	o.Audio, o.Format = cmp.Or(o.Audio, StreamMixed), cmp.Or(o.Format, StreamStandin)
 	o.SampleRate = cmp.Or(o.SampleRate, DefaultSampleRate)
+	if o.Events == nil && o.Format == StreamMeetingBaaS {
+		o.Events = []StreamEvent{SpeakingEvents} // its receivers expect them
+	}
 	return o
 }
 
@@ -73,6 +97,11 @@ func (o StreamOptions) Check() (name, problem string) {
 		return "audio", "must be mixed in the format meetingbaas"
 	case o.Format == StreamRecall && o.Send:
 		return "send", "must be false in the format recall, which has no sound of receivers"
+	}
+	for _, event := range o.Events {
+		if !slices.Contains(streamEvents[o.Format], event) {
+			return "events", fmt.Sprintf("cannot have %s in the format %s", event, o.Format)
+		}
 	}
 	return "", ""
 }

@@ -29,7 +29,7 @@ type MeetingText struct {
 	ParticipantID string // in the roster of the attempt; empty if unknown
 	Author        string // the name on the page; empty if unknown
 	Text          string // plain text, not markup
-	Language      string // BCP 47, of a caption; empty if unknown
+	Language      string // BCP 47, of what was said; empty if unknown
 	StartedAt     time.Time
 	EndedAt       time.Time // that of a message is StartedAt
 	Speech        *Speech   // of a transcript; nil for others
@@ -44,6 +44,8 @@ type Speech struct {
 	EndMs     int64        `json:"endMs"`
 	Confirmed int          `json:"confirmed"` // how many of the first words do not change any more
 	Words     []SpokenWord `json:"words"`
+	// Mixed means that it was heard in the mixed sound. Its author is who was seen to speak.
+	Mixed bool `json:"mixed,omitempty"`
 }
 
 // SpokenWord is a word of Speech.

@@ -97,8 +97,8 @@ type outputData struct {
 	At        job.Timestamp `json:"at"`
 }
 
-// textData is the data of an event caption or chat.
-type textData struct {
+// Text is the data of an event caption or chat.
+type Text struct {
 	Type          job.TextKind  `json:"type"`
 	ID            string        `json:"id"` // an event with the ID of an earlier one replaces its text
 	ParticipantID string        `json:"participantId,omitempty"`
@@ -109,8 +109,8 @@ type textData struct {
 	EndedAt       job.Timestamp `json:"endedAt"`
 }
 
-// transcriptData is the data of an event transcript.
-type transcriptData struct {
+// Transcript is the data of an event transcript.
+type Transcript struct {
 	Type          job.TextKind     `json:"type"`
 	ID            string           `json:"id"` // an event with the ID of an earlier one replaces it
 	Revision      int              `json:"revision"`
@@ -120,6 +120,7 @@ type transcriptData struct {
 	StartMs       int64            `json:"startMs"`
 	EndMs         int64            `json:"endMs"`
 	Text          string           `json:"text"`
+	Language      string           `json:"language,omitempty"`
 	Words         []job.SpokenWord `json:"words"`
 	Confirmed     int              `json:"confirmed"`
 	StartedAt     job.Timestamp    `json:"startedAt"`
@@ -174,13 +175,13 @@ func entryEvent(e job.TimelineEntry, at Cursor) Event {
 func textEvent(t job.MeetingText, at Cursor) Event {
 	id := fmt.Sprintf("%d-%s", t.Attempt, t.ID)
 	if s := t.Speech; s != nil {
-		return Event{Name: string(t.Kind), Cursor: at, Data: encode(transcriptData{
+		return Event{Name: string(t.Kind), Cursor: at, Data: encode(Transcript{
 			Type: t.Kind, ID: id, Revision: s.Revision, Final: s.Final, ParticipantID: t.ParticipantID, Speaker: t.Author,
-			StartMs: s.StartMs, EndMs: s.EndMs, Text: t.Text, Words: append([]job.SpokenWord{}, s.Words...), Confirmed: s.Confirmed,
+			StartMs: s.StartMs, EndMs: s.EndMs, Text: t.Text, Language: t.Language, Words: append([]job.SpokenWord{}, s.Words...), Confirmed: s.Confirmed,
 			StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
 		})}
 	}
-	return Event{Name: string(t.Kind), Cursor: at, Data: encode(textData{
+	return Event{Name: string(t.Kind), Cursor: at, Data: encode(Text{
 		Type: t.Kind, ID: id, ParticipantID: t.ParticipantID, Author: t.Author, Text: t.Text, Language: t.Language,
 		StartedAt: job.Timestamp(t.StartedAt), EndedAt: job.Timestamp(t.EndedAt),
 	})}

@@ -32,7 +32,7 @@ import (
 
 // spoken is what a participant of a meeting says from a time on.
 type spoken struct {
-	source int
+	source int // 0: the mixed sound, in which he is seen to speak
 	name   string
 	at     time.Duration
 	pcm    []byte // 48 kHz
@@ -45,8 +45,9 @@ type liveMeeting struct {
 	started time.Time // of the recording
 }
 
-// openLiveMeeting starts a service with a live transcriber and a job of a bot.
-func openLiveMeeting(t *testing.T, recognizer http.HandlerFunc) *liveMeeting {
+// openLiveMeeting starts a service with a live transcriber and a job of a bot. fields are more
+// of the job.
+func openLiveMeeting(t *testing.T, recognizer http.HandlerFunc, fields string) *liveMeeting {
 	t.Helper()
 	server := httptest.NewServer(recognizer)
 	t.Cleanup(server.Close)
@@ -54,7 +55,7 @@ func openLiveMeeting(t *testing.T, recognizer http.HandlerFunc) *liveMeeting {
 	settings.Live = streaming.Config{Protocol: streaming.OpenAIHTTP, URL: server.URL, APIKey: "secret-key", AllowCIDRs: "127.0.0.0/8"}
 	h := openContractHarness(t, newContractCoverage(), settings)
 	m := &liveMeeting{contractHarness: h}
-	m.id = h.create(t, h.ada, contractJob(`,"transcript":{"live":true,"language":"en","keyterms":["Standin"]}`))
+	m.id = h.create(t, h.ada, contractJob(`,"transcript":{"live":true,"language":"en","keyterms":["Standin"]}`+fields))
 	h.sendEvent(t, m.id, "lifecycle.joined", "")
 	return m
 }
@@ -66,7 +67,12 @@ func (m *liveMeeting) hold(t *testing.T, length time.Duration, people ...spoken)
 	bot := m.connectBot(t, m.id, m.started)
 	bot.awaitWanted(t, ingest.SoundWanted{Mixed: true, Participants: true})
 	for _, one := range people {
-		bot.tell(t, ingest.SoundMessage{Type: ingest.SoundParticipant, Source: one.source, ID: fmt.Sprintf("p-%d", one.source), Name: one.name})
+		id := fmt.Sprintf("p-%d", one.source)
+		if one.source == 0 {
+			bot.tell(t, ingest.SoundMessage{Type: ingest.SoundSpeaking, Speaking: []ingest.SoundSpeaker{{ID: id, Name: one.name}}})
+			continue
+		}
+		bot.tell(t, ingest.SoundMessage{Type: ingest.SoundParticipant, Source: one.source, ID: id, Name: one.name})
 	}
 	_ = bot.CloseRead(t.Context()) // answers pings
 	ticker := time.NewTicker(ingest.SoundFrameDuration)
@@ -88,7 +94,9 @@ func (m *liveMeeting) hold(t *testing.T, length time.Duration, people ...spoken)
 				continue // silence is not sent
 			}
 			pcm := one.pcm[from : from+ingest.SoundFrameBytes]
-			send(one.source, at, pcm)
+			if one.source != 0 {
+				send(one.source, at, pcm)
+			}
 			copy(mix, pcm) // nobody speaks at the same time
 		}
 		send(0, at, mix)
@@ -159,13 +167,15 @@ func hum(length time.Duration) []byte {
 func TestLiveWords(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
+		source int
 		answer string // of the recognizer; empty for a refusal
 		want   string
 		entry  string // the data of it
 		kind   string
 	}{
-		"heard":   {`{"text": "hello Standin"}`, "Ada: hello Standin", `"complete":true`, "live_transcript_ended"},
-		"refused": {"", "", `answered with status 401`, "live_transcript_failed"},
+		"heard":   {1, `{"text": "hello Standin"}`, "Ada: hello Standin", `"complete":true`, "live_transcript_ended"},
+		"mixed":   {0, `{"text": "hello Standin"}`, "Ada: hello Standin", `"complete":true`, "live_transcript_ended"},
+		"refused": {1, "", "", `answered with status 401`, "live_transcript_failed"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -175,9 +185,9 @@ func TestLiveWords(t *testing.T) {
 					w.WriteHeader(http.StatusUnauthorized)
 				}
 				fmt.Fprint(w, test.answer)
-			})
+			}, "")
 			stop := m.follow(t)
-			m.hold(t, 2500*time.Millisecond, spoken{source: 1, name: "Ada", at: 300 * time.Millisecond, pcm: hum(time.Second)})
+			m.hold(t, 2500*time.Millisecond, spoken{source: test.source, name: "Ada", at: 300 * time.Millisecond, pcm: hum(time.Second)})
 			waitUntil(t, "the end of the live transcription", func() bool { return len(m.entries(t, "live_transcript_ended")) == 1 })
 			var texts []string
 			waitUntil(t, "the events", func() bool {
@@ -216,7 +226,7 @@ func TestLiveWordsDelay(t *testing.T) {
 	}
 	t.Parallel()
 	recognizer := sphinx(t)
-	m := openLiveMeeting(t, recognizer)
+	m := openLiveMeeting(t, recognizer, "")
 	var people []spoken
 	at, said := time.Second, []string{}
 	for i, text := range script {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -307,6 +308,71 @@ func TestStreamFormats(t *testing.T) {
 	}
 }
 
+// texts returns the text messages of the next connection once it has ended.
+func (r *streamReceiver) texts(t *testing.T) (all func() []string) {
+	t.Helper()
+	done := make(chan []string, 1)
+	go func() {
+		var texts []string
+		defer func() { done <- texts }()
+		select {
+		case conn := <-r.conns:
+			defer conn.CloseNow()
+			for {
+				kind, data, err := conn.Read(t.Context())
+				if err != nil {
+					return
+				}
+				if kind == websocket.MessageText {
+					texts = append(texts, string(data))
+				}
+			}
+		case <-t.Context().Done():
+		}
+	}()
+	return func() []string { return <-done }
+}
+
+// TestStreamEvents: receivers get the events of the live stream that they want, in their
+// formats.
+func TestStreamEvents(t *testing.T) {
+	t.Parallel()
+	own, recall, baas := newStreamReceiver(t), newStreamReceiver(t), newStreamReceiver(t)
+	toOwn, toRecall, toBaaS := own.texts(t), recall.texts(t), baas.texts(t)
+	m := openLiveMeeting(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"text": "hello Standin"}`) },
+		fmt.Sprintf(`,"streams":[{"url":%q,"events":["transcript","chat","participants","speaking"]},
+			{"url":%q,"format":"recall","events":["transcript","chat","participants","speaking"]},{"url":%q,"format":"meetingbaas"}]`, own.url(), recall.url(), baas.url()))
+	m.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(m.id, 0), body: `{"jobId":"` + m.id + `","attempt":0,"acked":[],
+		"stats":{"roster":{"participants":[{"id":"p-1","name":"Ada","speaking":true},{"id":"p-2","name":"Bob"}]}}}`})
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		m.streamChanges(t, m.id, 3)
+		m.do(t, contractRequest{op: "ingestTexts", bearer: contractToken(m.id, 0), body: `{"jobId":"` + m.id + `","attempt":0,"texts":[{"id":"m-1","kind":"chat",
+			"participantId":"p-2","author":"Bob","text":"Good morning","startedAt":"2026-11-20T13:00:00Z","endedAt":"2026-11-20T13:00:00Z"}]}`})
+	}()
+	m.hold(t, 5*time.Second, spoken{source: 1, name: "Ada", at: 300 * time.Millisecond, pcm: hum(time.Second)})
+	<-written
+	check := func(name string, texts []string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			words := strings.Fields(want)
+			if !slices.ContainsFunc(texts, func(text string) bool {
+				return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+			}) {
+				t.Errorf("%s has no message with %s:\n%s", name, want, strings.Join(texts, "\n"))
+			}
+		}
+	}
+	check("standin", toOwn(), `"type":"start"`, `{"type":"participants","participants":[{"id":"p-1","name":"Ada"},{"id":"p-2","name":"Bob"}]}`,
+		`{"type":"speaking","participantIds":["p-1"]}`, `"type":"chat" "author":"Bob" morning`, `"type":"transcript" "final":true "speaker":"Ada" Standin "language":"en"`)
+	const ada, bob = `"participant":{"id":1001,"name":"Ada"`, `"participant":{"id":1002,"name":"Bob"`
+	check("recall", toRecall(), `"event":"participant_events.join" `+ada, `"event":"participant_events.join" `+bob, `"event":"participant_events.speech_on" `+ada,
+		`"event":"participant_events.chat_message" `+bob+` morning "to":"everyone" "absolute":"2026-11-20T13:00:00.000Z"`,
+		`"event":"transcript.data" `+ada+` "language_code":"en" "text":"hello","start_timestamp":{"relative":`)
+	check("meetingbaas", toBaaS(), `[{"name":"Ada","id":1001,"timestamp": "isSpeaking":true},{"name":"Bob","id":1002,"timestamp": "isSpeaking":false}]`)
+}
+
 // TestStreamFaults: receivers that stall, are closed, refuse and answer garbage do not
 // delay others, and their losses are told.
 func TestStreamFaults(t *testing.T) {
@@ -398,6 +464,9 @@ func TestStreamOptions(t *testing.T) {
 		`[{"url":"ws://a/","format":"recall","sampleRate":8000}]`:            `["streams",0,"sampleRate"]`,
 		`[{"url":"ws://a/","format":"recall","send":true}]`:                  `["streams",0,"send"]`,
 		`[{"url":"ws://a/","format":"meetingbaas","audio":"both"}]`:          `["streams",0,"audio"]`,
+		`[{"url":"ws://a/","events":["state"]}]`:                             `["streams",0,"events",0]`,
+		`[{"url":"ws://a/","format":"attendee","events":["chat"]}]`:          `["streams",0,"events"]`,
+		`[{"url":"ws://a/","format":"recall","events":["chat","caption"]}]`:  `["streams",0,"events"]`,
 		`[` + strings.Repeat(`{"url":"ws://a/"},`, 4) + `{"url":"ws://a/"}]`: `["streams"]`,
 	} {
 		reply := h.expectCode(t, 400, "invalid_input", contractRequest{op: "createJob", bearer: h.ada, body: contractJob(`,"streams":` + streams)})

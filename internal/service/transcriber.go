@@ -48,6 +48,7 @@ func (s *Service) newLiveTranscriber(jobs *lifecycle.Service) error {
 	}
 	s.meetings = streaming.NewMeetings(streaming.Settings{Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: jobs, Log: s.settings.Log})
 	s.sound.Connected = s.meetings.Begin
+	s.metrics.Register(s.meetings.Collectors()...)
 	return nil
 }
 

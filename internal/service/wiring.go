@@ -89,12 +89,13 @@ func (s *Service) build(ctx context.Context) error {
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
 	jobs := s.jobs
-	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Jobs: jobs, Client: s.sender.Client(), NodeURL: settings.NodeURL, Nodes: s.store, Log: log}
-	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.live = live.NewHub(s.store, log)
+	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Jobs: jobs, Live: s.live, Client: s.sender.Client(), NodeURL: settings.NodeURL, Nodes: s.store, Log: log}
+	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
 	s.metrics = newMetrics(s.fleet, log)
 	s.metrics.Register(s.sender.Collectors()...)
+	s.metrics.Register(s.sound.Collectors()...)
 	s.metrics.Register(s.tracer.Collectors()...)
 	s.metricsServer = s.newMetricsServer()
 	s.capacity = s.newCapacity(machine)

@@ -108,6 +108,7 @@ func readStart(ctx context.Context, conn *websocket.Conn) (time.Time, error) {
 // meeting.
 func (h *Hub) receive(ctx context.Context, job uuid.UUID, b *bot, origin time.Time) (left bool, err error) {
 	participants := make(map[int]*Participant)
+	var speaker *Participant
 	for {
 		kind, data, err := b.conn.Read(ctx)
 		if err != nil {
@@ -119,7 +120,11 @@ func (h *Hub) receive(ctx context.Context, job uuid.UUID, b *bot, origin time.Ti
 				return false, err
 			}
 			if start := frame.At.Sub(origin); start >= 0 {
-				h.publish(job, b, Frame{Source: frame.Source, Participant: participants[frame.Source], Start: start, At: frame.At, PCM: frame.PCM})
+				published := Frame{Source: frame.Source, Participant: participants[frame.Source], Start: start, At: frame.At, PCM: frame.PCM}
+				if frame.Source == 0 {
+					published.Speaker = speaker
+				}
+				h.publish(job, b, published)
 			}
 			continue
 		}
@@ -133,12 +138,19 @@ func (h *Hub) receive(ctx context.Context, job uuid.UUID, b *bot, origin time.Ti
 		case message.Type == ingest.SoundParticipant && message.Source > 0 && message.Source <= ingest.MaxSoundSources:
 			participants[message.Source] = nil
 			if message.ID != "" {
-				participants[message.Source] = &Participant{
-					ID: text.CleanLine(message.ID, ingest.MaxSoundText), Name: text.CleanLine(message.Name, ingest.MaxSoundText),
-				}
+				participants[message.Source] = newParticipant(message.ID, message.Name)
+			}
+		case message.Type == ingest.SoundSpeaking:
+			speaker = nil
+			if len(message.Speaking) == 1 {
+				speaker = newParticipant(message.Speaking[0].ID, message.Speaking[0].Name)
 			}
 		}
 	}
+}
+
+func newParticipant(id, name string) *Participant {
+	return &Participant{ID: text.CleanLine(id, ingest.MaxSoundText), Name: text.CleanLine(name, ingest.MaxSoundText)}
 }
 
 // want sends which sound the service wants.

@@ -1,24 +1,28 @@
 package sound
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/coder/websocket"
 
 	"standin/internal/job"
+	"standin/internal/live"
 )
 
 // newFormat returns the protocol of a stream.
 func newFormat(stream Stream, name job.StreamFormat) format {
 	switch name {
 	case job.StreamRecall:
-		return &recallFormat{stream}
+		return &recallFormat{stream: stream, people: newPeople()}
 	case job.StreamAttendee:
 		return &attendeeFormat{stream: stream, chunks: newChunks(), sequences: make(map[string]int)}
 	case job.StreamMeetingBaaS:
-		return &meetingBaaSFormat{stream: stream, chunks: newChunks()}
+		return &meetingBaaSFormat{stream: stream, chunks: newChunks(), people: newPeople()}
 	}
 	return newStandinFormat(stream)
 }
@@ -57,7 +61,10 @@ func (c chunks) add(frame Frame) (Frame, bool) {
 
 // recallFormat is the protocol of the real-time WebSocket endpoints of Recall.ai
 // (https://docs.recall.ai/docs/real-time-websocket-endpoints).
-type recallFormat struct{ stream Stream }
+type recallFormat struct {
+	stream Stream
+	people *people
+}
 
 type recallObject struct {
 	ID       string         `json:"id"`
@@ -67,6 +74,10 @@ type recallObject struct {
 type recallTimestamp struct {
 	Relative float64 `json:"relative"` // seconds
 	Absolute string  `json:"absolute"`
+}
+
+func newRecallTimestamp(relative time.Duration, at time.Time) recallTimestamp {
+	return recallTimestamp{math.Round(relative.Seconds()*1000) / 1000, at.UTC().Format("2006-01-02T15:04:05.000Z07:00")}
 }
 
 type recallParticipant struct {
@@ -91,23 +102,99 @@ func (f *recallFormat) frame(frame Frame) []message {
 		Timestamp   recallTimestamp    `json:"timestamp"`
 		Participant *recallParticipant `json:"participant,omitempty"`
 	}
-	id, kind := f.stream.JobID.String(), "audio_mixed_raw"
-	content := payload{Buffer: frame.PCM, Timestamp: recallTimestamp{
-		Relative: math.Round(frame.Start.Seconds()*1000) / 1000, Absolute: frame.At.UTC().Format("2006-01-02T15:04:05.000Z07:00"),
-	}}
+	kind, content := "audio_mixed_raw", payload{Buffer: frame.PCM, Timestamp: newRecallTimestamp(frame.Start, frame.At)}
 	if frame.Source != 0 {
 		kind = "audio_separate_raw"
-		content.Participant = &recallParticipant{ID: frame.Source, ExtraData: map[string]any{}}
+		participant := recallParticipant{ID: frame.Source, ExtraData: map[string]any{}}
 		if frame.Participant != nil {
-			content.Participant.Name = &frame.Participant.Name
+			participant = f.participant(frame.Participant.ID, frame.Participant.Name)
 		}
+		content.Participant = &participant
 	}
-	object := recallObject{ID: id, Metadata: map[string]any{}}
-	return []message{textMessage(map[string]any{
-		"event": kind + ".data",
-		"data": map[string]any{
-			"data": content, "realtime_endpoint": object, "recording": object, "bot": object, kind: object,
-		},
+	return []message{f.message(kind+".data", kind, content)}
+}
+
+// participant returns a participant, whose ID and name may be unknown.
+func (f *recallFormat) participant(id, name string) recallParticipant {
+	participant := recallParticipant{Name: nullText(name), ExtraData: map[string]any{}}
+	if id != "" || name != "" {
+		participant.ID = f.people.number(cmp.Or(id, name))
+	}
+	return participant
+}
+
+// message returns a message whose content belongs to an object of the API.
+func (f *recallFormat) message(event, object string, content any) message {
+	of := recallObject{ID: f.stream.JobID.String(), Metadata: map[string]any{}}
+	return textMessage(map[string]any{
+		"event": event,
+		"data":  map[string]any{"data": content, "realtime_endpoint": of, "recording": of, "bot": of, object: of},
+	})
+}
+
+func (f *recallFormat) event(event live.Event) (messages []message) {
+	switch job.StreamEvent(event.Name) {
+	case job.ParticipantsEvents:
+		for _, change := range f.people.update(event.Data) {
+			messages = append(messages, f.participantEvent(change, time.Now(), nil))
+		}
+	case job.SpeakingEvents:
+		for _, change := range f.people.speak(event.Data) {
+			messages = append(messages, f.participantEvent(change, time.Now(), nil))
+		}
+	case job.ChatEvents:
+		var chat live.Text
+		if json.Unmarshal(event.Data, &chat) == nil {
+			by := change{"chat_message", chat.ParticipantID, chat.Author}
+			messages = append(messages, f.participantEvent(by, chat.StartedAt.Time(), map[string]any{"text": chat.Text, "to": "everyone"}))
+		}
+	case job.TranscriptEvents:
+		messages = f.transcript(event.Data)
+	case job.CaptionEvents: // has no message
+	}
+	if !f.stream.wants(event) { // changes of people were noted
+		return nil
+	}
+	return messages
+}
+
+// participantEvent returns the message about what a participant did.
+func (f *recallFormat) participantEvent(of change, at time.Time, data any) message {
+	return f.message("participant_events."+of.what, "participant_events", map[string]any{
+		"participant": f.participant(of.id, of.name), "timestamp": newRecallTimestamp(at.Sub(f.stream.StartedAt), at), "data": data,
+	})
+}
+
+// transcript returns the message about what somebody says.
+func (f *recallFormat) transcript(data []byte) []message {
+	type word struct {
+		Text  string           `json:"text"`
+		Start recallTimestamp  `json:"start_timestamp"`
+		End   *recallTimestamp `json:"end_timestamp"`
+	}
+	var said live.Transcript
+	if json.Unmarshal(data, &said) != nil || said.Text == "" {
+		return nil
+	}
+	at := func(ms int64) recallTimestamp {
+		relative := time.Duration(ms) * time.Millisecond
+		return newRecallTimestamp(relative, f.stream.StartedAt.Add(relative))
+	}
+	var words []word
+	for _, w := range said.Words {
+		one := word{Text: w.Text, Start: at(said.StartMs)}
+		if w.EndMs > 0 {
+			end := at(w.EndMs)
+			one.Start, one.End = at(w.StartMs), &end
+		}
+		words = append(words, one)
+	}
+	event := "transcript.partial_data"
+	if said.Final {
+		event = "transcript.data"
+	}
+	return []message{f.message(event, "transcript", map[string]any{
+		"words": words, "language_code": said.Language, "participant": f.participant(said.ParticipantID, said.Speaker),
 	})}
 }
 
@@ -122,6 +209,9 @@ type attendeeFormat struct {
 func (*attendeeFormat) start() []message  { return nil }
 func (*attendeeFormat) gap(Gap) []message { return nil }
 func (*attendeeFormat) end() []message    { return nil }
+
+// event returns nothing: these WebSockets have media only.
+func (*attendeeFormat) event(live.Event) []message { return nil }
 
 func (f *attendeeFormat) frame(frame Frame) []message {
 	frame, complete := f.chunks.add(frame)
@@ -157,16 +247,43 @@ func (*attendeeFormat) receive(kind websocket.MessageType, data []byte) (receive
 }
 
 // meetingBaaSFormat is the protocol of Meeting BaaS's audio streaming: a handshake, binary
-// chunks of 100 ms, and who speaks.
+// chunks of 100 ms, and who speaks
+// (https://docs.meetingbaas.com/docs/api/getting-started/streaming-meeting-data).
 type meetingBaaSFormat struct {
 	stream Stream
 	chunks chunks
+	people *people
 }
 
 func (f *meetingBaaSFormat) start() []message {
 	return []message{textMessage(map[string]any{
 		"protocol_version": 1, "bot_id": f.stream.JobID, "offset": 0.0, "sample_rate": f.stream.SampleRate,
 	})}
+}
+
+// event sends everybody, with whether they speak, when that has changed.
+func (f *meetingBaaSFormat) event(event live.Event) []message {
+	type speaker struct {
+		Name       string `json:"name"`
+		ID         int    `json:"id"`
+		Timestamp  int64  `json:"timestamp"` // Unix time in ms
+		IsSpeaking bool   `json:"isSpeaking"`
+	}
+	var changes []change
+	switch event.Name {
+	case string(job.ParticipantsEvents):
+		changes = f.people.update(event.Data)
+	case string(job.SpeakingEvents):
+		changes = f.people.speak(event.Data)
+	}
+	if len(changes) == 0 || len(f.people.present) == 0 {
+		return nil
+	}
+	var speakers []speaker
+	for _, p := range f.people.present {
+		speakers = append(speakers, speaker{p.Name, f.people.number(p.ID), time.Now().UnixMilli(), slices.Contains(f.people.speaking, p.ID)})
+	}
+	return []message{textMessage(speakers)}
 }
 
 func (*meetingBaaSFormat) gap(Gap) []message { return nil }

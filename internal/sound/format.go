@@ -3,12 +3,14 @@ package sound
 import (
 	"encoding/binary"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/live"
 )
 
 // message is a message to a receiver.
@@ -24,6 +26,8 @@ type format interface {
 	// frame returns the messages with a frame, whose PCM has the rate of the format.
 	frame(Frame) []message
 	gap(Gap) []message
+	// event returns the messages about an event of the live stream.
+	event(live.Event) []message
 	// end returns the messages after all others.
 	end() []message
 	// receive reads a message of a receiver that sends sound. stop means that what was not
@@ -42,6 +46,13 @@ type Stream struct {
 	JobID      uuid.UUID
 	Audio      job.StreamAudio
 	SampleRate int
+	Events     []job.StreamEvent
+	StartedAt  time.Time // start of the recording
+}
+
+// wants reports whether the receiver gets an event.
+func (s Stream) wants(event live.Event) bool {
+	return slices.Contains(s.Events, job.StreamEvent(event.Name))
 }
 
 // standinFormat is the protocol of docs/real-time.md.
@@ -99,6 +110,14 @@ func (f *standinFormat) gap(gap Gap) []message {
 		ToMs       int64  `json:"toMs"`
 		LostFrames int    `json:"lostFrames"`
 	}{"gap", milliseconds(gap.From), milliseconds(gap.To), gap.Frames})}
+}
+
+// event sends the data of the live stream as it is.
+func (f *standinFormat) event(event live.Event) []message {
+	if !f.stream.wants(event) {
+		return nil
+	}
+	return []message{{websocket.MessageText, event.Data}}
 }
 
 func (f *standinFormat) end() []message {

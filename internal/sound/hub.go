@@ -33,6 +33,7 @@ const maxQueued = 2000
 type Frame struct {
 	Source      int           // 0: the mixed sound of the meeting, otherwise a track of one participant
 	Participant *Participant  // of a track; nil if it is not known
+	Speaker     *Participant  // who is seen to speak in the mixed sound; nil if nobody is, or several are
 	Start       time.Duration // since the start of the recording, as in the manifest
 	At          time.Time     // of the first sample
 	PCM         []byte
@@ -58,12 +59,14 @@ func WantedBy(audio job.StreamAudio) Wanted {
 // Hub distributes the sound of the jobs whose bots are connected to this node. Its
 // methods are safe for concurrent use.
 type Hub struct {
+	metrics *metrics
+
 	mu    sync.Mutex
 	rooms map[uuid.UUID]*room
 }
 
 // NewHub returns a Hub.
-func NewHub() *Hub { return &Hub{rooms: make(map[uuid.UUID]*room)} }
+func NewHub() *Hub { return &Hub{metrics: newMetrics(), rooms: make(map[uuid.UUID]*room)} }
 
 // room is the sound of one job. Hub.mu protects it.
 type room struct {
@@ -136,16 +139,9 @@ type Subscription struct {
 // It returns io.EOF when the bot has left the meeting, and the error of ctx.
 func (s *Subscription) Next(ctx context.Context) (Frame, *Gap, error) {
 	for {
-		s.mu.Lock()
-		if len(s.queue) > 0 {
-			frame, gap := s.queue[0], s.gap
-			s.queue, s.gap = s.queue[1:], nil
-			s.mu.Unlock()
+		if frame, gap, ok := s.take(); ok {
 			return frame, gap, nil
-		}
-		ended := s.ended
-		s.mu.Unlock()
-		if ended {
+		} else if s.over() {
 			return Frame{}, nil, io.EOF
 		}
 		select {
@@ -156,11 +152,23 @@ func (s *Subscription) Next(ctx context.Context) (Frame, *Gap, error) {
 	}
 }
 
+// take returns the next frame, with the gap before it. It reports false if none waits.
+func (s *Subscription) take() (frame Frame, gap *Gap, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return Frame{}, nil, false
+	}
+	frame, gap = s.queue[0], s.gap
+	s.queue, s.gap = s.queue[1:], nil
+	return frame, gap, true
+}
+
 // over reports whether there is no more sound.
 func (s *Subscription) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.ended
+	return s.ended && len(s.queue) == 0
 }
 
 // Play makes the bot play samples into the meeting: signed 16-bit little-endian, mono,

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"standin/internal/live"
 )
 
 const (
@@ -27,7 +29,7 @@ var ErrMoved = errors.New("the bot is connected to another node")
 // Listen sends the sound of a subscription to a listener of the API until it ends, the
 // listener is gone, or ctx ends. It closes the connection.
 func Listen(ctx context.Context, conn *websocket.Conn, subscription *Subscription, stream Stream) error {
-	o := &outlet{conn: conn, subscription: subscription, format: newStandinFormat(stream), rate: stream.SampleRate, received: ignore}
+	o := &outlet{conn: conn, kind: kindListener, subscription: subscription, format: newStandinFormat(stream), rate: stream.SampleRate, received: ignore}
 	return o.run(ctx)
 }
 
@@ -37,10 +39,12 @@ func ignore(websocket.MessageType, []byte) {}
 // outlet sends sound over a connection.
 type outlet struct {
 	conn         *websocket.Conn
+	kind         string // of the receiver
 	subscription *Subscription
 	format       format
 	rate         int                                 // of the format
 	received     func(websocket.MessageType, []byte) // handles a message of the receiver
+	events       <-chan live.Event                   // to send beside the sound; nil for none
 
 	resamplers map[int]*downsampler // by source
 	mixedUntil time.Duration        // end of the last frame of the mixed sound
@@ -52,6 +56,9 @@ func (o *outlet) run(ctx context.Context) error {
 	defer cancel(nil)
 	o.resamplers = make(map[int]*downsampler)
 	o.conn.SetReadLimit(maxReceived)
+	open := o.subscription.hub.metrics.receivers.WithLabelValues(o.kind)
+	open.Inc()
+	defer open.Dec()
 	// Reads and pings end when the connection is closed, so that a listener still gets the
 	// end after ctx has ended.
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
@@ -84,12 +91,26 @@ func (o *outlet) send(ctx context.Context) error {
 	if err := o.write(ctx, o.format.start()); err != nil {
 		return err
 	}
+	metrics := o.subscription.hub.metrics
 	for {
-		frame, gap, err := o.subscription.Next(ctx)
-		if err != nil {
-			return err
+		select {
+		case event := <-o.events: // also while frames wait
+			if err := o.write(ctx, o.format.event(event)); err != nil {
+				return err
+			}
+		default:
 		}
-		if gap == nil {
+		frame, gap, ok := o.subscription.take()
+		if !ok {
+			if err := o.wait(ctx); err != nil {
+				return err
+			}
+			continue
+		}
+		if gap != nil {
+			metrics.gap.Inc()
+			metrics.lost.Add(float64(gap.Frames))
+		} else {
 			gap = o.jump(frame)
 		}
 		if gap != nil {
@@ -104,6 +125,22 @@ func (o *outlet) send(ctx context.Context) error {
 		if err := o.write(ctx, o.format.frame(frame)); err != nil {
 			return err
 		}
+		metrics.frames.Inc()
+	}
+}
+
+// wait waits for a frame, and sends events. Its error is io.EOF at the end of the sound.
+func (o *outlet) wait(ctx context.Context) error {
+	if o.subscription.over() {
+		return io.EOF
+	}
+	select {
+	case event := <-o.events:
+		return o.write(ctx, o.format.event(event))
+	case <-o.subscription.ready:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

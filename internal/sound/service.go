@@ -8,6 +8,8 @@ import (
 
 	"github.com/coder/websocket"
 	"github.com/google/uuid"
+
+	"standin/internal/live"
 )
 
 // Recordings knows when recordings started.
@@ -26,11 +28,19 @@ type Nodes interface {
 	SoundNode(ctx context.Context, jobID uuid.UUID) (string, error)
 }
 
+// Live follows jobs. It is implemented by live.Hub.
+type Live interface {
+	// Follow calls handle with the events of a job from now on, and with who is in the meeting
+	// and who speaks, until ctx ends.
+	Follow(ctx context.Context, jobID uuid.UUID, handle func(live.Event) error) error
+}
+
 // Service serves the bots that connect to this node.
 type Service struct {
 	*Hub
 	Recordings Recordings
 	Jobs       Jobs
+	Live       Live
 	Client     *http.Client // connects to the receivers of streams
 	NodeURL    string       // of this node; empty if there are no others
 	Nodes      Nodes
@@ -53,7 +63,7 @@ func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid
 		if s.Connected != nil {
 			s.Connected(jobID, attempt, start)
 		}
-		s.runStreams(ctx, jobID)
+		s.runStreams(ctx, jobID, start)
 	})
 	if !s.Hub.Connected(jobID) {
 		s.setNode(ctx, jobID, "")

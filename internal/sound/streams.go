@@ -16,6 +16,7 @@ import (
 
 	"standin/internal/dialguard"
 	"standin/internal/job"
+	"standin/internal/live"
 	"standin/internal/retry"
 	"standin/internal/webhook"
 )
@@ -45,7 +46,7 @@ type Jobs interface {
 var errBotLost = errors.New("the connection to the bot was lost")
 
 // runStreams runs the streams of a job until its sound ends or ctx ends.
-func (s *Service) runStreams(ctx context.Context, id uuid.UUID) {
+func (s *Service) runStreams(ctx context.Context, id uuid.UUID, startedAt time.Time) {
 	j, _, err := s.Jobs.StreamsOf(ctx, id)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -56,7 +57,7 @@ func (s *Service) runStreams(ctx context.Context, id uuid.UUID) {
 	var running sync.WaitGroup
 	for number, options := range j.Resolved().Streams {
 		running.Go(func() {
-			stream := &stream{service: s, job: id, number: number, options: options.WithDefaults()}
+			stream := &stream{service: s, job: id, number: number, options: options.WithDefaults(), startedAt: startedAt}
 			stream.run(ctx)
 		})
 	}
@@ -65,11 +66,12 @@ func (s *Service) runStreams(ctx context.Context, id uuid.UUID) {
 
 // stream is a stream of a job to a receiver.
 type stream struct {
-	service *Service
-	job     uuid.UUID
-	number  int
-	options job.StreamOptions
-	changes int // that were recorded
+	service   *Service
+	job       uuid.UUID
+	number    int
+	options   job.StreamOptions
+	startedAt time.Time // of the recording
+	changes   int       // that were recorded
 }
 
 // run connects to the receiver, again whenever the connection is lost, until the sound
@@ -110,12 +112,19 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 		return err
 	}
 	s.record(ctx, job.StreamConnected, "")
-	format := newFormat(Stream{JobID: s.job, Audio: s.options.Audio, SampleRate: s.options.SampleRate}, s.options.Format)
+	format := newFormat(Stream{
+		JobID: s.job, Audio: s.options.Audio, SampleRate: s.options.SampleRate, Events: s.options.Events, StartedAt: s.startedAt,
+	}, s.options.Format)
 	received := ignore
 	if s.options.Send {
 		received = (&input{format: format, subscription: subscription, resamplers: make(map[int]*upsampler)}).receive
 	}
-	o := &outlet{conn: conn, subscription: subscription, format: format, rate: s.options.SampleRate, received: received}
+	o := &outlet{conn: conn, kind: kindStream, subscription: subscription, format: format, rate: s.options.SampleRate, received: received}
+	if len(s.options.Events) > 0 {
+		events, end := s.follow(ctx)
+		defer end()
+		o.events = events
+	}
 	err = o.run(ctx)
 	switch {
 	case err == nil:
@@ -135,6 +144,25 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	}
 	s.record(context.WithoutCancel(ctx), job.StreamLost, reason)
 	return errors.New(reason)
+}
+
+// follow returns the events of the job until end is called. They wait for the receiver in
+// the database.
+func (s *stream) follow(ctx context.Context) (events <-chan live.Event, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	following := make(chan live.Event)
+	var running sync.WaitGroup
+	running.Go(func() {
+		_ = s.service.Live.Follow(ctx, s.job, func(event live.Event) error { // the sound goes on without
+			select {
+			case following <- event:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
+	return following, func() { cancel(); running.Wait() }
 }
 
 // dial connects to the receiver with a signed request.
@@ -176,6 +204,7 @@ func unwrapAll(err error) error {
 
 // record records a change of the stream, unless there were too many.
 func (s *stream) record(ctx context.Context, state job.StreamState, reason string) {
+	s.service.Hub.metrics.changes.WithLabelValues(string(state)).Inc()
 	if s.changes++; s.changes > maxChanges && state != job.StreamGaveUp {
 		return
 	}

@@ -50,7 +50,7 @@ func (s speakers) attributeLive(texts []job.MeetingText, participants []recordin
 		if text.Speech == nil || !text.Speech.Final || text.Text == "" {
 			continue
 		}
-		segment := Segment{StartMs: text.Speech.StartMs, EndMs: text.Speech.EndMs, Speaker: text.Author, Text: text.Text, Source: Live}
+		segment := Segment{StartMs: text.Speech.StartMs, EndMs: text.Speech.EndMs, Text: text.Text, Source: Live}
 		for _, word := range text.Speech.Words {
 			if word.EndMs == 0 {
 				segment.Words = nil
@@ -58,10 +58,11 @@ func (s speakers) attributeLive(texts []job.MeetingText, participants []recordin
 			}
 			segment.Words = append(segment.Words, Word{StartMs: word.StartMs, EndMs: word.EndMs, Text: word.Text, Confidence: word.Confidence})
 		}
-		if text.Author == "" && text.ParticipantID == "" {
+		if text.Speech.Mixed || text.Author == "" && text.ParticipantID == "" {
 			segments = append(segments, s.attribute([]Segment{segment}, len(segment.Words) > 0)...)
 			continue
 		}
+		segment.Speaker = text.Author
 		// The IDs of a bot's roster are not those of the manifest.
 		if i, unique := participantNamed(participants, text.Author); unique {
 			segment.ParticipantID = participants[i].ID

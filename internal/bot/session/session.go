@@ -183,7 +183,9 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		}
 		return &exitResult{reason: reason, code: code, detail: detail}
 	case meeting.InMeeting:
-		s.report.UpdateRoster(s.speakers(snap), snap.seen.SpeechSources, snap.at)
+		speakers := s.speakers(snap)
+		s.report.UpdateRoster(speakers, snap.seen.SpeechSources, snap.at)
+		s.sound.UpdateSpeaking(speakers, s.report.NameOf)
 		s.report.UpdatePlayed(snap.seen.TrackOwners)
 		s.sound.UpdateOwners(snap.seen.TrackOwners, s.report.NameOf)
 		s.texts.Update(snap.seen, s.clock.Convert(snap.at), s.recording.keepsTexts())

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,6 +55,7 @@ type Link struct {
 	changed   chan struct{} // closed when wanted changes
 	numbers   map[string]int
 	owners    []owner // by number - 1
+	speaking  []ingest.SoundSpeaker
 	news      []ingest.SoundMessage
 	waiting   [][]byte
 	wake      chan struct{}
@@ -158,6 +160,27 @@ func (l *Link) UpdateOwners(tracks []meeting.TrackOwner, nameOf func(id string) 
 	l.signal()
 }
 
+// UpdateSpeaking updates which participants speak. nameOf returns the name of a participant.
+func (l *Link) UpdateSpeaking(participants []meeting.Participant, nameOf func(id string) string) {
+	var speaking []ingest.SoundSpeaker
+	for _, p := range participants {
+		if p.Speaking && len(speaking) < ingest.MaxSpeaking {
+			speaking = append(speaking, ingest.SoundSpeaker{ID: p.ID, Name: nameOf(p.ID)})
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if slices.Equal(speaking, l.speaking) {
+		return
+	}
+	l.speaking = speaking
+	if last := len(l.news) - 1; last >= 0 && l.news[last].Type == ingest.SoundSpeaking {
+		l.news = l.news[:last] // it was not sent yet
+	}
+	l.news = append(l.news, ingest.SoundMessage{Type: ingest.SoundSpeaking, Speaking: speaking})
+	l.signal()
+}
+
 func participantMessage(number int, of owner) ingest.SoundMessage {
 	return ingest.SoundMessage{Type: ingest.SoundParticipant, Source: number, ID: of.id, Name: of.name}
 }
@@ -243,7 +266,9 @@ func (l *Link) serve(ctx context.Context, conn *websocket.Conn) error {
 // it has sent the end.
 func (l *Link) send(ctx context.Context, conn *websocket.Conn) error {
 	l.mu.Lock()
-	l.waiting, l.news = nil, []ingest.SoundMessage{{Type: ingest.SoundStart, StartedAt: l.startedAt}}
+	l.waiting, l.news = nil, []ingest.SoundMessage{
+		{Type: ingest.SoundStart, StartedAt: l.startedAt}, {Type: ingest.SoundSpeaking, Speaking: l.speaking},
+	}
 	for i, of := range l.owners {
 		if of.id != "" {
 			l.news = append(l.news, participantMessage(i+1, of))

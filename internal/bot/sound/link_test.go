@@ -96,7 +96,7 @@ func TestLink(t *testing.T) {
 		awaitWanted(t, link)
 		link.Hear([]recorder.LiveSound{{At: startedAt.Add(at), PCM: pcm}, {TrackID: "a", At: startedAt.Add(at), PCM: pcm}})
 	}
-	expect := func(at time.Duration, name string) {
+	expect := func(at time.Duration, name, speaker string) {
 		t.Helper()
 		for source := range 2 {
 			frame, gap, err := subscription.Next(t.Context())
@@ -106,14 +106,19 @@ func TestLink(t *testing.T) {
 			if got := frame.Participant; source == 1 && (got == nil) != (name == "") || got != nil && got.Name != name {
 				t.Errorf("the participant is %+v, want %q", got, name)
 			}
+			if got := frame.Speaker; source == 0 && (got == nil) != (speaker == "") || got != nil && got.Name != speaker {
+				t.Errorf("%+v speaks, want %q", got, speaker)
+			}
 		}
 	}
 	hear(time.Second)
-	expect(time.Second, "")
+	expect(time.Second, "", "")
 	owners := []meeting.TrackOwner{{Track: "a", ParticipantID: "p-1"}, {Track: "unknown", ParticipantID: "p-2"}}
 	link.UpdateOwners(owners, func(id string) string { return "Ada " + id })
+	speaking := []meeting.Participant{{ID: "p-3", Speaking: true}, {ID: "p-4"}}
+	link.UpdateSpeaking(speaking, func(id string) string { return "Cy " + id })
 	hear(2 * time.Second)
-	expect(2*time.Second, "Ada p-1")
+	expect(2*time.Second, "Ada p-1", "Cy p-3")
 
 	s.mu.Lock()
 	_ = s.conns[0].CloseNow()
@@ -126,10 +131,12 @@ func TestLink(t *testing.T) {
 		}
 	}
 	hear(3 * time.Second) // on the next connection
-	expect(3*time.Second, "Ada p-1")
+	expect(3*time.Second, "Ada p-1", "Cy p-3")
 	link.UpdateOwners([]meeting.TrackOwner{{Track: "a", ParticipantID: "p-2"}}, func(string) string { return "Ben" }) // two tiles play it
+	speaking[1].Speaking = true
+	link.UpdateSpeaking(speaking, func(string) string { return "" })
 	hear(4 * time.Second)
-	expect(4*time.Second, "")
+	expect(4*time.Second, "", "")
 
 	link.End()
 	if _, _, err := subscription.Next(t.Context()); !errors.Is(err, io.EOF) {

@@ -52,6 +52,7 @@ type Settings struct {
 // Meetings transcribes the meetings whose bots send sound to this node.
 type Meetings struct {
 	Settings
+	metrics *metrics
 	begun   chan meeting
 	stopped chan struct{} // closed when Run has ended
 }
@@ -65,7 +66,7 @@ type meeting struct {
 
 // NewMeetings returns Meetings. Begin needs Run.
 func NewMeetings(settings Settings) *Meetings {
-	return &Meetings{Settings: settings, begun: make(chan meeting), stopped: make(chan struct{})}
+	return &Meetings{Settings: settings, metrics: newMetrics(), begun: make(chan meeting), stopped: make(chan struct{})}
 }
 
 // Begin transcribes an attempt whose bot has connected, if its job wants that, until the
@@ -134,7 +135,7 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 	defer subscription.Close()
 	h := hearing{Meetings: m, subscription: subscription, job: id, attempt: attempt, lower: make(map[int]func([]byte) []byte)}
 	session := Session{
-		Recognizer: m.Recognizer, Options: Options{Language: wanted.Language, Keyterms: wanted.Keyterms},
+		Recognizer: m.Recognizer, Options: Options{Language: wanted.Language, Keyterms: wanted.Keyterms}, metrics: m.metrics,
 		Store: func(ctx context.Context, segments []Segment) error {
 			err := m.Jobs.StoreLiveTexts(ctx, id, attempt, meetingTexts(segments, attempt, wanted.Language, start))
 			if err != nil {
@@ -164,7 +165,7 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 func meetingTexts(segments []Segment, attempt int, language string, start time.Time) []job.MeetingText {
 	texts := make([]job.MeetingText, len(segments))
 	for i, s := range segments {
-		speech := &job.Speech{Revision: s.Revision, Final: s.Final, StartMs: s.StartMs, EndMs: s.EndMs, Confirmed: s.Confirmed, Words: make([]job.SpokenWord, len(s.Words))}
+		speech := &job.Speech{Revision: s.Revision, Final: s.Final, StartMs: s.StartMs, EndMs: s.EndMs, Confirmed: s.Confirmed, Mixed: s.Mixed, Words: make([]job.SpokenWord, len(s.Words))}
 		for n, word := range s.Words {
 			speech.Words[n] = job.SpokenWord{Text: word.Text, StartMs: word.StartMs, EndMs: word.EndMs, Confidence: word.Confidence}
 		}
@@ -209,6 +210,9 @@ func (h *hearing) next(ctx context.Context) (*Sound, int64, error) {
 	heard := &Sound{Source: frame.Source, StartMs: frame.Start.Milliseconds(), PCM: lower(frame.PCM)}
 	if frame.Participant != nil {
 		heard.Participant = Participant{ID: frame.Participant.ID, Name: frame.Participant.Name}
+	}
+	if frame.Speaker != nil {
+		heard.Speaker = Participant{ID: frame.Speaker.ID, Name: frame.Speaker.Name}
 	}
 	lost := int64(0)
 	if gap != nil {

@@ -23,6 +23,8 @@ const (
 	minReconnect, maxReconnect = time.Second, 30 * time.Second
 	// storeInterval is the shortest time between two writes of what was heard.
 	storeInterval = 250 * time.Millisecond
+	// maxSeen bounds the utterances of which it is known who was seen to speak.
+	maxSeen = 100
 	// lastTries is how often the last write is tried again.
 	lastTries = 5
 	// mixedDelayMs is how long mixed sound waits for that of the participants, and
@@ -35,6 +37,7 @@ const (
 type Sound struct {
 	Source      int         // 0: mixed
 	Participant Participant // of another source; zero if unknown
+	Speaker     Participant // who is seen to speak in the mixed sound; zero if unknown
 	StartMs     int64       // since the start of the recording
 	PCM         []byte      // at SampleRate
 }
@@ -49,6 +52,7 @@ type Segment struct {
 	Revision    int    // from 1
 	Final       bool
 	Participant Participant // zero if unknown
+	Mixed       bool        // it was heard in the mixed sound; Participant was seen to speak for most of it
 	StartMs     int64
 	EndMs       int64
 	Text        string // empty if nothing was said after all
@@ -77,6 +81,7 @@ type Session struct {
 	// Failed reports the first failure of the recognizer in a row. It may be nil.
 	Failed func(ctx context.Context, err error)
 
+	metrics *metrics // may be nil
 	mu      sync.Mutex
 	changed map[string]Segment // not yet stored
 	wake    chan struct{}
@@ -202,7 +207,7 @@ func (r *router) source(ctx context.Context, sound Sound) *source {
 	key := sourceKey{sound.Source, sound.Participant}
 	one := r.sources[key]
 	if one == nil {
-		one = &source{session: r.session, name: fmt.Sprintf("%s%d", r.session.Prefix, len(r.sources)), participant: sound.Participant, queue: make(chan Audio, maxQueued), open: make(map[int]Segment)}
+		one = &source{session: r.session, name: fmt.Sprintf("%s%d", r.session.Prefix, len(r.sources)), mixed: sound.Source == 0, participant: sound.Participant, queue: make(chan Audio, maxQueued), open: make(map[int]Segment), seen: make(map[int]map[Participant]int64), ends: make(map[int]time.Time)}
 		r.sources[key] = one
 		r.running.Go(func() { one.run(ctx) })
 	}
@@ -222,17 +227,53 @@ func (r *router) end(ctx context.Context) {
 type source struct {
 	session     *Session
 	name        string
+	mixed       bool
 	participant Participant
 	utterances  Utterances
 	queue       chan Audio
 	skipped     int // utterance whose rest is not recognized
 	pushed      int // utterance of the last piece in the queue
 
-	open      map[int]Segment // last results of utterances, by number
-	abandoned int             // utterance whose rest is not recognized, after a failure
+	open      map[int]Segment               // last results of utterances, by number
+	seen      map[int]map[Participant]int64 // of mixed sound: how long who was seen to speak in utterances, in ms
+	ends      map[int]time.Time             // when the ends of utterances were passed to the recognizer
+	abandoned int                           // utterance whose rest is not recognized, after a failure
 }
 
-func (s *source) add(sound Sound) { s.push(s.utterances.Add(sound.StartMs, sound.PCM)) }
+func (s *source) add(sound Sound) {
+	pieces := s.utterances.Add(sound.StartMs, sound.PCM)
+	if s.mixed && s.utterances.speaking && rms(sound.PCM) >= minLevel {
+		s.see(s.utterances.number, sound)
+	}
+	s.push(pieces)
+}
+
+// see notes who is seen to speak in an utterance of mixed sound.
+func (s *source) see(utterance int, sound Sound) {
+	s.session.mu.Lock()
+	defer s.session.mu.Unlock()
+	if s.seen[utterance] == nil {
+		s.seen[utterance] = make(map[Participant]int64)
+		delete(s.seen, utterance-maxSeen) // nobody asked for it
+	}
+	s.seen[utterance][sound.Speaker] += int64(len(sound.PCM)) / bytesPerMs
+}
+
+// speaker returns who was seen to speak for most of an utterance of mixed sound; zero if
+// nobody was. The caller holds the session's mu.
+func (s *source) speaker(utterance int) (most Participant) {
+	var all, longest int64
+	for who, ms := range s.seen[utterance] {
+		all += ms
+		if who != (Participant{}) && ms > longest {
+			most, longest = who, ms
+		}
+	}
+	if 2*longest <= all {
+		return Participant{}
+	}
+	return most
+}
 
 // push queues pieces. It leaves out the rest of an utterance if too many wait.
 func (s *source) push(pieces []Audio) {
@@ -318,6 +359,9 @@ func (s *source) begin(audio Audio) bool {
 	}
 	segment.EndMs += int64(len(audio.PCM)) / bytesPerMs
 	s.open[audio.Utterance] = segment
+	if audio.End {
+		s.ends[audio.Utterance] = time.Now()
+	}
 	return true
 }
 
@@ -332,6 +376,9 @@ func (s *source) heard(r Result) {
 	}
 	text := r.Text()
 	segment.Final, segment.Text, segment.Confirmed = r.Final, text, r.Confirmed
+	if s.mixed {
+		segment.Mixed, segment.Participant = true, s.speaker(r.Utterance)
+	}
 	segment.Words = slices.Clone(r.Words)
 	for i := range segment.Words {
 		if word := &segment.Words[i]; word.EndMs > 0 {
@@ -340,6 +387,8 @@ func (s *source) heard(r Result) {
 	}
 	if r.Final {
 		delete(s.open, r.Utterance)
+		delete(s.seen, r.Utterance)
+		s.session.metrics.recognized(s.ends, r.Utterance)
 	} else {
 		s.open[r.Utterance] = segment
 	}
@@ -358,6 +407,8 @@ func (s *source) abandon() {
 	defer s.session.mu.Unlock()
 	for number, segment := range maps.Clone(s.open) {
 		delete(s.open, number)
+		delete(s.seen, number)
+		s.session.metrics.lost(s.ends, number)
 		s.abandoned = max(s.abandoned, number)
 		s.session.summary.LostMs += segment.EndMs - segment.StartMs
 		if segment.Revision > 0 {
@@ -375,6 +426,7 @@ func (s *Session) failed(ctx context.Context, err error) {
 	s.failing = true
 	s.summary.Failures++
 	s.mu.Unlock()
+	s.metrics.failed()
 	if first && s.Failed != nil {
 		s.Failed(ctx, err)
 	}

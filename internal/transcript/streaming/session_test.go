@@ -81,7 +81,7 @@ func (s *told) lines() []string {
 
 // spoken is who speaks in a meeting.
 type spoken struct {
-	source         int
+	source         int    // 0: he is only seen to speak, in the mixed sound
 	name           string // empty if unknown
 	startMs, endMs int64
 }
@@ -101,6 +101,12 @@ func run(t *testing.T, recognizer Recognizer, lengthMs int64, people []spoken, l
 			}
 			if at >= one.startMs && at < one.endMs {
 				s.PCM, mixed.PCM = loud, loud
+				if one.source == 0 {
+					mixed.Speaker = s.Participant
+				}
+			}
+			if one.source == 0 {
+				continue
 			}
 			if i > 0 && people[i-1].source == one.source { // he speaks again
 				if at < one.startMs {
@@ -147,6 +153,10 @@ func TestSession(t *testing.T) {
 			"00700 Ada: w0 w1 w2 w3 w4 w5 true", "08700 : w0 w1 w2 w3 w4 w5 true",
 		}},
 		"only mixed sound": {people: []spoken{{3, "", 1000, 3000}}, complete: true, want: []string{"00700 : w0 w1 w2 w3 w4 w5 true"}},
+		"seen in the mixed sound": {people: []spoken{{0, "Ada", 1000, 3000}, {0, "Bob", 5000, 7000}}, complete: true, want: []string{
+			"00700 Ada: w0 w1 w2 w3 w4 w5 true", "04700 Bob: w0 w1 w2 w3 w4 w5 true",
+		}},
+		"seen for a moment": {people: []spoken{{0, "Ada", 1000, 1400}, {0, "", 1400, 3000}}, complete: true, want: []string{"00700 : w0 w1 w2 w3 w4 w5 true"}},
 		"a failure": {people: []spoken{ada, {1, "Ada", 5000, 7000}}, fails: []error{&Error{Status: 503}}, want: []string{
 			"00700 Ada: w0 true", "04700 Ada: w0 w1 w2 w3 w4 w5 true",
 		}, failures: []string{"the live transcriber answered with status 503"}},

@@ -527,7 +527,7 @@ export const rotateWebhookSecret = <ThrowOnError extends boolean = false>(option
  * | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each change |
  * | `speaking` | `participantIds` of those who speak, after each change |
  * | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`; an event with the `id` of an earlier one of its kind replaces it |
- * | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`, `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with the `id` of an earlier one replaces it |
+ * | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`, `speaker`, `text`, `language`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with the `id` of an earlier one replaces it |
  * | `end` | `status`; the last event |
  *
  * `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds old, and

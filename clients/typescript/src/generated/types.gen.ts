@@ -227,6 +227,13 @@ export type StreamOptions = {
      *
      */
     send?: boolean;
+    /**
+     * Events of `liveJob` that are sent as text messages beside the sound, from each connection
+     * on. `standin` has all of them, as the live stream does; `recall` all but `caption`; `meetingbaas` only `speaking`,
+     * which is its default; `attendee` none. The default of the others is none.
+     *
+     */
+    events?: Array<'transcript' | 'caption' | 'chat' | 'participants' | 'speaking'>;
 };
 
 /**
@@ -1853,6 +1860,10 @@ export type LiveTranscript = {
      */
     text: string;
     /**
+     * The language that the job names as a BCP 47 tag. Absent if it names none.
+     */
+    language?: string;
+    /**
      * The words.
      */
     words: Array<{
@@ -2005,7 +2016,7 @@ export type SpeakText = {
      */
     text: string;
     /**
-     * A voice of the speech server. By default
+     * A voice of the speech server. By default that of `STANDIN_SPEECH_VOICE`.
      */
     voice?: string;
     /**

@@ -202,6 +202,7 @@ from .stream_changed_data_state import StreamChangedDataState
 from .stream_changed_version import StreamChangedVersion
 from .stream_options import StreamOptions
 from .stream_options_audio import StreamOptionsAudio
+from .stream_options_events_item import StreamOptionsEventsItem
 from .stream_options_format import StreamOptionsFormat
 from .stream_options_sample_rate import StreamOptionsSampleRate
 from .text_file import TextFile
@@ -431,6 +432,7 @@ __all__ = (
     "StreamChangedVersion",
     "StreamOptions",
     "StreamOptionsAudio",
+    "StreamOptionsEventsItem",
     "StreamOptionsFormat",
     "StreamOptionsSampleRate",
     "TextFile",

@@ -37,6 +37,7 @@ class LiveTranscript:
             ended_at (datetime.datetime): The end of its sound so far.
             participant_id (str | Unset): The ID of the speaker during this attempt. Absent if unknown.
             speaker (str | Unset): The name of the speaker. Absent if unknown.
+            language (str | Unset): The language that the job names as a BCP 47 tag. Absent if it names none.
     """
 
     type_: LiveTranscriptType
@@ -52,6 +53,7 @@ class LiveTranscript:
     ended_at: datetime.datetime
     participant_id: str | Unset = UNSET
     speaker: str | Unset = UNSET
+    language: str | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,6 +86,8 @@ class LiveTranscript:
 
         speaker = self.speaker
 
+        language = self.language
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -105,6 +109,8 @@ class LiveTranscript:
             field_dict["participantId"] = participant_id
         if speaker is not UNSET:
             field_dict["speaker"] = speaker
+        if language is not UNSET:
+            field_dict["language"] = language
 
         return field_dict
 
@@ -144,6 +150,8 @@ class LiveTranscript:
 
         speaker = d.pop("speaker", UNSET)
 
+        language = d.pop("language", UNSET)
+
         live_transcript = cls(
             type_=type_,
             id=id,
@@ -158,6 +166,7 @@ class LiveTranscript:
             ended_at=ended_at,
             participant_id=participant_id,
             speaker=speaker,
+            language=language,
         )
 
         live_transcript.additional_properties = d

@@ -7,6 +7,7 @@ from attrs import define as _attrs_define
 from attrs import field as _attrs_field
 
 from ..models.stream_options_audio import StreamOptionsAudio
+from ..models.stream_options_events_item import StreamOptionsEventsItem
 from ..models.stream_options_format import StreamOptionsFormat
 from ..models.stream_options_sample_rate import StreamOptionsSampleRate
 from ..types import UNSET, Unset
@@ -33,6 +34,11 @@ class StreamOptions:
             `mixed` sound only), so that receivers for them can be used.
         send (bool | Unset): Whether the receiver sends sound that the bot plays into the meeting. By default false. Not
             with `recall`.
+        events (list[StreamOptionsEventsItem] | Unset): Events of `liveJob` that are sent as text messages beside the
+            sound, from each connection
+            on. `standin` has all of them, as the live stream does; `recall` all but `caption`; `meetingbaas` only
+            `speaking`,
+            which is its default; `attendee` none. The default of the others is none.
     """
 
     url: str
@@ -40,6 +46,7 @@ class StreamOptions:
     sample_rate: StreamOptionsSampleRate | Unset = UNSET
     format_: StreamOptionsFormat | Unset = UNSET
     send: bool | Unset = UNSET
+    events: list[StreamOptionsEventsItem] | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -59,6 +66,13 @@ class StreamOptions:
 
         send = self.send
 
+        events: list[str] | Unset = UNSET
+        if not isinstance(self.events, Unset):
+            events = []
+            for events_item_data in self.events:
+                events_item = events_item_data.value
+                events.append(events_item)
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update(
@@ -74,6 +88,8 @@ class StreamOptions:
             field_dict["format"] = format_
         if send is not UNSET:
             field_dict["send"] = send
+        if events is not UNSET:
+            field_dict["events"] = events
 
         return field_dict
 
@@ -105,12 +121,22 @@ class StreamOptions:
 
         send = d.pop("send", UNSET)
 
+        _events = d.pop("events", UNSET)
+        events: list[StreamOptionsEventsItem] | Unset = UNSET
+        if _events is not UNSET:
+            events = []
+            for events_item_data in _events:
+                events_item = StreamOptionsEventsItem(events_item_data)
+
+                events.append(events_item)
+
         stream_options = cls(
             url=url,
             audio=audio,
             sample_rate=sample_rate,
             format_=format_,
             send=send,
+            events=events,
         )
 
         stream_options.additional_properties = d

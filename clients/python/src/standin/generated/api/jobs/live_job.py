@@ -127,8 +127,8 @@ def sync_detailed(
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
     | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
-    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
-    the `id` of an earlier one replaces it |
+    `speaker`, `text`, `language`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an
+    event with the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds
@@ -194,8 +194,8 @@ def sync(
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
     | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
-    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
-    the `id` of an earlier one replaces it |
+    `speaker`, `text`, `language`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an
+    event with the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds
@@ -256,8 +256,8 @@ async def asyncio_detailed(
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
     | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
-    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
-    the `id` of an earlier one replaces it |
+    `speaker`, `text`, `language`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an
+    event with the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds
@@ -321,8 +321,8 @@ async def asyncio(
     | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`;
     an event with the `id` of an earlier one of its kind replaces it |
     | `transcript` | what the live transcriber has heard: `id`, `revision`, `final`, `participantId`,
-    `speaker`, `text`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an event with
-    the `id` of an earlier one replaces it |
+    `speaker`, `text`, `language`, `words`, `confirmed`, `startMs`, `endMs`, `startedAt`, `endedAt`; an
+    event with the `id` of an earlier one replaces it |
     | `end` | `status`; the last event |
 
     `participants` and `speaking` are as of the last heartbeat of the bot, usually at most five seconds

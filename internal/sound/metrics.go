@@ -1,0 +1,53 @@
+package sound
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"standin/internal/job"
+)
+
+// metrics count the live sound that this node sends.
+type metrics struct {
+	receivers         *prometheus.GaugeVec
+	frames, lost, gap prometheus.Counter
+	changes           *prometheus.CounterVec
+}
+
+// The kinds of receivers.
+const (
+	kindStream   = "stream"
+	kindListener = "listener"
+)
+
+func newMetrics() *metrics {
+	m := &metrics{
+		receivers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "standin_sound_receivers", Help: "WebSockets to which this node sends live sound, by kind (stream, listener).",
+		}, []string{"kind"}),
+		frames: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "standin_sound_frames_total", Help: "Frames of 20 ms that were sent to receivers of live sound.",
+		}),
+		lost: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "standin_sound_lost_frames_total", Help: "Frames that were not sent because their receiver was too slow.",
+		}),
+		gap: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "standin_sound_gaps_total", Help: "Times at which a receiver of live sound was too slow.",
+		}),
+		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_stream_changes_total", Help: "Changes of streams of jobs, by state (connected, lost, gave_up).",
+		}, []string{"state"}),
+	}
+	for _, kind := range []string{kindStream, kindListener} {
+		m.receivers.WithLabelValues(kind)
+	}
+	for _, state := range []job.StreamState{job.StreamConnected, job.StreamLost, job.StreamGaveUp} {
+		m.changes.WithLabelValues(string(state)) // there from the start, so that rates have a beginning
+	}
+	return m
+}
+
+// Collectors returns the metrics of live sound, for registration.
+func (h *Hub) Collectors() []prometheus.Collector {
+	m := h.metrics
+	return []prometheus.Collector{m.receivers, m.frames, m.lost, m.gap, m.changes}
+}

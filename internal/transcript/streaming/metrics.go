@@ -1,0 +1,70 @@
+package streaming
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics count what the live transcriber does. Without it, nothing is counted.
+type metrics struct {
+	utterances *prometheus.CounterVec
+	duration   prometheus.Histogram
+	failures   prometheus.Counter
+}
+
+// The outcomes of an utterance.
+const (
+	outcomeRecognized = "recognized"
+	outcomeLost       = "lost"
+)
+
+func newMetrics() *metrics {
+	m := &metrics{
+		utterances: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "standin_live_utterances_total", Help: "Utterances that the live transcriber was given by this node, by outcome (recognized, lost).",
+		}, []string{"outcome"}),
+		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "standin_live_utterance_seconds", Help: "Time from the end of an utterance until its final text.",
+			Buckets: []float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60},
+		}),
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "standin_live_transcriber_failures_total", Help: "Failures of the live transcriber, after each of which it is called again.",
+		}),
+	}
+	for _, outcome := range []string{outcomeRecognized, outcomeLost} {
+		m.utterances.WithLabelValues(outcome) // there from the start, so that rates have a beginning
+	}
+	return m
+}
+
+// Collectors returns the metrics of the live transcriber, for registration.
+func (m *Meetings) Collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.metrics.utterances, m.metrics.duration, m.metrics.failures}
+}
+
+// recognized counts an utterance with its final text.
+func (m *metrics) recognized(ends map[int]time.Time, utterance int) {
+	if m != nil {
+		m.utterances.WithLabelValues(outcomeRecognized).Inc()
+		if ended, known := ends[utterance]; known {
+			m.duration.Observe(time.Since(ended).Seconds())
+		}
+	}
+	delete(ends, utterance)
+}
+
+// lost counts an utterance without a final text.
+func (m *metrics) lost(ends map[int]time.Time, utterance int) {
+	if m != nil {
+		m.utterances.WithLabelValues(outcomeLost).Inc()
+	}
+	delete(ends, utterance)
+}
+
+// failed counts a failure.
+func (m *metrics) failed() {
+	if m != nil {
+		m.failures.Inc()
+	}
+}
