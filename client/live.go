@@ -46,7 +46,8 @@ type LiveTranscript struct {
 	Speaker       string     `json:"speaker"`
 	StartMS       int64      `json:"startMs"`
 	EndMS         int64      `json:"endMs"`
-	Text          string     `json:"text"` // plain text, not markup
+	Text          string     `json:"text"`     // plain text, not markup
+	Language      string     `json:"language"` // as the job names it, BCP 47; empty if unknown
 	Words         []LiveWord `json:"words"`
 	Confirmed     int        `json:"confirmed"` // how many of the first words do not change any more
 	StartedAt     time.Time  `json:"startedAt"`

@@ -8,6 +8,7 @@ type Options struct {
 	Chat       *bool              `json:"chat,omitempty"` // record the chat of the meeting
 	Transcript *TranscriptOptions `json:"transcript,omitempty"`
 	Consent    *ConsentOptions    `json:"consent,omitempty"`
+	Streams    []Stream           `json:"streams,omitempty"`  // at most 4
 	Output     *OutputOptions     `json:"output,omitempty"`   // nil: the bot plays and shows nothing
 	Simulate   *Simulation        `json:"simulate,omitempty"` // with test keys only
 }
@@ -29,6 +30,17 @@ type TranscriptOptions struct {
 // ConsentOptions configure the permission to record.
 type ConsentOptions struct {
 	Required *bool `json:"required,omitempty"` // ask the host, and record only when it is granted
+}
+
+// Stream is a WebSocket that receives the sound of the meeting. Empty fields have their
+// defaults.
+type Stream struct {
+	URL        string   `json:"url"`                  // ws or wss
+	Audio      string   `json:"audio,omitempty"`      // mixed (default), participants or both
+	SampleRate int      `json:"sampleRate,omitempty"` // 8000, 16000 (default), 24000 or 48000
+	Format     string   `json:"format,omitempty"`     // standin (default), recall, attendee or meetingbaas
+	Send       bool     `json:"send,omitempty"`       // the receiver sends sound that the bot plays
+	Events     []string `json:"events,omitempty"`     // transcript, caption, chat, participants, speaking
 }
 
 // OutputOptions allow the bot to play sound and to show pictures in the meeting.

@@ -61,7 +61,10 @@ deb | packages)
 	need lintian lintian "checks it"
 	;;
 schemathesis) need_python schemathesis ;;
-clients) need_python "the clients; Node is installed with it" ;;
+clients)
+	need_python "the clients; Node is installed with it"
+	need ffmpeg ffmpeg "decodes the audio file of a test"
+	;;
 generators)
 	need_python "generated clients"
 	need npm npm "for generated TypeScript clients"

@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/service"
+	"standin/internal/speech"
 )
 
 // harness is a running service and a client with a test key, whose jobs are
@@ -33,11 +35,22 @@ type harness struct {
 
 const signingKey = "key"
 
+// silence returns a tenth of a second of silence, as a WAV file.
+func silence() []byte {
+	const size = 3200
+	file := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")
+	binary.LittleEndian.PutUint32(file[4:], 36+size)
+	binary.LittleEndian.PutUint32(file[40:], size)
+	return append(file, make([]byte, size)...)
+}
+
 func newHarness(t *testing.T) harness {
 	t.Helper()
+	speaker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(silence()) }))
+	t.Cleanup(speaker.Close)
 	s, err := service.Start(t.Context(), service.Settings{
 		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: signingKey,
-		WebhookSecret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Log: slog.New(slog.DiscardHandler),
+		WebhookSecret: "whsec_c2VjcmV0IG9mIHRoaXMgdGVzdA==", Speech: speech.Config{URL: speaker.URL, AllowCIDRs: "127.0.0.0/8"}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -27,7 +27,7 @@ var goRows = map[string]func(*testing.T, world){
 	"create_job": createJob, "replay_job": replayJob, "job_warnings": jobWarnings, "list_pages": listPages, "list_filters": listFilters,
 	"create_batch": createBatch, "job_details": jobDetails,
 	"update_job": updateJob, "cancel_job": cancelJob, "invalid_input": invalidInput, "unauthorized": unauthorized, "not_found": notFound,
-	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands,
+	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands, "speak": speak,
 	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "search": searchTexts, "download": downloadFiles,
 	"download_resume": downloadResume, "download_damaged": downloadDamaged, "upload": upload, "delete_recording": deleteRecording,
 	"history": history, "verify_webhooks": verifyWebhooks, "receiver": receiver, "retry_after": retryAfter,
@@ -270,9 +270,14 @@ func waitTimeout(t *testing.T, w world) {
 }
 
 // attended returns a job whose bot is in the meeting.
-func (w world) attended(t *testing.T) client.Job {
+func (w world) attended(t *testing.T, options client.Options) client.Job {
 	t.Helper()
-	created := w.create(t, `{"simulate":"slow_meeting"}`, nil)
+	created, _, err := w.CreateJob(t.Context(), client.NewJob{
+		ExternalID: t.Name() + " attended", MeetingURL: meetURL, Metadata: json.RawMessage(`{"simulate":"slow_meeting"}`), Options: options,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for event, err := range w.Live(t.Context(), created.ID, "") {
 		if err != nil {
 			t.Fatal(err)
@@ -285,7 +290,7 @@ func (w world) attended(t *testing.T) client.Job {
 }
 
 func sendCommands(t *testing.T, w world) {
-	created := w.attended(t)
+	created := w.attended(t, client.Options{})
 	message, err := w.SendChatMessage(t.Context(), created.ID, "Hello")
 	if err != nil || message == "" {
 		t.Errorf("send a message: %q (%v)", message, err)
@@ -299,6 +304,40 @@ func sendCommands(t *testing.T, w world) {
 	}
 	if manifest, err := w.Manifest(t.Context(), created.ID); err != nil || manifest.End.Reason != "left_on_command" {
 		t.Errorf("the recording ended with %+v (%v)", manifest.End, err)
+	}
+}
+
+func speak(t *testing.T, w world) {
+	created := w.attended(t, client.Options{Output: &client.OutputOptions{}})
+	file, err := w.PlayAudio(t.Context(), created.ID, client.Audio{Data: silence()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoken, err := w.Speak(t.Context(), created.ID, client.SpokenText{Text: "Good morning", Language: "en", Interrupt: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	waiting := []string{file, spoken}
+	for event, err := range w.Live(t.Context(), created.ID, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var output struct{ CommandID, State string }
+		if event.Name == "output" && json.Unmarshal(event.Data, &output) == nil && output.State == "finished" {
+			waiting = slices.DeleteFunc(waiting, func(id string) bool { return id == output.CommandID })
+		}
+		if len(waiting) == 0 {
+			break
+		}
+	}
+	if len(waiting) > 0 {
+		t.Errorf("%v were not played", waiting)
+	}
+	if stop, err := w.SendCommand(t.Context(), created.ID, client.StopOutput); err != nil || stop == "" {
+		t.Errorf("stop: %q (%v)", stop, err)
+	}
+	if _, err := w.Speak(t.Context(), w.create(t, `{}`, later()).ID, client.SpokenText{Text: "Good morning"}); !client.Is(err, "invalid_state") {
+		t.Errorf("without the option: %v", err)
 	}
 }
 
@@ -525,7 +564,7 @@ func receiver(t *testing.T, w world) {
 
 func retryAfter(t *testing.T, w world) {
 	busy, _ := w.through(t, "busy")
-	id := w.attended(t).ID
+	id := w.attended(t, client.Options{}).ID
 	began := time.Now()
 	if _, err := busy.SendChatMessage(t.Context(), id, "Hello"); err != nil {
 		t.Error(err)

@@ -11,13 +11,14 @@ import socket
 import subprocess
 import sys
 import time
+import wave
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -95,9 +96,9 @@ async def recorded(standin: AsyncStandin) -> m.Job:
     return _recorded[0]
 
 
-async def attended(standin: AsyncStandin) -> m.Job:
+async def attended(standin: AsyncStandin, **options: Any) -> m.Job:
     """Returns a job whose bot is in the meeting."""
-    job = (await standin.create_job(request({"simulate": "slow_meeting"}))).job
+    job = (await standin.create_job(request({"simulate": "slow_meeting"}, **options))).job
     async for event in standin.live(job.id):
         if event.name == "state" and event.data["status"] == "recording_started":
             break
@@ -254,6 +255,30 @@ async def test_send_commands() -> None:
         assert await standin.send_command(job.id, "leave-call") != message
         assert (await standin.wait_until_done(job.id, interval=1)).status == m.JobStatus.COMPLETED
         assert (await standin.get_manifest(job.id)).end.reason == "left_on_command"
+
+
+async def test_speak() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        job = await attended(standin, output=m.OutputOptions())
+        sound = io.BytesIO()
+        with wave.open(sound, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(16000)
+            file.writeframes(bytes(3200))
+        waiting = {
+            await standin.play_audio(job.id, data=sound.getvalue()),
+            await standin.speak(job.id, "Good morning", language="en", interrupt=True),
+        }
+        async for event in standin.live(job.id):
+            if event.name == "output" and event.data["state"] == "finished":
+                waiting.discard(UUID(event.data["commandId"]))
+                if not waiting:
+                    break
+        assert await standin.send_command(job.id, "stop-output")
+        silent = (await standin.create_job(request(join_at=later()))).job
+        with pytest.raises(InvalidStateError):
+            await standin.speak(silent.id, "Good morning")
 
 
 async def test_live_events() -> None:

@@ -11,13 +11,14 @@ import socket
 import subprocess
 import sys
 import time
+import wave
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import httpx
 import pytest
@@ -93,9 +94,9 @@ def recorded(standin: Standin) -> m.Job:
     return _recorded[0]
 
 
-def attended(standin: Standin) -> m.Job:
+def attended(standin: Standin, **options: Any) -> m.Job:
     """Returns a job whose bot is in the meeting."""
-    job = (standin.create_job(request({"simulate": "slow_meeting"}))).job
+    job = (standin.create_job(request({"simulate": "slow_meeting"}, **options))).job
     for event in standin.live(job.id):
         if event.name == "state" and event.data["status"] == "recording_started":
             break
@@ -252,6 +253,30 @@ def test_send_commands() -> None:
         assert standin.send_command(job.id, "leave-call") != message
         assert (standin.wait_until_done(job.id, interval=1)).status == m.JobStatus.COMPLETED
         assert (standin.get_manifest(job.id)).end.reason == "left_on_command"
+
+
+def test_speak() -> None:
+    with Standin(URL, KEY) as standin:
+        job = attended(standin, output=m.OutputOptions())
+        sound = io.BytesIO()
+        with wave.open(sound, "wb") as file:
+            file.setnchannels(1)
+            file.setsampwidth(2)
+            file.setframerate(16000)
+            file.writeframes(bytes(3200))
+        waiting = {
+            standin.play_audio(job.id, data=sound.getvalue()),
+            standin.speak(job.id, "Good morning", language="en", interrupt=True),
+        }
+        for event in standin.live(job.id):
+            if event.name == "output" and event.data["state"] == "finished":
+                waiting.discard(UUID(event.data["commandId"]))
+                if not waiting:
+                    break
+        assert standin.send_command(job.id, "stop-output")
+        silent = (standin.create_job(request(join_at=later()))).job
+        with pytest.raises(InvalidStateError):
+            standin.speak(silent.id, "Good morning")
 
 
 def test_live_events() -> None:

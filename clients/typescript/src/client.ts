@@ -14,6 +14,7 @@ import type {
   ListJobsData,
   Manifest,
   MediaFile,
+  SpeakText,
   TextMatch,
   TimelineEntry,
   Transcript,
@@ -65,7 +66,8 @@ export type Command =
   | 'pause-recording'
   | 'resume-recording'
   | 'stop-recording'
-  | 'leave-call';
+  | 'leave-call'
+  | 'stop-output';
 
 const commands = {
   'request-recording-permission': api.requestRecordingPermission,
@@ -73,7 +75,11 @@ const commands = {
   'resume-recording': api.resumeRecording,
   'stop-recording': api.stopRecording,
   'leave-call': api.leaveCall,
+  'stop-output': api.stopOutput,
 } satisfies Record<Command, unknown>;
+
+/** An audio file to play: its URL, or its content, which may be about 750 kB long. */
+export type Audio = { uri: string } | { data: Uint8Array };
 
 /** Returns whether a job has ended: completed, failed or cancelled. */
 export function isFinal(job: Pick<Job, 'status'>): boolean {
@@ -165,6 +171,20 @@ export class Standin {
   async pinParticipant(jobId: string, participantId: string): Promise<string> {
     const body = { participantId };
     return (await api.pinParticipant({ ...this.#call, path: { id: asId(jobId) }, body })).data.commandId;
+  }
+
+  /**
+   * Plays an audio file in the meeting and returns the ID of the command. With `interrupt` it replaces what is being played and
+   * what waits. The job needs the option `output`. What becomes of it is an event `output` of `live`.
+   */
+  async playAudio(jobId: string, audio: Audio, options: { interrupt?: boolean } = {}): Promise<string> {
+    const file = 'uri' in audio ? audio : { data: base64(audio.data) };
+    return (await api.playAudio({ ...this.#call, path: { id: asId(jobId) }, body: { ...file, ...options } })).data.commandId;
+  }
+
+  /** Speaks a text in the meeting and returns the ID of the command. See `playAudio`. */
+  async speak(jobId: string, text: string, options: Omit<SpeakText, 'text'> = {}): Promise<string> {
+    return (await api.speak({ ...this.#call, path: { id: asId(jobId) }, body: { ...options, text } })).data.commandId;
   }
 
   /**
@@ -385,6 +405,13 @@ export class Standin {
 function asId(id: string): string {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) throw new TypeError(`${JSON.stringify(id)} is not the ID of a job`);
   return id;
+}
+
+/** Encodes bytes, in Node and in browsers. */
+function base64(data: Uint8Array): string {
+  let text = '';
+  for (const byte of data) text += String.fromCharCode(byte);
+  return btoa(text);
 }
 
 /** Iterates over a list page by page. */

@@ -1,4 +1,14 @@
-import type { LiveCommand, LiveEnd, LiveParticipants, LiveSpeaking, LiveState, LiveText, LiveTranscript } from './generated/index.js';
+import type {
+  LiveCommand,
+  LiveEnd,
+  LiveOutput,
+  LiveParticipants,
+  LiveSpeaking,
+  LiveState,
+  LiveStream,
+  LiveText,
+  LiveTranscript,
+} from './generated/index.js';
 
 /** An event of a live stream. Texts are plain text from the meeting: escape them before showing them. */
 export type LiveEvent = {
@@ -7,6 +17,8 @@ export type LiveEvent = {
 } & (
   | { event: 'state'; data: LiveState }
   | { event: 'command'; data: LiveCommand }
+  | { event: 'stream'; data: LiveStream }
+  | { event: 'output'; data: LiveOutput }
   | { event: 'participants'; data: LiveParticipants }
   | { event: 'speaking'; data: LiveSpeaking }
   | { event: 'caption' | 'chat'; data: LiveText }

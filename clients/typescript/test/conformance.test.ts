@@ -62,8 +62,8 @@ async function record(): Promise<Job> {
 const recorded = record();
 
 /** Returns a job whose bot is in the meeting. */
-async function attended(): Promise<Job> {
-  const job = await create({ metadata: { simulate: 'slow_meeting' } });
+async function attended(options: Partial<JobCreate> = {}): Promise<Job> {
+  const job = await create({ metadata: { simulate: 'slow_meeting' }, ...options });
   for await (const event of standin.live(job.id)) {
     if (event.event === 'state' && event.data.status === 'recording_started') break;
   }
@@ -229,6 +229,25 @@ suite('conformance', { concurrency: true }, () => {
     assert.ok(message && leave && message !== leave);
     assert.equal((await standin.waitUntilDone(id, { intervalMs: 1_000 })).status, 'completed');
     assert.equal((await standin.getManifest(id)).end.reason, 'left_on_command');
+  });
+
+  test('speak', async () => {
+    const { id } = await attended({ output: {} });
+    const header = Buffer.from('RIFF\0\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\0\0\0\0', 'latin1');
+    header.writeUInt32LE(36 + 3200, 4);
+    header.writeUInt32LE(3200, 40);
+    const waiting = new Set([
+      await standin.playAudio(id, { data: Buffer.concat([header, Buffer.alloc(3200)]) }),
+      await standin.speak(id, 'Good morning', { language: 'en', interrupt: true }),
+    ]);
+    for await (const event of standin.live(id)) {
+      if (event.event === 'output' && event.data.state === 'finished') waiting.delete(event.data.commandId);
+      if (waiting.size === 0) break;
+    }
+    assert.equal(waiting.size, 0);
+    assert.ok(await standin.sendCommand(id, 'stop-output'));
+    const silent = await create({ joinAt: later() });
+    await assert.rejects(standin.speak(silent.id, 'Good morning'), InvalidStateError);
   });
 
   test('live_events', async () => {

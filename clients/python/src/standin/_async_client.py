@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from ._results import COMMANDS, FINAL, Command, CreatedJob, as_id, parsed
 from ._retry import backoff, pause_before_retry
 from .errors import APIConnectionError, APITimeoutError, ChecksumError, StandinError, WaitTimeoutError, error_of
 from .generated import AuthenticatedClient
-from .generated.api.control import pin_participant, send_chat_message
+from .generated.api.control import pin_participant, play_audio, send_chat_message, speak
 from .generated.api.history import (
     list_deliveries,
     list_timeline,
@@ -203,6 +204,38 @@ class AsyncStandin:
         """Pins the video of a participant and returns the ID of the command."""
         body = models.PinnedParticipant(participant_id=participant_id)
         response = await pin_participant.asyncio_detailed(as_id(job_id), client=self.api, body=body)
+        return parsed(response, models.CommandQueuedResponse).command_id
+
+    async def play_audio(
+        self,
+        job_id: UUID | str,
+        *,
+        uri: str | None = None,
+        data: bytes | None = None,
+        interrupt: bool = False,
+    ) -> UUID:
+        """Plays an audio file in the meeting, from a URL or with its content, and returns the ID of the command.
+
+        With `interrupt` it replaces what is being played and what waits. The job needs the option `output`. What
+        becomes of it is an event `output` of `live`.
+        """
+        content = base64.b64encode(data).decode() if data is not None else UNSET
+        body = models.PlayAudio(uri=uri or UNSET, data=content, interrupt=interrupt)
+        response = await play_audio.asyncio_detailed(as_id(job_id), client=self.api, body=body)
+        return parsed(response, models.CommandQueuedResponse).command_id
+
+    async def speak(
+        self,
+        job_id: UUID | str,
+        text: str,
+        *,
+        voice: str | None = None,
+        language: str | None = None,
+        interrupt: bool = False,
+    ) -> UUID:
+        """Speaks a text in the meeting and returns the ID of the command. See `play_audio`."""
+        body = models.SpeakText(text=text, voice=voice or UNSET, language=language or UNSET, interrupt=interrupt)
+        response = await speak.asyncio_detailed(as_id(job_id), client=self.api, body=body)
         return parsed(response, models.CommandQueuedResponse).command_id
 
     async def wait_until_done(

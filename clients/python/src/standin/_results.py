@@ -12,6 +12,7 @@ from .generated.api.control import (
     pause_recording,
     request_recording_permission,
     resume_recording,
+    stop_output,
     stop_recording,
 )
 from .generated.models import Job, JobStatus
@@ -19,7 +20,9 @@ from .generated.types import Response
 
 T = TypeVar("T")
 
-Command = Literal["request-recording-permission", "pause-recording", "resume-recording", "stop-recording", "leave-call"]
+Command = Literal[
+    "request-recording-permission", "pause-recording", "resume-recording", "stop-recording", "leave-call", "stop-output"
+]
 """The commands without arguments."""
 
 COMMANDS: dict[str, Any] = {
@@ -28,6 +31,7 @@ COMMANDS: dict[str, Any] = {
     "resume-recording": resume_recording,
     "stop-recording": stop_recording,
     "leave-call": leave_call,
+    "stop-output": stop_output,
 }
 
 FINAL = frozenset({JobStatus.COMPLETED, JobStatus.FAILED, JobStatus.CANCELLED})
