@@ -454,7 +454,7 @@ func TestTools(t *testing.T) {
 	ada := h.overHTTP(t, h.ada)
 	readOnly := map[string]bool{
 		"send_bot": false, "list_jobs": true, "get_job": true, "wait_for": true, "leave": false, "send_chat": false, "speak": false, "stop_speaking": false,
-		"get_participants": true, "get_transcript": true, "search_transcripts": true,
+		"listen": true, "screenshot": true, "get_participants": true, "get_transcript": true, "search_transcripts": true,
 	}
 	listed, err := ada.ListTools(t.Context(), nil)
 	if err != nil || len(listed.Tools) != len(readOnly) {
@@ -490,6 +490,7 @@ func TestTools(t *testing.T) {
 		{"wait_for", map[string]any{"jobId": id, "until": "ended", "timeoutSeconds": 301}},
 		{"get_job", map[string]any{"jobId": "../admin/host"}},
 		{"get_transcript", map[string]any{"jobId": id, "lastMinutes": -1}},
+		{"listen", map[string]any{"jobId": id, "seconds": 3601}},
 		{"send_chat", map[string]any{"jobId": id, "text": strings.Repeat("a", 4001)}},
 		{"search_transcripts", map[string]any{"words": ""}},
 	} {

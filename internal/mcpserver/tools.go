@@ -68,7 +68,7 @@ func allTools() []tool {
 				arguments["status"].Items.Enum = append(arguments["status"].Items.Enum, string(status))
 			}
 			arguments["joinFrom"].Format, arguments["joinTo"].Format = "date-time", "date-time"
-			number(arguments["limit"], 1, 100, 20)
+			number(arguments["limit"], 100, 20)
 		}, session.listJobs),
 		define(mcp.Tool{
 			Name: "get_job", Title: "Get a job and its outcome", Annotations: reading(),
@@ -80,7 +80,7 @@ func allTools() []tool {
 		}, func(arguments map[string]*jsonschema.Schema) {
 			jobArguments(arguments)
 			choose(arguments["until"], "joined", "recording", "ended", "transcript")
-			number(arguments["timeoutSeconds"], 1, 300, 50)
+			number(arguments["timeoutSeconds"], 300, 50)
 		}, session.waitFor),
 		define(mcp.Tool{
 			Name: "leave", Title: "Make a bot leave", Annotations: acting(true, true),
@@ -105,6 +105,14 @@ func allTools() []tool {
 			Description: "Stops what the bot says, and what it is to say afterwards.",
 		}, jobArguments, session.stopSpeaking),
 		define(mcp.Tool{
+			Name: "listen", Title: "Listen to a meeting", Annotations: reading(),
+			Description: "Returns who speaks in a meeting that goes on, and what was said and written in the last seconds: the live transcript, or the captions if there is none. Call it again to follow the conversation.",
+		}, func(arguments map[string]*jsonschema.Schema) {
+			jobArguments(arguments)
+			number(arguments["seconds"], 3600, 30)
+		}, session.listen),
+		screenshotTool(),
+		define(mcp.Tool{
 			Name: "get_participants", Title: "Get the participants", Annotations: reading(),
 			Description: "Returns who is in the meeting now, or, after it, everybody who was there and when.",
 		}, jobArguments, session.getParticipants),
@@ -122,7 +130,7 @@ func allTools() []tool {
 			Description: "Searches the transcripts, captions and chat messages of all your complete recordings.",
 		}, func(arguments map[string]*jsonschema.Schema) {
 			bound(arguments["words"], 1, 500)
-			number(arguments["limit"], 1, 100, 20)
+			number(arguments["limit"], 100, 20)
 		}, session.searchTranscripts),
 	}
 }
@@ -151,8 +159,8 @@ func preset(argument *jsonschema.Schema, value any) {
 	argument.Default = text
 }
 
-// number limits a number, and sets its default.
-func number(argument *jsonschema.Schema, least, most float64, value int) {
-	argument.Minimum, argument.Maximum = &least, &most
+// number limits a number, from 1, and sets its default.
+func number(argument *jsonschema.Schema, most float64, value int) {
+	argument.Minimum, argument.Maximum = pointer(1.0), &most
 	preset(argument, value)
 }

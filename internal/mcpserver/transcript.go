@@ -140,6 +140,8 @@ type words struct {
 	lines []line // sorted by time
 	heard bool   // whether there is a line that is no chat message
 	end   time.Duration
+	// speaking are the names of those who speak; nil if that is unknown.
+	speaking []string
 }
 
 // silence returns why a window has no lines.
@@ -175,7 +177,7 @@ func (s session) words(ctx context.Context, j client.Job, chat bool) (w words, e
 		}
 		w.heard = w.heard || texts.heard
 		if !j.Ended() {
-			w.end = texts.end
+			w.end, w.speaking = texts.end, texts.speaking
 		}
 	}
 	slices.SortStableFunc(w.lines, func(a, b line) int { return cmp.Compare(a.at, b.at) })
@@ -215,6 +217,7 @@ func (s session) texts(ctx context.Context, id string) (w words, err error) {
 	starts := map[string]time.Time{} // of states
 	latest := map[string]text{}      // by kind and ID
 	live := false                    // there is a live transcript
+	names := map[string]string{}     // of participants
 	for event, err := range s.api.LiveSoFar(ctx, id, "") {
 		if err != nil {
 			return words{}, err
@@ -229,6 +232,23 @@ func (s session) texts(ctx context.Context, id string) (w words, err error) {
 				return words{}, fmt.Errorf("read a state: %w", err)
 			}
 			starts[state.Status] = cmp.Or(starts[state.Status], state.At)
+		case "participants":
+			var present struct{ Participants []struct{ ID, Name string } }
+			if err := json.Unmarshal(event.Data, &present); err != nil {
+				return words{}, fmt.Errorf("read the participants: %w", err)
+			}
+			for _, p := range present.Participants {
+				names[p.ID] = quote(p.Name, maxName)
+			}
+		case "speaking":
+			var speaking struct{ ParticipantIDs []string }
+			if err := json.Unmarshal(event.Data, &speaking); err != nil {
+				return words{}, fmt.Errorf("read who speaks: %w", err)
+			}
+			w.speaking = []string{}
+			for _, id := range speaking.ParticipantIDs[:min(len(speaking.ParticipantIDs), maxParticipants)] {
+				w.speaking = append(w.speaking, cmp.Or(names[id], "Unknown speaker"))
+			}
 		case "caption", "chat":
 			read := text{chat: event.Name == "chat"}
 			if err := json.Unmarshal(event.Data, &read.LiveText); err != nil {
@@ -253,7 +273,7 @@ func (s session) texts(ctx context.Context, id string) (w words, err error) {
 		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.ID, b.ID))
 	})
 	if len(sorted) == 0 {
-		return words{}, nil
+		return w, nil
 	}
 	start := cmp.Or(starts["recording_started"], starts["in_meeting"], sorted[0].StartedAt)
 	for _, read := range sorted {
