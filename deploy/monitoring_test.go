@@ -184,7 +184,7 @@ func servedMetrics(t *testing.T) map[string]bool {
 		t.Fatal("no webhook")
 	}
 	names := map[string]bool{}
-	for deadline := time.Now().Add(time.Minute); !names["standin_webhook_tries_total"] && time.Now().Before(deadline); { // counted after the response
+	for deadline := time.Now().Add(time.Minute); !names["standin_webhook_try_seconds_bucket"] && time.Now().Before(deadline); { // counted after the response
 		_, text := ask(t, http.MethodGet, s.BaseURL()+"/metrics", secret, "")
 		for _, match := range regexp.MustCompile(`(?m)^([a-z_0-9]+)[{ ]`).FindAllStringSubmatch(text, -1) {
 			names[match[1]] = true
