@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"image"
+	"image/color"
+	"image/gif"
 	"image/jpeg"
 	"image/png"
 	"io"
@@ -15,6 +17,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"standin/internal/ingest"
 	"standin/internal/recording/build"
 	"standin/internal/speech"
 )
@@ -33,6 +36,22 @@ func contractPNG(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
 	if err := png.Encode(&file, image.NewRGBA(image.Rect(0, 0, 300, 300))); err != nil {
+		t.Fatal(err)
+	}
+	return file.Bytes()
+}
+
+// contractGIF returns a video of 2 seconds.
+func contractGIF(t *testing.T) []byte {
+	t.Helper()
+	frame := func(shown color.Color) *image.Paletted {
+		return image.NewPaletted(image.Rect(0, 0, 64, 36), color.Palette{shown})
+	}
+	var file bytes.Buffer
+	err := gif.EncodeAll(&file, &gif.GIF{
+		Image: []*image.Paletted{frame(color.White), frame(color.Black)}, Delay: []int{100, 100}, // hundredths of a second
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	return file.Bytes()
@@ -143,6 +162,9 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	}
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"video":{"data":"` + data + `"}}`})
 	h.expect(t, 202, contractRequest{op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"none":true}`})
+	moving := h.expect(t, 202, contractRequest{
+		op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"video":{"data":"` + base64.StdEncoding.EncodeToString(contractGIF(t)) + `"}}`,
+	}).text(t, "commandId")
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: `{"text":" "}`})
 	broken.Store(true)
 	h.expectCode(t, 503, "unavailable", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: bodies["speak"]})
@@ -159,6 +181,9 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	shown, err := jpeg.DecodeConfig(bytes.NewReader(sound(200, []string{id, "0", commands["setCamera"]}, contractToken(id, 0)).body))
 	if err != nil || shown.Width != 1280 || shown.Height != 720 {
 		t.Errorf("the picture is %dx%d, %v", shown.Width, shown.Height, err)
+	}
+	if pictures := ingest.SplitPictures(sound(200, []string{id, "0", moving}, contractToken(id, 0)).body); len(pictures) != 2*ingest.VideoRate {
+		t.Errorf("the video of 2 seconds has %d pictures", len(pictures))
 	}
 	sound(400, []string{id, "0", "x"}, contractToken(id, 0))
 	sound(401, spoken, "")

@@ -75,7 +75,7 @@
 
   const devices = {camera: new Device("camera", true), screen: new Device("screen", false)};
 
-  // paintName paints a name card.
+  // paintName paints a name card. Pages cut the sides of tiles.
   const paintName = name => context => {
     context.fillStyle = "#1e293b";
     context.fillRect(0, 0, width, height);
@@ -84,9 +84,9 @@
     context.textBaseline = "middle";
     for (let size = 96; size > 16; size -= 4) {
       context.font = `600 ${size}px sans-serif`;
-      if (context.measureText(name).width <= 0.85 * width) break;
+      if (context.measureText(name).width <= 0.7 * width) break;
     }
-    context.fillText(name, width / 2, height / 2, 0.85 * width);
+    context.fillText(name, width / 2, height / 2, 0.7 * width);
   };
 
   window[key] = {
