@@ -58,6 +58,11 @@ test-long: ## Run all tests, with the long ones
 	@scripts/setup.sh test
 	scripts/test.sh
 
+.PHONY: quickstart-check
+quickstart-check: ## Run the README's quick start in a new clone of the last commit, play its recording, and print the times
+	@scripts/setup.sh run
+	STANDIN_TEST_QUICKSTART=1 go test ./cmd/standin -run '^TestQuickStart$$' -v -count=1 -timeout 20m
+
 .PHONY: matrix
 matrix: ## Run every bot scenario on every platform
 	@scripts/setup.sh test
