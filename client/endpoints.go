@@ -8,6 +8,78 @@ import (
 	"time"
 )
 
+// Me is an API key, its team, and the service.
+type Me struct {
+	Team struct {
+		ID   string `json:"id"`
+		Name string `json:"name"`
+	} `json:"consumer"`
+	Key struct {
+		ID        string     `json:"id"`
+		Name      string     `json:"name"`
+		Mode      string     `json:"mode"`  // live or test
+		Scope     string     `json:"scope"` // read, jobs or admin
+		CreatedAt time.Time  `json:"createdAt"`
+		ExpiresAt *time.Time `json:"expiresAt"`
+	} `json:"key"`
+	Service struct {
+		Version string `json:"version"`
+	} `json:"service"`
+}
+
+// Me returns what the service knows about the key of this client.
+func (c *Client) Me(ctx context.Context) (Me, error) {
+	var me Me
+	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "me"}}, &me)
+	return me, err
+}
+
+// Key is an API key.
+type Key struct {
+	ID         string     `json:"id"`
+	Name       string     `json:"name"`
+	Mode       string     `json:"mode"`   // live or test
+	Scope      string     `json:"scope"`  // read, jobs or admin
+	Prefix     string     `json:"prefix"` // the first characters
+	CreatedAt  time.Time  `json:"createdAt"`
+	CreatedBy  string     `json:"createdBy"`
+	LastUsedAt *time.Time `json:"lastUsedAt"`
+	ExpiresAt  *time.Time `json:"expiresAt"`
+	Secret     string     `json:"key"` // only of a new key
+}
+
+// NewKey is a key to create. Zero fields have their defaults.
+type NewKey struct {
+	Name      string     `json:"name"`
+	Mode      string     `json:"mode,omitempty"`  // that of the client's key
+	Scope     string     `json:"scope,omitempty"` // admin
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+}
+
+// Keys returns the keys of the team that are not revoked. The key of the client needs the scope
+// admin.
+func (c *Client) Keys(ctx context.Context) ([]Key, error) {
+	var response struct {
+		Keys []Key `json:"keys"`
+	}
+	_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "keys"}}, &response)
+	return response.Keys, err
+}
+
+// CreateKey creates a key, whose secret cannot be read again. The key of the client needs the scope
+// admin.
+func (c *Client) CreateKey(ctx context.Context, key NewKey) (Key, error) {
+	var created Key
+	_, err := c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "keys"}, body: key}, &created)
+	return created, err
+}
+
+// RevokeKey revokes a key. The key of the client needs the scope admin.
+func (c *Client) RevokeKey(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: []string{"api", "v1", "keys", id}}, nil)
+	return err
+}
+
 // WebhookEndpoint is the delivery health of a webhook URL.
 type WebhookEndpoint struct {
 	URL             string     `json:"url"`

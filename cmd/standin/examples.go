@@ -66,7 +66,7 @@ var examples = map[string][]string{
 	"webhooks rotate-secret": {"standin webhooks rotate-secret > secret"},
 	"mcp":                    {"standin mcp"},
 
-	"keys create":               {"standin keys create --team crew", "standin keys create --team crew --test | standin login --with-key"},
+	"keys create":               {"standin keys create --team crew", "standin keys create --team crew --name dashboards --scope read --expires '2027-01-01 00:00'", "standin keys create --team crew --test | standin login --with-key"},
 	"keys list":                 {"standin keys list"},
 	"keys revoke":               {"standin keys revoke " + exampleJob},
 	"teams create":              {"standin teams create crew"},
@@ -79,6 +79,7 @@ var examples = map[string][]string{
 	"users list":                {"standin users list"},
 	"users invite":              {"standin users invite ben@example.com --team crew", "standin users invite ada@example.com --team crew --operator"},
 	"users reset-password":      {"standin users reset-password ada@example.com"},
+	"users set-role":            {"standin users set-role ben@example.com viewer"},
 	"users promote":             {"standin users promote ada@example.com"},
 	"users demote":              {"standin users demote ada@example.com"},
 	"users remove":              {"standin users remove ben@example.com"},

@@ -35,11 +35,14 @@ func writeJSON(w io.Writer, value any, options ...json.Options) error {
 type shownKey struct {
 	ID         string     `json:"id"`
 	Consumer   string     `json:"consumer"`
+	Name       string     `json:"name"` // may be empty
 	Mode       string     `json:"mode"`
+	Scope      string     `json:"scope"` // read, jobs or admin
 	Prefix     string     `json:"prefix"`
 	CreatedAt  time.Time  `json:"createdAt"`
 	CreatedBy  string     `json:"createdBy"` // e-mail of a user, or "command line"; empty when unknown
 	LastUsedAt *time.Time `json:"lastUsedAt"`
+	ExpiresAt  *time.Time `json:"expiresAt"`
 	RevokedAt  *time.Time `json:"revokedAt"`
 }
 
@@ -47,8 +50,8 @@ func showKeys(keys []account.Key) []shownKey {
 	shown := make([]shownKey, len(keys))
 	for i, k := range keys {
 		shown[i] = shownKey{
-			ID: k.ID.String(), Consumer: k.Consumer, Mode: string(k.Mode), Prefix: k.Prefix,
-			CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), RevokedAt: timeOrNull(k.RevokedAt),
+			ID: k.ID.String(), Consumer: k.Consumer, Name: k.Name, Mode: string(k.Mode), Scope: string(k.Scope), Prefix: k.Prefix,
+			CreatedAt: k.CreatedAt, CreatedBy: k.CreatedBy, LastUsedAt: timeOrNull(k.LastUsedAt), ExpiresAt: timeOrNull(k.ExpiresAt), RevokedAt: timeOrNull(k.RevokedAt),
 		}
 	}
 	return shown

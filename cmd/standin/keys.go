@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,10 +80,13 @@ func (f dataFlags) withNewStore(ctx context.Context, to terminal, fn func(*store
 type keysCreateCommand struct {
 	dataFlags
 	outputFlags
-	Team          string `required:"" aliases:"consumer" predictor:"team" help:"Name of the team, which is created if it does not exist."`
-	Email         string `help:"E-mail address of a new team."`
-	Test          bool   `help:"Create a test key. Its jobs run in the simulator and are separate from live jobs."`
-	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of a new team. Default: a random one. Prefer the environment variable."`
+	Team          string    `required:"" aliases:"consumer" predictor:"team" help:"Name of the team, which is created if it does not exist."`
+	Email         string    `help:"E-mail address of a new team."`
+	Name          string    `help:"What you call the key, such as the program that uses it."`
+	Scope         string    `enum:"read,jobs,admin" default:"admin" help:"What the key may do: read jobs and recordings, also send and control bots (jobs), or everything (admin)."`
+	Expires       time.Time `placeholder:"TIME" help:"When the key stops working, such as +720h or '2027-01-01 00:00'. Default: never."`
+	Test          bool      `help:"Create a test key. Its jobs run in the simulator and are separate from live jobs."`
+	WebhookSecret string    `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret of a new team. Default: a random one. Prefer the environment variable."`
 }
 
 // Run creates the key.
@@ -93,11 +97,15 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 			mode = job.Test
 		}
 		keys := account.Keys{Store: s, Now: time.Now, WebhookSecret: c.WebhookSecret}
-		key, secret, err := keys.Issue(ctx, c.Team, c.Email, mode)
+		key, secret, err := keys.IssueWith(ctx, c.Team, c.Email, mode, account.KeyOptions{Name: c.Name, Scope: account.Scope(c.Scope), ExpiresAt: c.Expires})
 		if err != nil {
 			return err
 		}
-		created := map[string]any{"id": key.ID, "consumerId": key.ConsumerID, "mode": key.Mode, "key": secret}
+		entry := account.NewAuditEntry(key.ConsumerID, account.CommandLine, "created an API key", cmp.Or(key.Name, key.ID.String()), time.Now())
+		if err := s.AppendAudit(ctx, entry); err != nil {
+			return err
+		}
+		created := map[string]any{"id": key.ID, "consumerId": key.ConsumerID, "name": key.Name, "mode": key.Mode, "scope": key.Scope, "expiresAt": timeOrNull(key.ExpiresAt), "key": secret}
 		return c.print(to, created, func() error {
 			_, err := fmt.Fprintln(to.Out, secret)
 			return err
@@ -120,9 +128,9 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		return c.print(to, showKeys(keys), func() error {
 			rows := make([][]string, len(keys))
 			for i, k := range keys {
-				rows[i] = []string{k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy}
+				rows[i] = []string{k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy, k.Name, string(k.Scope), to.time(k.ExpiresAt)}
 			}
-			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY", rows)
+			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES", rows)
 		})
 	})
 }
@@ -147,9 +155,26 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 		if !found {
 			return fmt.Errorf("there is no key %s; standin keys list prints them", id)
 		}
+		if err := auditRevoked(ctx, s, id); err != nil {
+			return err
+		}
 		return c.print(to, map[string]any{"id": id, "revoked": true}, func() error {
 			_, err := fmt.Fprintln(to.Out, "revoked", id)
 			return err
 		})
 	})
+}
+
+// auditRevoked adds that a key was revoked to the audit log of its team.
+func auditRevoked(ctx context.Context, s *store.Store, id uuid.UUID) error {
+	keys, err := s.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if key.ID == id {
+			return s.AppendAudit(ctx, account.NewAuditEntry(key.ConsumerID, account.CommandLine, "revoked an API key", cmp.Or(key.Name, id.String()), time.Now()))
+		}
+	}
+	return nil
 }

@@ -20,7 +20,7 @@ import (
 type recordingsFinishCommand struct {
 	dataFlags
 	service.StorageSettings
-	BaseURL string `env:"STANDIN_BASE_URL" help:"URL at which consumers reach the service, for the links in the manifest. Default: that of the service that last ran with this database."`
+	BaseURL string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service, for the links in the manifest. Default: that of the service that last ran with this database."`
 	Job     string `arg:"" help:"ID of the job."`
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"standin/internal/dashboard"
 	"standin/internal/doctor"
 	"standin/internal/mail"
 	"standin/internal/service"
@@ -53,6 +54,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		return err
 	}
 	warnUnknownSettings(parsed.Model, c.Log)
+	c.Diagnose = c.diagnose
 	s, err := service.Start(ctx, c.Settings)
 	if err != nil {
 		return err
@@ -79,17 +81,25 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	return waitAndClose(ctx, s, c.Log, manager)
 }
 
-// logChecks logs what may go wrong on this machine, and how to fix it.
-func (c *serveCommand) logChecks(ctx context.Context) {
+// diagnose makes the quick checks of this machine.
+func (c *serveCommand) diagnose(ctx context.Context) (findings []dashboard.Finding) {
 	report := doctor.RunQuick(ctx, doctor.Settings{
 		DataDir: c.DataDir, Listen: c.Listen, BaseURL: c.BaseURL, Profiles: c.Bots.Profiles, SignIn: c.Bots.SignIn,
 	})
 	for _, check := range report.Checks {
-		switch check.State {
+		findings = append(findings, dashboard.Finding{Check: check.Name, State: string(check.State), Found: check.Found, Fix: check.Fix})
+	}
+	return findings
+}
+
+// logChecks logs what may go wrong on this machine, and how to fix it.
+func (c *serveCommand) logChecks(ctx context.Context) {
+	for _, check := range c.diagnose(ctx) {
+		switch doctor.State(check.State) {
 		case doctor.Warn:
-			c.Log.Warn("a check found a limitation", "check", check.Name, "found", check.Found, "fix", check.Fix)
+			c.Log.Warn("a check found a limitation", "check", check.Check, "found", check.Found, "fix", check.Fix)
 		case doctor.Fail:
-			c.Log.Error("a check failed", "check", check.Name, "found", check.Found, "fix", check.Fix)
+			c.Log.Error("a check failed", "check", check.Check, "found", check.Found, "fix", check.Fix)
 		case doctor.OK:
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"standin/client"
 )
@@ -20,7 +21,7 @@ type statusCommand struct {
 
 // Help describes the exit code.
 func (statusCommand) Help() string {
-	return "Shows the service that commands call, whether it can do its work, and whether the key works. Exit code 0 if the service is ready and the key works."
+	return "Shows the service that commands call, whether it can do its work, and your team and key. Exit code 0 if the service is ready and the key works."
 }
 
 // serviceStatus is the JSON form of the status.
@@ -28,9 +29,14 @@ type serviceStatus struct {
 	URL     string   `json:"url"`
 	Ready   bool     `json:"ready"`
 	Failing []string `json:"failing"` // names of checks
+	Version string   `json:"version"` // of the service
 	Email   string   `json:"email"`   // of the user who signed in; may be empty
-	Mode    string   `json:"mode"`    // of the key: live or test
-	Client  string   `json:"client"`  // version of this program
+	Team    string   `json:"team"`
+	Key     string   `json:"key"`   // its name; may be empty
+	Mode    string   `json:"mode"`  // of the key: live or test
+	Scope   string   `json:"scope"` // of the key: read, jobs or admin
+	Expires string   `json:"expiresAt,omitempty"`
+	Client  string   `json:"client"` // version of this program
 }
 
 // Run shows the status.
@@ -49,10 +55,7 @@ func (c *statusCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	status := serviceStatus{URL: access.URL, Failing: []string{}, Email: access.Email, Mode: "live", Client: version()}
-	if strings.HasPrefix(access.APIKey, "standin_test_") {
-		status.Mode = "test"
-	}
+	status := serviceStatus{URL: access.URL, Failing: []string{}, Email: access.Email, Client: version()}
 	if err := status.readiness(ctx); err != nil {
 		return err
 	}
@@ -60,15 +63,20 @@ func (c *statusCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	for _, err := range api.Jobs(ctx, client.JobFilter{}) {
-		if err != nil {
-			return err
-		}
-		break
+	me, err := api.Me(ctx)
+	if err != nil {
+		return err
+	}
+	status.Version, status.Team, status.Key, status.Mode, status.Scope = me.Service.Version, me.Team.Name, me.Key.Name, me.Key.Mode, me.Key.Scope
+	key := strings.TrimSpace(me.Key.Name + " (" + me.Key.Mode + ", " + me.Key.Scope + ")")
+	if me.Key.ExpiresAt != nil {
+		status.Expires = me.Key.ExpiresAt.UTC().Format(time.RFC3339)
+		key += ", expires " + to.time(*me.Key.ExpiresAt)
 	}
 	err = c.print(to, status, func() error {
 		return to.properties([][2]string{
-			{"service", status.URL}, {"state", status.state()}, {"signed in as", status.Email}, {"key", status.Mode}, {"this program", status.Client},
+			{"service", status.URL}, {"state", status.state()}, {"version", status.Version}, {"signed in as", status.Email},
+			{"team", status.Team}, {"key", key}, {"this program", status.Client},
 		}...)
 	})
 	return errors.Join(err, status.problem())

@@ -15,8 +15,9 @@ type usersCommand struct {
 	List          usersListCommand          `cmd:"" help:"List dashboard users."`
 	Invite        usersInviteCommand        `cmd:"" help:"Create an invitation link (single use, valid for seven days)."`
 	ResetPassword usersResetPasswordCommand `cmd:"" help:"Set a random password and end the user's sessions. Prints only the password."`
+	SetRole       usersSetRoleCommand       `cmd:"" help:"Change what a user may do in the team."`
 	Promote       usersPromoteCommand       `cmd:"" help:"Make a user an operator."`
-	Demote        usersDemoteCommand        `cmd:"" help:"Make an operator a member. The only operator cannot be demoted."`
+	Demote        usersDemoteCommand        `cmd:"" help:"Make an operator an ordinary user. The only operator cannot be demoted."`
 	Remove        usersRemoveCommand        `cmd:"" help:"Remove a user. The only operator cannot be removed."`
 }
 
@@ -41,6 +42,7 @@ type shownUser struct {
 	Email        string     `json:"email"`
 	Name         string     `json:"name"`
 	Consumer     string     `json:"consumer"`
+	Role         string     `json:"role"` // viewer, member or admin
 	Operator     bool       `json:"operator"`
 	CreatedAt    time.Time  `json:"createdAt"`
 	LastSignInAt *time.Time `json:"lastSignInAt"` // null for a user who never signed in
@@ -56,16 +58,16 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 		shown := make([]shownUser, len(users))
 		for i, u := range users {
 			shown[i] = shownUser{
-				Email: u.Email, Name: u.Name, Consumer: u.Consumer, Operator: u.Operator,
+				Email: u.Email, Name: u.Name, Consumer: u.Consumer, Role: string(u.Role), Operator: u.Operator,
 				CreatedAt: u.CreatedAt, LastSignInAt: timeOrNull(u.LastSignInAt),
 			}
 		}
 		return c.print(to, shown, func() error {
 			rows := make([][]string, len(shown))
 			for i, u := range shown {
-				role := "member"
+				role := u.Role
 				if u.Operator {
-					role = "operator"
+					role += ", operator"
 				}
 				rows[i] = []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
 			}
@@ -84,6 +86,22 @@ func (c *usersResetPasswordCommand) Run(ctx context.Context, to terminal) error 
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
 		_, err = fmt.Fprintln(to.Out, password)
+		return err
+	})
+}
+
+type usersSetRoleCommand struct {
+	userFlags
+	Role string `arg:"" enum:"viewer,member,admin" help:"viewer: sees jobs and recordings. member: also sends and controls bots. admin: also manages keys, webhooks and users."`
+}
+
+// Run changes the role.
+func (c *usersSetRoleCommand) Run(ctx context.Context, to terminal) error {
+	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
+		if err := recovery.SetRole(ctx, c.Email, account.Role(c.Role)); err != nil {
+			return fmt.Errorf("user %q: %w", c.Email, err)
+		}
+		_, err := fmt.Fprintf(to.Out, "%s has the role %s\n", c.Email, c.Role)
 		return err
 	})
 }
@@ -109,7 +127,7 @@ func (c *usersDemoteCommand) Run(ctx context.Context, to terminal) error {
 		if err := recovery.Demote(ctx, c.Email); err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}
-		_, err := fmt.Fprintf(to.Out, "%s is a member\n", c.Email)
+		_, err := fmt.Fprintf(to.Out, "%s is not an operator\n", c.Email)
 		return err
 	})
 }
@@ -117,6 +135,7 @@ func (c *usersDemoteCommand) Run(ctx context.Context, to terminal) error {
 type usersInviteCommand struct {
 	userFlags
 	Team     string `required:"" aliases:"consumer" predictor:"team" help:"Name of the user's team. See standin teams create."`
+	Role     string `enum:"viewer,member,admin" default:"member" help:"What the user may do in the team, as for users set-role."`
 	Operator bool   `help:"The user is an operator, who also sees the machine and the failures of all teams."`
 	BaseURL  string `env:"STANDIN_BASE_URL" help:"URL of the service, for the link. Default: that of the service that last ran with this database."`
 }
@@ -132,7 +151,7 @@ func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		token, err := account.NewRecovery(s).Invite(ctx, team.ID, c.Email, c.Operator)
+		token, err := account.NewRecovery(s).Invite(ctx, team.ID, c.Email, account.Role(c.Role), c.Operator)
 		if err != nil {
 			return fmt.Errorf("user %q: %w", c.Email, err)
 		}

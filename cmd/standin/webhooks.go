@@ -25,7 +25,7 @@ type webhooksCommand struct {
 	Listen       webhooksListenCommand       `cmd:"" help:"Receive, verify and print webhooks on this machine."`
 	Endpoints    webhooksEndpointsCommand    `cmd:"" help:"List webhook endpoints and their health."`
 	Redeliver    webhooksRedeliverCommand    `cmd:"" help:"Redeliver webhooks that failed permanently."`
-	RotateSecret webhooksRotateSecretCommand `cmd:"" help:"Create a new webhook secret. Prints only the secret; the old one also signs for 24 hours."`
+	RotateSecret webhooksRotateSecretCommand `cmd:"" help:"Create a new webhook secret, with a live key. Prints only the secret; the old one also signs for 24 hours."`
 }
 
 // secretFlags locate the webhook secret.

@@ -33,9 +33,17 @@ type Consumer struct {
 // Caller identifies the sender of an authenticated request.
 type Caller struct {
 	KeyID      uuid.UUID
+	KeyName    string // what people recognize the key by
 	ConsumerID uuid.UUID
 	Mode       job.Mode
+	Scope      Scope
 }
+
+// Actor returns the caller as an actor in audit logs.
+func (c Caller) Actor() string { return "key " + c.KeyName }
+
+// manages reports whether the caller may manage keys of a mode.
+func (c Caller) manages(mode job.Mode) bool { return c.Mode == job.Live || mode == job.Test }
 
 // NewConsumer returns a consumer to insert. An empty webhook secret is generated.
 func NewConsumer(name, email, webhookSecret string, now time.Time) Consumer {

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,6 +20,10 @@ type Store interface {
 	// KeyByHash returns a *job.Error with NotFound for an unknown hash.
 	KeyByHash(ctx context.Context, hash string) (Key, error)
 	Keys(ctx context.Context) ([]Key, error)
+	// ConsumerKeys returns the keys of a consumer, newest first.
+	ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]Key, error)
+	// RevokeConsumerKey reports whether the consumer has the key.
+	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
 	// RevokeKey reports whether the key exists. A revoked key keeps its
 	// revocation time.
 	RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error)
@@ -38,15 +43,27 @@ type Keys struct {
 	WebhookSecret string
 }
 
-// Issue creates a key for the consumer with that name, and the consumer if it is
-// new. It returns the key's secret, which is not stored.
+// Issue is IssueWith without options.
 func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode) (Key, string, error) {
+	return k.IssueWith(ctx, consumer, email, mode, KeyOptions{})
+}
+
+// IssueWith creates a key for the consumer with that name, and the consumer if it is
+// new. It returns the key's secret, which is not stored. The error is a *job.Error with
+// InvalidInput for invalid options.
+func (k *Keys) IssueWith(ctx context.Context, consumer, email string, mode job.Mode, options KeyOptions) (Key, string, error) {
 	now := k.Now()
+	if err := options.Set(new(Key), now); err != nil { // before the consumer is made
+		return Key{}, "", err
+	}
 	owner, err := k.Store.EnsureConsumer(ctx, NewConsumer(consumer, email, k.WebhookSecret, now))
 	if err != nil {
 		return Key{}, "", fmt.Errorf("ensure consumer %q: %w", consumer, err)
 	}
 	key, secret := NewKey(owner.ID, mode, CommandLine, now)
+	if err := options.Set(&key, now); err != nil {
+		return Key{}, "", err
+	}
 	if err := k.Store.InsertKey(ctx, key); err != nil {
 		return Key{}, "", fmt.Errorf("insert the key: %w", err)
 	}
@@ -54,28 +71,100 @@ func (k *Keys) Issue(ctx context.Context, consumer, email string, mode job.Mode)
 	return key, secret, nil
 }
 
+// MaxKeys is how many keys that are not revoked a consumer may have when it creates one with another
+// key.
+const MaxKeys = 100
+
+// Of returns the keys that a caller may see and revoke, newest first: those of its consumer that
+// are not revoked, and with a test key only test keys.
+func (k *Keys) Of(ctx context.Context, caller Caller) ([]Key, error) {
+	keys, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
+	if err != nil {
+		return nil, fmt.Errorf("read the keys: %w", err)
+	}
+	return slices.DeleteFunc(keys, func(key Key) bool { return !key.RevokedAt.IsZero() || !caller.manages(key.Mode) }), nil
+}
+
+// Create creates a key for the consumer of a caller, and returns its secret. A test key creates
+// only test keys. The error is a *job.Error with InvalidInput or InvalidState.
+func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options KeyOptions) (Key, string, error) {
+	if !caller.manages(mode) {
+		return Key{}, "", &job.Error{Code: job.InvalidState, Message: "a test key cannot create a live key"}
+	}
+	existing, err := k.Store.ConsumerKeys(ctx, caller.ConsumerID)
+	if err != nil {
+		return Key{}, "", fmt.Errorf("count the keys: %w", err)
+	}
+	valid := 0
+	for _, key := range existing {
+		if key.RevokedAt.IsZero() {
+			valid++
+		}
+	}
+	if valid >= MaxKeys {
+		return Key{}, "", &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("the team has %d keys; revoke one first", valid)}
+	}
+	key, secret := NewKey(caller.ConsumerID, mode, caller.Actor(), k.Now())
+	if err := options.Set(&key, k.Now()); err != nil {
+		return Key{}, "", err
+	}
+	if err := k.Store.InsertKey(ctx, key); err != nil {
+		return Key{}, "", fmt.Errorf("insert the key: %w", err)
+	}
+	return key, secret, nil
+}
+
+// Revoke revokes a key that Of returns. The error is a *job.Error with NotFound for others.
+func (k *Keys) Revoke(ctx context.Context, caller Caller, id uuid.UUID) error {
+	keys, err := k.Of(ctx, caller)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(keys, func(key Key) bool { return key.ID == id }) {
+		return &job.Error{Code: job.NotFound, Message: "no such key"}
+	}
+	_, err = k.Store.RevokeConsumerKey(ctx, caller.ConsumerID, id, k.Now())
+	return err
+}
+
 // errUnauthorized is the error of a bearer token that is not a valid key.
 var errUnauthorized = &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
 
-// Authenticate returns the owner of a bearer token. The error is a *job.Error
-// with Unauthorized for an unknown or revoked key. It reads the key each time, so a
-// revoked key is refused at once.
-func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) {
+// errExpired is the error of a key that has expired.
+var errExpired = &job.Error{Code: job.Unauthorized, Message: "the API key has expired"}
+
+// Find returns the key of a bearer token. The error is a *job.Error with Unauthorized for an
+// unknown, revoked or expired key. It reads the key each time, so a revoked key is refused at
+// once.
+func (k *Keys) Find(ctx context.Context, bearer string) (Key, error) {
 	if !plausible(bearer) {
-		return Caller{}, errUnauthorized
+		return Key{}, errUnauthorized
 	}
 	key, err := k.Store.KeyByHash(ctx, Hash(bearer))
 	if job.ErrorIs(err, job.NotFound) {
-		return Caller{}, errUnauthorized
+		return Key{}, errUnauthorized
 	}
 	if err != nil {
-		return Caller{}, fmt.Errorf("find the key: %w", err)
+		return Key{}, fmt.Errorf("find the key: %w", err)
 	}
 	if !key.RevokedAt.IsZero() {
-		return Caller{}, errUnauthorized
+		return Key{}, errUnauthorized
+	}
+	if key.Expired(k.Now()) {
+		return Key{}, errExpired
+	}
+	return key, nil
+}
+
+// Authenticate returns the owner of a bearer token, and notes the use of its key. Its errors are
+// those of Find.
+func (k *Keys) Authenticate(ctx context.Context, bearer string) (Caller, error) {
+	key, err := k.Find(ctx, bearer)
+	if err != nil {
+		return Caller{}, err
 	}
 	if now := k.Now(); now.Sub(key.LastUsedAt) >= lastUsedPrecision {
 		_ = k.Store.TouchKey(ctx, key.ID, now) // best effort: requests that only read work on a full disk
 	}
-	return Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: key.Mode}, nil
+	return Caller{KeyID: key.ID, KeyName: key.label(), ConsumerID: key.ConsumerID, Mode: key.Mode, Scope: key.Scope}, nil
 }

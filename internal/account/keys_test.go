@@ -47,7 +47,7 @@ func TestIssue(t *testing.T) {
 			t.Errorf("stored key %+v", key)
 		}
 		caller, err := keys.Authenticate(t.Context(), secret)
-		if err != nil || caller != (account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: mode}) {
+		if err != nil || caller != (account.Caller{KeyID: key.ID, KeyName: key.Prefix + "…", ConsumerID: key.ConsumerID, Mode: mode, Scope: account.AdminScope}) {
 			t.Errorf("authenticated %+v (%v)", caller, err)
 		}
 	}

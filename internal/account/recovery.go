@@ -11,6 +11,7 @@ import (
 // RecoveryStore is the database access of Recovery.
 type RecoveryStore interface {
 	UserStore
+	AuditStore
 	// AllUsers returns the users of all consumers, ordered by e-mail address.
 	AllUsers(ctx context.Context) ([]User, error)
 	// SetOperator returns a *job.Error with InvalidState if no operator would remain.
@@ -44,7 +45,7 @@ func (r *Recovery) ResetPassword(ctx context.Context, email string) (string, err
 	if err != nil {
 		return "", err
 	}
-	return password, r.store.SetPassword(ctx, user.ID, hash, "")
+	return password, r.audited(ctx, user, "reset the password of a user", r.store.SetPassword(ctx, user.ID, hash, ""))
 }
 
 // Promote makes a user an operator.
@@ -53,7 +54,7 @@ func (r *Recovery) Promote(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	return r.store.SetOperator(ctx, user.ID, true)
+	return r.audited(ctx, user, "made a user an operator", r.store.SetOperator(ctx, user.ID, true))
 }
 
 // Demote makes a user a member. It returns a *job.Error with InvalidState for the
@@ -63,12 +64,22 @@ func (r *Recovery) Demote(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	return r.store.SetOperator(ctx, user.ID, false)
+	return r.audited(ctx, user, "made an operator an ordinary user", r.store.SetOperator(ctx, user.ID, false))
 }
 
-// Invite creates a token for a person to join a consumer.
-func (r *Recovery) Invite(ctx context.Context, consumerID uuid.UUID, email string, operator bool) (string, error) {
-	return r.users.Invite(ctx, User{ConsumerID: consumerID, Operator: true}, email, operator)
+// Invite creates a token for a person to join a consumer with a role.
+func (r *Recovery) Invite(ctx context.Context, consumerID uuid.UUID, email string, role Role, operator bool) (string, error) {
+	token, err := r.users.InviteAs(ctx, User{ConsumerID: consumerID, Operator: true}, email, role, operator)
+	return token, r.audited(ctx, User{ConsumerID: consumerID, Email: email}, "invited a user", err)
+}
+
+// SetRole changes the role of a user.
+func (r *Recovery) SetRole(ctx context.Context, email string, role Role) error {
+	user, err := r.store.UserByEmail(ctx, plainEmail(email))
+	if err != nil {
+		return err
+	}
+	return r.audited(ctx, user, "changed the role of a user", r.users.SetRole(ctx, User{ConsumerID: user.ConsumerID}, user.ID, role))
 }
 
 // Remove deletes a user with all sessions. It returns a *job.Error with InvalidState
@@ -78,5 +89,13 @@ func (r *Recovery) Remove(ctx context.Context, email string) error {
 	if err != nil {
 		return err
 	}
-	return r.store.RemoveUser(ctx, user.ConsumerID, user.ID, time.Time{})
+	return r.audited(ctx, user, "removed a user", r.store.RemoveUser(ctx, user.ConsumerID, user.ID, time.Time{}))
+}
+
+// audited adds what was done with a user to the audit log of the user's team, unless it failed.
+func (r *Recovery) audited(ctx context.Context, user User, action string, err error) error {
+	if err != nil {
+		return err
+	}
+	return r.store.AppendAudit(ctx, NewAuditEntry(user.ConsumerID, CommandLine, action, user.Email, time.Now()))
 }

@@ -25,6 +25,7 @@ type User struct {
 	Consumer     string // name; set when read from the database
 	Email        string // lower case
 	Name         string
+	Role         Role // in the team
 	Operator     bool
 	Founder      bool   // the first user of the service
 	PasswordHash string // empty for users of an OpenID Connect provider
@@ -62,6 +63,8 @@ type UserStore interface {
 	// revokeKeys is not zero, revokes the keys that the user created at that time.
 	// The error is a *job.Error for the last operator and for unknown users.
 	RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revokeKeys time.Time) error
+	// SetRole returns a *job.Error with NotFound for a user of another consumer.
+	SetRole(ctx context.Context, consumerID, id uuid.UUID, role Role) error
 
 	InsertInvitation(ctx context.Context, invitation Invitation) error
 	// Invitation returns an invitation that expires after now, or a *job.Error
@@ -81,7 +84,7 @@ type UserStore interface {
 	Session(ctx context.Context, hash string, now time.Time) (Session, error)
 	TouchSession(ctx context.Context, hash string, now time.Time) error
 	EndSession(ctx context.Context, hash string) error
-	// DeleteExpired deletes expired sessions and invitations.
+	// DeleteExpired deletes expired sessions and invitations, and old entries of audit logs.
 	DeleteExpired(ctx context.Context, now time.Time) error
 }
 
@@ -110,6 +113,9 @@ func NewUsers(settings UserSettings) *Users {
 		hashing: make(chan struct{}, maxConcurrentHashes), revocations: settings.Revocations,
 	}
 }
+
+// Exist reports whether there is a user.
+func (u *Users) Exist(ctx context.Context) (bool, error) { return u.store.HasUsers(ctx) }
 
 // ErrBadCredentials is the error of a failed sign-in. It does not reveal whether
 // the user exists.
@@ -218,6 +224,17 @@ func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, revokeKeys bo
 	}
 	defer u.revocations.Announce()
 	return u.store.RemoveUser(ctx, by.ConsumerID, id, at)
+}
+
+// SetRole changes the role of another user of the same consumer.
+func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) error {
+	if !slices.Contains(Roles(), role) {
+		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"}}
+	}
+	if by.ID == id {
+		return &job.Error{Code: job.InvalidInput, Message: "you cannot change your own role", Path: []any{"role"}}
+	}
+	return u.store.SetRole(ctx, by.ConsumerID, id, role)
 }
 
 // ChangePassword sets the password of a session's user and ends all other

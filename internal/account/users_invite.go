@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +25,7 @@ type Invitation struct {
 	ConsumerID uuid.UUID // uuid.Nil for the first user, who chooses a name
 	Consumer   string    // name; set when read from the database
 	Email      string    // empty for the first user
+	Role       Role
 	Operator   bool
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
@@ -36,7 +38,7 @@ func (i Invitation) First() bool { return i.ConsumerID == uuid.Nil }
 func (i Invitation) user(now time.Time) User {
 	return User{
 		ID: uuid.Must(uuid.NewV7()), ConsumerID: i.ConsumerID, Consumer: i.Consumer, Email: i.Email,
-		Operator: i.Operator, Founder: i.First(), CreatedAt: now.UTC().Truncate(time.Millisecond),
+		Role: i.Role, Operator: i.Operator, Founder: i.First(), CreatedAt: now.UTC().Truncate(time.Millisecond),
 	}
 }
 
@@ -54,16 +56,24 @@ func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
 		return "", false, err
 	}
 	token, now := newToken(), u.now()
-	err = u.store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Operator: true, CreatedAt: now, ExpiresAt: now.Add(FirstLinkLifetime)})
+	err = u.store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(FirstLinkLifetime)})
 	if err != nil {
 		return "", false, fmt.Errorf("insert the first user's invitation: %w", err)
 	}
 	return token, true, nil
 }
 
-// Invite creates a token for a person to join the consumer of the inviting user.
-// Only operators can invite operators.
+// Invite is InviteAs for an admin of the team.
 func (u *Users) Invite(ctx context.Context, by User, email string, operator bool) (string, error) {
+	return u.InviteAs(ctx, by, email, Admin, operator)
+}
+
+// InviteAs creates a token for a person to join the consumer of the inviting user with a role.
+// Only operators can invite operators.
+func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, operator bool) (string, error) {
+	if !slices.Contains(Roles(), role) {
+		return "", &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%q is not a role; use viewer, member or admin", role), Path: []any{"role"}}
+	}
 	address := plainEmail(email)
 	if address == "" {
 		return "", &job.Error{Code: job.InvalidInput, Message: "This is not an e-mail address.", Path: []any{"email"}}
@@ -75,7 +85,7 @@ func (u *Users) Invite(ctx context.Context, by User, email string, operator bool
 	}
 	token, now := newToken(), u.now()
 	err := u.store.InsertInvitation(ctx, Invitation{
-		Hash: Hash(token), ConsumerID: by.ConsumerID, Email: address, Operator: operator && by.Operator,
+		Hash: Hash(token), ConsumerID: by.ConsumerID, Email: address, Role: role, Operator: operator && by.Operator,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLifetime),
 	})
 	if err != nil {

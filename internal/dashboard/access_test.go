@@ -233,6 +233,8 @@ func TestKeyboardOnly(t *testing.T) {
 	if found := h.job(id); found.Status != job.Completed {
 		t.Errorf("the job is %s", found.Status)
 	}
+	page.tabTo("Ada Lovelace")
+	page.press(kb.Enter)
 	page.tabTo("Sign out")
 	page.press(kb.Enter)
 	page.awaitText("You are signed out.")

@@ -79,6 +79,7 @@ type Recordings interface {
 type Accounts interface {
 	account.SecretStore
 	Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
+	Consumers(ctx context.Context) ([]account.Consumer, error)
 	SetWebhookURL(ctx context.Context, consumerID uuid.UUID, address string) error
 	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
 	SetCommandEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
@@ -133,6 +134,7 @@ type Settings struct {
 	Recordings Recordings
 	Accounts   Accounts
 	Keys       Keys
+	Audit      account.AuditStore
 	Search     Search
 	Operator   Operator
 	Flows      Flows
@@ -140,6 +142,7 @@ type Settings struct {
 	Tester     Tester
 	Mail       Mail
 	Calendars  Calendars
+	System     System
 	Capacity   Capacity     // nil when it is unknown
 	OIDC       OIDCSettings // zero without OpenID Connect
 
@@ -229,10 +232,25 @@ func New(settings Settings) (*Dashboard, error) {
 // route registers the handler of every path.
 func (d *Dashboard) route() {
 	public := func(pattern string, handle handler) { d.mux.Handle(pattern, d.adapt(handle)) }
-	user := func(pattern string, handle userHandler) { d.mux.Handle(pattern, d.adapt(d.forUser(handle))) }
-	operator := func(pattern string, handle userHandler) { user(pattern, forOperator(handle)) }
+	allow := func(role account.Role, pattern string, handle userHandler) {
+		d.mux.Handle(pattern, d.adapt(d.forUser(role, handle)))
+	}
+	anyone := func(pattern string, handle userHandler) { allow(account.Viewer, pattern, handle) }
+	admin := func(pattern string, handle userHandler) { allow(account.Admin, pattern, handle) }
+	user := func(pattern string, handle userHandler) {
+		if strings.HasPrefix(pattern, "GET ") {
+			anyone(pattern, handle)
+			return
+		}
+		allow(account.Member, pattern, handle)
+	}
+	operator := func(pattern string, handle userHandler) { anyone(pattern, forOperator(handle)) }
 
 	public("GET /assets/{name}", d.serveAsset)
+	public("GET /favicon.ico", func(req *pageRequest) error { // of pages that name no icon
+		req.r.SetPathValue("name", "icon.svg")
+		return d.serveAsset(req)
+	})
 	public("GET /signin", d.signInPage)
 	public("POST /signin", d.signIn)
 	public("GET /signin/link", d.signInWithLink)
@@ -242,11 +260,11 @@ func (d *Dashboard) route() {
 	public("POST /welcome", d.acceptInvitation)
 
 	user("GET /{$}", func(req *pageRequest, _ account.Session) error { return req.redirect("/jobs") })
-	user("POST /signout", d.signOut)
+	anyone("POST /signout", d.signOut)
 	user("GET /jobs", d.listJobs)
 	user("GET /search", d.searchPage)
 	user("GET /jobs/live", d.liveJobs)
-	user("GET /jobs/new", d.newJobPage)
+	allow(account.Member, "GET /jobs/new", d.newJobPage)
 	user("GET /jobs/new/platform", d.detectPlatform)
 	user("POST /jobs", d.createJob)
 	user("GET /jobs/{id}", d.jobPage)
@@ -272,42 +290,63 @@ func (d *Dashboard) route() {
 	user("POST /calendars/{id}/disconnect", d.disconnectCalendar)
 	user("POST /calendars/{id}/events/{event}", d.switchMeeting)
 	user("GET /keys", d.keysPage)
-	user("POST /keys", d.createKey)
-	user("POST /keys/{id}/revoke", d.revokeKey)
+	admin("POST /keys", d.createKey)
+	admin("POST /keys/{id}/revoke", d.revokeKey)
 	user("GET /webhooks", d.webhooksPage)
-	user("POST /webhooks/endpoint", d.setEndpoint)
-	user("POST /webhooks/events", d.setEvents)
-	user("POST /webhooks/test", d.testEndpoint)
-	user("POST /webhooks/secret", d.revealSecret)
-	user("POST /webhooks/rotate", d.rotateSecret)
+	admin("POST /webhooks/endpoint", d.setEndpoint)
+	admin("POST /webhooks/events", d.setEvents)
+	admin("POST /webhooks/test", d.testEndpoint)
+	admin("POST /webhooks/secret", d.revealSecret)
+	admin("POST /webhooks/rotate", d.rotateSecret)
 	user("GET /usage", d.usagePage)
 	user("GET /team", d.teamPage)
-	user("POST /team/invite", d.invite)
-	user("POST /team/withdraw", d.withdraw)
-	user("POST /team/{id}/remove", d.removeUser)
-	user("POST /team/password", d.changePassword)
+	admin("GET /team/audit", d.auditPage)
+	admin("POST /team/invite", d.invite)
+	admin("POST /team/withdraw", d.withdraw)
+	admin("POST /team/{id}/remove", d.removeUser)
+	admin("POST /team/{id}/role", d.setRole)
+	user("GET /account", d.accountPage)
+	anyone("POST /account/password", d.changePassword)
 	user("GET /cli", d.cliPage)
-	user("POST /cli", d.authorizeCLI)
+	anyone("POST /cli", d.authorizeCLI)
 	operator("GET /operator", d.operatorPage)
 	operator("GET /operator/live", d.liveOperator)
 	operator("GET /operator/bots", d.botsPage)
+	operator("GET /operator/system", d.systemPage)
 	operator("GET /operator/mail", d.mailPage)
 	operator("POST /operator/mail/{id}/retry", d.retryMail)
 }
 
+// API serves the requests that are not for a page.
+type API interface {
+	http.Handler
+	// Serves reports whether there is something at the path of a request.
+	Serves(r *http.Request) bool
+}
+
 // Handler returns a handler that serves the pages, and passes every other request
-// to the API.
-func (d *Dashboard) Handler(api http.Handler) http.Handler {
+// to the API. Browsers get a page that says that there is none.
+func (d *Dashboard) Handler(api API) http.Handler {
+	missing := d.adapt(func(req *pageRequest) error {
+		if session, secret, err := d.sessionOf(req.r); err == nil {
+			req.session, req.secret = session, secret
+		}
+		return notFound("There is no such page.")
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/api/") { // most requests
 			api.ServeHTTP(w, r)
 			return
 		}
-		if _, pattern := d.mux.Handler(r); pattern == "" {
+		_, pattern := d.mux.Handler(r)
+		switch {
+		case pattern != "":
+			d.mux.ServeHTTP(w, r)
+		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html") && !api.Serves(r):
+			missing.ServeHTTP(w, r)
+		default:
 			api.ServeHTTP(w, r)
-			return
 		}
-		d.mux.ServeHTTP(w, r)
 	})
 }
 

@@ -4,6 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -15,19 +19,40 @@ import (
 // keysView is the data of the keys page.
 type keysView struct {
 	Keys    []account.Key
+	Now     time.Time
 	NewKey  string // a new key, shown only once
 	NewMode job.Mode
+	Problem string
+	Name    string // of the form
 }
 
 func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
-	return d.showKeys(req, session, keysView{})
+	return d.showKeys(req, session, http.StatusOK, keysView{})
 }
 
-func (d *Dashboard) showKeys(req *pageRequest, session account.Session, shown keysView) (err error) {
+func (d *Dashboard) showKeys(req *pageRequest, session account.Session, status int, shown keysView) (err error) {
 	if shown.Keys, err = d.settings.Keys.ConsumerKeys(req.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
-	return req.show("keys", "API keys", shown)
+	shown.Now = d.settings.Now()
+	return req.showStatus(status, "keys", "API keys", shown)
+}
+
+// keyOptions returns the options of a key in a form. Every key that people create has a name.
+func (d *Dashboard) keyOptions(form url.Values) (account.KeyOptions, error) {
+	options := account.KeyOptions{Name: strings.TrimSpace(form.Get("name")), Scope: account.Scope(form.Get("scope"))}
+	if options.Name == "" {
+		return options, &job.Error{Code: job.InvalidInput, Message: "the name of the key is missing", Path: []any{"name"}}
+	}
+	if text := form.Get("days"); text != "" {
+		const longest = 10 * 365
+		days, err := strconv.ParseUint(text, 10, 16)
+		if err != nil || days == 0 || days > longest {
+			return options, &job.Error{Code: job.InvalidInput, Message: "the expiry is not a number of days", Path: []any{"days"}}
+		}
+		options.ExpiresAt = d.settings.Now().AddDate(0, 0, int(days))
+	}
+	return options, nil
 }
 
 // createKey creates a key and shows it in the response to the form, and nowhere
@@ -35,10 +60,21 @@ func (d *Dashboard) showKeys(req *pageRequest, session account.Session, shown ke
 func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
 	mode := modeOf(req.r.PostForm)
 	key, secret := account.NewKey(session.User.ConsumerID, mode, session.User.Email, d.settings.Now())
+	options, err := d.keyOptions(req.r.PostForm)
+	if err == nil {
+		err = options.Set(&key, d.settings.Now())
+	}
+	if job.ErrorIs(err, job.InvalidInput) {
+		status, problem := req.describe(err)
+		return d.showKeys(req, session, status, keysView{Problem: problem, Name: options.Name})
+	}
+	if err != nil {
+		return err
+	}
 	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}
-	return d.showKeys(req, session, keysView{NewKey: secret, NewMode: mode})
+	return d.showKeys(req, session, http.StatusOK, keysView{NewKey: secret, NewMode: mode})
 }
 
 func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {
@@ -93,6 +129,7 @@ func (d *Dashboard) authorizeCLI(req *pageRequest, session account.Session) erro
 		return expiredFlow()
 	}
 	key, secret := account.NewKey(session.User.ConsumerID, modeOf(req.r.PostForm), session.User.Email, d.settings.Now())
+	key.Name, key.Scope = "standin login", session.User.Role.Scope()
 	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}

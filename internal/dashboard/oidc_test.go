@@ -192,8 +192,8 @@ func TestSignInWithOIDC(t *testing.T) {
 	as("sub-ada", "Ada@example.test", true)
 	signsIn("a user with a password", false)
 	linked := h.signedIn("ada@example.test")
-	if page := linked.get("/team"); !strings.Contains(page.body, "Connect the sign-in of your organization") {
-		t.Error("the team page does not offer to connect")
+	if page := linked.get("/account"); !strings.Contains(page.body, "Connect the sign-in of your organization") {
+		t.Error("the account page does not offer to connect")
 	}
 	as("sub-ada", "eve@example.test", true)
 	if got := p.signIn(linked); got.status != http.StatusForbidden {

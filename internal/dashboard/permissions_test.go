@@ -123,7 +123,7 @@ func TestKeys(t *testing.T) {
 	h := newHarness(t)
 	h.ada()
 	p := h.signedIn("ada@example.test")
-	key := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"test"}}).body)
+	key := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"name": {"CI"}, "mode": {"test"}, "scope": {"jobs"}, "days": {"30"}}).body)
 	use := func() int {
 		request, err := http.NewRequest(http.MethodGet, h.BaseURL()+"/api/v1/jobs", nil)
 		if err != nil {
@@ -143,6 +143,14 @@ func TestKeys(t *testing.T) {
 	list := p.get("/keys").body
 	if strings.Contains(list, key) || !strings.Contains(list, key[:17]) || strings.Contains(list, "never") {
 		t.Error("the list shows the whole key, or lacks its prefix or its last use")
+	}
+	if !strings.Contains(list, "<strong>CI</strong>") || !strings.Contains(list, `data-name="Scope">jobs<`) {
+		t.Error("the list lacks the key's name or scope")
+	}
+	for name, form := range map[string]url.Values{"no name": {"mode": {"test"}}, "another scope": {"name": {"CI"}, "scope": {"root"}}, "no days": {"name": {"CI"}, "days": {"0"}}} {
+		if got := p.submit("/keys", "/keys", form); got.status != http.StatusBadRequest || strings.Contains(got.body, "new-key") {
+			t.Errorf("a key with %s: %d", name, got.status)
+		}
 	}
 	id := regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(list)[1]
 	if got := p.submit("/keys", "/keys/"+id+"/revoke", nil); got.status != http.StatusSeeOther {

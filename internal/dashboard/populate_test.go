@@ -126,8 +126,8 @@ func populate(h *harness) populatedHarness {
 		"joinAtMoment": {time.Now().Add(26 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"2026-12-01T10:00"},
 	})
 	p.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://acme.zoom.us/j/98765432101"}, "externalId": {"all-hands"}, "joinAtMoment": {time.Now().Add(3 * time.Hour).UTC().Format(time.RFC3339)}, "joinAt": {"x"}})
-	p.submit("/keys", "/keys", url.Values{"mode": {"test"}})
-	key := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"mode": {"live"}}).body)
+	p.submit("/keys", "/keys", url.Values{"name": {"Tests"}, "mode": {"test"}, "scope": {"read"}, "days": {"90"}})
+	key := regexp.MustCompile(`standin_live_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"name": {"CI"}, "mode": {"live"}, "scope": {"jobs"}}).body)
 	if f.key = key; key == "" {
 		h.Fatal("no key was created")
 	}
@@ -177,7 +177,7 @@ func (f populatedHarness) pages() map[string]string {
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
 		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
-		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "operator": "/operator", "mail": "/operator/mail", "missing": "/jobs/nothing",
+		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "audit": "/team/audit", "account": "/account", "operator": "/operator", "system": "/operator/system", "mail": "/operator/mail", "missing": "/jobs/nothing",
 		"cli": f.cliPage(),
 	}
 }

@@ -24,7 +24,9 @@ type view struct {
 	Notice   string // a confirmation, from notices
 	SignedIn bool
 	User     account.User
-	Token    string // of forms
+	Mode     job.Mode // that the user works in
+	ModePath string   // of the page in the other mode
+	Token    string   // of forms
 	Data     any
 }
 

@@ -233,7 +233,11 @@ func (req *pageRequest) showStatus(status int, page, title string, data any) err
 func (req *pageRequest) render(page, name, title string, data any) ([]byte, error) {
 	view := view{
 		Title: title, Page: page, Data: data, Path: req.r.URL.Path, Notice: notices()[req.r.URL.Query().Get("note")],
-		SignedIn: req.secret != "", User: req.session.User,
+		SignedIn: req.secret != "", User: req.session.User, Mode: modeOf(req.r.URL.Query()),
+		ModePath: "/jobs",
+	}
+	if req.r.Method == http.MethodGet && page != "error" {
+		view.ModePath = req.r.URL.Path
 	}
 	if req.secret != "" {
 		view.Token = account.FormToken(req.secret)
@@ -268,6 +272,7 @@ func notices() map[string]string {
 		"endpoint":          "The default endpoint is saved.",
 		"rotated":           "There is a new secret. The old one also signs webhooks for another 24 hours.",
 		"withdrawn":         "The invitation is withdrawn.",
+		"role":              "The role is changed.",
 		"removed":           "The user is removed and signed out everywhere.",
 		"password":          "The password is changed. All other sessions are signed out.",
 		"signed-out":        "You are signed out.",

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -37,9 +38,9 @@ func (req *pageRequest) setCookie(name, value string, life time.Duration) {
 	http.SetCookie(req, cookie)
 }
 
-// forUser serves signed-in users and redirects others to the sign-in page, which
+// forUser serves signed-in users with a role and redirects others to the sign-in page, which
 // leads back. Requests that change something need the token of the form too.
-func (d *Dashboard) forUser(handle userHandler) handler {
+func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 	return func(req *pageRequest) error {
 		session, secret, err := d.sessionOf(req.r)
 		if job.ErrorIs(err, job.Unauthorized) {
@@ -61,7 +62,34 @@ func (d *Dashboard) forUser(handle userHandler) handler {
 				return &pageError{http.StatusForbidden, "This form belongs to another session, so nothing was done. Reload the page and try again."}
 			}
 		}
-		return handle(req, session)
+		if !session.User.Role.Allows(needed) {
+			return &pageError{http.StatusForbidden, fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed)}
+		}
+		req.chooseMode()
+		err = handle(req, session)
+		if err == nil && req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
+			d.audit(req, session)
+		}
+		return err
+	}
+}
+
+// modeLifetime is how long a browser remembers the mode that its user chose.
+const modeLifetime = 365 * 24 * time.Hour
+
+// chooseMode makes live or test mode the one of all pages if the query names it, and otherwise
+// completes the query with the mode that was chosen before.
+func (req *pageRequest) chooseMode() {
+	query := req.r.URL.Query()
+	cookie, err := req.r.Cookie(req.d.cookieName("standin_mode"))
+	switch {
+	case query.Has("mode"):
+		if chosen := string(modeOf(query)); err != nil || cookie.Value != chosen {
+			req.setCookie("standin_mode", chosen, modeLifetime)
+		}
+	case err == nil && cookie.Value == string(job.Test):
+		query.Set("mode", cookie.Value)
+		req.r.URL.RawQuery = query.Encode()
 	}
 }
 
@@ -100,6 +128,7 @@ func nextPage(given string) string {
 type signInForm struct {
 	Next, Email, Problem string
 	OIDC                 bool
+	NoUsers              bool // nobody can sign in yet
 }
 
 func (d *Dashboard) signInPage(req *pageRequest) error {
@@ -107,7 +136,11 @@ func (d *Dashboard) signInPage(req *pageRequest) error {
 	if _, _, err := d.sessionOf(req.r); err == nil {
 		return req.redirect(next)
 	}
-	return req.show("signin", "Sign in", signInForm{Next: next, OIDC: d.oidc != nil})
+	exist, err := d.settings.Users.Exist(req.r.Context())
+	if err != nil {
+		return err
+	}
+	return req.show("signin", "Sign in", signInForm{Next: next, OIDC: d.oidc != nil, NoUsers: !exist})
 }
 
 // throttle limits the sign-ins of each client address, and logs the address.
@@ -181,6 +214,7 @@ func (req *pageRequest) open(user account.User, next string) error {
 	req.setCookie("standin_session", secret, account.SessionLifetime)
 	req.session, req.secret = session, secret
 	req.UserID, req.ConsumerID = user.ID, user.ConsumerID
+	req.d.record(req, user, "signed in", "")
 	return req.redirect(next)
 }
 
@@ -217,9 +251,13 @@ type invitationForm struct {
 	Token, Problem string
 	Invitation     account.Invitation
 	NewUser        account.NewUser
+	Teams          []string // that the first user can choose
 	MinPassword    int
 	OIDC           bool
 }
+
+// maxTeams is the number of teams that the first user can choose.
+const maxTeams = 20
 
 func (d *Dashboard) invitationPage(req *pageRequest) error {
 	if err := d.throttle(req); err != nil {
@@ -230,19 +268,30 @@ func (d *Dashboard) invitationPage(req *pageRequest) error {
 	if err != nil {
 		return expiredLink(err)
 	}
-	return req.show("welcome", "Welcome", d.invitationForm(token, invitation))
+	form, err := d.invitationForm(req, token, invitation)
+	if err != nil {
+		return err
+	}
+	return req.show("welcome", "Welcome", form)
 }
 
-func (d *Dashboard) invitationForm(token string, invitation account.Invitation) invitationForm {
+func (d *Dashboard) invitationForm(req *pageRequest, token string, invitation account.Invitation) (invitationForm, error) {
 	form := invitationForm{Token: token, Invitation: invitation, MinPassword: account.MinPassword, OIDC: d.oidc != nil}
 	form.NewUser.Email = invitation.Email
-	return form
+	if !invitation.First() {
+		return form, nil
+	}
+	teams, err := d.settings.Accounts.Consumers(req.r.Context())
+	for _, team := range teams[:min(len(teams), maxTeams)] {
+		form.Teams = append(form.Teams, team.Name)
+	}
+	return form, err
 }
 
 // expiredLink returns the error for an invitation that does not exist any more.
 func expiredLink(err error) error {
 	if job.ErrorIs(err, job.NotFound) {
-		return notFound("This link is invalid, was already used, or has expired. Sign in, or ask for a new link. As long as there is no user, standin serve prints a link when it starts.")
+		return notFound("This link is invalid, was already used, or has expired. Sign in, or ask for a new link. Until there is a user, standin serve prints a link when it starts.")
 	}
 	return err
 }
@@ -257,14 +306,17 @@ func (d *Dashboard) acceptInvitation(req *pageRequest) error {
 	}
 	values := req.r.PostForm
 	token := values.Get("invitation")
-	newUser := account.NewUser{Name: values.Get("name"), Password: values.Get("password"), Email: values.Get("email"), Consumer: values.Get("consumer")}
+	newUser := account.NewUser{Name: values.Get("name"), Password: values.Get("password"), Email: values.Get("email"), Consumer: cmp.Or(values.Get("team"), values.Get("consumer"))}
 	user, err := d.settings.Users.Accept(req.r.Context(), token, newUser)
 	if job.ErrorIs(err, job.InvalidInput) {
 		invitation, findErr := d.settings.Users.Invitation(req.r.Context(), token)
 		if findErr != nil {
 			return expiredLink(findErr)
 		}
-		form := d.invitationForm(token, invitation)
+		form, formErr := d.invitationForm(req, token, invitation)
+		if formErr != nil {
+			return formErr
+		}
 		status, problem := req.describe(err)
 		req.Err, newUser.Password = err, ""
 		form.Problem, form.NewUser = problem, newUser

@@ -214,7 +214,7 @@ func TestForgery(t *testing.T) {
 		"a changed token":         {nil, reversed(mine), 403},
 	} {
 		ada.header = try.header
-		if got := ada.post("/keys", url.Values{"token": {try.token}, "mode": {"live"}}); got.status != try.want {
+		if got := ada.post("/keys", url.Values{"token": {try.token}, "name": {"CI"}, "mode": {"live"}}); got.status != try.want {
 			t.Errorf("%s: %d", name, got.status)
 		}
 	}
@@ -223,7 +223,7 @@ func TestForgery(t *testing.T) {
 		t.Fatalf("%d keys were created", n)
 	}
 	ada.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {h.BaseURL()}}
-	if got := ada.post("/keys", url.Values{"token": {mine}, "mode": {"live"}}); got.status != 200 {
+	if got := ada.post("/keys", url.Values{"token": {mine}, "name": {"CI"}, "mode": {"live"}}); got.status != 200 {
 		t.Errorf("a valid form: %d", got.status)
 	}
 	ada.header = http.Header{"Sec-Fetch-Site": {"cross-site"}}

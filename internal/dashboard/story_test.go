@@ -48,6 +48,7 @@ func TestFirstStart(t *testing.T) {
 	if got := reads[string](page, `document.querySelector(".files .sum").textContent`); len(got) != 64 {
 		t.Errorf("the SHA-256 of the file is %q", got)
 	}
+	page.clickText("Ada crew")
 	page.clickText("Sign out")
 	page.at("/signin")
 	page.awaitText("You are signed out.")

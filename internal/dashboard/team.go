@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"time"
@@ -19,9 +20,7 @@ type teamView struct {
 	Link        string // of a new invitation, shown only once
 	LinkFor     string
 	Days        int // for which the link is valid
-	MinPassword int
-	HasPassword bool
-	CanLink     bool // to the sign-in of the organization
+	Roles       []account.Role
 	Problem     string
 	Email       string
 }
@@ -37,9 +36,8 @@ func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status i
 	if shown.Invitations, err = d.settings.Users.Invitations(req.r.Context(), session.User.ConsumerID); err != nil {
 		return err
 	}
-	shown.Days, shown.MinPassword = int(account.InvitationLifetime/(24*time.Hour)), account.MinPassword
-	shown.HasPassword = session.User.PasswordHash != ""
-	shown.CanLink = d.oidc != nil && session.User.Identity == account.Identity{}
+	shown.Roles = account.Roles()
+	shown.Days = int(account.InvitationLifetime / (24 * time.Hour))
 	return req.showStatus(status, "team", "Team", shown)
 }
 
@@ -47,7 +45,8 @@ func (d *Dashboard) showTeam(req *pageRequest, session account.Session, status i
 // else.
 func (d *Dashboard) invite(req *pageRequest, session account.Session) error {
 	email := req.r.PostForm.Get("email")
-	token, err := d.settings.Users.Invite(req.r.Context(), session.User, email, req.r.PostForm.Get("operator") == "on")
+	role := account.Role(cmp.Or(req.r.PostForm.Get("role"), string(account.Member)))
+	token, err := d.settings.Users.InviteAs(req.r.Context(), session.User, email, role, req.r.PostForm.Get("operator") == "on")
 	if job.ErrorIs(err, job.InvalidInput) {
 		status, problem := req.describe(err)
 		return d.showTeam(req, session, status, teamView{Problem: problem, Email: email})
@@ -76,19 +75,16 @@ func (d *Dashboard) removeUser(req *pageRequest, session account.Session) error 
 	return req.redirect("/team?note=removed")
 }
 
-func (d *Dashboard) changePassword(req *pageRequest, session account.Session) error {
-	if err := d.throttle(req); err != nil {
-		return err
-	}
-	err := d.settings.Users.ChangePassword(req.r.Context(), session, req.r.PostForm.Get("old"), req.r.PostForm.Get("password"))
-	if job.ErrorIs(err, job.InvalidInput) {
-		status, problem := req.describe(err)
-		return d.showTeam(req, session, status, teamView{Problem: problem})
-	}
+// setRole changes the role of a user.
+func (d *Dashboard) setRole(req *pageRequest, session account.Session) error {
+	id, err := uuid.Parse(req.r.PathValue("id"))
 	if err != nil {
+		return notFound("There is no such user.")
+	}
+	if err := d.settings.Users.SetRole(req.r.Context(), session.User, id, account.Role(req.r.PostForm.Get("role"))); err != nil {
 		return err
 	}
-	return req.redirect("/team?note=password")
+	return req.redirect("/team?note=role")
 }
 
 // usageView is the data of the usage page.

@@ -10,16 +10,24 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/httpmw"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // Keys authenticates API keys. A bearer that is not a valid key results in a
 // *job.Error with Unauthorized.
 type Keys interface {
 	Authenticate(ctx context.Context, bearer string) (account.Caller, error)
+	Find(ctx context.Context, bearer string) (account.Key, error)
+
+	Of(ctx context.Context, caller account.Caller) ([]account.Key, error)
+	Create(ctx context.Context, caller account.Caller, mode job.Mode, options account.KeyOptions) (account.Key, string, error)
+	Revoke(ctx context.Context, caller account.Caller, id uuid.UUID) error
 }
 
 // Headers that carry a shared secret.
@@ -32,16 +40,27 @@ const (
 type consumerHandler func(w http.ResponseWriter, r *http.Request, caller account.Caller) error
 
 // forConsumer authenticates the API key before anything else of the request is
-// read.
+// read. Requests that change something need a key with the scope jobs.
 func (a *API) forConsumer(handle consumerHandler) handler {
+	reading, changing := a.forScope(account.ReadScope, handle), a.forScope(account.JobsScope, handle)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.Method == http.MethodGet || r.Method == http.MethodHead {
+			return reading(w, r)
+		}
+		return changing(w, r)
+	}
+}
+
+// forScope authenticates the API key, which must have a scope.
+func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		token, ok := bearer(r)
 		if !ok {
 			return invalidKey()
 		}
 		caller, err := a.settings.Keys.Authenticate(r.Context(), token)
-		if job.ErrorIs(err, job.Unauthorized) {
-			return invalidKey()
+		if denied := (*job.Error)(nil); errors.As(err, &denied) && denied.Code == job.Unauthorized {
+			return unauthorized("Bearer", text.Sentence(denied.Message))
 		}
 		if err != nil {
 			return fmt.Errorf("authenticate: %w", err)
@@ -50,7 +69,14 @@ func (a *API) forConsumer(handle consumerHandler) handler {
 		if ok, wait := a.limits.keys.Allow(caller.KeyID.String()); !ok {
 			return rateLimited(wait)
 		}
-		return handle(w, r, caller)
+		if !caller.Scope.Allows(needed) {
+			return forbidden(caller.Scope, needed)
+		}
+		if err := handle(w, r, caller); err != nil {
+			return err
+		}
+		a.audit(r, caller)
+		return nil
 	}
 }
 
@@ -78,7 +104,7 @@ func forBot(handle handler) handler {
 func (a *API) authenticated(scheme string, handle handler) handler {
 	switch scheme {
 	case "apiKey":
-		return a.forConsumer(func(w http.ResponseWriter, r *http.Request, _ account.Caller) error { return handle(w, r) })
+		return a.forScope(account.ReadScope, func(w http.ResponseWriter, r *http.Request, _ account.Caller) error { return handle(w, r) })
 	case "botToken":
 		return forBot(handle)
 	case "intakeSecret":

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"standin/api"
+	"standin/internal/account"
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/text"
@@ -63,6 +64,14 @@ func unauthorized(challenge, message string) error {
 }
 
 func invalidKey() error { return unauthorized("Bearer", "Missing or invalid API key.") }
+
+// forbidden returns the error for a key whose scope does not suffice.
+func forbidden(scope, needed account.Scope) error {
+	return &failure{
+		status: http.StatusForbidden, code: "forbidden",
+		message: fmt.Sprintf("This key has the scope %s. This request needs the scope %s.", scope, needed),
+	}
+}
 
 func invalidToken() error { return unauthorized("Bearer", "Missing or invalid bot token.") }
 

@@ -62,8 +62,24 @@ func (k keyring) Authenticate(_ context.Context, bearer string) (account.Caller,
 	if !ok {
 		return account.Caller{}, &job.Error{Code: job.Unauthorized, Message: "missing or invalid API key"}
 	}
+	if caller.Scope == "" {
+		caller.Scope = account.AdminScope
+	}
 	return caller, nil
 }
+
+func (k keyring) Find(ctx context.Context, bearer string) (account.Key, error) {
+	caller, err := k.Authenticate(ctx, bearer)
+	return account.Key{ID: caller.KeyID, ConsumerID: caller.ConsumerID, Consumer: "ada", Name: "CI", Mode: caller.Mode, Scope: caller.Scope}, err
+}
+
+func (keyring) Of(context.Context, account.Caller) ([]account.Key, error) { return nil, nil }
+
+func (keyring) Create(context.Context, account.Caller, job.Mode, account.KeyOptions) (account.Key, string, error) {
+	return account.Key{}, "", errors.New(secret)
+}
+
+func (keyring) Revoke(context.Context, account.Caller, uuid.UUID) error { return errors.New(secret) }
 
 // fakeJobs is an in-memory implementation of the interfaces for jobs and bots.
 type fakeJobs struct {
@@ -342,6 +358,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	settings := httpapi.Settings{
 		Description: description,
 		Keys:        keyring{adasKey: ada, bobsKey: bob},
+		Audit:       database,
 		Jobs:        s.fake,
 		Controls:    s.jobs,
 		History:     s.jobs,

@@ -50,7 +50,9 @@ type Settings struct {
 	Options
 	Description *api.Description
 	BaseURL     string // where consumers reach the service
+	Version     string // of this program
 	Keys        Keys
+	Audit       account.AuditStore
 	Jobs        Jobs
 	Controls    Controls
 	Output      OutputMaker
@@ -171,6 +173,12 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.mux.ServeHTTP(record, r)
 }
 
+// Serves reports whether the API has an operation at the path of a request.
+func (a *API) Serves(r *http.Request) bool {
+	_, pattern := a.mux.Handler(r)
+	return pattern != "/" && isClean(r.URL.Path)
+}
+
 // isClean reports whether ServeMux accepts a path without a redirect.
 func isClean(p string) bool {
 	clean := path.Clean(p)
@@ -221,7 +229,7 @@ func (a *API) route() error {
 		a.mux.Handle("/metrics", a.adapt(a.forScraper(methodNotAllowed([]string{http.MethodGet, http.MethodHead}))))
 	}
 	if a.settings.Agents != nil { // the Model Context Protocol describes itself
-		a.mux.Handle("POST /mcp", a.adapt(a.forConsumer(a.mcp)))
+		a.mux.Handle("POST /mcp", a.adapt(a.forScope(account.ReadScope, a.mcp))) // each tool sends requests with the same key
 		a.mux.Handle("/mcp", a.adapt(a.authenticated("apiKey", methodNotAllowed([]string{http.MethodPost}))))
 	}
 	// Not part of the description: Google and Microsoft describe what they send.
@@ -251,6 +259,11 @@ func (a *API) route() error {
 // handlers returns the handler of each operation, by operation id.
 func (a *API) handlers() map[string]handler {
 	return map[string]handler{
+		"getMe":          a.forConsumer(a.getMe),
+		"listKeys":       a.forScope(account.AdminScope, a.listKeys),
+		"createKey":      a.forScope(account.AdminScope, a.createKey),
+		"listAuditLog":   a.forScope(account.AdminScope, a.listAuditLog),
+		"revokeKey":      a.forScope(account.AdminScope, a.revokeKey),
 		"createJob":      a.forConsumer(a.createJob),
 		"createJobs":     a.forConsumer(a.createJobs),
 		"listJobs":       a.forConsumer(a.listJobs),
@@ -290,7 +303,7 @@ func (a *API) handlers() map[string]handler {
 
 		"listWebhookEndpoints": a.forConsumer(a.listWebhookEndpoints),
 		"redeliverFailed":      a.forConsumer(a.redeliverFailed),
-		"rotateWebhookSecret":  a.forConsumer(a.rotateWebhookSecret),
+		"rotateWebhookSecret":  a.forScope(account.AdminScope, a.rotateWebhookSecret),
 
 		"ingestEvent":      a.ingestEvent,
 		"ingestTexts":      a.ingestTexts,

@@ -63,6 +63,9 @@ func RecordOf(r *http.Request) *Record {
 	return record
 }
 
+// Status returns the status of the response, 0 before it starts.
+func (rec *Record) Status() int { return rec.status }
+
 // Unwrap returns the writer of the connection, for http.ResponseController.
 func (rec *Record) Unwrap() http.ResponseWriter { return rec.ResponseWriter }
 

@@ -28,7 +28,7 @@ func TestContract(t *testing.T) {
 			"jobs": contractJobs, "patch": contractPatch, "lists": contractLists, "controls": contractControls,
 			"recordings": contractRecordings, "transcribe again": contractTranscribeAgain, "history": contractHistory, "search": contractSearch, "bots": contractBots, "texts": contractIngestTexts, "uploads": contractUploads,
 			"calendar": contractCalendar, "calendars": contractCalendars, "login": contractLogin, "operator": contractOperator, "payments": contractPayments,
-			"service": contractService, "bodies": contractBodies, "webhooks": contractWebhooks,
+			"service": contractService, "keys": contractKeys, "bodies": contractBodies, "webhooks": contractWebhooks,
 			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,
 			"options": contractOptions, "batches": contractBatches, "series": contractSeries, "live": contractSimulatedLive, "pending": contractPending,
 			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker, "invites": contractInvites,

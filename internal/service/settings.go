@@ -2,6 +2,7 @@ package service
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -82,7 +83,10 @@ type Settings struct {
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`
 	Speech      speech.Config          `embed:"" prefix:"speech-" group:"Speech:"`
 	Live        streaming.Config       `embed:"" prefix:"live-" group:"Transcripts:"`
-	Tracing     tracing.Settings       `embed:"" group:"Traces:"` // the service completes it
+	// Diagnose checks this machine, for the page of operators; may be nil.
+	Diagnose func(ctx context.Context) []dashboard.Finding `kong:"-"`
+
+	Tracing tracing.Settings `embed:"" group:"Traces:"` // the service completes it
 
 	Executable      string            `kong:"-"` // the standin binary, to start bots with
 	Log             *slog.Logger      `kong:"-"` // must be set

@@ -299,7 +299,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	}
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
-		Description: description, BaseURL: settings.BaseURL, Keys: s.Keys, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Sound: s.sound, Webhooks: jobs, Bots: jobs,
+		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Sound: s.sound, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
 		Invites: s.invites, Calendars: s.calendars,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
@@ -326,10 +326,10 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Search: s.store, Operator: s.store,
+		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Audit: s.store, Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
-		Tester:   &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
-		Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC,
+		Tester: &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
+		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})
@@ -337,7 +337,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		return fmt.Errorf("build the dashboard: %w", err)
 	}
 	about := guide.About{Version: settings.Tracing.Version, Description: description.JSON()}
-	s.server.Handler = guide.Handler(docs.Files, about, s.dashboard.Handler(s.server.Handler))
+	s.server.Handler = guide.Handler(docs.Files, about, s.dashboard.Handler(handler))
 	s.server.Handler = settings.HTTP.TrustedProxies.WarnUnknownProxy(settings.Log, s.server.Handler)
 	s.server.RegisterOnShutdown(s.dashboard.Drain)
 	return nil

@@ -11,15 +11,15 @@ import (
 	"standin/internal/store/sqldb"
 )
 
-const selectInvitations = `SELECT i.hash, i.consumer_id, COALESCE(c.name, ''), i.email, i.operator, i.created_at, i.expires_at
+const selectInvitations = `SELECT i.hash, i.consumer_id, COALESCE(c.name, ''), i.email, i.role, i.operator, i.created_at, i.expires_at
 	FROM invitations i LEFT JOIN consumers c ON c.id = i.consumer_id `
 
 // InsertInvitation implements account.UserStore.
 func (s *Store) InsertInvitation(ctx context.Context, i account.Invitation) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		consumer := uuid.NullUUID{UUID: i.ConsumerID, Valid: i.ConsumerID != uuid.Nil}
-		_, err := tx.exec(ctx, `INSERT INTO invitations (hash, consumer_id, email, operator, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6)`,
-			i.Hash, consumer, i.Email, boolInt(i.Operator), millis(i.CreatedAt), millis(i.ExpiresAt))
+		_, err := tx.exec(ctx, `INSERT INTO invitations (hash, consumer_id, email, role, operator, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+			i.Hash, consumer, i.Email, i.Role, boolInt(i.Operator), millis(i.CreatedAt), millis(i.ExpiresAt))
 		if err != nil {
 			return fmt.Errorf("insert invitation: %w", err)
 		}
@@ -78,7 +78,7 @@ func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash
 
 func scanInvitation(row sqldb.Row) (i account.Invitation, err error) {
 	var consumer uuid.NullUUID
-	err = row.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Operator, timeColumn{&i.CreatedAt}, timeColumn{&i.ExpiresAt})
+	err = row.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Role, &i.Operator, timeColumn{&i.CreatedAt}, timeColumn{&i.ExpiresAt})
 	i.ConsumerID = consumer.UUID
 	return i, err
 }

@@ -123,7 +123,7 @@ func (db *Reader) ConsumerJobs(ctx context.Context, consumer uuid.UUID, limit in
 
 // RetireConsumer prepares a consumer for deletion: it revokes its keys and ends
 // the sessions of its users, so that it cannot create jobs. The error is a
-// *job.Error with InvalidState while jobs of the consumer have not ended, and
+// *job.Error with InvalidState while jobs of the team have not ended, and
 // when one of its users is the only operator.
 func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
@@ -139,7 +139,7 @@ func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time
 			return fmt.Errorf("count jobs and operators: %w", err)
 		}
 		if running > 0 {
-			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d jobs of the consumer have not ended; cancel them, or wait until they have", running)}
+			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running)}
 		}
 		if operators > 0 && others == 0 {
 			return &job.Error{Code: job.InvalidState, Message: "the only operators are users of this consumer"}
@@ -174,7 +174,7 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			return fmt.Errorf("look for jobs of consumer %s: %w", consumer, err)
 		}
 		if hasJobs {
-			return &job.Error{Code: job.InvalidState, Message: "the consumer has jobs"}
+			return &job.Error{Code: job.InvalidState, Message: "the team has jobs"}
 		}
 		if err := tx.deletePayments(ctx, c); err != nil {
 			return err
@@ -184,6 +184,7 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			`DELETE FROM users WHERE consumer_id = $1`,
 			`DELETE FROM invitations WHERE consumer_id = $1`,
 			`DELETE FROM api_keys WHERE consumer_id = $1`,
+			`DELETE FROM audit_log WHERE consumer_id = $1`,
 			`DELETE FROM webhook_endpoints WHERE consumer_id = $1`,
 			`DELETE FROM calendar_events WHERE consumer_id = $1`,
 			`DELETE FROM calendars WHERE consumer_id = $1`,

@@ -14,8 +14,9 @@ import (
 // InsertKey implements account.Store.
 func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.exec(ctx, `INSERT INTO api_keys (id, consumer_id, mode, prefix, hash, created_at, created_by) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-			k.ID, k.ConsumerID, k.Mode, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy)
+		_, err := tx.exec(ctx, `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by, expires_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy, nullMillis(k.ExpiresAt))
 		if err != nil {
 			return fmt.Errorf("insert key: %w", err)
 		}
@@ -23,7 +24,7 @@ func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
 	})
 }
 
-const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.mode, k.prefix, k.hash, k.created_at, k.created_by, k.last_used_at, k.revoked_at
+const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by, k.last_used_at, k.expires_at, k.revoked_at
 	FROM api_keys k JOIN consumers c ON c.id = k.consumer_id `
 
 const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
@@ -86,7 +87,7 @@ func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
 func scanKey(row sqldb.Row) (k account.Key, err error) {
-	err = row.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Mode, &k.Prefix, &k.Hash,
-		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.RevokedAt})
+	err = row.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
+		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.ExpiresAt}, timeColumn{&k.RevokedAt})
 	return k, err
 }

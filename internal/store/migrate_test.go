@@ -27,6 +27,7 @@ const (
 var exampleRows = map[string]string{
 	"consumers": `(id, name, email, webhook_secret, created_at) VALUES ('` + rowConsumer + `', 'ada', 'ada@example.test', 'whsec_c2VjcmV0', 1700000000000)`,
 	"api_keys":  `(id, consumer_id, mode, prefix, hash, created_at) VALUES ('` + rowKey + `', '` + rowConsumer + `', 'live', 'standin_live_ab', 'hash', 1700000000000)`,
+	"audit_log": `(id, consumer_id, at, actor, action, target) VALUES ('entry', '` + rowConsumer + `', 1700000000000, 'ada@example.test', 'created an API key', '')`,
 	"jobs": `(id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name, join_at, created_at, on_status_change, on_finalize,
 		metadata, auto_leave, status, status_since, wake_at, sequence) VALUES ('` + rowJob + `', '` + rowConsumer + `', 'live', 'first', 'hash', 'https://meet.google.com/abc-defg-hij',
 		'meet', 'Standin', 1900000000000, 1700000000000, 'https://hooks.example.test/', '', '{"team":"research"}', '{"afterSoloSeconds":60}', 'scheduled', 1700000000000, 1900000000000, 1)`,

@@ -89,11 +89,19 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.conn.QueryRow(ctx, `SELECT 1`).Scan(&one)
 }
 
+// SchemaVersion returns the version of the schema, and that of this program.
+func (s *Store) SchemaVersion(ctx context.Context) (version, own int64, err error) {
+	if err := s.conn.QueryRow(ctx, migrations.VersionQuery).Scan(&version); err != nil {
+		return 0, migrations.Newest, fmt.Errorf("read the schema version: %w", err)
+	}
+	return version, migrations.Newest, nil
+}
+
 // CheckSchema returns an error if the schema is older than this version needs.
 func (s *Store) CheckSchema(ctx context.Context) error {
-	var version int64
-	if err := s.conn.QueryRow(ctx, migrations.VersionQuery).Scan(&version); err != nil {
-		return fmt.Errorf("read the schema version: %w", err)
+	version, _, err := s.SchemaVersion(ctx)
+	if err != nil {
+		return err
 	}
 	if version < migrations.Newest {
 		return fmt.Errorf("the schema has version %d, and this version of standin needs %d: was an older backup restored while the service ran?", version, migrations.Newest)

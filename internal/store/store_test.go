@@ -325,7 +325,7 @@ func TestKeys(t *testing.T) {
 			t.Fatalf("a second key of the same consumer: %+v, %v", second, err)
 		}
 		caller, err := keys.Authenticate(t.Context(), secret)
-		if err != nil || caller != (account.Caller{KeyID: key.ID, ConsumerID: key.ConsumerID, Mode: job.Live}) {
+		if err != nil || caller != (account.Caller{KeyID: key.ID, KeyName: key.Prefix + "…", ConsumerID: key.ConsumerID, Mode: job.Live, Scope: account.AdminScope}) {
 			t.Fatalf("caller %+v, %v", caller, err)
 		}
 		for _, wrong := range []string{"", "x", secret + "x", secret[:len(secret)-1], "standin_live_"} {

@@ -14,7 +14,7 @@ import (
 	"standin/internal/store/sqldb"
 )
 
-const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.operator, u.founder, u.password_hash,
+const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.role, u.operator, u.founder, u.password_hash,
 	u.oidc_issuer, u.oidc_subject, u.created_at, u.last_sign_in_at`
 
 const selectUsers = `SELECT ` + userColumns + ` FROM users u JOIN consumers c ON c.id = u.consumer_id `
@@ -109,6 +109,20 @@ func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revoke
 	})
 }
 
+// SetRole implements account.UserStore.
+func (s *Store) SetRole(ctx context.Context, consumerID, id uuid.UUID, role account.Role) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		n, err := tx.exec(ctx, `UPDATE users SET role = $3 WHERE id = $1 AND consumer_id = $2`, id, consumerID, role)
+		if err != nil {
+			return fmt.Errorf("set the role of user %s: %w", id, err)
+		}
+		if n == 0 {
+			return notFound("user")
+		}
+		return nil
+	})
+}
+
 // checkOtherOperator returns an error if the user is the only operator. It locks
 // all operators until the transaction ends.
 func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
@@ -126,9 +140,9 @@ func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
 // second founder, and with InvalidInput when the e-mail is taken.
 func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
 	n, err := tx.exec(ctx, `
-		INSERT INTO users (id, consumer_id, email, name, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-		u.ID, u.ConsumerID, u.Email, u.Name, boolInt(u.Operator), sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
+		INSERT INTO users (id, consumer_id, email, name, role, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
+		u.ID, u.ConsumerID, u.Email, u.Name, u.Role, boolInt(u.Operator), sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
 		u.Identity.Issuer, u.Identity.Subject, millis(u.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert user: %w", err)
@@ -144,7 +158,7 @@ func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
 
 func scanUser(row sqldb.Row) (u account.User, err error) {
 	var founder sql.NullBool
-	err = row.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Operator, &founder, &u.PasswordHash,
+	err = row.Scan(&u.ID, &u.ConsumerID, &u.Consumer, &u.Email, &u.Name, &u.Role, &u.Operator, &founder, &u.PasswordHash,
 		&u.Identity.Issuer, &u.Identity.Subject, timeColumn{&u.CreatedAt}, timeColumn{&u.LastSignInAt})
 	u.Founder = founder.Valid
 	return u, err

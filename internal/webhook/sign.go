@@ -75,7 +75,7 @@ func Sign(header http.Header, secrets []Secret, deliveryID string, at time.Time,
 		standard = append(standard, standardSignature(secret.Value, deliveryID, timestamp, body))
 	}
 	if len(standard) == 0 {
-		return errors.New("the consumer has no webhook secret to sign with")
+		return errors.New("the team has no webhook secret to sign with")
 	}
 	header.Set(StandardIDHeader, deliveryID)
 	header.Set(StandardTimestampHeader, timestamp)

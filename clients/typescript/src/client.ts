@@ -13,6 +13,7 @@ import type {
   ListedJob,
   ListJobsData,
   Manifest,
+  Me,
   MediaFile,
   SpeakText,
   TextMatch,
@@ -343,6 +344,11 @@ export class Standin {
       const { data } = await api.listWebhookEndpoints({ ...this.#call, query });
       return { items: data.endpoints, next: data.nextCursor };
     });
+  }
+
+  /** Returns the key of this client, its team, and the version of the service. */
+  async me(): Promise<Me> {
+    return (await api.getMe(this.#call)).data;
   }
 
   /** Returns a new webhook secret, which cannot be read again. The old one also signs for a day. */

@@ -38,6 +38,19 @@ document.addEventListener("submit", event => {
 	if (question && !confirm(question)) event.preventDefault();
 });
 
+// --- the account menu closes with Escape, and when the focus or a click is elsewhere
+const menu = document.querySelector("details.account");
+if (menu) {
+	const closeOutside = event => { if (!menu.contains(event.target)) menu.open = false; };
+	document.addEventListener("click", closeOutside);
+	document.addEventListener("focusin", closeOutside);
+	menu.addEventListener("keydown", event => {
+		if (event.key !== "Escape") return;
+		menu.open = false;
+		menu.querySelector("summary").focus();
+	});
+}
+
 // --- light and dark colors
 function themeButton() {
 	const button = document.getElementById("theme");

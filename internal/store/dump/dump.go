@@ -102,7 +102,7 @@ func scanVersion(row interface{ Scan(...any) error }) (version int64, err error)
 // tables are the tables of the schema in the order of their creation: a table refers
 // only to earlier ones.
 var tables = []string{
-	"consumers", "api_keys", "users", "sessions", "invitations", "device_flows", "device_flow_lock",
+	"consumers", "api_keys", "audit_log", "users", "sessions", "invitations", "device_flows", "device_flow_lock",
 	"payment_events", "subscriptions", "payment_customers", "nodes", "consumer_rotation",
 	"jobs", "calendars", "calendar_events", "job_tombstones", "job_invites", "timeline", "commands", "screenshots", "deliveries", "delivery_tries", "webhook_endpoints",
 	"meeting_texts", "meeting_text_totals", "transcriptions", "transcription_pieces", "search_texts",

@@ -39,6 +39,7 @@ from .generated.api.jobs import (
     list_jobs,
     patch_job,
 )
+from .generated.api.keys import get_me
 from .generated.api.recordings import delete_recording, get_manifest, get_transcript, search_texts, transcribe_again
 from .generated.types import UNSET
 from .live import EventParser, LiveEvent
@@ -434,6 +435,10 @@ class AsyncStandin:
             if page.next_cursor is None:
                 return
             cursor = page.next_cursor
+
+    async def me(self) -> models.Me:
+        """Returns the key of this client, its team, and the version of the service."""
+        return parsed(await get_me.asyncio_detailed(client=self.api), models.Me)
 
     async def rotate_webhook_secret(self) -> models.WebhookSecret:
         """Returns a new webhook secret, which cannot be read again. The old one also signs for a day."""

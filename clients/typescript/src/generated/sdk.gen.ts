@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMediaData, GetMediaErrors, GetMediaResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMeData, GetMediaData, GetMediaErrors, GetMediaResponses, GetMeErrors, GetMeResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -508,6 +508,91 @@ export const rotateWebhookSecret = <ThrowOnError extends boolean = false>(option
             type: 'http'
         }],
     url: '/api/v1/webhook-secret/rotate',
+    ...options
+});
+
+/**
+ * Get the key, its consumer, and the version of the service
+ *
+ * Tells a program whose key it has, what the key may do, and when it expires.
+ */
+export const getMe = <ThrowOnError extends boolean = false>(options?: Options<GetMeData, ThrowOnError>): RequestResult<GetMeResponses, GetMeErrors, ThrowOnError> => (options?.client ?? client).get<GetMeResponses, GetMeErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/me',
+    ...options
+});
+
+/**
+ * List API keys
+ *
+ * The keys of your consumer that are not revoked, the newest first. With a test key, only test keys. Needs the scope
+ * `admin`.
+ *
+ */
+export const listKeys = <ThrowOnError extends boolean = false>(options?: Options<ListKeysData, ThrowOnError>): RequestResult<ListKeysResponses, ListKeysErrors, ThrowOnError> => (options?.client ?? client).get<ListKeysResponses, ListKeysErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/keys',
+    ...options
+});
+
+/**
+ * Create an API key
+ *
+ * Creates a key for your consumer. The response has the key, which cannot be read again. A consumer may have 100 keys.
+ * Needs the scope `admin`. A test key creates only test keys.
+ *
+ */
+export const createKey = <ThrowOnError extends boolean = false>(options: Options<CreateKeyData, ThrowOnError>): RequestResult<CreateKeyResponses, CreateKeyErrors, ThrowOnError> => (options.client ?? client).post<CreateKeyResponses, CreateKeyErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/keys',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Revoke an API key
+ *
+ * The key stops working immediately. Needs the scope `admin`. A test key revokes only test keys.
+ */
+export const revokeKey = <ThrowOnError extends boolean = false>(options: Options<RevokeKeyData, ThrowOnError>): RequestResult<RevokeKeyResponses, RevokeKeyErrors, ThrowOnError> => (options.client ?? client).delete<RevokeKeyResponses, RevokeKeyErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/keys/{id}',
+    ...options
+});
+
+/**
+ * List who changed what
+ *
+ * What users, keys and the command line have changed in your team, the newest first: keys, users, webhooks, calendars,
+ * deleted recordings, and actions of users with jobs. Entries are kept for a year. Needs the scope `admin`.
+ *
+ */
+export const listAuditLog = <ThrowOnError extends boolean = false>(options?: Options<ListAuditLogData, ThrowOnError>): RequestResult<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError> => (options?.client ?? client).get<ListAuditLogResponses, ListAuditLogErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/audit-log',
     ...options
 });
 

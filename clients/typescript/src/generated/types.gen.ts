@@ -2486,6 +2486,215 @@ export type RedeliveryResponse = {
 };
 
 /**
+ * An API key, its consumer, and the service.
+ */
+export type Me = {
+    /**
+     * The team that owns the key and its jobs.
+     */
+    consumer: {
+        /**
+         * The ID.
+         */
+        id: string;
+        /**
+         * The name.
+         */
+        name: string;
+    };
+    /**
+     * The key of this request.
+     */
+    key: {
+        /**
+         * The ID.
+         */
+        id: string;
+        /**
+         * What people call the key. May be empty.
+         */
+        name: string;
+        /**
+         * Whether its jobs join meetings, or run in the simulator.
+         */
+        mode: 'live' | 'test';
+        scope: KeyScope;
+        /**
+         * When it was created.
+         */
+        createdAt: string;
+        /**
+         * When it stops working. Null if it does not expire.
+         */
+        expiresAt: string | null;
+    };
+    /**
+     * The service.
+     */
+    service: {
+        /**
+         * The version of the program. May be empty.
+         */
+        version: string;
+    };
+};
+
+/**
+ * A key to create.
+ */
+export type KeyCreate = {
+    /**
+     * What you call the key, such as the program that uses it.
+     */
+    name: string;
+    /**
+     * Default: the mode of the key of this request.
+     */
+    mode?: 'live' | 'test';
+    scope?: KeyScope;
+    /**
+     * When the key stops working. Default: never.
+     */
+    expiresAt?: string | null;
+};
+
+/**
+ * An API key.
+ */
+export type Key = {
+    /**
+     * The ID.
+     */
+    id: string;
+    /**
+     * What people call the key. May be empty.
+     */
+    name: string;
+    /**
+     * Whether its jobs join meetings, or run in the simulator.
+     */
+    mode: 'live' | 'test';
+    scope: KeyScope;
+    /**
+     * The first characters of the key.
+     */
+    prefix: string;
+    /**
+     * When it was created.
+     */
+    createdAt: string;
+    /**
+     * The e-mail address of a user, the name of a key, or `command line`. Empty when unknown.
+     */
+    createdBy: string;
+    /**
+     * When it was last used, to a minute. Null if it never was.
+     */
+    lastUsedAt: string | null;
+    /**
+     * When it stops working. Null if it does not expire.
+     */
+    expiresAt: string | null;
+};
+
+/**
+ * A new API key.
+ */
+export type NewKey = {
+    /**
+     * The ID.
+     */
+    id: string;
+    /**
+     * What people call the key. May be empty.
+     */
+    name: string;
+    /**
+     * Whether its jobs join meetings, or run in the simulator.
+     */
+    mode: 'live' | 'test';
+    scope: KeyScope;
+    /**
+     * The first characters of the key.
+     */
+    prefix: string;
+    /**
+     * When it was created.
+     */
+    createdAt: string;
+    /**
+     * The e-mail address of a user, the name of a key, or `command line`. Empty when unknown.
+     */
+    createdBy: string;
+    /**
+     * When it was last used, to a minute. Null if it never was.
+     */
+    lastUsedAt: string | null;
+    /**
+     * When it stops working. Null if it does not expire.
+     */
+    expiresAt: string | null;
+    /**
+     * The key. It cannot be read again.
+     */
+    key: string;
+};
+
+/**
+ * API keys.
+ */
+export type KeyList = {
+    /**
+     * The keys.
+     */
+    keys: Array<Key>;
+};
+
+/**
+ * Something that was changed.
+ */
+export type AuditEntry = {
+    /**
+     * The ID.
+     */
+    id: string;
+    /**
+     * When it was changed.
+     */
+    at: string;
+    /**
+     * Who changed it: the e-mail address of a user, `key` and the name of a key, or `command line`.
+     */
+    actor: string;
+    /**
+     * What was done. The words may change.
+     */
+    action: string;
+    /**
+     * An ID, a name or an address. May be empty.
+     */
+    target: string;
+};
+
+/**
+ * A page of an audit log.
+ */
+export type AuditLogPage = {
+    /**
+     * The entries.
+     */
+    entries: Array<AuditEntry>;
+    nextCursor: NextCursor;
+};
+
+/**
+ * What a key may do. `read` reads jobs, recordings and texts. `jobs` also sends and controls bots and deletes recordings.
+ * `admin` also manages keys and rotates the webhook secret. Keys have `admin` unless they were created with another scope.
+ *
+ */
+export type KeyScope = 'read' | 'jobs' | 'admin';
+
+/**
  * A new webhook secret.
  */
 export type WebhookSecret = {
@@ -3789,6 +3998,11 @@ export type JobId = string;
 export type CalendarId = string;
 
 /**
+ * The ID of the key.
+ */
+export type KeyId = string;
+
+/**
  * The name of the file.
  */
 export type MediaName = string;
@@ -3913,6 +4127,10 @@ export type CreateJobErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
      */
     408: Error;
@@ -3962,6 +4180,10 @@ export type CreateJobsErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
      */
     408: Error;
@@ -4007,6 +4229,10 @@ export type CancelJobErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4095,6 +4321,10 @@ export type PatchJobErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4234,6 +4464,10 @@ export type RequestRecordingPermissionErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -4279,6 +4513,10 @@ export type PauseRecordingErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4326,6 +4564,10 @@ export type ResumeRecordingErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -4372,6 +4614,10 @@ export type StopRecordingErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -4417,6 +4663,10 @@ export type LeaveCallErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4467,6 +4717,10 @@ export type SendChatMessageErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4526,6 +4780,10 @@ export type PlayAudioErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -4583,6 +4841,10 @@ export type SpeakErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4642,6 +4904,10 @@ export type StopOutputErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -4691,6 +4957,10 @@ export type SetCameraErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4750,6 +5020,10 @@ export type ShareScreenErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -4807,6 +5081,10 @@ export type PinParticipantErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -4976,6 +5254,10 @@ export type RedeliverErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -5067,6 +5349,10 @@ export type RedeliverFailedErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -5112,6 +5398,10 @@ export type RotateWebhookSecretErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The state of the job does not allow the operation.
      */
     409: Error;
@@ -5135,6 +5425,225 @@ export type RotateWebhookSecretResponses = {
 };
 
 export type RotateWebhookSecretResponse = RotateWebhookSecretResponses[keyof RotateWebhookSecretResponses];
+
+export type GetMeData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/me';
+};
+
+export type GetMeErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type GetMeError = GetMeErrors[keyof GetMeErrors];
+
+export type GetMeResponses = {
+    /**
+     * The key and its consumer.
+     */
+    200: Me;
+};
+
+export type GetMeResponse = GetMeResponses[keyof GetMeResponses];
+
+export type ListKeysData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/v1/keys';
+};
+
+export type ListKeysErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type ListKeysError = ListKeysErrors[keyof ListKeysErrors];
+
+export type ListKeysResponses = {
+    /**
+     * The keys.
+     */
+    200: KeyList;
+};
+
+export type ListKeysResponse = ListKeysResponses[keyof ListKeysResponses];
+
+export type CreateKeyData = {
+    body: KeyCreate;
+    path?: never;
+    query?: never;
+    url: '/api/v1/keys';
+};
+
+export type CreateKeyErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type CreateKeyError = CreateKeyErrors[keyof CreateKeyErrors];
+
+export type CreateKeyResponses = {
+    /**
+     * The key.
+     */
+    201: NewKey;
+};
+
+export type CreateKeyResponse = CreateKeyResponses[keyof CreateKeyResponses];
+
+export type RevokeKeyData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the key.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/keys/{id}';
+};
+
+export type RevokeKeyErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type RevokeKeyError = RevokeKeyErrors[keyof RevokeKeyErrors];
+
+export type RevokeKeyResponses = {
+    /**
+     * The key is revoked.
+     */
+    204: void;
+};
+
+export type RevokeKeyResponse = RevokeKeyResponses[keyof RevokeKeyResponses];
+
+export type ListAuditLogData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The `nextCursor` of the previous page. Omit it for the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items in a page.
+         */
+        limit?: number;
+    };
+    url: '/api/v1/audit-log';
+};
+
+export type ListAuditLogErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type ListAuditLogError = ListAuditLogErrors[keyof ListAuditLogErrors];
+
+export type ListAuditLogResponses = {
+    /**
+     * A page of entries.
+     */
+    200: AuditLogPage;
+};
+
+export type ListAuditLogResponse = ListAuditLogResponses[keyof ListAuditLogResponses];
 
 export type LiveJobData = {
     body?: never;
@@ -5418,6 +5927,10 @@ export type TranscribeAgainErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -5513,6 +6026,10 @@ export type DeleteRecordingErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -6092,6 +6609,10 @@ export type CreateCalendarErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
      */
     408: Error;
@@ -6141,6 +6662,10 @@ export type DeleteCalendarErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -6230,6 +6755,10 @@ export type PatchCalendarErrors = {
      */
     401: Error;
     /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
      * The resource does not exist or belongs to another consumer.
      */
     404: Error;
@@ -6283,6 +6812,10 @@ export type SyncCalendarErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */
@@ -6388,6 +6921,10 @@ export type PatchCalendarEventErrors = {
      * Missing or invalid credentials.
      */
     401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
     /**
      * The resource does not exist or belongs to another consumer.
      */

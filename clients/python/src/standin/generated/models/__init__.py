@@ -1,5 +1,7 @@
 """Contains all the data models used in inputs/outputs"""
 
+from .audit_entry import AuditEntry
+from .audit_log_page import AuditLogPage
 from .auto_leave_config import AutoLeaveConfig
 from .auto_leave_patch import AutoLeavePatch
 from .bot_identity import BotIdentity
@@ -126,6 +128,12 @@ from .job_transcript_ready import JobTranscriptReady
 from .job_transcript_ready_data import JobTranscriptReadyData
 from .job_transcript_ready_version import JobTranscriptReadyVersion
 from .job_webhooks import JobWebhooks
+from .key import Key
+from .key_create import KeyCreate
+from .key_create_mode import KeyCreateMode
+from .key_list import KeyList
+from .key_mode import KeyMode
+from .key_scope import KeyScope
 from .list_jobs_expand_item import ListJobsExpandItem
 from .listed_job import ListedJob
 from .listed_job_auto_leave import ListedJobAutoLeave
@@ -164,10 +172,17 @@ from .manifest_end import ManifestEnd
 from .manifest_metadata import ManifestMetadata
 from .manifest_speech_source import ManifestSpeechSource
 from .manifest_timeline import ManifestTimeline
+from .me import Me
+from .me_consumer import MeConsumer
+from .me_key import MeKey
+from .me_key_mode import MeKeyMode
+from .me_service import MeService
 from .media_fault import MediaFault
 from .media_file import MediaFile
 from .media_file_kind import MediaFileKind
 from .meeting_text import MeetingText
+from .new_key import NewKey
+from .new_key_mode import NewKeyMode
 from .output_failure import OutputFailure
 from .output_file import OutputFile
 from .output_on_join import OutputOnJoin
@@ -232,6 +247,8 @@ from .webhook_secret import WebhookSecret
 from .webhooks import Webhooks
 
 __all__ = (
+    "AuditEntry",
+    "AuditLogPage",
     "AutoLeaveConfig",
     "AutoLeavePatch",
     "BotIdentity",
@@ -356,6 +373,12 @@ __all__ = (
     "JobTranscriptReadyData",
     "JobTranscriptReadyVersion",
     "JobWebhooks",
+    "Key",
+    "KeyCreate",
+    "KeyCreateMode",
+    "KeyList",
+    "KeyMode",
+    "KeyScope",
     "ListedJob",
     "ListedJobAutoLeave",
     "ListedJobMetadata",
@@ -394,10 +417,17 @@ __all__ = (
     "ManifestMetadata",
     "ManifestSpeechSource",
     "ManifestTimeline",
+    "Me",
+    "MeConsumer",
     "MediaFault",
     "MediaFile",
     "MediaFileKind",
     "MeetingText",
+    "MeKey",
+    "MeKeyMode",
+    "MeService",
+    "NewKey",
+    "NewKeyMode",
     "OutputFailure",
     "OutputFile",
     "OutputOnJoin",

@@ -1,0 +1,9 @@
+from enum import Enum
+
+
+class NewKeyMode(str, Enum):
+    LIVE = "live"
+    TEST = "test"
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,82 @@
+package dashboard
+
+import (
+	"net/http"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+)
+
+// auditActions are what users do with a form, by its pattern, for the audit log.
+var auditActions = map[string]string{
+	"POST /jobs":                      "sent a bot",
+	"POST /jobs/{id}/{verb}":          "", // the verb
+	"POST /calendars":                 "connected a calendar",
+	"POST /calendars/{id}":            "changed a calendar",
+	"POST /calendars/{id}/disconnect": "disconnected a calendar",
+	"POST /keys":                      "created an API key",
+	"POST /keys/{id}/revoke":          "revoked an API key",
+	"POST /cli":                       "authorized a command line",
+	"POST /webhooks/endpoint":         "changed the default endpoint",
+	"POST /webhooks/events":           "changed the events of webhooks",
+	"POST /webhooks/secret":           "revealed the webhook secret",
+	"POST /webhooks/rotate":           "rotated the webhook secret",
+	"POST /team/invite":               "invited a user",
+	"POST /team/withdraw":             "withdrew an invitation",
+	"POST /team/{id}/remove":          "removed a user",
+	"POST /team/{id}/role":            "changed the role of a user",
+	"POST /account/password":          "changed the own password",
+	"POST /signout":                   "signed out",
+}
+
+// audit adds what a user has done to the audit log of the team.
+func (d *Dashboard) audit(req *pageRequest, session account.Session) {
+	action, known := auditActions[req.r.Pattern]
+	if !known || req.Status() >= http.StatusBadRequest {
+		return
+	}
+	if verb := req.r.PathValue("verb"); verb != "" {
+		action = "job: " + verb
+	}
+	target := req.r.PathValue("id")
+	for _, field := range []string{"email", "name", "url", "meetingUrl"} {
+		if target == "" {
+			target = req.r.PostForm.Get(field)
+		}
+	}
+	d.record(req, session.User, action, target)
+}
+
+// record adds an entry to the audit log of a user's team.
+func (d *Dashboard) record(req *pageRequest, user account.User, action, target string) {
+	entry := account.NewAuditEntry(user.ConsumerID, user.Email, action, target, d.settings.Now())
+	if err := d.settings.Audit.AppendAudit(req.r.Context(), entry); err != nil {
+		d.settings.Log.Error("the audit log lacks an entry", "action", action, "request_id", req.ID, "error", err)
+	}
+}
+
+// auditView is the data of the page of the audit log.
+type auditView struct {
+	Entries []account.AuditEntry
+	More    string // URL of the next page; empty on the last
+}
+
+// auditPage shows the audit log of the team.
+func (d *Dashboard) auditPage(req *pageRequest, session account.Session) error {
+	const shown = 100
+	before, err := uuid.Parse(req.r.URL.Query().Get("before"))
+	if err != nil {
+		before = uuid.Nil
+	}
+	entries, err := d.settings.Audit.AuditLog(req.r.Context(), session.User.ConsumerID, before, shown+1)
+	if err != nil {
+		return err
+	}
+	view := auditView{Entries: entries}
+	if len(entries) > shown {
+		view.Entries = entries[:shown]
+		view.More = "/team/audit?before=" + entries[shown-1].ID.String()
+	}
+	return req.show("audit", "Audit log", view)
+}

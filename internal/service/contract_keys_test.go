@@ -1,0 +1,108 @@
+package service_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"standin/internal/account"
+	"standin/internal/job"
+)
+
+// contractManageKeys tests listKeys, createKey and revokeKey.
+func contractManageKeys(t *testing.T, h *contractHarness, scoped func(account.Scope, time.Time) (account.Key, string)) {
+	own, managing := scoped(account.AdminScope, time.Time{})
+	for _, op := range []string{"listKeys", "createKey"} {
+		h.expectCode(t, 401, "unauthorized", contractRequest{op: op})
+	}
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "revokeKey", in: []string{"x"}})
+	_, sending := scoped(account.JobsScope, time.Time{})
+	h.expectCode(t, 403, "forbidden", contractRequest{op: "listKeys", bearer: sending})
+
+	created := h.expect(t, 201, contractRequest{op: "createKey", bearer: managing, body: `{"name":"Reports","scope":"read","expiresAt":"2999-01-01T00:00:00Z"}`})
+	secret, id := created.text(t, "key"), created.text(t, "id")
+	if created.text(t, "mode") != "test" || created.text(t, "scope") != "read" || created.text(t, "createdBy") != "key CI" || !strings.HasPrefix(secret, created.text(t, "prefix")) {
+		t.Errorf("created %s", created.body)
+	}
+	h.expect(t, 200, contractRequest{op: "listJobs", bearer: secret})
+	list := h.expect(t, 200, contractRequest{op: "listKeys", bearer: managing})
+	if text := string(list.body); !strings.Contains(text, id) || !strings.Contains(text, own.ID.String()) || strings.Contains(text, secret) {
+		t.Errorf("listed %s", text)
+	}
+	live := h.expect(t, 201, contractRequest{op: "createKey", bearer: h.bob, body: `{"name":"Live"}`})
+	for _, other := range []string{"x", live.text(t, "id")} {
+		h.expectCode(t, 404, "not_found", contractRequest{op: "revokeKey", in: []string{other}, bearer: managing})
+	}
+	h.expect(t, 204, contractRequest{op: "revokeKey", in: []string{id}, bearer: managing})
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "listJobs", bearer: secret})
+	h.expectCode(t, 404, "not_found", contractRequest{op: "revokeKey", in: []string{id}, bearer: managing})
+
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "listAuditLog"})
+	h.expectCode(t, 403, "forbidden", contractRequest{op: "listAuditLog", bearer: sending})
+	h.expectCode(t, 400, "invalid_input", contractRequest{op: "listAuditLog", bearer: managing, query: "cursor=x"})
+	first := h.expect(t, 200, contractRequest{op: "listAuditLog", bearer: managing, query: "limit=1"})
+	if text := string(first.body); !strings.Contains(text, `"actor":"key CI","action":"revoked an API key","target":"`+id) {
+		t.Errorf("the audit log begins with %s", text)
+	}
+	second := h.expect(t, 200, contractRequest{op: "listAuditLog", bearer: managing, query: "cursor=" + first.text(t, "nextCursor")})
+	if text := string(second.body); !strings.Contains(text, "created an API key") || strings.Contains(text, "revoked") {
+		t.Errorf("the audit log continues with %s", text)
+	}
+
+	h.expectCode(t, 409, "invalid_state", contractRequest{op: "createKey", bearer: managing, body: `{"name":"Live","mode":"live"}`})
+	for _, invalid := range []string{`{}`, `{"name":""}`, `{"name":"x","scope":"root"}`, `{"name":"x","expiresAt":"2001-01-01T00:00:00Z"}`} {
+		h.expectCode(t, 400, "invalid_input", contractRequest{op: "createKey", bearer: managing, body: invalid})
+	}
+}
+
+// contractKeys tests getMe, and the scopes and the expiry of keys.
+func contractKeys(t *testing.T, h *contractHarness) {
+	scoped := func(scope account.Scope, expires time.Time) (account.Key, string) {
+		t.Helper()
+		key, secret, err := h.Keys.IssueWith(t.Context(), "keys", "", job.Test, account.KeyOptions{Name: "CI", Scope: scope, ExpiresAt: expires})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key, secret
+	}
+	_, reading := scoped(account.ReadScope, time.Time{})
+	key, sending := scoped(account.JobsScope, time.Now().Add(time.Hour))
+	me := h.expect(t, 200, contractRequest{op: "getMe", bearer: sending})
+	for _, want := range []string{`"name":"keys"`, `"id":"` + key.ID.String() + `"`, `"name":"CI"`, `"mode":"test"`, `"scope":"jobs"`, `"expiresAt":"2`} {
+		if !strings.Contains(string(me.body), want) {
+			t.Errorf("%s is not in %s", want, me.body)
+		}
+	}
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getMe"})
+
+	for _, operation := range h.description.Operations() {
+		if operation.Security != "apiKey" || operation.Method == http.MethodGet || operation.Method == http.MethodHead {
+			continue
+		}
+		in := make([]string, strings.Count(operation.Path, "{"))
+		for i := range in {
+			in[i] = "x"
+		}
+		h.expectCode(t, 403, "forbidden", contractRequest{op: operation.ID, in: in, bearer: reading})
+	}
+	h.expectCode(t, 403, "forbidden", contractRequest{op: "rotateWebhookSecret", bearer: sending})
+	h.expect(t, 200, contractRequest{op: "listJobs", bearer: reading})
+	h.create(t, sending, contractJob(contractFuture))
+
+	contractManageKeys(t, h, scoped)
+
+	_, short := scoped(account.AdminScope, time.Now().Add(time.Second))
+	h.expect(t, 200, contractRequest{op: "getMe", bearer: short})
+	waitUntil(t, "the key expires", func() bool {
+		reply := h.do(t, contractRequest{op: "getMe", bearer: short})
+		return reply.status == http.StatusUnauthorized && strings.Contains(string(reply.body), "expired")
+	})
+	for name, options := range map[string]account.KeyOptions{
+		"a name of two lines": {Name: "a\nb"}, "a long name": {Name: strings.Repeat("x", 101)}, "an unknown scope": {Scope: "root"}, "expired": {ExpiresAt: time.Now()},
+	} {
+		if _, _, err := h.Keys.IssueWith(t.Context(), "keys", "", job.Test, options); !job.ErrorIs(err, job.InvalidInput) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
