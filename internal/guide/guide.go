@@ -293,7 +293,7 @@ func (s *Site) serve(w http.ResponseWriter, r *http.Request, name string) {
 		name = home + ".html"
 	}
 	if slices.Contains(s.pages, name) {
-		http.Redirect(w, r, Path+name+".html", http.StatusMovedPermanently)
+		http.Redirect(w, r, Path+name+".html", http.StatusMovedPermanently) // #nosec G710 -- the name of a page
 		return
 	}
 	content, exists := s.files[name]
