@@ -81,12 +81,21 @@ func (c *Client) RevokeKey(ctx context.Context, id string) error {
 }
 
 // WebhookEndpoint is the delivery health of a webhook URL.
+// WebhookEndpoint is a URL to which webhooks are sent, with its health: one that the team
+// has registered, or one that jobs name.
 type WebhookEndpoint struct {
+	ID              string     `json:"id"`
 	URL             string     `json:"url"`
-	State           string     `json:"state"` // answering, failing or dead
+	Registered      bool       `json:"registered"`
+	Events          []string   `json:"events"` // that a registered endpoint takes
+	Description     string     `json:"description"`
+	Enabled         bool       `json:"enabled"`
+	CreatedAt       *time.Time `json:"createdAt"`
+	State           string     `json:"state"` // untried, answering, slow, failing or dead
 	Failures        int        `json:"failures"`
 	FailingSince    *time.Time `json:"failingSince"`
-	LastTryAt       time.Time  `json:"lastTryAt"`
+	LastTryAt       *time.Time `json:"lastTryAt"`
+	LatencyMS       *int       `json:"latencyMs"` // of that attempt
 	LastStatus      *int       `json:"lastStatus"`
 	LastError       *string    `json:"lastError"`
 	LastDeliveredAt *time.Time `json:"lastDeliveredAt"`
@@ -94,16 +103,161 @@ type WebhookEndpoint struct {
 	NextTryAt       *time.Time `json:"nextTryAt"`
 }
 
-// WebhookEndpoints iterates over the URLs that webhooks were sent to.
+// WebhookEndpoints iterates over the registered endpoints, and the URLs of jobs that webhooks
+// were sent to.
 func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint, error] {
 	return pages(func(query url.Values) ([]WebhookEndpoint, *string, error) {
 		var page struct {
 			Endpoints  []WebhookEndpoint `json:"endpoints"`
 			NextCursor *string           `json:"nextCursor"`
 		}
-		_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "webhook-endpoints"}, query: query}, &page)
+		_, err := c.call(ctx, request{method: http.MethodGet, path: endpointPath(), query: query}, &page)
 		return page.Endpoints, page.NextCursor, err
 	}, url.Values{})
+}
+
+// endpointPath returns the path of the endpoints, or of what is below it.
+func endpointPath(rest ...string) []string {
+	return append([]string{"api", "v1", "webhook-endpoints"}, rest...)
+}
+
+// NewWebhookEndpoint is an endpoint to register.
+type NewWebhookEndpoint struct {
+	URL         string   `json:"url"`
+	Events      []string `json:"events"` // names, beginnings of names as in bot.*, or *
+	Description string   `json:"description,omitempty"`
+}
+
+// CreateWebhookEndpoint registers an endpoint for the events of all jobs.
+func (c *Client) CreateWebhookEndpoint(ctx context.Context, endpoint NewWebhookEndpoint) (created WebhookEndpoint, err error) {
+	_, err = c.call(ctx, request{method: http.MethodPost, path: endpointPath(), body: endpoint}, &created)
+	return created, err
+}
+
+// WebhookEndpoint returns an endpoint.
+func (c *Client) WebhookEndpoint(ctx context.Context, id string) (endpoint WebhookEndpoint, err error) {
+	_, err = c.call(ctx, request{method: http.MethodGet, path: endpointPath(id)}, &endpoint)
+	return endpoint, err
+}
+
+// WebhookEndpointPatch has the changes of an endpoint. A nil field does not change.
+type WebhookEndpointPatch struct {
+	Events      []string `json:"events,omitempty"`
+	Description *string  `json:"description,omitempty"`
+	Enabled     *bool    `json:"enabled,omitempty"`
+}
+
+// PatchWebhookEndpoint changes a registered endpoint.
+func (c *Client) PatchWebhookEndpoint(ctx context.Context, id string, patch WebhookEndpointPatch) (endpoint WebhookEndpoint, err error) {
+	_, err = c.call(ctx, request{method: http.MethodPatch, path: endpointPath(id), body: patch}, &endpoint)
+	return endpoint, err
+}
+
+// DeleteWebhookEndpoint deletes a registered endpoint. Its pending deliveries fail.
+func (c *Client) DeleteWebhookEndpoint(ctx context.Context, id string) error {
+	_, err := c.call(ctx, request{method: http.MethodDelete, path: endpointPath(id)}, nil)
+	return err
+}
+
+// WebhookTestResult is the response of an endpoint to a test event.
+type WebhookTestResult struct {
+	Event        string  `json:"event"`
+	Acknowledged bool    `json:"acknowledged"`
+	Status       *int    `json:"status"`
+	LatencyMS    int     `json:"latencyMs"`
+	Error        *string `json:"error"`
+	ResponseBody string  `json:"responseBody"` // its first KiB
+}
+
+// TestWebhookEndpoint posts an example of an event, or of the first event that the endpoint
+// takes if event is empty.
+func (c *Client) TestWebhookEndpoint(ctx context.Context, id, event string) (result WebhookTestResult, err error) {
+	body := struct {
+		Event string `json:"event,omitempty"`
+	}{event}
+	_, err = c.call(ctx, request{method: http.MethodPost, path: endpointPath(id, "test"), body: body}, &result)
+	return result, err
+}
+
+// RetryWebhookEndpoint sends the pending webhooks of an endpoint now.
+func (c *Client) RetryWebhookEndpoint(ctx context.Context, id string) (endpoint WebhookEndpoint, err error) {
+	_, err = c.call(ctx, request{method: http.MethodPost, path: endpointPath(id, "retry")}, &endpoint)
+	return endpoint, err
+}
+
+// RedeliverToEndpoint redelivers the webhooks of an endpoint that failed permanently and whose
+// events happened since a time, and returns their number.
+func (c *Client) RedeliverToEndpoint(ctx context.Context, id string, since time.Time) (int, error) {
+	var response struct {
+		Count int `json:"count"`
+	}
+	body := struct {
+		Since time.Time `json:"since"`
+	}{since}
+	_, err := c.call(ctx, request{method: http.MethodPost, path: endpointPath(id, "redeliver"), body: body}, &response)
+	return response.Count, err
+}
+
+// DeliveryFilter selects deliveries. Zero fields match all of them.
+type DeliveryFilter struct {
+	Event      string
+	State      string // waiting, delivered or failed
+	EndpointID string
+	JobID      string
+	From       time.Time // time of the event, inclusive
+	To         time.Time // time of the event, exclusive
+}
+
+// TeamDeliveries iterates over the deliveries of the team, newest event first.
+func (c *Client) TeamDeliveries(ctx context.Context, filter DeliveryFilter) iter.Seq2[Delivery, error] {
+	query := url.Values{}
+	for name, value := range map[string]string{
+		"event": filter.Event, "state": filter.State, "endpointId": filter.EndpointID, "jobId": filter.JobID,
+		"from": queryTime(filter.From), "to": queryTime(filter.To),
+	} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return pages(func(query url.Values) ([]Delivery, *string, error) {
+		var page struct {
+			Deliveries []Delivery `json:"deliveries"`
+			NextCursor *string    `json:"nextCursor"`
+		}
+		_, err := c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "deliveries"}, query: query}, &page)
+		return page.Deliveries, page.NextCursor, err
+	}, query)
+}
+
+// queryTime returns a time as a query parameter; empty for the zero time.
+func queryTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// DeliveryDetails is a delivery with the request of its latest attempt.
+type DeliveryDetails struct {
+	Delivery
+	Headers []struct {
+		Name  string `json:"name"`
+		Value string `json:"value"`
+	} `json:"headers"`
+	Body string `json:"body"`
+}
+
+// Delivery returns a delivery of the team.
+func (c *Client) Delivery(ctx context.Context, id string) (details DeliveryDetails, err error) {
+	_, err = c.call(ctx, request{method: http.MethodGet, path: []string{"api", "v1", "deliveries", id}}, &details)
+	return details, err
+}
+
+// RedeliverDelivery sends a webhook of any kind again that was delivered or failed
+// permanently.
+func (c *Client) RedeliverDelivery(ctx context.Context, id string) (delivery Delivery, err error) {
+	_, err = c.call(ctx, request{method: http.MethodPost, path: []string{"api", "v1", "deliveries", id, "redeliver"}}, &delivery)
+	return delivery, err
 }
 
 // FailedDeliveryFilter selects webhooks that failed permanently. Zero fields match

@@ -39,6 +39,7 @@ func (c *Client) Timeline(ctx context.Context, id string) iter.Seq2[TimelineEntr
 // Delivery is the delivery of an event to a webhook URL.
 type Delivery struct {
 	DeliveryID string     `json:"deliveryId"`
+	JobID      *string    `json:"jobId"` // nil for events of calendars
 	Event      string     `json:"event"`
 	URL        string     `json:"url"`
 	Sequence   int        `json:"sequence"`

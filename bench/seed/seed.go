@@ -119,7 +119,7 @@ func Deliveries(ctx context.Context, address string, c Copies, urls []string) er
 	id, _ := ids(address)
 	receiver := rotate(urls)
 	c.Set = map[string]string{
-		"id": `'dlv_' || ` + id, "job_id": id, "url": receiver, "endpoint": "original.consumer_id || ' ' || " + receiver,
+		"id": `'dlv_' || ` + id, "job_id": id, "subject": id, "url": receiver, "endpoint": "original.consumer_id || ' ' || " + receiver,
 		"state": `'waiting'`, "due_at": fmt.Sprint(time.Now().UnixMilli()), "attempt": "0", "failures": "0",
 		"lease": `''`, "ended_at": "NULL", "end_reason": `''`,
 	}

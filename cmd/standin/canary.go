@@ -28,10 +28,12 @@ type canaryCommand struct {
 	Captures string        `env:"STANDIN_CANARY_CAPTURES" placeholder:"DIR" help:"Directory for captures of pages that do not match; the newest 20 are kept. Default: none are kept."`
 	JSON     bool          `help:"Print each report as JSON."`
 
-	MetricsListen string `env:"STANDIN_CANARY_METRICS_LISTEN" placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address and port. Default: none."`
-	Webhook       string `env:"STANDIN_CANARY_WEBHOOK" placeholder:"URL" help:"URL that receives canary.mismatch and canary.match."`
-	Secret        string `env:"STANDIN_CANARY_WEBHOOK_SECRET" help:"Secret that signs the webhooks. Set it in the environment: arguments are visible to other users of the machine."`
-	AllowCIDRs    string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Private networks that the webhook may reach, comma-separated."`
+	MetricsListen string   `env:"STANDIN_CANARY_METRICS_LISTEN" placeholder:"ADDRESS" help:"Serve Prometheus metrics at /metrics on this address and port. Default: none."`
+	Webhook       string   `env:"STANDIN_CANARY_WEBHOOK" placeholder:"URL" help:"URL that receives canary.mismatch and canary.match."`
+	Secret        string   `env:"STANDIN_CANARY_WEBHOOK_SECRET" help:"Secret that signs the webhooks. Set it in the environment: arguments are visible to other users of the machine."`
+	AlertMail     []string `env:"STANDIN_ALERT_MAIL" placeholder:"ops@example.com,…" help:"Addresses that mismatches are mailed to, through --reply-url. Default: none."`
+	replyFlags
+	AllowCIDRs string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Private networks that the webhook may reach, comma-separated."`
 
 	Browser       string   `env:"STANDIN_BROWSER" help:"Chromium or Google Chrome. Default: found on PATH."`
 	BrowserMode   string   `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the browser runs, as for bots: headless, headed or auto."`
@@ -59,6 +61,8 @@ func (c *canaryCommand) Validate() error {
 		return fmt.Errorf("--every is %v, less than %v", c.Every, minEvery)
 	case c.Webhook != "" && c.Secret == "":
 		return errors.New("--webhook needs a secret in STANDIN_CANARY_WEBHOOK_SECRET")
+	case len(c.AlertMail) > 0 && c.ReplyURL == "":
+		return errors.New("--alert-mail needs a mail host in --reply-url")
 	}
 	return nil
 }
@@ -100,6 +104,10 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 	if err != nil {
 		return pagecheck.CanarySettings{}, err
 	}
+	send, err := c.sendMail()
+	if err != nil {
+		return pagecheck.CanarySettings{}, err
+	}
 	autoLeave := job.DefaultAutoLeave()
 	autoLeave.AfterEntryDelaySeconds = int(c.Wait.Seconds())
 	log := c.Logger(to.Err)
@@ -109,7 +117,7 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 			LoopbackPeers: c.LoopbackPeers, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), ProfilesDir: c.Profiles, SignInDir: c.SignIn,
 			NoSandbox: c.NoSandbox, Version: version(), Log: log,
 		},
-		Every: c.Every, Captures: c.Captures, Webhook: c.Webhook, Secret: webhook.Secret{Value: c.Secret}, Allow: allow, Log: log,
+		Every: c.Every, Captures: c.Captures, Webhook: c.Webhook, Secret: webhook.Secret{Value: c.Secret}, Allow: allow, Mail: send, Log: log,
 		Visited: func(report *pagecheck.Report) {
 			if c.JSON {
 				_ = printJSON(to.Out, report)
@@ -118,6 +126,20 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 			_ = report.WriteText(to.Out)
 		},
 	}, nil
+}
+
+// sendMail returns what sends mail to the operators; nil if none is to be sent.
+func (c *canaryCommand) sendMail() (func(ctx context.Context, subject, body string) error, error) {
+	if len(c.AlertMail) == 0 {
+		return nil, nil
+	}
+	reply, err := c.replySettings("")
+	if err == nil {
+		err = reply.Check()
+	}
+	return func(ctx context.Context, subject, body string) error {
+		return reply.Send(ctx, c.AlertMail, subject, body)
+	}, err
 }
 
 // serveMetrics serves the metrics until stop is called.

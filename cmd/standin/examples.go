@@ -3,6 +3,9 @@ package main
 // exampleJob is the ID of a job in the examples.
 const exampleJob = "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"
 
+// exampleEndpoint is the ID of a webhook endpoint in the examples.
+const exampleEndpoint = "7d0f6b0e-3c55-5f7a-9d3e-0a1f5f0f7c11"
+
 // examples are command lines in the help of each command.
 var examples = map[string][]string{
 	"serve":             {"standin serve", "STANDIN_BASE_URL=https://standin.example.com standin serve --listen 127.0.0.1:8080"},
@@ -59,12 +62,21 @@ var examples = map[string][]string{
 	"recordings finish":     {"standin recordings finish " + exampleJob},
 	"recordings sweep":      {"standin recordings sweep", "standin recordings sweep --delete"},
 
-	"webhooks verify":        {"standin webhooks verify body.json --header-file headers.txt --secret-file secret"},
-	"webhooks listen":        {"standin webhooks listen --forward-to http://localhost:3000/hooks", "standin webhooks listen --secret-file secret --status 500 --count 1"},
-	"webhooks endpoints":     {"standin webhooks endpoints"},
-	"webhooks redeliver":     {"standin webhooks redeliver --job " + exampleJob, "standin webhooks redeliver --from 'today 08:00'"},
-	"webhooks rotate-secret": {"standin webhooks rotate-secret > secret"},
-	"mcp":                    {"standin mcp"},
+	"webhooks verify":              {"standin webhooks verify body.json --header-file headers.txt --secret-file secret"},
+	"webhooks listen":              {"standin webhooks listen --forward-to http://localhost:3000/hooks", "standin webhooks listen --secret-file secret --status 500 --count 1"},
+	"webhooks endpoints list":      {"standin webhooks endpoints"},
+	"webhooks endpoints add":       {"standin webhooks endpoints add https://example.com/hooks/calls --events job.finalized,participant.*"},
+	"webhooks endpoints set":       {"standin webhooks endpoints set " + exampleEndpoint + " --events '*' --no-enabled"},
+	"webhooks endpoints remove":    {"standin webhooks endpoints remove " + exampleEndpoint},
+	"webhooks endpoints test":      {"standin webhooks endpoints test " + exampleEndpoint + " --event job.finalized"},
+	"webhooks endpoints retry":     {"standin webhooks endpoints retry " + exampleEndpoint},
+	"webhooks endpoints redeliver": {"standin webhooks endpoints redeliver " + exampleEndpoint + " --since 'today 08:00'"},
+	"webhooks deliveries":          {"standin webhooks deliveries --state failed --event job.finalized"},
+	"webhooks show":                {"standin webhooks show dlv_0192f5c86911a7c1b0c86a7b8c9d0e1f --curl"},
+	"webhooks events":              {"standin webhooks events", "standin webhooks events participant.joined"},
+	"webhooks redeliver":           {"standin webhooks redeliver --job " + exampleJob, "standin webhooks redeliver --from 'today 08:00'"},
+	"webhooks rotate-secret":       {"standin webhooks rotate-secret > secret"},
+	"mcp":                          {"standin mcp"},
 
 	"keys create":               {"standin keys create --team crew", "standin keys create --team crew --name dashboards --scope read --expires '2027-01-01 00:00'", "standin keys create --team crew --test | standin login --with-key"},
 	"keys list":                 {"standin keys list"},

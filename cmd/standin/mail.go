@@ -114,9 +114,7 @@ type mailFlags struct {
 
 	imapFlags
 
-	ReplyURL          string `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
-	ReplyPasswordFile string `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
-	ReplyFrom         string `env:"STANDIN_MAIL_REPLY_FROM" name:"reply-from" placeholder:"notes@example.com" help:"Mail address of the replies."`
+	replyFlags
 }
 
 // settings returns the settings of a worker that passes invites to a service.
@@ -126,14 +124,11 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meeting
 		return mail.Settings{}, err
 	}
 	imap.MaxMessage = f.MaxMessage << 20
-	replyPassword, err := secretOf(envReplyPassword, f.ReplyPasswordFile)
+	reply, err := f.replySettings(baseURL)
 	if err != nil {
 		return mail.Settings{}, err
 	}
-	replyURL, err := mailURL("STANDIN_MAIL_REPLY_URL", f.ReplyURL)
-	if err != nil {
-		return mail.Settings{}, err
-	}
+	reply.OAuth = f.ReplyOAuth
 	if f.SMTPListen == "" && imap.URL == nil {
 		return mail.Settings{}, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
 	}
@@ -159,8 +154,25 @@ func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meeting
 			MaxMessage: f.MaxMessage << 20, Rate: f.Rate, CertFile: f.TLSCert, KeyFile: f.TLSKey,
 		},
 		IMAP:  imap,
-		Reply: mail.ReplySettings{URL: replyURL, Password: replyPassword, OAuth: f.ReplyOAuth, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")},
+		Reply: reply,
 	}, nil
+}
+
+// replyFlags configure outgoing mail.
+type replyFlags struct {
+	ReplyURL          string `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
+	ReplyPasswordFile string `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
+	ReplyFrom         string `env:"STANDIN_MAIL_REPLY_FROM" name:"reply-from" placeholder:"notes@example.com" help:"Mail address of the replies."`
+}
+
+// replySettings returns the settings of outgoing mail.
+func (f replyFlags) replySettings(baseURL string) (mail.ReplySettings, error) {
+	password, err := secretOf(envReplyPassword, f.ReplyPasswordFile)
+	if err != nil {
+		return mail.ReplySettings{}, err
+	}
+	host, err := mailURL("STANDIN_MAIL_REPLY_URL", f.ReplyURL)
+	return mail.ReplySettings{URL: host, Password: password, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")}, err
 }
 
 // checkMail returns an error for settings with which the worker cannot start.

@@ -48,6 +48,12 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 			c.HTTP.IntakeSecret = rand.Text() // only this process uses it
 		}
 	}
+	if len(c.Alerts.Mail) > 0 {
+		if c.AlertMail, err = c.replySettings(""); err != nil {
+			return err
+		}
+		c.AlertMail.OAuth = c.ReplyOAuth
+	}
 	c.Executable, c.Tracing.Version, c.Log = self, version(), c.Bots.Logger(to.Err)
 	manager, err := newSystemd()
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -23,7 +22,10 @@ const envWebhookSecret = "STANDIN_WEBHOOK_SECRET"
 type webhooksCommand struct {
 	Verify       webhooksVerifyCommand       `cmd:"" help:"Verify the signatures of a webhook. Exit code 3 if they do not verify."`
 	Listen       webhooksListenCommand       `cmd:"" help:"Receive, verify and print webhooks on this machine."`
-	Endpoints    webhooksEndpointsCommand    `cmd:"" help:"List webhook endpoints and their health."`
+	Endpoints    webhooksEndpointsCommand    `cmd:"" help:"List, register, test and retry webhook endpoints."`
+	Deliveries   webhooksDeliveriesCommand   `cmd:"" help:"List the webhook deliveries of the team, newest first."`
+	Show         webhooksShowCommand         `cmd:"" help:"Show the request and the attempts of a delivery."`
+	Events       webhooksEventsCommand       `cmd:"" help:"List the events that an endpoint can take, or print an example."`
 	Redeliver    webhooksRedeliverCommand    `cmd:"" help:"Redeliver webhooks that failed permanently."`
 	RotateSecret webhooksRotateSecretCommand `cmd:"" help:"Create a new webhook secret, with a live key. Prints only the secret; the old one also signs for 24 hours."`
 }
@@ -60,43 +62,6 @@ func (f secretFlags) secret() (string, error) {
 	return secret, nil
 }
 
-type webhooksEndpointsCommand struct{ apiFlags }
-
-// Run lists the endpoints.
-func (c *webhooksEndpointsCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
-	listed := []client.WebhookEndpoint{}
-	for one, err := range api.WebhookEndpoints(ctx) {
-		if err != nil {
-			return err
-		}
-		listed = append(listed, one)
-	}
-	return c.print(to, listed, func() error {
-		rows := make([][]string, len(listed))
-		for i, one := range listed {
-			rows[i] = []string{one.URL, one.State, strconv.Itoa(one.Waiting), to.maybe(one.FailingSince), to.maybe(one.NextTryAt), lastFailure(one)}
-		}
-		return to.table("URL|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows)
-	})
-}
-
-// lastFailure describes the last failure of a failing endpoint.
-func lastFailure(one client.WebhookEndpoint) string {
-	switch {
-	case one.Failures == 0:
-		return ""
-	case one.LastError != nil:
-		return *one.LastError
-	case one.LastStatus != nil:
-		return fmt.Sprintf("status %d", *one.LastStatus)
-	}
-	return ""
-}
-
 type webhooksRedeliverCommand struct {
 	apiFlags
 	Job     string    `help:"Only webhooks of this job."`
@@ -125,10 +90,7 @@ func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return c.print(to, map[string]int{"count": count}, func() error {
-		_, err := fmt.Fprintf(to.Out, "%d webhooks will be redelivered\n", count)
-		return err
-	})
+	return c.printRedelivered(to, count)
 }
 
 type webhooksRotateSecretCommand struct{ apiFlags }

@@ -30,6 +30,15 @@ type Consumer struct {
 	JobRetention          *time.Duration // how long ended jobs are kept, likewise
 }
 
+// WebhookSecrets returns the secrets that sign webhooks, the current one first.
+func (c Consumer) WebhookSecrets() []webhook.Secret {
+	secrets := []webhook.Secret{{Value: c.WebhookSecret}}
+	if c.PreviousWebhookSecret != "" {
+		secrets = append(secrets, webhook.Secret{Value: c.PreviousWebhookSecret, ExpiresAt: c.PreviousSecretExpires})
+	}
+	return secrets
+}
+
 // Caller identifies the sender of an authenticated request.
 type Caller struct {
 	KeyID      uuid.UUID

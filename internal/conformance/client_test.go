@@ -273,10 +273,15 @@ func TestOperations(t *testing.T) {
 		"listCalendarEvents": "CalendarEvents", "patchCalendar": "PatchCalendar", "patchCalendarEvent": "OverrideEvent", "syncCalendar": "SyncCalendar",
 		"listTimeline": "Timeline", "listDeliveries": "Deliveries", "redeliver": "Redeliver",
 		"listWebhookEndpoints": "WebhookEndpoints", "redeliverFailed": "RedeliverFailed", "rotateWebhookSecret": "RotateWebhookSecret",
+		"createWebhookEndpoint": "CreateWebhookEndpoint", "getWebhookEndpoint": "WebhookEndpoint", "patchWebhookEndpoint": "PatchWebhookEndpoint", "deleteWebhookEndpoint": "DeleteWebhookEndpoint",
+		"testWebhookEndpoint": "TestWebhookEndpoint", "retryWebhookEndpoint": "RetryWebhookEndpoint", "redeliverToEndpoint": "RedeliverToEndpoint",
+		"getMe": "Me", "listKeys": "Keys", "createKey": "CreateKey", "revokeKey": "RevokeKey",
+		"listTeamDeliveries": "TeamDeliveries", "getDelivery": "Delivery", "redeliverDelivery": "RedeliverDelivery",
 		"getManifest": "Manifest", "getTranscript": "Transcript", "transcribeAgain": "TranscribeAgain", "searchTexts": "SearchTexts", "liveJob": "Live", "getScreenshot": "Screenshot", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
 		"initLogin": "StartLogin", "pollLogin": "AwaitLogin", "health": "Health",
 	}
 	others := map[string]string{
+		"listAuditLog": "people",
 		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "readOutput": "bots", "ingestSound": "bots", "ingestScreenshot": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
 		"completeLogin": "the authorization page", "receivePayment": "the payment provider",
 		"reference": "people", "describe": "generators of clients", "describeYAML": "generators of clients", "describeManifest": "validators", "securityText": "people", "readiness": "load balancers",

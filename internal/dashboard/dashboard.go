@@ -122,11 +122,6 @@ type HostReader interface {
 	Read(ctx context.Context) host.Metrics
 }
 
-// Tester posts a test event to a webhook endpoint, as webhooks are posted.
-type Tester interface {
-	Test(ctx context.Context, consumer account.Consumer, address string) TestResult
-}
-
 // Settings configure a Dashboard.
 type Settings struct {
 	Users      *account.Users
@@ -139,6 +134,7 @@ type Settings struct {
 	Operator   Operator
 	Flows      Flows
 	Host       HostReader
+	Webhooks   Webhooks
 	Tester     Tester
 	Mail       Mail
 	Calendars  Calendars
@@ -293,6 +289,15 @@ func (d *Dashboard) route() {
 	admin("POST /keys", d.createKey)
 	admin("POST /keys/{id}/revoke", d.revokeKey)
 	user("GET /webhooks", d.webhooksPage)
+	admin("GET /webhooks/new", d.newEndpointPage)
+	admin("POST /webhooks/endpoints", d.createEndpoint)
+	user("GET /webhooks/endpoints/{id}", d.endpointPage)
+	admin("POST /webhooks/endpoints/{id}", d.changeEndpoint)
+	admin("POST /webhooks/endpoints/{id}/{verb}", d.endpointAction)
+	user("GET /webhooks/deliveries", d.deliveryLogPage)
+	user("GET /webhooks/deliveries/{delivery}", d.deliveryPage)
+	user("POST /webhooks/deliveries/{delivery}/replay", d.replayDelivery)
+	user("GET /webhooks/events", d.eventsPage)
 	admin("POST /webhooks/endpoint", d.setEndpoint)
 	admin("POST /webhooks/events", d.setEvents)
 	admin("POST /webhooks/test", d.testEndpoint)

@@ -113,6 +113,19 @@ func populate(h *harness) populatedHarness {
 	f := populatedHarness{harness: h, ada: h.ada()}
 	p := h.signedIn("ada@example.test")
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {receiver(h.T, 200, `{"ok": true}`) + "/standin"}})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(1200 * time.Millisecond): // slow is what takes more than a second
+		case <-r.Context().Done():
+		}
+	}))
+	h.Cleanup(slow.Close)
+	for _, endpoint := range []url.Values{
+		{"url": {receiver(h.T, 503, "down for maintenance") + "/billing"}, "events": {"job.status_changed", "job.finalized"}, "description": {"Billing"}},
+		{"url": {slow.URL + "/warehouse"}, "events": {"job.finalized", "job.failed"}, "description": {"Data warehouse"}},
+	} {
+		p.submit("/webhooks/new", "/webhooks/endpoints?mode=test", endpoint)
+	}
 	f.done = p.simulated("https://meet.google.com/abc-mnop-xyz", `{"seconds": 30, "speed": 30}`, "standup-0412")
 	for _, outcome := range []string{"lobby_timeout", "host_denied_admission", "meeting_not_found", "auth_failure"} {
 		id := p.simulated("https://teams.microsoft.com/l/meetup-join/19%3ameeting", `"`+outcome+`"`, "review-"+outcome)
@@ -177,9 +190,23 @@ func (f populatedHarness) pages() map[string]string {
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
 		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
-		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks", "usage": "/usage", "team": "/team", "audit": "/team/audit", "account": "/account", "operator": "/operator", "system": "/operator/system", "mail": "/operator/mail", "missing": "/jobs/nothing",
-		"cli": f.cliPage(),
+		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks?mode=test", "usage": "/usage", "team": "/team", "audit": "/team/audit", "account": "/account", "operator": "/operator", "system": "/operator/system", "mail": "/operator/mail", "missing": "/jobs/nothing",
+		"cli":         f.cliPage(),
+		"webhook-new": "/webhooks/new", "webhook-endpoint": f.endpointPage(), "webhook-log": "/webhooks/deliveries?mode=test&state=delivered",
+		"webhook-delivery": "/webhooks/deliveries/" + f.deliveries(f.done)[0].ID, "webhook-events": "/webhooks/events",
 	}
+}
+
+// endpointPage registers an endpoint and returns the path of its page.
+func (f populatedHarness) endpointPage() string {
+	f.Helper()
+	got := f.signedIn(f.ada.Email).submit("/webhooks/new", "/webhooks/endpoints?mode=test", url.Values{
+		"url": {receiver(f.T, 200, "") + "/calls"}, "description": {"Sync with the CRM"}, "events": {"job.finalized", "chat.message"},
+	})
+	if got.status != http.StatusSeeOther {
+		f.Fatalf("add an endpoint: %d %s", got.status, got.body)
+	}
+	return got.header.Get("Location")
 }
 
 // calendarPage connects a calendar and returns the path of its page.

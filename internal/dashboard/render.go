@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
+	"standin/internal/text"
 	"standin/internal/webhook"
 )
 
@@ -74,6 +75,9 @@ func (d *Dashboard) functions() template.FuncMap {
 		"row":      newDeliveryRow,
 		"sources":  sourcesText,
 
+		"lasttry":  lastTry,
+		"sentence": text.Sentence,
+
 		"text": func(text []byte) string { return strings.ToValidUTF8(string(text), "\uFFFD") },
 	}
 }
@@ -82,6 +86,14 @@ func (d *Dashboard) functions() template.FuncMap {
 // cache it forever.
 func (d *Dashboard) assetPath(name string) string {
 	return "/assets/" + name + "?v=" + d.assets[name].version
+}
+
+// lastTry returns the last attempt of a delivery; nil before the first.
+func lastTry(tries []webhook.Try) *webhook.Try {
+	if len(tries) == 0 {
+		return nil
+	}
+	return &tries[len(tries)-1]
 }
 
 // deliveryRow is a row of a table of deliveries, with a form to redeliver it.

@@ -87,7 +87,7 @@ func TestScale(t *testing.T) {
 			t.Errorf("%s: p95 is %s, want at most %s", name, p95, maxP95)
 		}
 	}
-	for _, path := range []string{"/usage", "/operator", "/jobs/new", "/keys"} {
+	for _, path := range []string{"/usage", "/operator", "/jobs/new", "/keys", "/webhooks", "/webhooks/deliveries"} {
 		began := time.Now()
 		if got := p.get(path); got.status != http.StatusOK {
 			t.Errorf("%s: %d", path, got.status)

@@ -3,32 +3,50 @@ package dashboard
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/webhook"
 )
-
-// TestResult is the result of posting a test event.
-type TestResult struct {
-	StatusCode   int // 0 when there was no response
-	Latency      time.Duration
-	Error        string // why it failed, when the status alone does not say
-	ResponseBody string // its first KiB
-}
-
-// OK reports whether the receiver acknowledged the event.
-func (t TestResult) OK() bool { return t.StatusCode >= 200 && t.StatusCode < 300 }
 
 // webhooksView is the data of the webhooks page.
 type webhooksView struct {
 	Consumer account.Consumer
 	Secret   string    // only on request
 	OldUntil time.Time // end of the period in which the old secret signs too; zero when it is over
-	Tested   *TestResult
+	Tested   *webhook.Try
 	Problem  string
+
+	Mode      job.Mode
+	Endpoints []endpointView
+	More      string // URL of the next page of endpoints; empty on the last
+}
+
+// Webhooks manages the endpoints and deliveries of consumers. It is implemented by
+// lifecycle.Service. What does not exist or belongs to another consumer or mode results in a
+// *job.Error with NotFound.
+type Webhooks interface {
+	Endpoints(ctx context.Context, caller account.Caller, page lifecycle.Page) (endpoints []webhook.Endpoint, next string, err error)
+	RegisterEndpoint(ctx context.Context, caller account.Caller, request lifecycle.NewEndpoint) (webhook.Endpoint, error)
+	Endpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
+	ChangeEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.EndpointPatch) (webhook.Endpoint, error)
+	DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
+	RedeliverSince(ctx context.Context, caller account.Caller, id uuid.UUID, since time.Time) (int, error)
+	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	Delivery(ctx context.Context, caller account.Caller, id string) (lifecycle.DeliveryDetails, error)
+	RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error)
+}
+
+// Tester posts a test event to a webhook endpoint, as webhooks are posted.
+type Tester interface {
+	Test(ctx context.Context, consumer uuid.UUID, address, event string) (webhook.Try, error)
 }
 
 func (d *Dashboard) webhooksPage(req *pageRequest, session account.Session) error {
@@ -50,6 +68,18 @@ func (d *Dashboard) showWebhooks(req *pageRequest, session account.Session, stat
 	}
 	if consumer.PreviousWebhookSecret != "" && consumer.PreviousSecretExpires.After(d.settings.Now()) {
 		shown.OldUntil = consumer.PreviousSecretExpires
+	}
+	shown.Mode = modeOf(req.r.URL.Query())
+	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
+	endpoints, next, err := d.settings.Webhooks.Endpoints(req.r.Context(), caller(session.User, shown.Mode), page)
+	if err != nil {
+		return err
+	}
+	for _, e := range endpoints {
+		shown.Endpoints = append(shown.Endpoints, d.viewEndpoint(e))
+	}
+	if next != "" {
+		shown.More = "/webhooks?" + url.Values{"mode": {string(shown.Mode)}, "cursor": {next}}.Encode()
 	}
 	return req.showStatus(status, "webhooks", "Webhooks", shown)
 }
@@ -93,7 +123,10 @@ func (d *Dashboard) testEndpoint(req *pageRequest, session account.Session) erro
 	if consumer.WebhookURL == "" {
 		return d.showWebhooks(req, session, http.StatusBadRequest, webhooksView{Problem: "Save a default endpoint first."})
 	}
-	result := d.settings.Tester.Test(req.r.Context(), consumer, consumer.WebhookURL)
+	result, err := d.settings.Tester.Test(req.r.Context(), consumer.ID, consumer.WebhookURL, webhook.JobStatusChanged)
+	if err != nil {
+		return err
+	}
 	return d.showWebhooks(req, session, http.StatusOK, webhooksView{Tested: &result})
 }
 

@@ -58,6 +58,7 @@ type Settings struct {
 	Output      OutputMaker
 	History     History
 	Webhooks    Webhooks
+	Tester      Tester
 	Recordings  Recordings
 	Formats     Formats // nil when none can be made
 	Texts       Texts
@@ -301,9 +302,19 @@ func (a *API) handlers() map[string]handler {
 		"listDeliveries": a.forConsumer(a.listDeliveries),
 		"redeliver":      a.forConsumer(a.redeliver),
 
-		"listWebhookEndpoints": a.forConsumer(a.listWebhookEndpoints),
-		"redeliverFailed":      a.forConsumer(a.redeliverFailed),
-		"rotateWebhookSecret":  a.forScope(account.AdminScope, a.rotateWebhookSecret),
+		"listWebhookEndpoints":  a.forConsumer(a.listWebhookEndpoints),
+		"createWebhookEndpoint": a.forScope(account.AdminScope, a.createWebhookEndpoint),
+		"getWebhookEndpoint":    a.forConsumer(a.getWebhookEndpoint),
+		"patchWebhookEndpoint":  a.forScope(account.AdminScope, a.patchWebhookEndpoint),
+		"deleteWebhookEndpoint": a.forScope(account.AdminScope, a.deleteWebhookEndpoint),
+		"testWebhookEndpoint":   a.forConsumer(a.testWebhookEndpoint),
+		"retryWebhookEndpoint":  a.forConsumer(a.retryWebhookEndpoint),
+		"redeliverToEndpoint":   a.forConsumer(a.redeliverToEndpoint),
+		"listTeamDeliveries":    a.forConsumer(a.listTeamDeliveries),
+		"getDelivery":           a.forConsumer(a.getDelivery),
+		"redeliverDelivery":     a.forConsumer(a.redeliverDelivery),
+		"redeliverFailed":       a.forConsumer(a.redeliverFailed),
+		"rotateWebhookSecret":   a.forScope(account.AdminScope, a.rotateWebhookSecret),
 
 		"ingestEvent":      a.ingestEvent,
 		"ingestTexts":      a.ingestTexts,

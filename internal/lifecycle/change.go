@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +29,9 @@ type Change struct {
 	commands bool              // commands were queued
 	played   []uuid.UUID       // commands whose output is no longer needed
 	consumer *account.Consumer // of the job; nil before it is needed
+
+	endpoints     []webhook.Endpoint // of the consumer, if endpointsRead
+	endpointsRead bool
 }
 
 // newChange returns the change of a job that the transaction has locked.
@@ -148,24 +152,80 @@ func (c *Change) ApplyFromService(ctx context.Context, e job.Event, data any) (j
 	return c.Apply(ctx, e, job.SourceService, c.Now, encoded)
 }
 
-// Emit puts a webhook event into the outbox, once for each URL it goes to. The
-// event counts in the job's sequence even when it goes to no URL.
+// Emit puts a webhook event into the outbox, once for each URL it goes to: those of the job,
+// and the endpoints that take it. The event counts in the job's sequence even when it goes to
+// no URL.
 func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
-	c.Sequence++
-	data, err := e.Data(c.Sequence)
+	consumer, err := c.consumerOf(ctx)
 	if err != nil {
+		return err
+	}
+	targets, err := c.targets(ctx, e, webhook.Targets(c.Job, consumer.WebhookURL, e.Name))
+	if err != nil {
+		return err
+	}
+	return c.deliver(ctx, e, consumer, targets)
+}
+
+// emitOptional emits an event to the URLs of the job only if the consumer has enabled it.
+// Otherwise, an event that no endpoint takes does not count in the job's sequence.
+func (c *Change) emitOptional(ctx context.Context, e webhook.Event, enabled func(account.Consumer) bool) error {
+	consumer, err := c.consumerOf(ctx)
+	if err != nil {
+		return err
+	}
+	if enabled(consumer) {
+		return c.Emit(ctx, e)
+	}
+	return c.emitToEndpoints(ctx, e)
+}
+
+// emitToEndpoints emits an event to the endpoints that take it. Without any it does not count
+// in the job's sequence.
+func (c *Change) emitToEndpoints(ctx context.Context, e webhook.Event) error {
+	targets, err := c.targets(ctx, e, nil)
+	if err != nil || len(targets) == 0 {
 		return err
 	}
 	consumer, err := c.consumerOf(ctx)
 	if err != nil {
 		return err
 	}
-	for _, target := range webhook.Targets(c.Job, consumer.WebhookURL, e.Name) {
+	return c.deliver(ctx, e, consumer, targets)
+}
+
+// targets returns URLs of the job and those of the endpoints that take an event.
+func (c *Change) targets(ctx context.Context, e webhook.Event, ofJob []string) ([]string, error) {
+	if !c.endpointsRead {
+		endpoints, err := c.tx.EnabledEndpoints(ctx, c.ConsumerID, c.Mode)
+		if err != nil {
+			return nil, err
+		}
+		c.endpoints, c.endpointsRead = endpoints, true
+	}
+	targets := ofJob
+	for _, endpoint := range c.endpoints {
+		if webhook.Takes(endpoint.Events, e.Name) && !slices.Contains(targets, endpoint.URL) {
+			targets = append(targets, endpoint.URL)
+		}
+	}
+	return targets, nil
+}
+
+// deliver counts an event and puts it into the outbox.
+func (c *Change) deliver(ctx context.Context, e webhook.Event, consumer account.Consumer, targets []string) error {
+	c.Sequence++
+	data, err := e.Data(c.Sequence)
+	if err != nil {
+		return err
+	}
+	for _, target := range targets {
 		c.emitted = true
 		err := c.tx.InsertDelivery(ctx, webhook.Delivery{
 			ID:         webhook.NewDeliveryID(),
 			JobID:      c.ID,
 			ConsumerID: c.ConsumerID,
+			Mode:       c.Mode,
 			URL:        target,
 			Event:      e.Name,
 			Sequence:   c.Sequence,
@@ -178,16 +238,6 @@ func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
 		}
 	}
 	return nil
-}
-
-// emitOptional emits an event if the consumer has enabled it. Otherwise the event does
-// not count in the job's sequence.
-func (c *Change) emitOptional(ctx context.Context, e webhook.Event, enabled func(account.Consumer) bool) error {
-	consumer, err := c.consumerOf(ctx)
-	if err != nil || !enabled(consumer) {
-		return err
-	}
-	return c.Emit(ctx, e)
 }
 
 // consumerOf returns the consumer of the job.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,6 +14,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 const (
@@ -70,7 +73,7 @@ func heartbeatSeconds(waiting int) int {
 // recordHeartbeat saves a heartbeat, and returns what depends on the job in its
 // response. Heartbeats that only report that the bot runs share a transaction.
 func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
-	h := &heartbeat{id: id, attempt: beat.Attempt, at: s.Now()}
+	h := &heartbeat{id: id, attempt: beat.Attempt, at: s.Now(), roster: beat.Stats != nil && beat.Stats.Roster != nil}
 	if beat.Stats != nil {
 		var err error
 		if h.stats, err = encodeData(beat.Stats); err != nil {
@@ -100,10 +103,13 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 			}
 			anySettled = anySettled || settled
 		}
-		if c.Sequence != r.Sequence {
-			if err := tx.SaveJob(ctx, c.Record); err != nil {
+		if beat.Attempt >= r.Attempt {
+			if err := c.emitRoster(ctx, beat.Stats); err != nil {
 				return err
 			}
+		}
+		if err := c.saveSequence(ctx); err != nil {
+			return err
 		}
 		if beat.Attempt >= r.Attempt {
 			if err := c.recordUpload(ctx, beat.Stats); err != nil {
@@ -136,17 +142,66 @@ func (c *Change) recordUpload(ctx context.Context, stats *ingest.Stats) error {
 	if stats == nil || stats.FinalBytes <= 0 || c.Status != job.MediaUploading {
 		return nil
 	}
-	var previous ingest.Stats
-	if len(c.Stats) > 0 {
-		if err := json.Unmarshal(c.Stats, &previous); err != nil {
-			return fmt.Errorf("decode the previous statistics of the bot: %w", err)
-		}
+	previous, err := c.previousStats()
+	if err != nil {
+		return err
 	}
 	step := func(s ingest.Stats) int64 { return s.FinalBytesSent * uploadSteps / max(1, s.FinalBytes) }
 	if step(*stats) <= step(previous) {
 		return nil
 	}
 	return c.MediaStored(ctx, stats.FinalBytesSent, stats.FinalBytes)
+}
+
+// previousStats returns the statistics of the heartbeat before.
+func (c *Change) previousStats() (previous ingest.Stats, err error) {
+	if len(c.Stats) > 0 {
+		if err := json.Unmarshal(c.Stats, &previous); err != nil {
+			return previous, fmt.Errorf("decode the previous statistics of the bot: %w", err)
+		}
+	}
+	return previous, nil
+}
+
+// emitRoster emits who has joined or left the meeting, and who has started or stopped
+// speaking, since the heartbeat before.
+func (c *Change) emitRoster(ctx context.Context, stats *ingest.Stats) error {
+	if stats == nil || stats.Roster == nil {
+		return nil
+	}
+	previous, err := c.previousStats()
+	if err != nil {
+		return err
+	}
+	before := make(map[string]ingest.LiveParticipant)
+	if previous.Roster != nil {
+		for _, p := range previous.Roster.Participants {
+			before[p.ID] = p
+		}
+	}
+	var events []webhook.Event
+	for _, p := range stats.Roster.Participants {
+		old, known := before[p.ID]
+		delete(before, p.ID)
+		if !known {
+			events = append(events, webhook.Joined(c.Job, p))
+		}
+		if p.Speaking != old.Speaking {
+			events = append(events, webhook.Speaking(c.Job, p, p.Speaking))
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(before)) {
+		if before[id].Speaking {
+			events = append(events, webhook.Speaking(c.Job, before[id], false))
+		}
+		events = append(events, webhook.Left(c.Job, before[id]))
+	}
+	for _, e := range events {
+		if err := c.emitToEndpoints(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // readResponse returns what depends on the job in the response to a heartbeat.
@@ -202,13 +257,15 @@ type heartbeat struct {
 	at      time.Time
 	stats   json.RawMessage
 
+	roster   bool // it says who is in the meeting
 	alone    bool // it must be recorded in its own transaction
 	response ingest.HeartbeatResponse
 	err      error
 }
 
 // recordHeartbeats records heartbeats in one transaction. Those that may have made it
-// fail, and those of jobs that another transaction has locked, do not share it.
+// fail, those of jobs that another transaction has locked, and those that may cause webhooks
+// do not share it.
 func (s *Service) recordHeartbeats(group []*heartbeat) {
 	ids := make([]uuid.UUID, 0, len(group))
 	latest := make(map[uuid.UUID]*heartbeat, len(group))
@@ -229,8 +286,8 @@ func (s *Service) recordHeartbeats(group []*heartbeat) {
 		}
 		for id, h := range latest {
 			j, found := jobs[id]
-			if h.alone = !found; h.alone {
-				continue // it is locked, or does not exist
+			if h.alone = !found || h.roster && j.LiveEvents; h.alone {
+				continue // it is locked, does not exist, or may cause webhooks
 			}
 			if err := s.record(ctx, tx, j, h); err != nil {
 				return err

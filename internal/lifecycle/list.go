@@ -171,9 +171,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 // delivery. One that is still waiting, or was attempted too often, is a
 // *job.Error with InvalidState.
 func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error) {
-	if len(deliveryID) > maxDeliveryID || !printable(deliveryID) {
-		deliveryID = "" // no delivery has it
-	}
+	deliveryID = checkedDeliveryID(deliveryID)
 	var waiting webhook.DeliveryRecord
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
@@ -183,7 +181,10 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 		if err := checkOwner(r.Job, caller); err != nil {
 			return err
 		}
-		if err := tx.Redeliver(ctx, id, deliveryID, s.Now()); err != nil {
+		if _, err := tx.Delivery(ctx, id, deliveryID, s.Now()); err != nil {
+			return err // of another job
+		}
+		if err := tx.Redeliver(ctx, caller.ConsumerID, caller.Mode, deliveryID, s.Now()); err != nil {
 			return err
 		}
 		waiting, err = tx.Delivery(ctx, id, deliveryID, s.Now())

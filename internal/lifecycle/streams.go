@@ -20,11 +20,7 @@ func (s *Service) StreamsOf(ctx context.Context, id uuid.UUID) (job.Job, []webho
 	if err != nil {
 		return job.Job{}, nil, err
 	}
-	secrets := []webhook.Secret{{Value: consumer.WebhookSecret}}
-	if consumer.PreviousWebhookSecret != "" {
-		secrets = append(secrets, webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
-	}
-	return j, secrets, nil
+	return j, consumer.WebhookSecrets(), nil
 }
 
 // streamEntries are the kinds of timeline entries by the state of a stream.

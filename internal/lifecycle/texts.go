@@ -7,6 +7,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // IngestTexts stores chat messages and captions that a bot read. Repeating a
@@ -21,25 +22,53 @@ func (s *Service) IngestTexts(ctx context.Context, message ingest.Texts) (ingest
 	texts := meetingTexts(message)
 	var reason job.Reason
 	var stored []job.MeetingText
+	var c *Change
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		stored = nil // of a repeated transaction
 		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
 		}
+		c = s.newChange(tx, r)
 		if reason, err = s.admitTexts(r, message.Attempt); err != nil || reason != "" {
 			return err
 		}
-		stored, err = tx.AppendTexts(ctx, id, texts)
-		return err
+		if stored, err = tx.AppendTexts(ctx, id, texts); err != nil {
+			return err
+		}
+		return c.emitChat(ctx, stored)
 	})
 	if err != nil {
 		return ingest.TextsResponse{}, ingestError(err)
+	}
+	if c.emitted {
+		s.Events.Publish(event.DeliveryDue{})
 	}
 	if len(stored) > 0 {
 		s.Events.Publish(event.TextsStored{JobID: id, Texts: stored})
 	}
 	return ingest.TextsResponse{OK: true, Stored: len(stored), Reason: reason}, nil
+}
+
+// emitChat emits an event for each chat message.
+func (c *Change) emitChat(ctx context.Context, texts []job.MeetingText) error {
+	for _, t := range texts {
+		if t.Kind != job.ChatText {
+			continue
+		}
+		if err := c.emitToEndpoints(ctx, webhook.Chat(c.Job, t)); err != nil {
+			return err
+		}
+	}
+	return c.saveSequence(ctx)
+}
+
+// saveSequence saves the job if events were counted.
+func (c *Change) saveSequence(ctx context.Context) error {
+	if c.Sequence == c.before.Sequence {
+		return nil
+	}
+	return c.tx.SaveJob(ctx, c.Record)
 }
 
 // admitTexts returns why texts of an attempt's bot must not be stored, if they

@@ -13,9 +13,9 @@ import (
 	"standin/internal/webhook"
 )
 
-// Endpoints returns the URLs to which the consumer's webhooks have been sent,
-// with their state, and the cursor of the next page. Live and test keys share
-// them.
+// Endpoints returns the endpoints that the consumer has registered for the caller's mode and
+// the URLs of jobs to which webhooks have been sent, with their state, and the cursor of the
+// next page. Live and test keys share the URLs of jobs.
 func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Page) (endpoints []webhook.Endpoint, next string, err error) {
 	limit, err := page.limit()
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Pag
 		}
 		after = string(key)
 	}
-	endpoints, more, err := s.Store.ListEndpoints(ctx, caller.ConsumerID, after, limit, s.Now())
+	endpoints, more, err := s.Store.ListEndpoints(ctx, caller.ConsumerID, caller.Mode, after, limit, s.Now())
 	if err != nil {
 		return nil, "", err
 	}
@@ -79,10 +79,15 @@ type EndpointState string
 
 // The states of an endpoint.
 const (
+	Untried   EndpointState = "untried"   // no webhook was sent to it
 	Answering EndpointState = "answering" // it acknowledged the last attempt
+	Slow      EndpointState = "slow"      // it did, after more than slowAfter
 	Failing   EndpointState = "failing"   // it did not
 	Dead      EndpointState = "dead"      // so often that attempts are rare until it answers
 )
+
+// slowAfter is how long an endpoint may take to respond before it is slow.
+const slowAfter = time.Second
 
 // StateOf returns the state of an endpoint.
 func StateOf(e webhook.Endpoint) EndpointState {
@@ -91,6 +96,10 @@ func StateOf(e webhook.Endpoint) EndpointState {
 		return Dead
 	case e.Failures > 0:
 		return Failing
+	case e.LastTryAt.IsZero():
+		return Untried
+	case e.Latency >= slowAfter:
+		return Slow
 	}
 	return Answering
 }

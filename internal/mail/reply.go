@@ -35,7 +35,8 @@ type ReplySettings struct {
 	TLS      *tls.Config // set by tests
 }
 
-func (s ReplySettings) check() error {
+// Check returns an error for settings that cannot work.
+func (s ReplySettings) Check() error {
 	if s.URL == nil {
 		return nil
 	}
@@ -182,18 +183,23 @@ func (s ReplySettings) compose(r dueReply, changes []Change, now time.Time) ([]b
 	}
 	h.Set("Auto-Submitted", "auto-replied")
 	h.Set("X-Auto-Response-Suppress", "All")
+	return plainMessage(h, s.text(r, changes))
+}
+
+// plainMessage returns a message with a plain text.
+func plainMessage(h mail.Header, text string) ([]byte, error) {
 	h.SetContentType("text/plain", map[string]string{"charset": "utf-8"})
 	h.Set("Content-Transfer-Encoding", "quoted-printable")
 	var b bytes.Buffer
 	body, err := mail.CreateSingleInlineWriter(&b, h)
 	if err != nil {
-		return nil, fmt.Errorf("write a reply: %w", err)
+		return nil, fmt.Errorf("write a message: %w", err)
 	}
-	if _, err := body.Write([]byte(s.text(r, changes))); err != nil {
-		return nil, fmt.Errorf("write a reply: %w", err)
+	if _, err := body.Write([]byte(text)); err != nil {
+		return nil, fmt.Errorf("write a message: %w", err)
 	}
 	if err := body.Close(); err != nil {
-		return nil, fmt.Errorf("write a reply: %w", err)
+		return nil, fmt.Errorf("write a message: %w", err)
 	}
 	return b.Bytes(), nil
 }
@@ -254,22 +260,27 @@ func localTime(at time.Time, zone string) string {
 	return at.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + location.String() + ")"
 }
 
-// send sends a reply with an empty return path, so that it cannot bounce back.
+// send sends a reply.
 func (w *Worker) send(ctx context.Context, to string, text []byte) error {
+	return w.settings.Reply.deliver(ctx, []string{to}, text, w.signInToSend)
+}
+
+// deliver sends a message with an empty return path, so that it cannot bounce back.
+func (s ReplySettings) deliver(ctx context.Context, to []string, text []byte, signIn func(context.Context, *smtp.Client) error) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
-	client, err := w.settings.Reply.connect(ctx)
+	client, err := s.connect(ctx)
 	if err != nil {
 		return fmt.Errorf("connect to the outgoing mail host: %w", err)
 	}
 	defer client.Close()
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	defer stop()
-	if err := w.signInToSend(ctx, client); err != nil {
+	if err := signIn(ctx, client); err != nil {
 		return fmt.Errorf("sign in to the outgoing mail host: %w", err)
 	}
-	if err := client.SendMail("", []string{to}, bytes.NewReader(text)); err != nil {
-		return fmt.Errorf("send a reply: %w", err)
+	if err := client.SendMail("", to, bytes.NewReader(text)); err != nil {
+		return fmt.Errorf("send a message: %w", err)
 	}
 	return client.Quit()
 }
@@ -289,6 +300,33 @@ func (w *Worker) signInToSend(ctx context.Context, client *smtp.Client) error {
 		return fmt.Errorf("%w; run standin mail login", err)
 	}
 	return client.Auth(bearer(client.SupportsAuth(sasl.OAuthBearer), user, token))
+}
+
+// Send sends a message for operators.
+func (s ReplySettings) Send(ctx context.Context, to []string, subject, body string) error {
+	var h mail.Header
+	h.SetDate(time.Now())
+	h.SetAddressList("From", []*mail.Address{{Name: "Standin", Address: s.From}})
+	addresses := make([]*mail.Address, len(to))
+	for i, address := range to {
+		addresses[i] = &mail.Address{Address: address}
+	}
+	h.SetAddressList("To", addresses)
+	h.SetSubject(subject)
+	if err := h.GenerateMessageIDWithHostname(domainOf(s.From)); err != nil {
+		return fmt.Errorf("write a message: %w", err)
+	}
+	h.Set("Auto-Submitted", "auto-generated")
+	text, err := plainMessage(h, strings.ReplaceAll(body, "\n", "\r\n"))
+	if err != nil {
+		return err
+	}
+	return s.deliver(ctx, to, text, func(_ context.Context, client *smtp.Client) error {
+		if user := s.URL.User.Username(); user != "" {
+			return client.Auth(sasl.NewPlainClient("", user, s.Password))
+		}
+		return nil
+	})
 }
 
 // connect connects with TLS.

@@ -248,3 +248,26 @@ func TestReplyLimit(t *testing.T) {
 		t.Errorf("%d replies", len(host.messages))
 	}
 }
+
+// TestSend sends a message for operators to two addresses.
+func TestSend(t *testing.T) {
+	t.Parallel()
+	host := newOutgoing(t)
+	settings := ReplySettings{URL: host.url, Password: "secret", From: "notes@example.com", TLS: host.client}
+	if err := settings.Send(t.Context(), []string{"ada@example.com", "ben@example.com"}, "Disk full", "95 %\nof the disk\n"); err != nil {
+		t.Fatal(err)
+	}
+	message, err := mail.CreateReader(bytes.NewReader(host.messages[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	part, err := message.NextPart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := io.ReadAll(part.Body)
+	to, _ := message.Header.AddressList("To")
+	if subject, _ := message.Header.Subject(); err != nil || subject != "Disk full" || len(to) != 2 || host.from[0] != "" || !strings.Contains(string(text), "95 %") {
+		t.Errorf("%v, %q to %v from %q: %s", err, subject, to, host.from[0], text)
+	}
+}

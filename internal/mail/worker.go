@@ -60,7 +60,7 @@ func (s Settings) Check() error {
 	if s.Reply.OAuth && s.IMAP.OAuth.Provider == "" {
 		return errors.New("STANDIN_MAIL_REPLY_OAUTH needs STANDIN_MAIL_IMAP_OAUTH: replies are sent with the permission of the mailbox")
 	}
-	return errors.Join(s.Policy.check(), s.SMTP.check(), s.IMAP.check(), s.Reply.check())
+	return errors.Join(s.Policy.check(), s.SMTP.check(), s.IMAP.check(), s.Reply.Check())
 }
 
 // Worker receives and processes messages.

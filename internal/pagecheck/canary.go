@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"standin/internal/bot/session"
@@ -36,10 +37,11 @@ type CanarySettings struct {
 	Every    time.Duration
 	Captures string // folder for captures of pages that do not match; empty: none are kept
 
-	Webhook string          // URL; empty: none
-	Secret  webhook.Secret  // signs webhooks
-	Allow   []netip.Prefix  // networks that the webhook may reach although they are not public
-	Visited func(r *Report) // receives each report; may be nil
+	Webhook string                                                // URL; empty: none
+	Secret  webhook.Secret                                        // signs webhooks
+	Allow   []netip.Prefix                                        // networks that the webhook may reach although they are not public
+	Mail    func(ctx context.Context, subject, body string) error // to the operators; nil: none
+	Visited func(r *Report)                                       // receives each report; may be nil
 	Log     *slog.Logger
 }
 
@@ -135,20 +137,37 @@ func (c *Canary) keep(visit session.Visit, at time.Time) (string, error) {
 	return path, err
 }
 
-// notify sends a webhook when the problems are others than those that the last
-// webhook reported.
+// notify sends a webhook and a mail when the problems are others than those that the last
+// ones reported.
 func (c *Canary) notify(ctx context.Context, report Report) {
-	if c.settings.Webhook == "" || slices.Equal(report.Problems, c.reported) {
+	if c.settings.Webhook == "" && c.settings.Mail == nil || slices.Equal(report.Problems, c.reported) {
 		return
 	}
-	event := EventMismatch
+	event, subject := EventMismatch, "[Standin] The pages do not match"
 	if report.Match {
-		event = EventMatch
+		event, subject = EventMatch, "[Standin] The pages match again"
 	}
+	if c.settings.Webhook != "" && !c.post(ctx, event, report) {
+		c.metrics.webhookFailed()
+		return
+	}
+	if c.settings.Mail != nil {
+		var text strings.Builder
+		_ = report.WriteText(&text) // never returns an error
+		if err := c.settings.Mail(ctx, subject, text.String()); err != nil {
+			c.settings.Log.Error("the mail was not sent", "error", err)
+			return
+		}
+	}
+	c.reported = report.Problems
+}
+
+// post posts a report, and says whether it was acknowledged.
+func (c *Canary) post(ctx context.Context, event string, report Report) bool {
 	data, err := json.Marshal(map[string]any{"report": report})
 	if err != nil {
 		c.settings.Log.Error("encode the report", "error", err)
-		return
+		return false
 	}
 	delivery := webhook.Delivery{
 		ID: webhook.NewDeliveryID(), Event: event, URL: c.settings.Webhook, EmittedAt: time.Now(), Data: data,
@@ -157,14 +176,13 @@ func (c *Canary) notify(ctx context.Context, report Report) {
 	backoff := retry.Backoff{Min: firstPause, Max: maxPause}
 	for delivery.Attempt = 1; delivery.Attempt <= webhookTries; delivery.Attempt++ {
 		try := c.sender.Post(ctx, delivery)
-		if try.StatusCode >= 200 && try.StatusCode < 300 {
-			c.reported = report.Problems
-			return
+		if try.Acknowledged() {
+			return true
 		}
 		c.settings.Log.Warn("the webhook was not accepted", "attempt", delivery.Attempt, "status", try.StatusCode, "error", try.Error)
 		if delivery.Attempt < webhookTries && retry.Sleep(ctx, backoff.Next()) != nil {
-			return
+			return false
 		}
 	}
-	c.metrics.webhookFailed()
+	return false
 }

@@ -25,7 +25,14 @@ func (c *Cleaner) eraseJobs(ctx context.Context) time.Duration {
 			period = Period(*consumer.JobRetention)
 		}
 		until := c.Now().Add(-time.Duration(period))
-		if period == Forever || consumer.OldestJob.IsZero() || consumer.OldestJob.After(until) {
+		if period == Forever {
+			continue
+		}
+		if err := c.Store.EraseConsumerDeliveries(ctx, consumer.ConsumerID, until); err != nil {
+			c.logError(ctx, uuid.Nil, "cannot erase old webhooks; retrying", err)
+			wait = retryDelay
+		}
+		if consumer.OldestJob.IsZero() || consumer.OldestJob.After(until) {
 			continue
 		}
 		if err := c.eraseJobsOf(ctx, consumer.ConsumerID, until); err != nil {

@@ -41,6 +41,10 @@ func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
 		{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}},
 		{op: "completeLogin"},
 		{op: "redeliverFailed", bearer: h.ada},
+		{op: "createWebhookEndpoint", bearer: h.ada},
+		{op: "patchWebhookEndpoint", in: []string{id}, bearer: h.ada},
+		{op: "testWebhookEndpoint", in: []string{id}, bearer: h.ada},
+		{op: "redeliverToEndpoint", in: []string{id}, bearer: h.ada},
 		{op: "receivePayment", header: map[string]string{"Payment-Signature": "t=1,v1=00"}},
 	}
 }
@@ -139,6 +143,9 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		{op: "revokeKey", in: []string{id}, bearer: h.ada},
 		{op: "searchTexts", query: "q=budget", bearer: h.ada},
 		{op: "listWebhookEndpoints", bearer: h.ada},
+		{op: "createWebhookEndpoint", bearer: h.ada, body: `{"url":"https://example.com/","events":["*"]}`},
+		{op: "redeliverToEndpoint", in: []string{id}, bearer: h.ada, body: `{"since":"2026-11-20T13:00:00Z"}`},
+		{op: "listTeamDeliveries", bearer: h.ada},
 		{op: "redeliverFailed", bearer: h.ada, body: `{"url":"https://example.com/"}`},
 		{op: "rotateWebhookSecret", bearer: h.ada},
 		{op: "ingestEvent", bearer: contractToken(id, 0), body: beat + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`},
@@ -161,6 +168,9 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 	} {
 		body := `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3","none":true}` // valid for every operation
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
+	}
+	for _, op := range []string{"getWebhookEndpoint", "patchWebhookEndpoint", "deleteWebhookEndpoint", "testWebhookEndpoint", "retryWebhookEndpoint", "getDelivery", "redeliverDelivery"} {
+		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: `{}`})
 	}
 	for _, op := range []string{"getCalendar", "patchCalendar", "deleteCalendar", "syncCalendar", "listCalendarEvents"} {
 		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: `{"name":"Ada"}`})

@@ -220,6 +220,9 @@ func (h *contractHarness) hostileAddresses(t *testing.T, hostile string) {
 		refuse(contractRequest{op: op, in: []string{id}, bearer: h.ada, query: escapeQuery("cursor", plain)})
 	}
 	refuse(contractRequest{op: "listWebhookEndpoints", bearer: h.ada, query: escapeQuery("cursor", plain)})
+	for _, name := range []string{"cursor", "event", "endpointId", "jobId"} {
+		refuse(contractRequest{op: "listTeamDeliveries", bearer: h.ada, query: escapeQuery(name, plain)})
+	}
 	refuse(contractRequest{op: "getTranscript", in: []string{id}, bearer: h.ada, query: escapeQuery("format", plain)})
 	for _, header := range []string{"User-Agent", "Last-Event-ID", "Accept", "Payment-Signature", "Authorization", ingest.ChecksumHeader} {
 		refuse(contractRequest{op: "initLogin", header: map[string]string{header: "\xff\xed\xa0\x80é\u202e"}})

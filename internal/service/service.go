@@ -19,6 +19,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/account/device"
+	"standin/internal/alert"
 	"standin/internal/calendarsync"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
@@ -78,6 +79,7 @@ type Service struct {
 	invites     *lifecycle.InviteScheduler
 	calendars   *calendarsync.Service
 	metrics     *metrics.Metrics
+	alerts      *alert.Watcher  // nil when alerts go nowhere
 	tracer      *tracing.Tracer // nil without a collector
 	flows       *device.Flows   // of command line logins
 	users       *account.Users  // of the dashboard
@@ -195,6 +197,9 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.sender.Run(ctx) })
 	s.parts.Go(func() { s.flows.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
+	if s.alerts != nil {
+		s.parts.Go(func() { s.alerts.Run(ctx) })
+	}
 	s.parts.Go(func() { s.transcripts.Run(ctx) })
 	if s.meetings != nil {
 		s.parts.Go(func() { s.meetings.Run(ctx) })

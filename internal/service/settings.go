@@ -13,12 +13,14 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/alert"
 	"standin/internal/calendarapi"
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
+	"standin/internal/mail"
 	"standin/internal/retention"
 	"standin/internal/speech"
 	"standin/internal/tracing"
@@ -87,12 +89,14 @@ type Settings struct {
 	Diagnose func(ctx context.Context) []dashboard.Finding `kong:"-"`
 
 	Tracing tracing.Settings `embed:"" group:"Traces:"` // the service completes it
+	Alerts  alert.Options    `embed:"" prefix:"alert-" group:"Alerts:"`
 
-	Executable      string            `kong:"-"` // the standin binary, to start bots with
-	Log             *slog.Logger      `kong:"-"` // must be set
-	WebhookTimeout  time.Duration     `kong:"-"` // of one attempt
-	DashboardLimits dashboard.Limits  `kong:"-"` // of sign-ins
-	Timeouts        dispatch.Timeouts `kong:"-"`
+	Executable      string             `kong:"-"` // the standin binary, to start bots with
+	Log             *slog.Logger       `kong:"-"` // must be set
+	AlertMail       mail.ReplySettings `kong:"-"` // the mail host of alerts
+	WebhookTimeout  time.Duration      `kong:"-"` // of one attempt
+	DashboardLimits dashboard.Limits   `kong:"-"` // of sign-ins
+	Timeouts        dispatch.Timeouts  `kong:"-"`
 }
 
 // check returns an error for settings that cannot work, before anything is
@@ -124,6 +128,12 @@ func (s Settings) check() error {
 		return err
 	}
 	if err := s.Transcriber.Check(); err != nil {
+		return err
+	}
+	if err := s.AlertMail.Check(); err != nil {
+		return err
+	}
+	if err := s.Alerts.Check(s.AlertMail.URL != nil && !s.AlertMail.OAuth); err != nil {
 		return err
 	}
 	if err := s.Calendars.Check(); err != nil {

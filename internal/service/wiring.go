@@ -106,7 +106,9 @@ func (s *Service) build(ctx context.Context) error {
 		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)
-	s.subscribe(ctx, events, jobs, node)
+	ended := new(endedJobs)
+	s.alerts = s.newAlerts(machine, ended, node.Name)
+	s.subscribe(ctx, events, jobs, node, ended)
 	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
 	s.cleaner = retention.New(retention.Settings{
 		Store: s.store, Recordings: jobs, Files: files, Options: settings.Retention, Now: time.Now, Log: log,
@@ -196,7 +198,7 @@ func (s *Service) noZoomSDK() string {
 // subscribe connects the events of this process to the parts that handle them,
 // and to the other nodes. ctx ends when the service stops: simulated bots end
 // with it, and their jobs get another attempt after the restart.
-func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *lifecycle.Service, node dispatch.Node) {
+func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *lifecycle.Service, node dispatch.Node, ended *endedJobs) {
 	events.Subscribe(func(e event.Event) {
 		switch e := e.(type) {
 		case event.JobDue:
@@ -238,6 +240,7 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 			if e.Trigger == job.ManifestFinalized {
 				s.transcripts.Wake()
 			}
+			ended.add(e)
 			measure(e, node.ID, s.metrics, s.dispatcher.RecordStart)
 		}
 	})
@@ -297,11 +300,12 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	if err != nil {
 		return fmt.Errorf("load the API description: %w", err)
 	}
+	tester := &lifecycle.EndpointTester{Poster: s.sender, Consumers: s.store, Now: time.Now}
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
 		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Live: s.live, Sound: s.sound, Webhooks: jobs, Bots: jobs,
 		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
-		Invites: s.invites, Calendars: s.calendars,
+		Invites: s.invites, Calendars: s.calendars, Tester: tester,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log),
 		MaxUploadBytes: maxUpload, Log: settings.Log,
@@ -328,7 +332,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Audit: s.store, Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
-		Tester: &dashboard.EndpointTester{Poster: s.sender, Now: time.Now},
+		Webhooks: jobs, Tester: tester,
 		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,

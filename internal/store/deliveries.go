@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/store/sqldb"
 	"standin/internal/webhook"
 )
 
-const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at)
-	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8)`
+const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at, subject, mode)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $8, $11, $12)`
 
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
-	_, err := tx.exec(ctx, insertDelivery, d.ID, d.JobID, d.ConsumerID, d.URL, webhook.EndpointKey(d.ConsumerID, d.URL),
-		d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data))
+	_, err := tx.exec(ctx, insertDelivery, d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
+		webhook.EndpointKey(d.ConsumerID, d.URL), d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data), d.Subject(), d.Mode)
 	if err != nil {
 		return fmt.Errorf("insert delivery %s: %w", d.ID, err)
 	}
@@ -42,10 +44,10 @@ func (db *Reader) Backlog(ctx context.Context) (waiting int64, oldest time.Time,
 	return waiting, oldest, nil
 }
 
-const deliveryColumns = `d.id, d.job_id, d.consumer_id, d.url, d.event, d.sequence, d.emitted_at, d.version, d.data, d.attempt, d.failures, d.due_at`
+const deliveryColumns = `d.id, d.job_id, d.consumer_id, d.mode, d.url, d.event, d.sequence, d.emitted_at, d.version, d.data, d.attempt, d.failures, d.due_at`
 
 func scanDelivery(row sqldb.Row) (d webhook.Delivery, err error) {
-	err = row.Scan(&d.ID, &d.JobID, &d.ConsumerID, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version,
+	err = row.Scan(&d.ID, &d.JobID, &d.ConsumerID, &d.Mode, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version,
 		(*[]byte)(&d.Data), &d.Attempt, &d.Failures, timeColumn{&d.DueAt})
 	return d, err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/store/sqldb"
 	"standin/internal/webhook"
 )
@@ -16,7 +15,7 @@ import (
 type dueDelivery struct {
 	webhook.Delivery
 	blocked bool // waits for an earlier delivery
-	dead    bool // its endpoint is dead
+	dead    bool // its endpoint is dead, and is tried at ProbeAt
 }
 
 // ClaimDeliveries implements webhook.Outbox.
@@ -46,18 +45,21 @@ func (s *Store) ClaimDeliveries(ctx context.Context, claim webhook.Claim) (claim
 }
 
 // selectDueDeliveries selects the due deliveries, the longest due first. A delivery is
-// blocked by an earlier one of its job and URL that is being sent, or is due soon.
+// blocked by an earlier one of its subject and URL that is being sent, or is due soon.
 const selectDueDeliveries = `
 	SELECT ` + deliveryColumns + `,
 		EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `),
-		COALESCE((SELECT failures FROM webhook_endpoints WHERE key = d.endpoint), 0) >= $3
+		COALESCE((SELECT failures FROM webhook_endpoints WHERE key = d.endpoint), 0) >= $3,
+		(SELECT probe_at FROM webhook_endpoints WHERE key = d.endpoint)
 	FROM deliveries d WHERE d.due_at <= $2 ORDER BY d.due_at LIMIT $4`
 
 // dueDeliveries returns due deliveries. It uses the index deliveries_due, and
-// deliveries_of_job for each row.
+// deliveries_ahead for each row.
 func (tx *Tx) dueDeliveries(ctx context.Context, claim webhook.Claim) ([]dueDelivery, error) {
 	due, err := list(ctx, &tx.Reader, func(row sqldb.Row) (d dueDelivery, err error) {
-		d.Delivery, err = scanDelivery(extraColumns{row, []any{&d.blocked, &d.dead}})
+		var probeAt time.Time
+		d.Delivery, err = scanDelivery(extraColumns{row, []any{&d.blocked, &d.dead, timeColumn{&probeAt}}})
+		d.ProbeAt = probeAt
 		return d, err
 	}, selectDueDeliveries+tx.dialect.SkipLocked, millis(claim.Now.Add(webhook.BlocksWithin)), millis(claim.Now), webhook.DeadAfterFailures, claim.Limit)
 	if err != nil {
@@ -88,6 +90,9 @@ func newDeliveryClaim(claim webhook.Claim, more bool) *deliveryClaim {
 // examine decides about a due delivery.
 func (c *deliveryClaim) examine(ctx context.Context, tx *Tx, d dueDelivery) error {
 	switch {
+	case d.dead && d.ProbeAt.After(c.Now):
+		c.deferFor(d.Delivery, d.ProbeAt.Sub(c.Now))
+		return nil
 	case d.dead:
 		return c.probe(ctx, tx, d.Delivery)
 	case d.blocked:
@@ -137,6 +142,7 @@ func (c *deliveryClaim) probe(ctx context.Context, tx *Tx, d webhook.Delivery) e
 		c.deferFor(d, webhook.MinDefer) // it is being tried
 		return nil
 	}
+	oldest[0].ProbeAt = d.ProbeAt
 	admitted, wait := c.admit(oldest[0])
 	if !admitted {
 		c.deferFor(d, wait)
@@ -155,7 +161,7 @@ func (c *deliveryClaim) probe(ctx context.Context, tx *Tx, d webhook.Delivery) e
 func (tx *Tx) oldestWaiting(ctx context.Context, endpoint string, now time.Time) ([]webhook.Delivery, error) {
 	oldest, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT id FROM deliveries
 		WHERE endpoint = $1 AND state = 'waiting' AND (not_before IS NULL OR not_before <= $2)
-			AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.job_id = deliveries.job_id AND ahead.sequence < deliveries.sequence
+			AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.subject = deliveries.subject AND ahead.sequence < deliveries.sequence
 				AND ahead.endpoint = $1 AND ahead.state = 'waiting' AND ahead.not_before > $2 AND ahead.due_at <= $3)
 		ORDER BY emitted_at, sequence, id LIMIT 1`, endpoint, millis(now), millis(now.Add(webhook.BlocksWithin)))
 	if err == nil && len(oldest) > 0 {
@@ -222,20 +228,11 @@ func (c *deliveryClaim) save(ctx context.Context, tx *Tx) error {
 			if err != nil {
 				return fmt.Errorf("find the secrets of consumer %s: %w", d.ConsumerID, err)
 			}
-			secrets[d.ConsumerID] = secretsOf(consumer)
+			secrets[d.ConsumerID] = consumer.WebhookSecrets()
 		}
 		c.claimed[i].Secrets = secrets[d.ConsumerID]
 	}
 	return nil
-}
-
-// secretsOf returns the secrets of a consumer, the current one first.
-func secretsOf(consumer account.Consumer) []webhook.Secret {
-	secrets := []webhook.Secret{{Value: consumer.WebhookSecret}}
-	if consumer.PreviousWebhookSecret != "" {
-		secrets = append(secrets, webhook.Secret{Value: consumer.PreviousWebhookSecret, ExpiresAt: consumer.PreviousSecretExpires})
-	}
-	return secrets
 }
 
 // ReleaseDeliveries implements webhook.Outbox.

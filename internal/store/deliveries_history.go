@@ -16,14 +16,16 @@ import (
 
 // aheadOf is the condition that the delivery ahead blocks the delivery d. Its argument
 // is the time until which a delivery that is due blocks (see webhook.BlocksWithin).
-const aheadOf = `ahead.job_id = d.job_id AND ahead.sequence < d.sequence AND ahead.endpoint = d.endpoint
+const aheadOf = `ahead.subject = d.subject AND ahead.sequence < d.sequence AND ahead.endpoint = d.endpoint
 	AND ahead.state = 'waiting' AND (ahead.lease <> '' OR ahead.due_at <= $1)`
 
-// selectDeliveryRecords selects deliveries, and when the last one is due that blocks a
-// waiting one. It uses the index deliveries_of_job for each row.
+// selectDeliveryRecords selects deliveries. For a waiting one it also selects when the last
+// one is due that blocks it, and when its endpoint is tried next if that is dead. It uses
+// the index deliveries_ahead for each row.
 const selectDeliveryRecords = `
 	SELECT id, job_id, url, event, sequence, emitted_at, version, state, attempt, due_at, ended_at, end_reason,
-		CASE WHEN state = 'waiting' THEN (SELECT MAX(ahead.due_at) FROM deliveries ahead WHERE ` + aheadOf + `) END
+		CASE WHEN state = 'waiting' THEN (SELECT MAX(ahead.due_at) FROM deliveries ahead WHERE ` + aheadOf + `) END,
+		CASE WHEN state = 'waiting' AND lease = '' THEN (SELECT e.probe_at FROM webhook_endpoints e WHERE e.key = d.endpoint) END
 	FROM deliveries d `
 
 // ListDeliveries returns up to limit of a job's deliveries after a cursor, each
@@ -77,15 +79,87 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 	return nil
 }
 
+// DeliveryOf returns a delivery of a consumer with its tries, or a *job.Error with NotFound.
+func (db *Reader) DeliveryOf(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) (webhook.DeliveryRecord, error) {
+	row := db.queryRow(ctx, selectDeliveryRecords+`WHERE id = $2 AND consumer_id = $3 AND mode = $4`, millis(now.Add(webhook.BlocksWithin)), id, consumer, mode)
+	d, err := one(row, scanDeliveryRecord(now), "delivery")
+	if err != nil {
+		return d, err
+	}
+	deliveries := []webhook.DeliveryRecord{d}
+	err = db.fillTries(ctx, deliveries)
+	return deliveries[0], err
+}
+
+// DeliveryLog returns up to limit deliveries of a consumer that match a filter, newest first,
+// after a position, with their tries, and whether there are more. It uses one of the indexes
+// deliveries_log…, deliveries_failed and deliveries_of_job, whichever the filter allows.
+func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.LogFilter, after webhook.LogCursor, limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
+	args := []any{millis(now.Add(webhook.BlocksWithin)), consumer, mode}
+	conditions := ""
+	and := func(condition string, arg any) {
+		args = append(args, arg)
+		conditions += fmt.Sprintf(" AND "+condition, len(args))
+	}
+	if filter.Event != "" {
+		and("d.event = $%d", filter.Event)
+	}
+	switch filter.State { // literally, for the partial indexes
+	case webhook.DeliveryWaiting:
+		conditions += ` AND d.state = 'waiting'`
+	case webhook.DeliveryFailed:
+		conditions += ` AND d.state = 'failed'`
+	case webhook.DeliveryDelivered:
+		conditions += ` AND d.state = 'delivered'`
+	}
+	if filter.Endpoint != uuid.Nil {
+		and("d.endpoint = (SELECT key FROM webhook_endpoints WHERE id = $%d)", filter.Endpoint)
+	}
+	if filter.JobID != uuid.Nil {
+		and("d.job_id = $%d", filter.JobID)
+	}
+	if !filter.From.IsZero() {
+		and("d.emitted_at >= $%d", millis(filter.From))
+	}
+	if !filter.To.IsZero() {
+		and("d.emitted_at < $%d", millis(filter.To))
+	}
+	if after != (webhook.LogCursor{}) {
+		args = append(args, millis(after.EmittedAt), after.ID)
+		conditions += fmt.Sprintf(" AND (d.emitted_at, d.id) < ($%d, $%d)", len(args)-1, len(args))
+	}
+	args = append(args, limit+1)
+	deliveries, err = list(ctx, db, scanDeliveryRecord(now), selectDeliveryRecords+`
+		WHERE d.consumer_id = $2 AND d.mode = $3`+conditions+fmt.Sprintf(` ORDER BY d.emitted_at DESC, d.id DESC LIMIT $%d`, len(args)), args...)
+	if err != nil {
+		return nil, false, fmt.Errorf("list deliveries: %w", err)
+	}
+	if more = len(deliveries) > limit; more {
+		deliveries = deliveries[:limit]
+	}
+	return deliveries, more, db.fillTries(ctx, deliveries)
+}
+
+// DeliveryRequest returns a delivery of a consumer as its latest try sent it, or as the
+// first will, with the secrets of now; a *job.Error with NotFound without such a delivery.
+func (db *Reader) DeliveryRequest(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string) (webhook.Delivery, error) {
+	d, err := one(db.queryRow(ctx, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, consumer, mode),
+		scanDelivery, "delivery")
+	if err != nil {
+		return d, err
+	}
+	of, err := db.Consumer(ctx, consumer)
+	if err != nil {
+		return d, err
+	}
+	d.Attempt, d.Secrets = max(1, d.Attempt), of.WebhookSecrets()
+	return d, nil
+}
+
 // DeliveryPayload returns the body that the latest try of a delivery sent, or
 // that the first will send; a *job.Error with NotFound without such a delivery.
 func (db *Reader) DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error) {
-	d, err := one(db.queryRow(ctx, `SELECT event, emitted_at, version, attempt, data FROM deliveries WHERE id = $1 AND job_id = $2`, deliveryID, jobID),
-		func(row sqldb.Row) (webhook.Delivery, error) {
-			d := webhook.Delivery{ID: deliveryID}
-			err := row.Scan(&d.Event, timeColumn{&d.EmittedAt}, &d.Version, &d.Attempt, (*[]byte)(&d.Data))
-			return d, err
-		}, "delivery")
+	d, err := one(db.queryRow(ctx, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id = $1 AND d.job_id = $2`, deliveryID, jobID), scanDelivery, "delivery")
 	if err != nil {
 		return nil, err
 	}
@@ -96,21 +170,21 @@ func (db *Reader) DeliveryPayload(ctx context.Context, jobID uuid.UUID, delivery
 // resetDelivery is the SET clause that makes a delivery wait for a new try.
 const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL`
 
-// Redeliver schedules one more try, due now, of a delivery in a final state. The
-// caller has locked the job. The delivery keeps its ID, its sequence and its tries,
-// so later events of the job wait for it like for any other. If the try fails, the
-// full retry schedule applies again. The error is a *job.Error without such a
-// delivery, or when it cannot be tried again.
-func (tx *Tx) Redeliver(ctx context.Context, jobID uuid.UUID, id string, now time.Time) error {
-	n, err := tx.exec(ctx, `UPDATE deliveries SET `+resetDelivery+` WHERE id = $2 AND job_id = $3 AND state <> 'waiting' AND attempt < $4`,
-		millis(now), id, jobID, webhook.MaxTries)
+// Redeliver schedules one more try, due now, of a delivery of a consumer in a final state.
+// The caller has locked its job, if it has one. The delivery keeps its ID, its sequence and
+// its tries, so later events wait for it like for any other. If the try fails, the full retry
+// schedule applies again. The error is a *job.Error without such a delivery, or when it
+// cannot be tried again.
+func (tx *Tx) Redeliver(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) error {
+	n, err := tx.exec(ctx, `UPDATE deliveries SET `+resetDelivery+` WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
+		millis(now), id, consumer, mode, webhook.MaxTries)
 	if err != nil {
-		return fmt.Errorf("redeliver a delivery of job %s: %w", jobID, err)
+		return fmt.Errorf("redeliver %s: %w", id, err)
 	}
 	if n == 1 {
 		return nil
 	}
-	d, err := tx.Delivery(ctx, jobID, id, now)
+	d, err := tx.DeliveryOf(ctx, consumer, mode, id, now)
 	switch {
 	case err != nil:
 		return err
@@ -172,8 +246,7 @@ func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode
 	}
 	return list(ctx, db, scanColumn[string], `
 		SELECT d.id FROM deliveries d
-		WHERE d.consumer_id = $1 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+conditions+`
-			AND EXISTS (SELECT 1 FROM jobs j WHERE j.id = d.job_id AND j.mode = $2)
+		WHERE d.consumer_id = $1 AND d.mode = $2 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+conditions+`
 		ORDER BY d.emitted_at, d.id LIMIT $5`, args...)
 }
 
@@ -182,9 +255,9 @@ func scanDeliveryRecord(now time.Time) func(sqldb.Row) (webhook.DeliveryRecord, 
 	return func(row sqldb.Row) (d webhook.DeliveryRecord, err error) {
 		var blockedTo time.Time
 		err = row.Scan(&d.ID, &d.JobID, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version, &d.State, &d.Attempt,
-			timeColumn{&d.NextTryAt}, timeColumn{&d.EndedAt}, &d.EndReason, timeColumn{&blockedTo})
+			timeColumn{&d.NextTryAt}, timeColumn{&d.EndedAt}, &d.EndReason, timeColumn{&blockedTo}, timeColumn{&d.ProbeAt})
 		if d.State == webhook.DeliveryWaiting {
-			d.NextTryAt = slices.MaxFunc([]time.Time{d.NextTryAt, blockedTo, now}, time.Time.Compare)
+			d.NextTryAt = slices.MaxFunc([]time.Time{d.NextTryAt, blockedTo, d.ProbeAt, now}, time.Time.Compare)
 		}
 		return d, err
 	}

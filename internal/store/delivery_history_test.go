@@ -20,7 +20,7 @@ const lease = time.Minute
 // newDelivery returns a delivery of a job's n-th event to one URL.
 func newDelivery(r job.Record, n int64, url string) webhook.Delivery {
 	return webhook.Delivery{
-		ID: webhook.NewDeliveryID(), JobID: r.ID, ConsumerID: r.ConsumerID, URL: url, Event: webhook.JobStatusChanged,
+		ID: webhook.NewDeliveryID(), JobID: r.ID, ConsumerID: r.ConsumerID, Mode: r.Mode, URL: url, Event: webhook.JobStatusChanged,
 		Sequence: n, EmittedAt: now, Data: []byte(`{}`), Version: webhook.Version2,
 	}
 }
@@ -69,9 +69,9 @@ func tryDelivery(t *testing.T, s *store.Store, d webhook.Delivery, at time.Time,
 }
 
 // redeliver schedules another try.
-func redeliver(t *testing.T, s *store.Store, jobID uuid.UUID, id string, at time.Time) error {
+func redeliver(t *testing.T, s *store.Store, consumer uuid.UUID, id string, at time.Time) error {
 	t.Helper()
-	return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.Redeliver(ctx, jobID, id, at) })
+	return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.Redeliver(ctx, consumer, job.Live, id, at) })
 }
 
 // TestListDeliveries reads all pages of a job's deliveries and their tries.
@@ -182,7 +182,7 @@ func TestNextTry(t *testing.T) {
 				}
 				got = append(got, page[0].NextTryAt)
 			}
-			endpoints, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10, at)
+			endpoints, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, job.Live, "", 10, at)
 			if err != nil || len(endpoints) > 1 {
 				t.Fatalf("%d endpoints (%v)", len(endpoints), err)
 			}
@@ -212,13 +212,13 @@ func TestRedeliver(t *testing.T) {
 		post(t, s, first)
 
 		claimed := claimDeliveries(t, s, now)
-		if err := redeliver(t, s, r.ID, first.ID, now); !job.ErrorIs(err, job.InvalidState) {
+		if err := redeliver(t, s, r.ConsumerID, first.ID, now); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("redeliver a leased delivery: %v", err)
 		}
 		tries := []webhook.Try{tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.Delivered})}
 		for what, wrong := range map[string]error{
-			"delivery of another job": redeliver(t, s, uuid.New(), first.ID, now),
-			"unknown ID":              redeliver(t, s, r.ID, "dlv_unknown", now),
+			"delivery of another consumer": redeliver(t, s, uuid.New(), first.ID, now),
+			"unknown ID":                   redeliver(t, s, r.ConsumerID, "dlv_unknown", now),
 		} {
 			if !job.ErrorIs(wrong, job.NotFound) {
 				t.Errorf("%s: %v", what, wrong)
@@ -226,7 +226,7 @@ func TestRedeliver(t *testing.T) {
 		}
 
 		at := now.Add(time.Hour)
-		if err := redeliver(t, s, r.ID, first.ID, at); err != nil {
+		if err := redeliver(t, s, r.ConsumerID, first.ID, at); err != nil {
 			t.Fatalf("redeliver a delivered one: %v", err)
 		}
 		second.EmittedAt = at
@@ -251,7 +251,7 @@ func TestRedeliver(t *testing.T) {
 		}
 		tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.Delivered})
 
-		if err := redeliver(t, s, r.ID, first.ID, at); err != nil {
+		if err := redeliver(t, s, r.ConsumerID, first.ID, at); err != nil {
 			t.Fatalf("redeliver a failed one: %v", err)
 		}
 		claimed = claimDeliveries(t, s, at)
@@ -283,13 +283,13 @@ func TestRedeliverIsBounded(t *testing.T) {
 	post(t, s, d)
 	for n := range webhook.MaxTries {
 		if n > 0 {
-			if err := redeliver(t, s, r.ID, d.ID, now); err != nil {
+			if err := redeliver(t, s, r.ConsumerID, d.ID, now); err != nil {
 				t.Fatalf("after %d tries: %v", n, err)
 			}
 		}
 		tryDelivery(t, s, claimDeliveries(t, s, now)[0], now, webhook.Verdict{Outcome: webhook.Delivered})
 	}
-	if err := redeliver(t, s, r.ID, d.ID, now); !job.ErrorIs(err, job.InvalidState) {
+	if err := redeliver(t, s, r.ConsumerID, d.ID, now); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("after %d tries: %v", webhook.MaxTries, err)
 	}
 	got, err := s.Delivery(t.Context(), r.ID, d.ID, now)

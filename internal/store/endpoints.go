@@ -7,10 +7,12 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"standin/internal/job"
 	"standin/internal/store/sqldb"
 	"standin/internal/webhook"
 )
@@ -18,7 +20,8 @@ import (
 // endpointUpdate is the effect of a batch of tries on their endpoint.
 type endpointUpdate struct {
 	webhook.Endpoint
-	reset bool // a try succeeded; Failures counts the tries after it
+	reset   bool      // a try succeeded; Failures counts the tries after it
+	probeAt time.Time // see webhook.Result
 }
 
 // saveEndpoints updates the endpoints of tries.
@@ -44,14 +47,16 @@ func endpointUpdates(results []webhook.Result) []*endpointUpdate {
 		}
 		if update == nil {
 			update = &endpointUpdate{Endpoint: webhook.Endpoint{Key: key, ConsumerID: r.Delivery.ConsumerID, URL: r.Delivery.URL}}
+			update.ID = webhook.EndpointID(update.ConsumerID, update.URL)
 			updates[key] = update
 		}
-		update.LastTryAt = endOf(r.Try)
+		update.LastTryAt, update.Latency = endOf(r.Try), r.Try.Latency
 		if delivered {
 			update.reset, update.LastDeliveredAt = true, update.LastTryAt
-			update.Failures, update.FailingSince = 0, time.Time{}
+			update.Failures, update.FailingSince, update.probeAt = 0, time.Time{}, time.Time{}
 			continue
 		}
+		update.probeAt = r.ProbeAt
 		if update.Failures++; update.FailingSince.IsZero() {
 			update.FailingSince = r.Try.StartedAt
 		}
@@ -63,17 +68,18 @@ func endpointUpdates(results []webhook.Result) []*endpointUpdate {
 func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 	failed := update.LastStatus != 0 || update.LastError != "" || update.Failures > 0
 	_, err := tx.exec(ctx, `
-		INSERT INTO webhook_endpoints (key, consumer_id, url, failures, failing_since, last_try_at, last_status, last_error, last_delivered_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+		INSERT INTO webhook_endpoints (key, id, consumer_id, url, failures, failing_since, probe_at, last_try_at, latency_ms, last_status, last_error, last_delivered_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $14, $9, $10, $11)
 		ON CONFLICT (key) DO UPDATE SET
-			failures = CASE WHEN $10 = 1 THEN excluded.failures ELSE webhook_endpoints.failures + excluded.failures END,
-			failing_since = CASE WHEN $10 = 1 THEN excluded.failing_since ELSE COALESCE(webhook_endpoints.failing_since, excluded.failing_since) END,
-			last_try_at = excluded.last_try_at,
-			last_status = CASE WHEN $11 = 1 THEN excluded.last_status ELSE webhook_endpoints.last_status END,
-			last_error = CASE WHEN $11 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
+			failures = CASE WHEN $12 = 1 THEN excluded.failures ELSE webhook_endpoints.failures + excluded.failures END,
+			failing_since = CASE WHEN $12 = 1 THEN excluded.failing_since ELSE COALESCE(webhook_endpoints.failing_since, excluded.failing_since) END,
+			probe_at = CASE WHEN $12 = 1 THEN excluded.probe_at ELSE COALESCE(excluded.probe_at, webhook_endpoints.probe_at) END,
+			last_try_at = excluded.last_try_at, latency_ms = excluded.latency_ms,
+			last_status = CASE WHEN $13 = 1 THEN excluded.last_status ELSE webhook_endpoints.last_status END,
+			last_error = CASE WHEN $13 = 1 THEN excluded.last_error ELSE webhook_endpoints.last_error END,
 			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
-		update.Key, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), millis(update.LastTryAt),
-		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed))
+		update.Key, update.ID, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), nullMillis(update.probeAt), millis(update.LastTryAt),
+		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed), update.Latency.Milliseconds())
 	if err != nil {
 		return fmt.Errorf("save a webhook endpoint: %w", err)
 	}
@@ -166,25 +172,23 @@ func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after
 	return last, len(ids) == resumeBatch, err
 }
 
-// ListEndpoints returns up to limit of a consumer's endpoints that have been
-// tried, after a key, and whether there are more. It uses the index
-// webhook_endpoints_consumer, and deliveries_waiting for waiting deliveries. Any of
-// those that is due makes a dead endpoint be probed; otherwise the next try is of one
-// that is not blocked.
-func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, after string, limit int, now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
-	endpoints, err = list(ctx, db, func(row sqldb.Row) (webhook.Endpoint, error) {
-		e, err := scanEndpoint(row)
-		if !e.NextTryAt.IsZero() && e.NextTryAt.Before(now) {
-			e.NextTryAt = now
-		}
-		return e, err
-	}, `
-		SELECT e.key, e.consumer_id, e.url, e.failures, e.failing_since, e.last_try_at, e.last_status, e.last_error, e.last_delivered_at,
-			(SELECT COUNT(*) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting'),
-			(SELECT MIN(d.due_at) FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting'
-				AND (e.failures >= $2 OR NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE `+aheadOf+`)))
-		FROM webhook_endpoints e WHERE e.consumer_id = $3 AND e.key > $4 ORDER BY e.key LIMIT $5`,
-		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, after, limit+1)
+// selectEndpoints selects endpoints and what waits for them. Any of the waiting deliveries
+// that is due makes a dead endpoint be probed; otherwise the next try is of one that is not
+// blocked. It uses the index deliveries_waiting.
+const selectEndpoints = `
+	SELECT e.key, e.id, e.consumer_id, e.url, e.mode, e.events, e.description, e.enabled, e.created_at,
+		e.failures, e.failing_since, e.probe_at, e.last_try_at, e.latency_ms, e.last_status, e.last_error, e.last_delivered_at,
+		(SELECT COUNT(*) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting'),
+		(SELECT MIN(d.due_at) FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting'
+			AND (e.failures >= $2 OR NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `)))
+	FROM webhook_endpoints e WHERE e.consumer_id = $3 AND e.mode IN ('', $4)`
+
+// ListEndpoints returns up to limit of a consumer's endpoints after a key, and whether there
+// are more: those that it has registered for a mode, and the URLs of jobs that have been
+// tried. It uses the index webhook_endpoints_consumer.
+func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode, after string, limit int, now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
+	endpoints, err = list(ctx, db, scanEndpoint(now), selectEndpoints+` AND e.key > $5 ORDER BY e.key LIMIT $6`,
+		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, after, limit+1)
 	if err != nil {
 		return nil, false, fmt.Errorf("list webhook endpoints: %w", err)
 	}
@@ -194,8 +198,24 @@ func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, after s
 	return endpoints, more, nil
 }
 
-func scanEndpoint(row sqldb.Row) (e webhook.Endpoint, err error) {
-	err = row.Scan(&e.Key, &e.ConsumerID, &e.URL, &e.Failures, timeColumn{&e.FailingSince}, timeColumn{&e.LastTryAt}, &e.LastStatus,
-		&e.LastError, timeColumn{&e.LastDeliveredAt}, &e.Waiting, timeColumn{&e.NextTryAt})
-	return e, err
+// Endpoint returns one of these endpoints, or a *job.Error with NotFound.
+func (db *Reader) Endpoint(ctx context.Context, consumer uuid.UUID, mode job.Mode, id uuid.UUID, now time.Time) (webhook.Endpoint, error) {
+	row := db.queryRow(ctx, selectEndpoints+` AND e.id = $5`, millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, id)
+	return one(row, scanEndpoint(now), "webhook endpoint")
+}
+
+// scanEndpoint returns a function that scans selectEndpoints as of now.
+func scanEndpoint(now time.Time) func(sqldb.Row) (webhook.Endpoint, error) {
+	return func(row sqldb.Row) (e webhook.Endpoint, err error) {
+		var events string
+		var probeAt time.Time
+		err = row.Scan(&e.Key, &e.ID, &e.ConsumerID, &e.URL, &e.Mode, &events, &e.Description, &e.Enabled, timeColumn{&e.CreatedAt},
+			&e.Failures, timeColumn{&e.FailingSince}, timeColumn{&probeAt}, timeColumn{&e.LastTryAt}, durationColumn{&e.Latency}, &e.LastStatus, &e.LastError,
+			timeColumn{&e.LastDeliveredAt}, &e.Waiting, timeColumn{&e.NextTryAt})
+		e.Events = strings.Fields(events)
+		if !e.NextTryAt.IsZero() {
+			e.NextTryAt = slices.MaxFunc([]time.Time{e.NextTryAt, probeAt, now}, time.Time.Compare)
+		}
+		return e, err
+	}
 }

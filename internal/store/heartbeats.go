@@ -21,6 +21,7 @@ type BotJob struct {
 	Prelaunch   job.Prelaunch
 	Commands    bool      // there are commands that are not acknowledged
 	Watched     time.Time // pictures of the page are wanted until then
+	LiveEvents  bool      // an endpoint takes events of participants
 }
 
 // BotJobOf returns the BotJob of a job that may have commands and that nobody watches.
@@ -67,7 +68,9 @@ func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, 
 
 // botJobQuery ends with WHERE.
 const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, CASE WHEN ` + hasCommands + ` THEN 1 ELSE 0 END,
-	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id) FROM jobs WHERE `
+	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id),
+	CASE WHEN EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.mode <> '' AND e.enabled = 1 AND e.live = 1)
+		THEN 1 ELSE 0 END FROM jobs WHERE `
 
 // botJobs returns some jobs. rest is the end of the query.
 func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]BotJob, error) {
@@ -79,6 +82,6 @@ func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]
 }
 
 func scanBotJob(row sqldb.Row) (j BotJob, err error) {
-	err = row.Scan(&j.ID, &j.Status, timeColumn{&j.StatusSince}, &j.Attempt, &j.Prelaunch, &j.Commands, timeColumn{&j.Watched})
+	err = row.Scan(&j.ID, &j.Status, timeColumn{&j.StatusSince}, &j.Attempt, &j.Prelaunch, &j.Commands, timeColumn{&j.Watched}, &j.LiveEvents)
 	return j, err
 }

@@ -185,6 +185,8 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			`DELETE FROM invitations WHERE consumer_id = $1`,
 			`DELETE FROM api_keys WHERE consumer_id = $1`,
 			`DELETE FROM audit_log WHERE consumer_id = $1`,
+			`DELETE FROM delivery_tries WHERE delivery_id IN (SELECT id FROM deliveries WHERE consumer_id = $1)`,
+			`DELETE FROM deliveries WHERE consumer_id = $1`,
 			`DELETE FROM webhook_endpoints WHERE consumer_id = $1`,
 			`DELETE FROM calendar_events WHERE consumer_id = $1`,
 			`DELETE FROM calendars WHERE consumer_id = $1`,

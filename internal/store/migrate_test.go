@@ -34,8 +34,8 @@ var exampleRows = map[string]string{
 	"timeline": `(id, job_id, attempt, source, kind, emitted_at, received_at, applied, previous_status, status)
 		VALUES ('` + rowEntry + `', '` + rowJob + `', 0, 'service', 'updated', 1700000000000, 1700000000000, 1, 'scheduled', 'scheduled')`,
 	"commands": `(id, job_id, kind, created_at) VALUES ('` + rowCommand + `', '` + rowJob + `', 'leave', 1700000000000)`,
-	"deliveries": `(id, job_id, consumer_id, url, endpoint, event, sequence, emitted_at, version, data, due_at)
-		VALUES ('dlv_1', '` + rowJob + `', '` + rowConsumer + `', 'https://hooks.example.test/', 'key', 'job.status_changed', 1, 1700000000000, 2, '{}', 1700000000000)`,
+	"deliveries": `(id, job_id, subject, consumer_id, mode, url, endpoint, event, sequence, emitted_at, version, data, due_at)
+		VALUES ('dlv_1', '` + rowJob + `', '` + rowJob + `', '` + rowConsumer + `', 'live', 'https://hooks.example.test/', 'key', 'job.status_changed', 1, 1700000000000, 2, '{}', 1700000000000)`,
 	"delivery_tries": `(delivery_id, number, started_at, latency_ms, status_code, error, response_body) VALUES ('dlv_1', 1, 1700000000000, 12, 500, '', '')`,
 	"calendars": `(id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, state, error, failures, validators, due_at, lease, revision, deleted)
 		VALUES ('calendar', '` + rowConsumer + `', 'Ada', '', '', '', '{}', '{}', 1, 1, 'waiting', '', 0, '{}', 1, '', 0, 0)`,
@@ -47,7 +47,8 @@ var exampleRows = map[string]string{
 	"payment_customers":    `(id, consumer) VALUES ('cus_1', 'ada')`,
 	"device_flows":         `(nonce_hash, client_address, created_at, expires_at) VALUES ('hash', '127.0.0.1', 1700000000000, 1700000000000)`,
 	"device_flow_lock":     "", // the migration inserts its row
-	"webhook_endpoints":    `(key, consumer_id, url, failures, last_try_at, last_status, last_error) VALUES ('key', '` + rowConsumer + `', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
+	"webhook_endpoints":    `(key, id, consumer_id, url, failures, last_try_at, last_status, last_error) VALUES ('key', 'id', '` + rowConsumer + `', 'https://hooks.example.test/', 1, 1700000000000, 500, '')`,
+	"alerts":               `(name, firing, sent_at) VALUES ('disk node', 1, 1)`,
 	"nodes":                `(id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms) VALUES ('node', 'one', '', 1, 1, 0, 1, '', 0)`,
 	"users":                `(id, consumer_id, email, name, operator, founder, created_at) VALUES ('` + rowUser + `', '` + rowConsumer + `', 'ada@example.test', 'Ada', 1, 1, 1700000000000)`,
 	"sessions":             `(hash, user_id, created_at, last_seen_at, expires_at) VALUES ('hash', '` + rowUser + `', 1, 1, 1)`,

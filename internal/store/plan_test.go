@@ -30,7 +30,23 @@ func TestHotPlans(t *testing.T) {
 		"claim of due deliveries": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ClaimDeliveries(ctx, webhook.Claim{Now: now, Lease: time.Minute, Limit: 100})
 			return err
-		}, []string{"SEARCH d USING INDEX deliveries_due (due_at<?)", "SEARCH ahead USING INDEX deliveries_of_job (job_id=? AND sequence<?)"}, false},
+		}, []string{"SEARCH d USING INDEX deliveries_due (due_at<?)", "SEARCH ahead USING INDEX deliveries_ahead (subject=? AND endpoint=? AND sequence<?)"}, false},
+		"log of deliveries": {func(ctx context.Context, s *store.Store) error {
+			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{}, webhook.LogCursor{EmittedAt: now, ID: "dlv_1"}, 20, now)
+			return err
+		}, []string{"SEARCH d USING INDEX deliveries_log (consumer_id=? AND mode=? AND (emitted_at,id)<(?,?))"}, false},
+		"log of an event": {func(ctx context.Context, s *store.Store) error {
+			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{Event: webhook.JobFailed}, webhook.LogCursor{EmittedAt: now, ID: "dlv_1"}, 20, now)
+			return err
+		}, []string{"SEARCH d USING INDEX deliveries_log_event (consumer_id=? AND mode=? AND event=? AND (emitted_at,id)<(?,?))"}, false},
+		"log of failures": {func(ctx context.Context, s *store.Store) error {
+			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{State: webhook.DeliveryFailed}, webhook.LogCursor{}, 20, now)
+			return err
+		}, []string{"SEARCH d USING INDEX deliveries_failed (consumer_id=? AND mode=?)"}, false},
+		"log of an endpoint": {func(ctx context.Context, s *store.Store) error {
+			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{Endpoint: uuid.New()}, webhook.LogCursor{}, 20, now)
+			return err
+		}, []string{"SEARCH d USING INDEX deliveries_log_endpoint (endpoint=? AND mode=?)"}, false},
 		"list of jobs, first page": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{}, 20)
 			return err

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -44,7 +45,7 @@ func TestEndpoints(t *testing.T) {
 			t.Fatalf("record: %v, lost %v", err, lost)
 		}
 
-		got, more, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10, now)
+		got, more, err := s.ListEndpoints(t.Context(), r.ConsumerID, job.Live, "", 10, now)
 		if err != nil || more || len(got) != 3 {
 			t.Fatalf("%d endpoints, more %v, %v; want 3", len(got), more, err)
 		}
@@ -53,10 +54,10 @@ func TestEndpoints(t *testing.T) {
 			byURL[e.URL] = e
 		}
 		want := webhook.Endpoint{
-			Key: webhook.EndpointKey(r.ConsumerID, bad), ConsumerID: r.ConsumerID, URL: bad, Failures: 1, FailingSince: now,
-			LastTryAt: now.Add(time.Second), LastStatus: 503, LastError: "answered 🎥 \\0", Waiting: 3, NextTryAt: now,
+			Key: webhook.EndpointKey(r.ConsumerID, bad), ID: webhook.EndpointID(r.ConsumerID, bad), ConsumerID: r.ConsumerID, URL: bad, Events: []string{},
+			Failures: 1, FailingSince: now, LastTryAt: now.Add(time.Second), Latency: time.Second, LastStatus: 503, LastError: "answered 🎥 \\0", Waiting: 3, NextTryAt: now,
 		}
-		if byURL[bad] != want {
+		if !reflect.DeepEqual(byURL[bad], want) {
 			t.Errorf("failing endpoint:\n     %+v\nwant %+v", byURL[bad], want)
 		}
 		for _, url := range []string{fine, long} {
@@ -68,12 +69,12 @@ func TestEndpoints(t *testing.T) {
 		var paged []webhook.Endpoint
 		for after, more := "", true; more; after = paged[len(paged)-1].Key {
 			var page []webhook.Endpoint
-			if page, more, err = s.ListEndpoints(t.Context(), r.ConsumerID, after, 1, now); err != nil || len(page) != 1 {
+			if page, more, err = s.ListEndpoints(t.Context(), r.ConsumerID, job.Live, after, 1, now); err != nil || len(page) != 1 {
 				t.Fatalf("page of %d: %v", len(page), err)
 			}
 			paged = append(paged, page...)
 		}
-		if !slices.Equal(paged, got) {
+		if !reflect.DeepEqual(paged, got) {
 			t.Errorf("all pages: %+v", paged)
 		}
 	})
@@ -111,7 +112,7 @@ func TestEndpointsCountConsecutiveFailures(t *testing.T) {
 		}
 		want := func(failures int, since time.Time) {
 			t.Helper()
-			got, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, "", 10, now)
+			got, _, err := s.ListEndpoints(t.Context(), r.ConsumerID, job.Live, "", 10, now)
 			if err != nil || len(got) != 1 || got[0].Failures != failures || !got[0].FailingSince.Equal(since) {
 				t.Errorf("endpoints %+v (%v), want %d failures since %v", got, err, failures, since)
 			}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/google/uuid"
+
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -21,16 +23,28 @@ const (
 	BotCommandOutcome     = "bot.command_outcome"
 	BotStreamChanged      = "bot.stream_changed"
 	BotOutput             = "bot.output"
+
+	// Only endpoints that have chosen them receive these events of jobs.
+	ParticipantJoined   = "participant.joined"
+	ParticipantLeft     = "participant.left"
+	ParticipantSpeaking = "participant.speaking"
+	ChatMessage         = "chat.message"
+
+	// Only endpoints that have chosen them receive these events, which belong to no job.
+	CalendarEventScheduled = "calendar.event_scheduled"
+	CalendarEventUpdated   = "calendar.event_updated"
+	CalendarEventCancelled = "calendar.event_cancelled"
+	CalendarStateChanged   = "calendar.state_changed"
 )
 
-// Event is an event of a job, in the shape of payload version 2. Body converts
-// it to version 1.
+// Event is an event of a job or a consumer, in the shape of payload version 2. Body
+// converts it to version 1.
 type Event struct {
 	Name   string
 	fields map[string]any
 }
 
-// newEvent adds the fields that every event has.
+// newEvent adds the fields that the events of a job have.
 func newEvent(name string, j job.Job, fields map[string]any) Event {
 	fields["event"] = name
 	fields["jobId"] = j.ID
@@ -129,8 +143,78 @@ func Output(j job.Job, state string, data ingest.EventData) Event {
 	return newEvent(BotOutput, j, fields)
 }
 
+// newLiveEvent adds the fields that events from within a meeting have. There are many of
+// these in a meeting, so that they do not repeat the job.
+func newLiveEvent(name string, j job.Job, fields map[string]any) Event {
+	fields["event"] = name
+	fields["jobId"] = j.ID
+	fields["externalId"] = j.ExternalID
+	return Event{Name: name, fields: fields}
+}
+
+// Joined reports that somebody joined the meeting.
+func Joined(j job.Job, p ingest.LiveParticipant) Event {
+	return newLiveEvent(ParticipantJoined, j, map[string]any{"participant": participant(p)})
+}
+
+// Left reports that somebody left the meeting.
+func Left(j job.Job, p ingest.LiveParticipant) Event {
+	return newLiveEvent(ParticipantLeft, j, map[string]any{"participant": participant(p)})
+}
+
+// Speaking reports that somebody started or stopped speaking.
+func Speaking(j job.Job, p ingest.LiveParticipant, speaking bool) Event {
+	return newLiveEvent(ParticipantSpeaking, j, map[string]any{"participant": participant(p), "speaking": speaking})
+}
+
+func participant(p ingest.LiveParticipant) map[string]string {
+	return map[string]string{"id": p.ID, "name": p.Name}
+}
+
+// Chat reports a chat message. A message with the ID of an earlier one replaces it.
+func Chat(j job.Job, t job.MeetingText) Event {
+	return newLiveEvent(ChatMessage, j, map[string]any{"message": map[string]any{
+		"id": fmt.Sprintf("%d-%s", t.Attempt, t.ID), "participantId": t.ParticipantID, "author": t.Author, "text": t.Text,
+		"sentAt": job.Timestamp(t.StartedAt),
+	}})
+}
+
+// CalendarMeeting is a meeting of a connected calendar, as of an event.
+type CalendarMeeting struct {
+	CalendarID uuid.UUID     `json:"calendarId"`
+	EventID    uuid.UUID     `json:"eventId"`
+	ICalUID    string        `json:"icalUid"`
+	Title      string        `json:"title"`
+	StartsAt   job.Timestamp `json:"startsAt"`
+	EndsAt     job.Timestamp `json:"endsAt"`
+	MeetingURL *string       `json:"meetingUrl"`
+	Record     bool          `json:"record"` // a bot is sent
+	Reason     string        `json:"reason"` // why, or why not
+	JobID      *uuid.UUID    `json:"jobId"`  // of the bot
+}
+
+// CalendarChanged reports what became of a meeting of a calendar. The name is
+// CalendarEventScheduled, CalendarEventUpdated or CalendarEventCancelled.
+func CalendarChanged(name string, meeting CalendarMeeting) Event {
+	return Event{Name: name, fields: map[string]any{"event": name, "meeting": meeting}}
+}
+
+// CalendarState is the state of a connected calendar, as of an event.
+type CalendarState struct {
+	CalendarID uuid.UUID `json:"calendarId"`
+	Name       string    `json:"name"`
+	State      string    `json:"state"`
+	Previous   string    `json:"previous"`
+	Error      *string   `json:"error"` // why it cannot be read
+}
+
+// CalendarStateOf reports that the state of a calendar changed.
+func CalendarStateOf(calendar CalendarState) Event {
+	return Event{Name: CalendarStateChanged, fields: map[string]any{"event": CalendarStateChanged, "calendar": calendar}}
+}
+
 // Data returns the event's data object. sequence is the number of the event
-// within its job, from which receivers see the order and gaps. The error is
+// within its job or consumer, from which receivers see the order and gaps. The error is
 // not nil only if the job's metadata is not JSON.
 func (e Event) Data(sequence int64) (json.RawMessage, error) {
 	fields := maps.Clone(e.fields)
@@ -142,8 +226,8 @@ func (e Event) Data(sequence int64) (json.RawMessage, error) {
 	return data, nil
 }
 
-// Targets returns the distinct URLs to which an event of the job is posted. A
-// job without webhook URLs uses the consumer's default endpoint, which may be
+// Targets returns the distinct URLs to which an event of the job is posted by the job's
+// own choice. A job without webhook URLs uses the consumer's default endpoint, which may be
 // empty.
 func Targets(j job.Job, defaultEndpoint, event string) []string {
 	hooks := j.Webhooks

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/job"
 )
 
 // MaxTries bounds the tries of a delivery after which it can be sent again, probes
@@ -22,8 +24,8 @@ const (
 
 // DeliveryRecord is the history of a delivery, without its payload.
 type DeliveryRecord struct {
-	ID        string // dlv_…
-	JobID     uuid.UUID
+	ID        string    // dlv_…
+	JobID     uuid.UUID // uuid.Nil for an event of the consumer
 	URL       string
 	Event     string
 	Sequence  int64
@@ -32,6 +34,7 @@ type DeliveryRecord struct {
 	State     DeliveryState
 	Attempt   int       // tries started
 	NextTryAt time.Time // or when a running try counts as lost; never in the past; zero in a final state
+	ProbeAt   time.Time // when its endpoint is tried next if that is dead and the delivery waits for it; zero otherwise
 	EndedAt   time.Time // zero while waiting
 	EndReason string    // of DeliveryFailed
 	Tries     []Try
@@ -53,17 +56,48 @@ type FailedFilter struct {
 	To    time.Time // time of the event, exclusive
 }
 
-// Endpoint is the delivery health of one webhook URL of a consumer.
-type Endpoint struct {
-	Key             string // EndpointKey
-	ConsumerID      uuid.UUID
-	URL             string
-	Failures        int       // consecutive failed tries
-	FailingSince    time.Time // start of the first of these tries; zero when there is none
-	LastTryAt       time.Time
-	LastStatus      int       // of the last failure; 0 when there was no response
-	LastError       string    // of the last failure
-	LastDeliveredAt time.Time // exact to a minute; zero before the first success
-	Waiting         int64     // deliveries waiting for this endpoint
-	NextTryAt       time.Time // or when a running try counts as lost; never in the past; zero if none is waiting
+// LogCursor is a position in the list of a consumer's deliveries, which is ordered by
+// event, newest first. The zero LogCursor is before the newest delivery.
+type LogCursor struct {
+	EmittedAt time.Time
+	ID        string
 }
+
+// LogFilter selects deliveries of a consumer. Zero fields match every delivery.
+type LogFilter struct {
+	Event    string
+	State    DeliveryState
+	Endpoint uuid.UUID // EndpointID
+	JobID    uuid.UUID
+	From     time.Time // time of the event, inclusive
+	To       time.Time // time of the event, exclusive
+}
+
+// Endpoint is a URL to which webhooks of a consumer are sent: one that it has registered
+// with a choice of events, or one that its jobs name.
+type Endpoint struct {
+	Key        string    // EndpointKey
+	ID         uuid.UUID // EndpointID
+	ConsumerID uuid.UUID
+	URL        string
+
+	// Of a registered endpoint:
+	Mode        job.Mode // it receives events of jobs of this mode; empty if only jobs name the URL
+	Events      []string // what it takes; see Takes
+	Description string
+	Enabled     bool // events are sent to it
+	CreatedAt   time.Time
+
+	Failures        int           // consecutive failed tries
+	FailingSince    time.Time     // start of the first of these tries; zero when there is none
+	LastTryAt       time.Time     // zero before the first
+	Latency         time.Duration // of that try
+	LastStatus      int           // of the last failure; 0 when there was no response
+	LastError       string        // of the last failure
+	LastDeliveredAt time.Time     // exact to a minute; zero before the first success
+	Waiting         int64         // deliveries waiting for this endpoint
+	NextTryAt       time.Time     // or when a running try counts as lost; never in the past; zero if none is waiting
+}
+
+// Registered reports whether the consumer has registered the endpoint.
+func (e Endpoint) Registered() bool { return e.Mode != "" }

@@ -10,26 +10,39 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/job"
 )
 
 // Delivery is one event for one URL.
 type Delivery struct {
-	ID         string // dlv_…, the same for every try
-	JobID      uuid.UUID
+	ID         string    // dlv_…, the same for every try
+	JobID      uuid.UUID // uuid.Nil for an event of the consumer
 	ConsumerID uuid.UUID
+	Mode       job.Mode // of the job; live for an event of the consumer
 	URL        string
 	Event      string
-	Sequence   int64 // number of the event within its job, as in Data
+	Sequence   int64 // number of the event within its job or else its consumer, as in Data
 	EmittedAt  time.Time
 	Data       json.RawMessage
 	Version    int      // payload version: Version1 or Version2
 	Secrets    []Secret // the consumer's as of the claim, the current one first
 
+	ProbeAt  time.Time // when the next try to a dead endpoint may start, as of the claim; zero for other endpoints
 	Attempt  int       // number of the claimed try, from 1
 	Failures int       // recorded failed tries
 	DueAt    time.Time // as of the claim: later than it for a probe that is not due by its schedule
 	Lease    string    // token of the claim
 	LeasedTo time.Time // when the claim ends
+}
+
+// Subject returns what the delivery's sequence belongs to: its job or, without one, its
+// consumer.
+func (d Delivery) Subject() uuid.UUID {
+	if d.JobID == uuid.Nil {
+		return d.ConsumerID
+	}
+	return d.JobID
 }
 
 // Try is one request for a delivery.
@@ -43,6 +56,9 @@ type Try struct {
 	LoggedError  string // Error with addresses, for the log of the operator
 	ResponseBody []byte // the first MaxResponseBody bytes of the response body: any bytes, not always text
 }
+
+// Acknowledged reports whether the receiver has acknowledged the delivery.
+func (t Try) Acknowledged() bool { return t.StatusCode >= 200 && t.StatusCode < 300 }
 
 // Verdict is the consequence of a try.
 type Verdict struct {
@@ -64,7 +80,7 @@ const (
 )
 
 // BlocksWithin defines the order of deliveries: a delivery waits for every earlier
-// one of the same job and URL that is being sent, or whose next try is due within
+// one of the same job (or consumer, if they have none) and URL that is being sent, or whose next try is due within
 // this time. An event whose next try is later does not hold back those behind it.
 const BlocksWithin = time.Minute
 
@@ -122,8 +138,9 @@ type Result struct {
 	Delivery       Delivery
 	Try            Try
 	Verdict        Verdict
-	UpdateEndpoint bool // store the success with the endpoint too
-	Resume         bool // the endpoint responds again: its deferred deliveries are due
+	UpdateEndpoint bool      // store the success with the endpoint too
+	Resume         bool      // the endpoint responds again: its deferred deliveries are due
+	ProbeAt        time.Time // when the next try to the endpoint may start, if it is dead now; zero otherwise
 }
 
 // DeadAfterFailures is the number of consecutive failed tries, of any
@@ -142,8 +159,13 @@ func EndpointKey(consumer uuid.UUID, address string) string {
 	return consumer.String() + " " + address
 }
 
-// Outbox stores deliveries. They are inserted in the transaction that changes
-// their job.
+// EndpointID is the ID of the endpoint of a consumer at a URL in the API.
+func EndpointID(consumer uuid.UUID, address string) uuid.UUID {
+	return uuid.NewSHA1(consumer, []byte(address))
+}
+
+// Outbox stores deliveries. They are inserted in the transaction of the change that
+// causes their event.
 //
 // A delivery is waiting until it is delivered or has failed permanently. A
 // waiting delivery has a due time: its EmittedAt at first, then the time of
@@ -154,7 +176,8 @@ type Outbox interface {
 	// due at claim.Now, longest due first, and takes those that claim.Admit
 	// admits. It takes none that must wait for an earlier one (see BlocksWithin),
 	// and does not pass those to Admit. For a dead endpoint it takes the oldest
-	// waiting delivery instead of the due one, unless that is being sent.
+	// waiting delivery instead of the due one, unless that is being sent, and none
+	// before the ProbeAt that was recorded.
 	//
 	// Each delivery taken gets a lease token unique to the claim, the due time
 	// Now + Lease, and an Attempt one higher than before. The attempt is
@@ -174,7 +197,7 @@ type Outbox interface {
 	// skipped, and their IDs returned.
 	//
 	// Failures, and successes with UpdateEndpoint, are stored with the
-	// endpoint too. When a dead endpoint acknowledges, all its waiting
+	// endpoint too, and ProbeAt. When a dead endpoint acknowledges, all its waiting
 	// deliveries are due at once, or at Verdict.NotBefore. Resume does the
 	// same for deliveries without failures.
 	RecordTries(ctx context.Context, results []Result) (lost []string, err error)

@@ -7,13 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"standin/internal/dialguard"
 )
@@ -134,11 +138,11 @@ func (p *poster) isPublic(ctx context.Context, address net.Addr) bool {
 
 // request composes and signs the request. Its errors are permanent.
 func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (*http.Request, error) {
-	body, err := Body(delivery)
+	composed, err := RequestOf(delivery, at)
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, delivery.URL, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, composed.URL, bytes.NewReader(composed.Body))
 	if err != nil {
 		return nil, err
 	}
@@ -148,20 +152,51 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 	if request.URL.Host == "" {
 		return nil, errors.New("the URL has no host")
 	}
+	request.Header = composed.Header
+	if p.tracer != nil && delivery.JobID != uuid.Nil {
+		request.Header.Set("Traceparent", p.tracer.Traceparent(delivery))
+	}
+	return request, nil
+}
+
+// Request is the POST request of a try.
+type Request struct {
+	URL    string
+	Header http.Header // without those of the connection, and without a trace
+	Body   []byte
+}
+
+// Curl returns a command for a POSIX shell that sends the request.
+func (r Request) Curl() string {
+	command := "curl -i -g " + shellQuoted(r.URL)
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, value := range r.Header[name] {
+			command += " \\\n  -H " + shellQuoted(strings.ToLower(name)+": "+value)
+		}
+	}
+	return command + " \\\n  --data-raw " + shellQuoted(string(r.Body))
+}
+
+func shellQuoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+// RequestOf returns the request of a try at a time.
+func RequestOf(delivery Delivery, at time.Time) (Request, error) {
+	body, err := Body(delivery)
+	if err != nil {
+		return Request{}, err
+	}
 	version := Version2
 	if delivery.Version == Version1 {
 		version = Version1
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("User-Agent", userAgent)
-	request.Header.Set(VersionHeader, strconv.Itoa(version))
-	if p.tracer != nil {
-		request.Header.Set("Traceparent", p.tracer.Traceparent(delivery))
+	header := make(http.Header)
+	header.Set("Content-Type", "application/json")
+	header.Set("User-Agent", userAgent)
+	header.Set(VersionHeader, strconv.Itoa(version))
+	if err := Sign(header, delivery.Secrets, delivery.ID, at, body); err != nil {
+		return Request{}, err
 	}
-	if err := Sign(request.Header, delivery.Secrets, delivery.ID, at, body); err != nil {
-		return nil, err
-	}
-	return request, nil
+	return Request{delivery.URL, header, body}, nil
 }
 
 // errorText describes to a consumer why a try failed. It leaves out the URL, whose query

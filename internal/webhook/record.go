@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"standin/internal/retry"
 )
 
@@ -86,13 +88,15 @@ func (s *Sender) logTry(result Result, err error, lost bool) {
 	level := slog.LevelInfo
 	attributes := []slog.Attr{
 		slog.String("delivery", delivery.ID),
-		slog.String("job", delivery.JobID.String()),
 		slog.String("event", delivery.Event),
 		slog.String("host", HostOf(delivery.URL)),
 		slog.Int("attempt", try.Number),
 		slog.Int("status", try.StatusCode),
 		slog.Duration("latency", try.Latency),
 		slog.String("verdict", string(verdict.Outcome)),
+	}
+	if delivery.JobID != uuid.Nil {
+		attributes = append(attributes, slog.String("job", delivery.JobID.String()))
 	}
 	if verdict.Outcome == Retry {
 		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))

@@ -99,6 +99,9 @@ func (s *scheduler) admission() AdmitFunc {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		e, now := s.endpoint(d), s.now()
+		if !d.ProbeAt.IsZero() && d.ProbeAt.Before(e.probeAt) {
+			e.probeAt = d.ProbeAt // somebody asked for an earlier probe
+		}
 		if !s.admits(e, now) {
 			return false, e.deferral(s.limits, now)
 		}
@@ -262,6 +265,7 @@ type completion struct {
 	dropped        []Delivery // queued beyond what the endpoint can take now; to be released
 	updateEndpoint bool       // the success is to be stored with the endpoint
 	resume         bool       // deferred deliveries of the endpoint are due
+	probeAt        time.Time  // when the next try of a dead endpoint may start
 	claim          bool       // there is room for more deliveries
 }
 
@@ -287,6 +291,9 @@ func (s *scheduler) finish(f *inFlight, o outcome) (c completion) {
 		e.storedAt = now
 	}
 	c.resume = e.update(o, s.schedule, now)
+	if e.dead() {
+		c.probeAt = e.probeAt
+	}
 	c.dropped = s.truncate(e, max(0, e.capacity(s.limits)-e.running))
 	s.list(e)
 	c.start, c.claim = s.startReady(), s.hasRoom()

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/retry"
 )
 
@@ -38,7 +40,7 @@ type Settings struct {
 	Log             *slog.Logger
 }
 
-// Tracer records tries in traces. Its methods must not block.
+// Tracer records the tries of jobs' deliveries in traces. Its methods must not block.
 type Tracer interface {
 	// Traceparent returns the traceparent header (W3C Trace Context) of the
 	// current try of a delivery.
@@ -269,12 +271,12 @@ func (s *Sender) try(ctx context.Context, f *inFlight) completion {
 	}
 	verdict := s.schedule.decide(response, f.Delivery, s.now(), rand.Float64())
 	s.metrics.count(try, verdict)
-	if s.tracer != nil {
+	if s.tracer != nil && f.JobID != uuid.Nil {
 		s.tracer.TryEnded(f.Delivery, try, verdict)
 	}
 	end := s.scheduler.finish(f, outcomeOf(try, response))
 	s.unrecorded.Add(1)
-	s.results <- &Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume}
+	s.results <- &Result{Delivery: f.Delivery, Try: try, Verdict: verdict, UpdateEndpoint: end.updateEndpoint, Resume: end.resume, ProbeAt: end.probeAt}
 	return end
 }
 

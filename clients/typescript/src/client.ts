@@ -12,6 +12,7 @@ import type {
   JobSettings,
   ListedJob,
   ListJobsData,
+  ListTeamDeliveriesData,
   Manifest,
   Me,
   MediaFile,
@@ -21,6 +22,7 @@ import type {
   Transcript,
   TranscriptionRequest,
   WebhookEndpoint,
+  WebhookEndpointCreate,
   WebhookSecret,
 } from './generated/types.gen.js';
 import { events, type LiveEvent } from './live.js';
@@ -45,6 +47,9 @@ export interface Options {
   /** Another implementation of fetch. */
   fetch?: typeof fetch;
 }
+
+/** Which webhooks to list. */
+export type DeliveryFilter = Omit<NonNullable<ListTeamDeliveriesData['query']>, 'cursor' | 'limit'>;
 
 /** The result of a request to create a job. */
 export interface CreatedJob {
@@ -338,7 +343,25 @@ export class Standin {
     return (await api.redeliverFailed({ ...this.#call, body: which })).data.count;
   }
 
-  /** Iterates over the URLs that webhooks were sent to. */
+  /** Iterates over the webhooks of the team, newest first. */
+  listTeamDeliveries(filter: DeliveryFilter = {}): AsyncGenerator<Delivery, void, undefined> {
+    return pages(async (query) => {
+      const { data } = await api.listTeamDeliveries({ ...this.#call, query: { ...filter, ...query } });
+      return { items: data.deliveries, next: data.nextCursor };
+    });
+  }
+
+  /** Registers an endpoint for the events of all jobs. */
+  async createWebhookEndpoint(endpoint: WebhookEndpointCreate): Promise<WebhookEndpoint> {
+    return (await api.createWebhookEndpoint({ ...this.#call, body: endpoint })).data;
+  }
+
+  /** Deletes a registered endpoint. Its pending webhooks fail. */
+  async deleteWebhookEndpoint(endpointId: string): Promise<void> {
+    await api.deleteWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) } });
+  }
+
+  /** Iterates over the registered endpoints, and the URLs of jobs that webhooks were sent to. */
   listWebhookEndpoints(): AsyncGenerator<WebhookEndpoint, void, undefined> {
     return pages(async (query) => {
       const { data } = await api.listWebhookEndpoints({ ...this.#call, query });

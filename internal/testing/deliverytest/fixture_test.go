@@ -71,7 +71,7 @@ func newEvent(j job.Job, sequence int64, url string) (webhook.Delivery, error) {
 	event := webhook.StatusChanged(j, job.Scheduled, job.Dispatching)
 	data, err := event.Data(sequence)
 	return webhook.Delivery{
-		ID: webhook.NewDeliveryID(), JobID: j.ID, ConsumerID: j.ConsumerID, URL: url, Event: event.Name,
+		ID: webhook.NewDeliveryID(), JobID: j.ID, ConsumerID: j.ConsumerID, Mode: j.Mode, URL: url, Event: event.Name,
 		Sequence: sequence, EmittedAt: time.Now(), Data: data, Version: webhook.Version2,
 		Secrets: []webhook.Secret{{Value: secret}},
 	}, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/job"
 	"standin/internal/webhook"
 )
 
@@ -82,6 +83,7 @@ func (s *session) delivery(sequence int64, url string) webhook.Delivery {
 		ID:         webhook.NewDeliveryID(),
 		JobID:      s.job,
 		ConsumerID: s.consumer,
+		Mode:       job.Live,
 		URL:        url,
 		Event:      webhook.JobStatusChanged,
 		Sequence:   sequence,

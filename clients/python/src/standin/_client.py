@@ -22,7 +22,10 @@ from .errors import APIConnectionError, APITimeoutError, ChecksumError, StandinE
 from .generated import AuthenticatedClient
 from .generated.api.control import pin_participant, play_audio, send_chat_message, speak
 from .generated.api.history import (
+    create_webhook_endpoint,
+    delete_webhook_endpoint,
     list_deliveries,
+    list_team_deliveries,
     list_timeline,
     list_webhook_endpoints,
     redeliver,
@@ -418,8 +421,32 @@ class Standin:
         response = redeliver_failed.sync_detailed(client=self.api, body=which)
         return parsed(response, models.RedeliveryResponse).count
 
+    def list_team_deliveries(self, **filters: Any) -> Iterator[models.Delivery]:
+        """Iterates over the webhooks of the team, newest first.
+
+        Filters: event, state, endpoint_id, job_id, from_ and to.
+        """
+        cursor: str | models.Unset = UNSET
+        while True:
+            response = list_team_deliveries.sync_detailed(client=self.api, cursor=cursor, limit=_PAGE, **filters)
+            page = parsed(response, models.DeliveryPage)
+            for delivery in page.deliveries:
+                yield delivery
+            if page.next_cursor is None:
+                return
+            cursor = page.next_cursor
+
+    def create_webhook_endpoint(self, endpoint: models.WebhookEndpointCreate) -> models.WebhookEndpoint:
+        """Registers an endpoint for the events of all jobs."""
+        response = create_webhook_endpoint.sync_detailed(client=self.api, body=endpoint)
+        return parsed(response, models.WebhookEndpoint)
+
+    def delete_webhook_endpoint(self, endpoint_id: UUID | str) -> None:
+        """Deletes a registered endpoint. Its pending webhooks fail."""
+        delete_webhook_endpoint.sync_detailed(as_id(endpoint_id), client=self.api)
+
     def list_webhook_endpoints(self) -> Iterator[models.WebhookEndpoint]:
-        """Iterates over the URLs that webhooks were sent to."""
+        """Iterates over the registered endpoints, and the URLs of jobs that webhooks were sent to."""
         cursor: str | models.Unset = UNSET
         while True:
             response = list_webhook_endpoints.sync_detailed(client=self.api, cursor=cursor, limit=_PAGE)

@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, ServerSentEventsResult, TDataShape } from './client/index.js';
-import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMeData, GetMediaData, GetMediaErrors, GetMediaResponses, GetMeErrors, GetMeResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
+import type { CancelJobData, CancelJobErrors, CancelJobResponses, CompleteLoginData, CompleteLoginErrors, CompleteLoginResponses, CreateCalendarData, CreateCalendarErrors, CreateCalendarResponses, CreateJobData, CreateJobErrors, CreateJobResponses, CreateJobsData, CreateJobsErrors, CreateJobsResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateWebhookEndpointData, CreateWebhookEndpointErrors, CreateWebhookEndpointResponses, DeleteCalendarData, DeleteCalendarErrors, DeleteCalendarResponses, DeleteRecordingData, DeleteRecordingErrors, DeleteRecordingResponses, DeleteWebhookEndpointData, DeleteWebhookEndpointErrors, DeleteWebhookEndpointResponses, DescribeData, DescribeErrors, DescribeManifestData, DescribeManifestErrors, DescribeManifestResponses, DescribeResponses, DescribeYamlData, DescribeYamlErrors, DescribeYamlResponses, GetCalendarData, GetCalendarErrors, GetCalendarResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetJobData, GetJobDetailsData, GetJobDetailsErrors, GetJobDetailsResponses, GetJobErrors, GetJobResponses, GetJobSettingsData, GetJobSettingsErrors, GetJobSettingsResponses, GetManifestData, GetManifestErrors, GetManifestResponses, GetMeData, GetMediaData, GetMediaErrors, GetMediaResponses, GetMeErrors, GetMeResponses, GetScreenshotData, GetScreenshotErrors, GetScreenshotResponses, GetTranscriptData, GetTranscriptErrors, GetTranscriptResponses, GetWebhookEndpointData, GetWebhookEndpointErrors, GetWebhookEndpointResponses, HeadMediaData, HeadMediaErrors, HeadMediaResponses, HealthData, HealthResponses, HeartbeatData, HeartbeatErrors, HeartbeatResponses, HostMetricsData, HostMetricsErrors, HostMetricsResponses, IngestEventData, IngestEventErrors, IngestEventResponses, IngestScreenshotData, IngestScreenshotErrors, IngestScreenshotResponses, IngestSoundData, IngestSoundErrors, IngestTextsData, IngestTextsErrors, IngestTextsResponses, InitLoginData, InitLoginErrors, InitLoginResponses, IntakeInviteData, IntakeInviteErrors, IntakeInviteResponses, LeaveCallData, LeaveCallErrors, LeaveCallResponses, ListAuditLogData, ListAuditLogErrors, ListAuditLogResponses, ListCalendarEventsData, ListCalendarEventsErrors, ListCalendarEventsResponses, ListCalendarsData, ListCalendarsErrors, ListCalendarsResponses, ListDeliveriesData, ListDeliveriesErrors, ListDeliveriesResponses, ListenToJobData, ListenToJobErrors, ListJobsData, ListJobsErrors, ListJobsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListTeamDeliveriesData, ListTeamDeliveriesErrors, ListTeamDeliveriesResponses, ListTimelineData, ListTimelineErrors, ListTimelineResponses, ListWebhookEndpointsData, ListWebhookEndpointsErrors, ListWebhookEndpointsResponses, LiveJobData, LiveJobErrors, LiveJobResponse, LiveJobResponses, PatchCalendarData, PatchCalendarErrors, PatchCalendarEventData, PatchCalendarEventErrors, PatchCalendarEventResponses, PatchCalendarResponses, PatchJobData, PatchJobErrors, PatchJobResponses, PatchWebhookEndpointData, PatchWebhookEndpointErrors, PatchWebhookEndpointResponses, PauseRecordingData, PauseRecordingErrors, PauseRecordingResponses, PinParticipantData, PinParticipantErrors, PinParticipantResponses, PlayAudioData, PlayAudioErrors, PlayAudioResponses, PollLoginData, PollLoginErrors, PollLoginResponses, ReadinessData, ReadinessErrors, ReadinessResponses, ReadOutputData, ReadOutputErrors, ReadOutputResponses, ReceivePaymentData, ReceivePaymentErrors, ReceivePaymentResponses, RedeliverData, RedeliverDeliveryData, RedeliverDeliveryErrors, RedeliverDeliveryResponses, RedeliverErrors, RedeliverFailedData, RedeliverFailedErrors, RedeliverFailedResponses, RedeliverResponses, RedeliverToEndpointData, RedeliverToEndpointErrors, RedeliverToEndpointResponses, ReferenceData, ReferenceErrors, ReferenceResponses, RequestRecordingPermissionData, RequestRecordingPermissionErrors, RequestRecordingPermissionResponses, ResumeRecordingData, ResumeRecordingErrors, ResumeRecordingResponses, RetryWebhookEndpointData, RetryWebhookEndpointErrors, RetryWebhookEndpointResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, SearchTextsData, SearchTextsErrors, SearchTextsResponses, SecurityTextData, SecurityTextErrors, SecurityTextResponses, SendChatMessageData, SendChatMessageErrors, SendChatMessageResponses, SetCameraData, SetCameraErrors, SetCameraResponses, ShareScreenData, ShareScreenErrors, ShareScreenResponses, SpeakData, SpeakErrors, SpeakResponses, StopOutputData, StopOutputErrors, StopOutputResponses, StopRecordingData, StopRecordingErrors, StopRecordingResponses, SyncCalendarData, SyncCalendarErrors, SyncCalendarResponses, TestWebhookEndpointData, TestWebhookEndpointErrors, TestWebhookEndpointResponses, TranscribeAgainData, TranscribeAgainErrors, TranscribeAgainResponses, UploadMediaData, UploadMediaErrors, UploadMediaResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -452,12 +452,12 @@ export const redeliver = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * List webhook URLs with their health
+ * List webhook endpoints
  *
- * Every URL to which a webhook of your consumer was posted, with the result of recent attempts.
- * A URL is `dead` after five failed attempts in a row, of any webhooks. The service then posts to
- * it at intervals of up to five minutes, and sends the pending deliveries as soon as it
- * acknowledges one.
+ * The endpoints that your team registered with keys of this key's mode, and every URL that jobs name and to which a
+ * webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed attempts in a row,
+ * of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the pending deliveries as
+ * soon as it acknowledges one.
  *
  */
 export const listWebhookEndpoints = <ThrowOnError extends boolean = false>(options?: Options<ListWebhookEndpointsData, ThrowOnError>): RequestResult<ListWebhookEndpointsResponses, ListWebhookEndpointsErrors, ThrowOnError> => (options?.client ?? client).get<ListWebhookEndpointsResponses, ListWebhookEndpointsErrors, ThrowOnError>({
@@ -467,6 +467,187 @@ export const listWebhookEndpoints = <ThrowOnError extends boolean = false>(optio
             type: 'http'
         }],
     url: '/api/v1/webhook-endpoints',
+    ...options
+});
+
+/**
+ * Register a webhook endpoint
+ *
+ * Sends the events that you choose to another URL, for all jobs that are created with keys of this key's mode, beside
+ * the webhook URLs of the jobs. Requests are signed with the webhook secret of your team, ordered and sent again like all
+ * webhooks. A team can register 50 endpoints for each mode. Events of calendars go to endpoints that were registered with
+ * a live key.
+ *
+ */
+export const createWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<CreateWebhookEndpointData, ThrowOnError>): RequestResult<CreateWebhookEndpointResponses, CreateWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).post<CreateWebhookEndpointResponses, CreateWebhookEndpointErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/webhook-endpoints',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a webhook endpoint
+ *
+ * Deletes a registered endpoint. Deliveries to its URL that are pending fail.
+ */
+export const deleteWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<DeleteWebhookEndpointData, ThrowOnError>): RequestResult<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).delete<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/webhook-endpoints/{id}',
+    ...options
+});
+
+/**
+ * Get a webhook endpoint
+ */
+export const getWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<GetWebhookEndpointData, ThrowOnError>): RequestResult<GetWebhookEndpointResponses, GetWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).get<GetWebhookEndpointResponses, GetWebhookEndpointErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/webhook-endpoints/{id}',
+    ...options
+});
+
+/**
+ * Change a webhook endpoint
+ *
+ * Only a registered endpoint can change. While it is not `enabled`, no events are sent to it. They are not sent later;
+ * deliveries that are pending still are.
+ *
+ */
+export const patchWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<PatchWebhookEndpointData, ThrowOnError>): RequestResult<PatchWebhookEndpointResponses, PatchWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).patch<PatchWebhookEndpointResponses, PatchWebhookEndpointErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/webhook-endpoints/{id}',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Send a test event
+ *
+ * Posts an example of an event once, signed like any webhook, and returns the response. Its job does not exist, which the
+ * metadata of the job states: `testEvent`.
+ *
+ */
+export const testWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<TestWebhookEndpointData, ThrowOnError>): RequestResult<TestWebhookEndpointResponses, TestWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).post<TestWebhookEndpointResponses, TestWebhookEndpointErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/webhook-endpoints/{id}/test',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Send pending webhooks now
+ *
+ * Sends the pending webhooks of an endpoint now instead of at their next attempt. If the endpoint is `dead`, the oldest
+ * one is sent, and the others as soon as it is acknowledged.
+ *
+ */
+export const retryWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<RetryWebhookEndpointData, ThrowOnError>): RequestResult<RetryWebhookEndpointResponses, RetryWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).post<RetryWebhookEndpointResponses, RetryWebhookEndpointErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/webhook-endpoints/{id}/retry',
+    ...options
+});
+
+/**
+ * Redeliver failed webhooks of an endpoint
+ *
+ * Redelivers the webhooks that failed permanently and whose events happened since a time, as `POST
+ * /api/v1/webhook-deliveries/redeliver` does.
+ *
+ */
+export const redeliverToEndpoint = <ThrowOnError extends boolean = false>(options: Options<RedeliverToEndpointData, ThrowOnError>): RequestResult<RedeliverToEndpointResponses, RedeliverToEndpointErrors, ThrowOnError> => (options.client ?? client).post<RedeliverToEndpointResponses, RedeliverToEndpointErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/webhook-endpoints/{id}/redeliver',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * List webhook deliveries
+ *
+ * All webhook deliveries of your team that match all given filters, newest event first, with their attempts: of jobs
+ * created with keys of this key's mode and, for live keys, of calendars.
+ *
+ */
+export const listTeamDeliveries = <ThrowOnError extends boolean = false>(options?: Options<ListTeamDeliveriesData, ThrowOnError>): RequestResult<ListTeamDeliveriesResponses, ListTeamDeliveriesErrors, ThrowOnError> => (options?.client ?? client).get<ListTeamDeliveriesResponses, ListTeamDeliveriesErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/deliveries',
+    ...options
+});
+
+/**
+ * Get a webhook delivery
+ *
+ * A delivery with the request of its latest attempt, or of the first one if there was none yet. The signatures are made
+ * with the current secrets.
+ *
+ */
+export const getDelivery = <ThrowOnError extends boolean = false>(options: Options<GetDeliveryData, ThrowOnError>): RequestResult<GetDeliveryResponses, GetDeliveryErrors, ThrowOnError> => (options.client ?? client).get<GetDeliveryResponses, GetDeliveryErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/deliveries/{deliveryId}',
+    ...options
+});
+
+/**
+ * Redeliver a webhook of any kind
+ *
+ * The same as `POST /api/v1/jobs/{id}/deliveries/{deliveryId}/redeliver`, also for webhooks that belong to no job.
+ *
+ */
+export const redeliverDelivery = <ThrowOnError extends boolean = false>(options: Options<RedeliverDeliveryData, ThrowOnError>): RequestResult<RedeliverDeliveryResponses, RedeliverDeliveryErrors, ThrowOnError> => (options.client ?? client).post<RedeliverDeliveryResponses, RedeliverDeliveryErrors, ThrowOnError>({
+    security: [{
+            key: 'apiKey',
+            scheme: 'bearer',
+            type: 'http'
+        }],
+    url: '/api/v1/deliveries/{deliveryId}/redeliver',
     ...options
 });
 

@@ -4,7 +4,7 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | 'https://{host}' | (string & {});
 };
 
-export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest | OnBotOutputWebhookRequest;
+export type Webhooks2 = OnJobStatusChangedWebhookRequest | OnJobFinalizedWebhookRequest | OnJobTranscriptReadyWebhookRequest | OnJobFailedWebhookRequest | OnRecordingPermissionResponseWebhookRequest | OnCompetingBotDetectedWebhookRequest | OnCommandOutcomeWebhookRequest | OnStreamChangedWebhookRequest | OnBotOutputWebhookRequest | OnParticipantJoinedWebhookRequest | OnParticipantLeftWebhookRequest | OnParticipantSpeakingWebhookRequest | OnChatMessageWebhookRequest | OnCalendarEventScheduledWebhookRequest | OnCalendarEventUpdatedWebhookRequest | OnCalendarEventCancelledWebhookRequest | OnCalendarStateChangedWebhookRequest;
 
 /**
  * A request to send a bot into a meeting.
@@ -2321,6 +2321,10 @@ export type Delivery = {
      */
     deliveryId: string;
     /**
+     * The ID of the job, or null for events of calendars.
+     */
+    jobId: string | null;
+    /**
      * The name of the event.
      */
     event: string;
@@ -2329,7 +2333,7 @@ export type Delivery = {
      */
     url: string;
     /**
-     * The number of the event within its job.
+     * The number of the event within its job or, without a job, within your team.
      */
     sequence: number;
     /**
@@ -2367,6 +2371,81 @@ export type Delivery = {
 };
 
 /**
+ * The delivery of an event to a URL, with its request.
+ */
+export type DeliveryDetails = {
+    /**
+     * The ID of the delivery, the same for all attempts.
+     */
+    deliveryId: string;
+    /**
+     * The ID of the job, or null for events of calendars.
+     */
+    jobId: string | null;
+    /**
+     * The name of the event.
+     */
+    event: string;
+    /**
+     * The webhook URL.
+     */
+    url: string;
+    /**
+     * The number of the event within its job or, without a job, within your team.
+     */
+    sequence: number;
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The version of the payload.
+     */
+    version: 1 | 2;
+    /**
+     * `waiting` while an attempt is scheduled or running, `delivered`, or `failed` after the last attempt or a 410.
+     */
+    state: 'waiting' | 'delivered' | 'failed';
+    /**
+     * The number of attempts started.
+     */
+    attempt: number;
+    /**
+     * When the next attempt is due, or when a running attempt counts as lost; never in the past. Null in a final state.
+     */
+    nextTryAt: string | null;
+    /**
+     * When the webhook was delivered or failed permanently, or null.
+     */
+    endedAt: string | null;
+    /**
+     * Why the webhook failed permanently, or null.
+     */
+    endReason: string | null;
+    /**
+     * The result of each attempt.
+     */
+    tries: Array<DeliveryTry>;
+    /**
+     * The headers of the request, without those of the connection.
+     */
+    headers: Array<{
+        /**
+         * The name in lower case.
+         */
+        name: string;
+        /**
+         * The value.
+         */
+        value: string;
+    }>;
+    /**
+     * The body of the request.
+     */
+    body: string;
+};
+
+/**
  * The result of an attempt to deliver a webhook.
  */
 export type DeliveryTry = {
@@ -2397,11 +2476,11 @@ export type DeliveryTry = {
 };
 
 /**
- * A page of webhook URLs.
+ * A page of webhook endpoints.
  */
 export type WebhookEndpointPage = {
     /**
-     * The webhook URLs in a fixed order.
+     * The endpoints in a fixed order.
      */
     endpoints: Array<WebhookEndpoint>;
     nextCursor: NextCursor;
@@ -2412,13 +2491,37 @@ export type WebhookEndpointPage = {
  */
 export type WebhookEndpoint = {
     /**
-     * The webhook URL.
+     * The ID of the endpoint. It depends only on the team and the URL.
+     */
+    id: string;
+    /**
+     * The URL.
      */
     url: string;
     /**
-     * `answering` if the last attempt was acknowledged, `failing` if it was not, `dead` after five failed attempts in a row.
+     * Whether your team registered it. Otherwise only jobs name the URL.
      */
-    state: 'answering' | 'failing' | 'dead';
+    registered: boolean;
+    /**
+     * The events that a registered endpoint takes. Empty for other URLs.
+     */
+    events: Array<string>;
+    /**
+     * What it is for, for people.
+     */
+    description: string;
+    /**
+     * Whether events are sent to it.
+     */
+    enabled: boolean;
+    /**
+     * When it was registered, or null.
+     */
+    createdAt: string | null;
+    /**
+     * `untried` before the first attempt, `answering` if the last attempt was acknowledged, `slow` if that took more than a second, `failing` if it was not, `dead` after five failed attempts in a row.
+     */
+    state: 'untried' | 'answering' | 'slow' | 'failing' | 'dead';
     /**
      * The number of failed attempts in a row.
      */
@@ -2428,9 +2531,13 @@ export type WebhookEndpoint = {
      */
     failingSince: string | null;
     /**
-     * When the last attempt started. Acknowledged attempts are recorded with a precision of one minute.
+     * When the last attempt ended, or null. Acknowledged attempts are recorded with a precision of one minute.
      */
-    lastTryAt: string;
+    lastTryAt: string | null;
+    /**
+     * How long that attempt took in milliseconds, or null.
+     */
+    latencyMs: number | null;
     /**
      * The response status of the last failed attempt, or null if there was none.
      */
@@ -2451,6 +2558,108 @@ export type WebhookEndpoint = {
      * When the next attempt is due, or when a running attempt counts as lost; never in the past. Null if no webhook is pending.
      */
     nextTryAt: string | null;
+};
+
+/**
+ * A webhook endpoint to register.
+ */
+export type WebhookEndpointCreate = {
+    /**
+     * The URL: http or https. It cannot be changed later.
+     */
+    url: string;
+    /**
+     * What to send. `participant.*` and `chat.message` can be many in a meeting.
+     */
+    events: Array<string>;
+    /**
+     * What it is for, for people.
+     */
+    description?: string;
+    /**
+     * Whether events are sent to it. Default: true.
+     */
+    enabled?: boolean;
+};
+
+/**
+ * Changes to a registered endpoint. Fields that are not set do not change.
+ */
+export type WebhookEndpointPatch = {
+    /**
+     * What to send. `participant.*` and `chat.message` can be many in a meeting.
+     */
+    events?: Array<string>;
+    /**
+     * What it is for, for people.
+     */
+    description?: string;
+    /**
+     * Whether events are sent to it.
+     */
+    enabled?: boolean;
+    /**
+     * Cannot be changed.
+     */
+    readonly id?: unknown;
+    /**
+     * Cannot be changed.
+     */
+    readonly url?: unknown;
+    /**
+     * Cannot be changed.
+     */
+    readonly createdAt?: unknown;
+};
+
+/**
+ * A test event.
+ */
+export type WebhookTest = {
+    /**
+     * The name of the event. Default: the first one that the endpoint takes.
+     */
+    event?: string;
+};
+
+/**
+ * What an endpoint responded to a test event.
+ */
+export type WebhookTestResult = {
+    /**
+     * The name of the event.
+     */
+    event: string;
+    /**
+     * Whether the status is 2xx.
+     */
+    acknowledged: boolean;
+    /**
+     * The status of the response, or null if there was none.
+     */
+    status: number | null;
+    /**
+     * The duration of the request in milliseconds.
+     */
+    latencyMs: number;
+    /**
+     * Why there was no response, or null.
+     */
+    error: string | null;
+    /**
+     * The first KiB of the response body as UTF-8 text. Empty if the address is not public.
+     */
+    responseBody: string;
+};
+
+/**
+ * Selects webhooks of an endpoint that failed permanently.
+ */
+export type RedeliverSince = {
+    /**
+     * Only events at this time or later.
+     */
+    since: string;
 };
 
 /**
@@ -3338,7 +3547,17 @@ export type WebhookEvent = ({
     event: 'bot.stream_changed';
 } & StreamChanged) | ({
     event: 'bot.output';
-} & BotOutput);
+} & BotOutput) | ({
+    event: 'participant.joined' | 'participant.left';
+} & ParticipantChanged) | ({
+    event: 'participant.speaking';
+} & ParticipantSpeaking) | ({
+    event: 'chat.message';
+} & ChatMessageWritten) | ({
+    event: 'calendar.event_scheduled' | 'calendar.event_updated' | 'calendar.event_cancelled';
+} & CalendarEventChanged) | ({
+    event: 'calendar.state_changed';
+} & CalendarStateChanged);
 
 /**
  * The status of a job changed.
@@ -3877,6 +4096,356 @@ export type BotOutputData = {
 };
 
 /**
+ * Somebody joined or left the meeting.
+ */
+export type ParticipantChanged = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * The name of the event.
+     */
+    event: 'participant.joined' | 'participant.left';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: ParticipantChangedData;
+};
+
+/**
+ * What happened.
+ */
+export type ParticipantChangedData = {
+    /**
+     * The name of the event.
+     */
+    event: 'participant.joined' | 'participant.left';
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * The external ID of the job.
+     */
+    externalId: string;
+    /**
+     * The number of the event within its job.
+     */
+    sequence?: number;
+    participant: WebhookParticipant;
+};
+
+/**
+ * Somebody started or stopped speaking.
+ */
+export type ParticipantSpeaking = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * Always `participant.speaking`.
+     */
+    event: 'participant.speaking';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: ParticipantSpeakingData;
+};
+
+/**
+ * What happened.
+ */
+export type ParticipantSpeakingData = {
+    /**
+     * Always `participant.speaking`.
+     */
+    event: 'participant.speaking';
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * The external ID of the job.
+     */
+    externalId: string;
+    /**
+     * The number of the event within its job.
+     */
+    sequence?: number;
+    participant: WebhookParticipant;
+    /**
+     * Whether the participant speaks now.
+     */
+    speaking: boolean;
+};
+
+/**
+ * A participant.
+ */
+export type WebhookParticipant = {
+    /**
+     * The ID of the participant, as in the manifest.
+     */
+    id: string;
+    /**
+     * The name that the meeting shows.
+     */
+    name: string;
+};
+
+/**
+ * A chat message was written or edited.
+ */
+export type ChatMessageWritten = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * Always `chat.message`.
+     */
+    event: 'chat.message';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: ChatMessageWrittenData;
+};
+
+/**
+ * What happened.
+ */
+export type ChatMessageWrittenData = {
+    /**
+     * Always `chat.message`.
+     */
+    event: 'chat.message';
+    /**
+     * The ID of the job.
+     */
+    jobId: string;
+    /**
+     * The external ID of the job.
+     */
+    externalId: string;
+    /**
+     * The number of the event within its job.
+     */
+    sequence?: number;
+    message: WebhookChatMessage;
+};
+
+/**
+ * A chat message.
+ */
+export type WebhookChatMessage = {
+    /**
+     * The ID of the message. A message with the ID of an earlier one replaces it.
+     */
+    id: string;
+    /**
+     * The ID of the author. Empty if it is unknown.
+     */
+    participantId: string;
+    /**
+     * The name of the author. Empty if it is unknown.
+     */
+    author: string;
+    /**
+     * The text.
+     */
+    text: string;
+    /**
+     * When it was written.
+     */
+    sentAt: string;
+};
+
+/**
+ * What became of a meeting of a connected calendar.
+ */
+export type CalendarEventChanged = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * The name of the event.
+     */
+    event: 'calendar.event_scheduled' | 'calendar.event_updated' | 'calendar.event_cancelled';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: CalendarEventChangedData;
+};
+
+/**
+ * What happened.
+ */
+export type CalendarEventChangedData = {
+    /**
+     * The name of the event.
+     */
+    event: 'calendar.event_scheduled' | 'calendar.event_updated' | 'calendar.event_cancelled';
+    /**
+     * The number of the event within your team.
+     */
+    sequence?: number;
+    meeting: WebhookMeeting;
+};
+
+/**
+ * A meeting of a connected calendar.
+ */
+export type WebhookMeeting = {
+    /**
+     * The ID of the calendar.
+     */
+    calendarId: string;
+    /**
+     * The ID of the meeting in the calendar.
+     */
+    eventId: string;
+    /**
+     * The UID of the event.
+     */
+    icalUid: string;
+    /**
+     * The title.
+     */
+    title: string;
+    /**
+     * When it starts.
+     */
+    startsAt: string;
+    /**
+     * When it ends.
+     */
+    endsAt: string;
+    /**
+     * The URL of the meeting, or null.
+     */
+    meetingUrl: string | null;
+    /**
+     * Whether a bot is sent.
+     */
+    record: boolean;
+    /**
+     * Why, or why not, for people.
+     */
+    reason: string;
+    /**
+     * The ID of the job, or null.
+     */
+    jobId: string | null;
+};
+
+/**
+ * The state of a connected calendar changed.
+ */
+export type CalendarStateChanged = {
+    /**
+     * The ID of the delivery, the same for all attempts. Use it to discard duplicates.
+     */
+    deliveryId: string;
+    /**
+     * Always `calendar.state_changed`.
+     */
+    event: 'calendar.state_changed';
+    /**
+     * When the event happened.
+     */
+    emittedAt: string;
+    /**
+     * The number of this attempt, starting at 1.
+     */
+    attempt: number;
+    /**
+     * The version of the payload. Version 1 omits it.
+     */
+    version?: 1 | 2;
+    data: CalendarStateChangedData;
+};
+
+/**
+ * What happened.
+ */
+export type CalendarStateChangedData = {
+    /**
+     * Always `calendar.state_changed`.
+     */
+    event: 'calendar.state_changed';
+    /**
+     * The number of the event within your team.
+     */
+    sequence?: number;
+    calendar: WebhookCalendar;
+};
+
+/**
+ * A connected calendar.
+ */
+export type WebhookCalendar = {
+    /**
+     * The ID of the calendar.
+     */
+    calendarId: string;
+    /**
+     * Its name, for people.
+     */
+    name: string;
+    /**
+     * Its state, as in `GET /api/v1/calendars/{id}`.
+     */
+    state: string;
+    /**
+     * The state before.
+     */
+    previous: string;
+    /**
+     * Why it cannot be read, or null.
+     */
+    error: string | null;
+};
+
+/**
  * An error.
  */
 export type Error = {
@@ -3988,6 +4557,24 @@ export type JobPatchWritable = {
 };
 
 /**
+ * Changes to a registered endpoint. Fields that are not set do not change.
+ */
+export type WebhookEndpointPatchWritable = {
+    /**
+     * What to send. `participant.*` and `chat.message` can be many in a meeting.
+     */
+    events?: Array<string>;
+    /**
+     * What it is for, for people.
+     */
+    description?: string;
+    /**
+     * Whether events are sent to it.
+     */
+    enabled?: boolean;
+};
+
+/**
  * The ID of the job.
  */
 export type JobId = string;
@@ -4001,6 +4588,16 @@ export type CalendarId = string;
  * The ID of the key.
  */
 export type KeyId = string;
+
+/**
+ * The ID of the endpoint.
+ */
+export type EndpointId = string;
+
+/**
+ * The ID of the delivery.
+ */
+export type DeliveryId = string;
 
 /**
  * The name of the file.
@@ -5325,12 +5922,543 @@ export type ListWebhookEndpointsError = ListWebhookEndpointsErrors[keyof ListWeb
 
 export type ListWebhookEndpointsResponses = {
     /**
-     * A page of URLs.
+     * A page of endpoints.
      */
     200: WebhookEndpointPage;
 };
 
 export type ListWebhookEndpointsResponse = ListWebhookEndpointsResponses[keyof ListWebhookEndpointsResponses];
+
+export type CreateWebhookEndpointData = {
+    body: WebhookEndpointCreate;
+    path?: never;
+    query?: never;
+    url: '/api/v1/webhook-endpoints';
+};
+
+export type CreateWebhookEndpointErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type CreateWebhookEndpointError = CreateWebhookEndpointErrors[keyof CreateWebhookEndpointErrors];
+
+export type CreateWebhookEndpointResponses = {
+    /**
+     * The endpoint.
+     */
+    201: WebhookEndpoint;
+};
+
+export type CreateWebhookEndpointResponse = CreateWebhookEndpointResponses[keyof CreateWebhookEndpointResponses];
+
+export type DeleteWebhookEndpointData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the endpoint.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-endpoints/{id}';
+};
+
+export type DeleteWebhookEndpointErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type DeleteWebhookEndpointError = DeleteWebhookEndpointErrors[keyof DeleteWebhookEndpointErrors];
+
+export type DeleteWebhookEndpointResponses = {
+    /**
+     * The endpoint is deleted.
+     */
+    204: void;
+};
+
+export type DeleteWebhookEndpointResponse = DeleteWebhookEndpointResponses[keyof DeleteWebhookEndpointResponses];
+
+export type GetWebhookEndpointData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the endpoint.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-endpoints/{id}';
+};
+
+export type GetWebhookEndpointErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type GetWebhookEndpointError = GetWebhookEndpointErrors[keyof GetWebhookEndpointErrors];
+
+export type GetWebhookEndpointResponses = {
+    /**
+     * The endpoint.
+     */
+    200: WebhookEndpoint;
+};
+
+export type GetWebhookEndpointResponse = GetWebhookEndpointResponses[keyof GetWebhookEndpointResponses];
+
+export type PatchWebhookEndpointData = {
+    body: WebhookEndpointPatchWritable;
+    path: {
+        /**
+         * The ID of the endpoint.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-endpoints/{id}';
+};
+
+export type PatchWebhookEndpointErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type PatchWebhookEndpointError = PatchWebhookEndpointErrors[keyof PatchWebhookEndpointErrors];
+
+export type PatchWebhookEndpointResponses = {
+    /**
+     * The changed endpoint.
+     */
+    200: WebhookEndpoint;
+};
+
+export type PatchWebhookEndpointResponse = PatchWebhookEndpointResponses[keyof PatchWebhookEndpointResponses];
+
+export type TestWebhookEndpointData = {
+    body: WebhookTest;
+    path: {
+        /**
+         * The ID of the endpoint.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-endpoints/{id}/test';
+};
+
+export type TestWebhookEndpointErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type TestWebhookEndpointError = TestWebhookEndpointErrors[keyof TestWebhookEndpointErrors];
+
+export type TestWebhookEndpointResponses = {
+    /**
+     * What the endpoint responded.
+     */
+    200: WebhookTestResult;
+};
+
+export type TestWebhookEndpointResponse = TestWebhookEndpointResponses[keyof TestWebhookEndpointResponses];
+
+export type RetryWebhookEndpointData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the endpoint.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-endpoints/{id}/retry';
+};
+
+export type RetryWebhookEndpointErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type RetryWebhookEndpointError = RetryWebhookEndpointErrors[keyof RetryWebhookEndpointErrors];
+
+export type RetryWebhookEndpointResponses = {
+    /**
+     * The webhooks will be sent.
+     */
+    202: WebhookEndpoint;
+};
+
+export type RetryWebhookEndpointResponse = RetryWebhookEndpointResponses[keyof RetryWebhookEndpointResponses];
+
+export type RedeliverToEndpointData = {
+    body: RedeliverSince;
+    path: {
+        /**
+         * The ID of the endpoint.
+         */
+        id: string;
+    };
+    query?: never;
+    url: '/api/v1/webhook-endpoints/{id}/redeliver';
+};
+
+export type RedeliverToEndpointErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The body did not arrive in time, or the service was too busy to read it. Nothing was changed. Retry the request.
+     */
+    408: Error;
+    /**
+     * The body is longer than allowed.
+     */
+    413: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type RedeliverToEndpointError = RedeliverToEndpointErrors[keyof RedeliverToEndpointErrors];
+
+export type RedeliverToEndpointResponses = {
+    /**
+     * The deliveries will be sent.
+     */
+    202: RedeliveryResponse;
+};
+
+export type RedeliverToEndpointResponse = RedeliverToEndpointResponses[keyof RedeliverToEndpointResponses];
+
+export type ListTeamDeliveriesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The name of the event.
+         */
+        event?: string;
+        /**
+         * The state of the delivery.
+         */
+        state?: 'waiting' | 'delivered' | 'failed';
+        /**
+         * The ID of the endpoint.
+         */
+        endpointId?: string;
+        /**
+         * The ID of the job.
+         */
+        jobId?: string;
+        /**
+         * Only events at this time or later.
+         */
+        from?: string;
+        /**
+         * Only events before this time.
+         */
+        to?: string;
+        /**
+         * The `nextCursor` of the previous page. Omit it for the first page.
+         */
+        cursor?: string;
+        /**
+         * The maximum number of items in a page.
+         */
+        limit?: number;
+    };
+    url: '/api/v1/deliveries';
+};
+
+export type ListTeamDeliveriesErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type ListTeamDeliveriesError = ListTeamDeliveriesErrors[keyof ListTeamDeliveriesErrors];
+
+export type ListTeamDeliveriesResponses = {
+    /**
+     * A page of deliveries.
+     */
+    200: DeliveryPage;
+};
+
+export type ListTeamDeliveriesResponse = ListTeamDeliveriesResponses[keyof ListTeamDeliveriesResponses];
+
+export type GetDeliveryData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the delivery.
+         */
+        deliveryId: string;
+    };
+    query?: never;
+    url: '/api/v1/deliveries/{deliveryId}';
+};
+
+export type GetDeliveryErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type GetDeliveryError = GetDeliveryErrors[keyof GetDeliveryErrors];
+
+export type GetDeliveryResponses = {
+    /**
+     * The delivery.
+     */
+    200: DeliveryDetails;
+};
+
+export type GetDeliveryResponse = GetDeliveryResponses[keyof GetDeliveryResponses];
+
+export type RedeliverDeliveryData = {
+    body?: never;
+    path: {
+        /**
+         * The ID of the delivery.
+         */
+        deliveryId: string;
+    };
+    query?: never;
+    url: '/api/v1/deliveries/{deliveryId}/redeliver';
+};
+
+export type RedeliverDeliveryErrors = {
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * The scope of the key does not include this operation.
+     */
+    403: Error;
+    /**
+     * The resource does not exist or belongs to another consumer.
+     */
+    404: Error;
+    /**
+     * The state of the job does not allow the operation.
+     */
+    409: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type RedeliverDeliveryError = RedeliverDeliveryErrors[keyof RedeliverDeliveryErrors];
+
+export type RedeliverDeliveryResponses = {
+    /**
+     * The delivery will be sent.
+     */
+    202: Delivery;
+};
+
+export type RedeliverDeliveryResponse = RedeliverDeliveryResponses[keyof RedeliverDeliveryResponses];
 
 export type RedeliverFailedData = {
     body: FailedDeliveries;
@@ -7459,6 +8587,78 @@ export type OnBotOutputWebhookPayload = BotOutput;
 export type OnBotOutputWebhookRequest = {
     body: OnBotOutputWebhookPayload;
     key: 'bot.output';
+    path?: never;
+    query?: never;
+};
+
+export type OnParticipantJoinedWebhookPayload = ParticipantChanged;
+
+export type OnParticipantJoinedWebhookRequest = {
+    body: OnParticipantJoinedWebhookPayload;
+    key: 'participant.joined';
+    path?: never;
+    query?: never;
+};
+
+export type OnParticipantLeftWebhookPayload = ParticipantChanged;
+
+export type OnParticipantLeftWebhookRequest = {
+    body: OnParticipantLeftWebhookPayload;
+    key: 'participant.left';
+    path?: never;
+    query?: never;
+};
+
+export type OnParticipantSpeakingWebhookPayload = ParticipantSpeaking;
+
+export type OnParticipantSpeakingWebhookRequest = {
+    body: OnParticipantSpeakingWebhookPayload;
+    key: 'participant.speaking';
+    path?: never;
+    query?: never;
+};
+
+export type OnChatMessageWebhookPayload = ChatMessageWritten;
+
+export type OnChatMessageWebhookRequest = {
+    body: OnChatMessageWebhookPayload;
+    key: 'chat.message';
+    path?: never;
+    query?: never;
+};
+
+export type OnCalendarEventScheduledWebhookPayload = CalendarEventChanged;
+
+export type OnCalendarEventScheduledWebhookRequest = {
+    body: OnCalendarEventScheduledWebhookPayload;
+    key: 'calendar.event_scheduled';
+    path?: never;
+    query?: never;
+};
+
+export type OnCalendarEventUpdatedWebhookPayload = CalendarEventChanged;
+
+export type OnCalendarEventUpdatedWebhookRequest = {
+    body: OnCalendarEventUpdatedWebhookPayload;
+    key: 'calendar.event_updated';
+    path?: never;
+    query?: never;
+};
+
+export type OnCalendarEventCancelledWebhookPayload = CalendarEventChanged;
+
+export type OnCalendarEventCancelledWebhookRequest = {
+    body: OnCalendarEventCancelledWebhookPayload;
+    key: 'calendar.event_cancelled';
+    path?: never;
+    query?: never;
+};
+
+export type OnCalendarStateChangedWebhookPayload = CalendarStateChanged;
+
+export type OnCalendarStateChangedWebhookRequest = {
+    body: OnCalendarStateChangedWebhookPayload;
+    key: 'calendar.state_changed';
     path?: never;
     query?: never;
 };

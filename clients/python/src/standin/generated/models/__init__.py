@@ -13,6 +13,11 @@ from .calendar import Calendar
 from .calendar_create import CalendarCreate
 from .calendar_create_provider import CalendarCreateProvider
 from .calendar_event import CalendarEvent
+from .calendar_event_changed import CalendarEventChanged
+from .calendar_event_changed_data import CalendarEventChangedData
+from .calendar_event_changed_data_event import CalendarEventChangedDataEvent
+from .calendar_event_changed_event import CalendarEventChangedEvent
+from .calendar_event_changed_version import CalendarEventChangedVersion
 from .calendar_event_list import CalendarEventList
 from .calendar_event_patch import CalendarEventPatch
 from .calendar_event_sources_item import CalendarEventSourcesItem
@@ -26,11 +31,17 @@ from .calendar_provider import CalendarProvider
 from .calendar_rules import CalendarRules
 from .calendar_rules_record import CalendarRulesRecord
 from .calendar_state import CalendarState
+from .calendar_state_changed import CalendarStateChanged
+from .calendar_state_changed_data import CalendarStateChangedData
+from .calendar_state_changed_version import CalendarStateChangedVersion
 from .calendar_sync import CalendarSync
 from .camera_options import CameraOptions
 from .camera_picture import CameraPicture
 from .captions_options import CaptionsOptions
 from .chat_message import ChatMessage
+from .chat_message_written import ChatMessageWritten
+from .chat_message_written_data import ChatMessageWrittenData
+from .chat_message_written_version import ChatMessageWrittenVersion
 from .command_kind import CommandKind
 from .command_outcome import CommandOutcome
 from .command_outcome_data import CommandOutcomeData
@@ -48,6 +59,10 @@ from .consent_request_outcome_type_1 import ConsentRequestOutcomeType1
 from .consent_request_outcome_type_2_type_1 import ConsentRequestOutcomeType2Type1
 from .consent_request_outcome_type_3_type_1 import ConsentRequestOutcomeType3Type1
 from .delivery import Delivery
+from .delivery_details import DeliveryDetails
+from .delivery_details_headers_item import DeliveryDetailsHeadersItem
+from .delivery_details_state import DeliveryDetailsState
+from .delivery_details_version import DeliveryDetailsVersion
 from .delivery_page import DeliveryPage
 from .delivery_state import DeliveryState
 from .delivery_try import DeliveryTry
@@ -135,6 +150,7 @@ from .key_list import KeyList
 from .key_mode import KeyMode
 from .key_scope import KeyScope
 from .list_jobs_expand_item import ListJobsExpandItem
+from .list_team_deliveries_state import ListTeamDeliveriesState
 from .listed_job import ListedJob
 from .listed_job_auto_leave import ListedJobAutoLeave
 from .listed_job_metadata import ListedJobMetadata
@@ -189,6 +205,14 @@ from .output_on_join import OutputOnJoin
 from .output_options import OutputOptions
 from .output_page import OutputPage
 from .participant import Participant
+from .participant_changed import ParticipantChanged
+from .participant_changed_data import ParticipantChangedData
+from .participant_changed_data_event import ParticipantChangedDataEvent
+from .participant_changed_event import ParticipantChangedEvent
+from .participant_changed_version import ParticipantChangedVersion
+from .participant_speaking import ParticipantSpeaking
+from .participant_speaking_data import ParticipantSpeakingData
+from .participant_speaking_version import ParticipantSpeakingVersion
 from .payment_event import PaymentEvent
 from .payment_response import PaymentResponse
 from .pinned_participant import PinnedParticipant
@@ -204,6 +228,7 @@ from .recording_options_resolution import RecordingOptionsResolution
 from .recording_permission_response import RecordingPermissionResponse
 from .recording_permission_response_data import RecordingPermissionResponseData
 from .recording_permission_response_version import RecordingPermissionResponseVersion
+from .redeliver_since import RedeliverSince
 from .redelivery_response import RedeliveryResponse
 from .shared_picture import SharedPicture
 from .simulation import Simulation
@@ -240,10 +265,18 @@ from .transcript_segment_words_item import TranscriptSegmentWordsItem
 from .transcription_queued import TranscriptionQueued
 from .transcription_request import TranscriptionRequest
 from .upload_response import UploadResponse
+from .webhook_calendar import WebhookCalendar
+from .webhook_chat_message import WebhookChatMessage
 from .webhook_endpoint import WebhookEndpoint
+from .webhook_endpoint_create import WebhookEndpointCreate
 from .webhook_endpoint_page import WebhookEndpointPage
+from .webhook_endpoint_patch import WebhookEndpointPatch
 from .webhook_endpoint_state import WebhookEndpointState
+from .webhook_meeting import WebhookMeeting
+from .webhook_participant import WebhookParticipant
 from .webhook_secret import WebhookSecret
+from .webhook_test import WebhookTest
+from .webhook_test_result import WebhookTestResult
 from .webhooks import Webhooks
 
 __all__ = (
@@ -260,6 +293,11 @@ __all__ = (
     "CalendarCreate",
     "CalendarCreateProvider",
     "CalendarEvent",
+    "CalendarEventChanged",
+    "CalendarEventChangedData",
+    "CalendarEventChangedDataEvent",
+    "CalendarEventChangedEvent",
+    "CalendarEventChangedVersion",
     "CalendarEventList",
     "CalendarEventPatch",
     "CalendarEventSourcesItem",
@@ -273,11 +311,17 @@ __all__ = (
     "CalendarRules",
     "CalendarRulesRecord",
     "CalendarState",
+    "CalendarStateChanged",
+    "CalendarStateChangedData",
+    "CalendarStateChangedVersion",
     "CalendarSync",
     "CameraOptions",
     "CameraPicture",
     "CaptionsOptions",
     "ChatMessage",
+    "ChatMessageWritten",
+    "ChatMessageWrittenData",
+    "ChatMessageWrittenVersion",
     "CommandKind",
     "CommandOutcome",
     "CommandOutcomeData",
@@ -295,6 +339,10 @@ __all__ = (
     "ConsentRequestOutcomeType2Type1",
     "ConsentRequestOutcomeType3Type1",
     "Delivery",
+    "DeliveryDetails",
+    "DeliveryDetailsHeadersItem",
+    "DeliveryDetailsState",
+    "DeliveryDetailsVersion",
     "DeliveryPage",
     "DeliveryState",
     "DeliveryTry",
@@ -385,6 +433,7 @@ __all__ = (
     "ListenToJobAudio",
     "ListenToJobSampleRate",
     "ListJobsExpandItem",
+    "ListTeamDeliveriesState",
     "LiveCommand",
     "LiveCommandOutcome",
     "LiveCommandType",
@@ -434,6 +483,14 @@ __all__ = (
     "OutputOptions",
     "OutputPage",
     "Participant",
+    "ParticipantChanged",
+    "ParticipantChangedData",
+    "ParticipantChangedDataEvent",
+    "ParticipantChangedEvent",
+    "ParticipantChangedVersion",
+    "ParticipantSpeaking",
+    "ParticipantSpeakingData",
+    "ParticipantSpeakingVersion",
     "PaymentEvent",
     "PaymentResponse",
     "PinnedParticipant",
@@ -449,6 +506,7 @@ __all__ = (
     "RecordingPermissionResponse",
     "RecordingPermissionResponseData",
     "RecordingPermissionResponseVersion",
+    "RedeliverSince",
     "RedeliveryResponse",
     "SharedPicture",
     "Simulation",
@@ -485,9 +543,17 @@ __all__ = (
     "TranscriptSegmentSource",
     "TranscriptSegmentWordsItem",
     "UploadResponse",
+    "WebhookCalendar",
+    "WebhookChatMessage",
     "WebhookEndpoint",
+    "WebhookEndpointCreate",
     "WebhookEndpointPage",
+    "WebhookEndpointPatch",
     "WebhookEndpointState",
+    "WebhookMeeting",
+    "WebhookParticipant",
     "Webhooks",
     "WebhookSecret",
+    "WebhookTest",
+    "WebhookTestResult",
 )

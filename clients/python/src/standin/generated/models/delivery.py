@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from uuid import UUID
 
 from attrs import define as _attrs_define
 from attrs import field as _attrs_field
@@ -24,9 +25,10 @@ class Delivery:
 
     Attributes:
         delivery_id (str): The ID of the delivery, the same for all attempts.
+        job_id (None | UUID): The ID of the job, or null for events of calendars.
         event (str): The name of the event.
         url (str): The webhook URL.
-        sequence (int): The number of the event within its job.
+        sequence (int): The number of the event within its job or, without a job, within your team.
         emitted_at (datetime.datetime): When the event happened.
         version (DeliveryVersion): The version of the payload.
         state (DeliveryState): `waiting` while an attempt is scheduled or running, `delivered`, or `failed` after the
@@ -40,6 +42,7 @@ class Delivery:
     """
 
     delivery_id: str
+    job_id: None | UUID
     event: str
     url: str
     sequence: int
@@ -55,6 +58,12 @@ class Delivery:
 
     def to_dict(self) -> dict[str, Any]:
         delivery_id = self.delivery_id
+
+        job_id: None | str
+        if isinstance(self.job_id, UUID):
+            job_id = str(self.job_id)
+        else:
+            job_id = self.job_id
 
         event = self.event
 
@@ -95,6 +104,7 @@ class Delivery:
         field_dict.update(
             {
                 "deliveryId": delivery_id,
+                "jobId": job_id,
                 "event": event,
                 "url": url,
                 "sequence": sequence,
@@ -117,6 +127,21 @@ class Delivery:
 
         d = dict(src_dict)
         delivery_id = d.pop("deliveryId")
+
+        def _parse_job_id(data: object) -> None | UUID:
+            if data is None:
+                return data
+            try:
+                if not isinstance(data, str):
+                    raise TypeError()
+                job_id_type_0 = UUID(data)
+
+                return job_id_type_0
+            except (TypeError, ValueError, AttributeError, KeyError):
+                pass
+            return cast(None | UUID, data)
+
+        job_id = _parse_job_id(d.pop("jobId"))
 
         event = d.pop("event")
 
@@ -178,6 +203,7 @@ class Delivery:
 
         delivery = cls(
             delivery_id=delivery_id,
+            job_id=job_id,
             event=event,
             url=url,
             sequence=sequence,

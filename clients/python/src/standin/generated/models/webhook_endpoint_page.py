@@ -15,10 +15,10 @@ T = TypeVar("T", bound="WebhookEndpointPage")
 
 @_attrs_define
 class WebhookEndpointPage:
-    """A page of webhook URLs.
+    """A page of webhook endpoints.
 
     Attributes:
-        endpoints (list[WebhookEndpoint]): The webhook URLs in a fixed order.
+        endpoints (list[WebhookEndpoint]): The endpoints in a fixed order.
         next_cursor (None | str): The `cursor` of the next page, or null on the last page.
     """
 

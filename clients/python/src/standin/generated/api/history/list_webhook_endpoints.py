@@ -84,12 +84,15 @@ def sync_detailed(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> Response[Error | WebhookEndpointPage]:
-    """List webhook URLs with their health
+    """List webhook endpoints
 
-     Every URL to which a webhook of your consumer was posted, with the result of recent attempts.
-    A URL is `dead` after five failed attempts in a row, of any webhooks. The service then posts to
-    it at intervals of up to five minutes, and sends the pending deliveries as soon as it
-    acknowledges one.
+     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
+    and to which a
+    webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
+    attempts in a row,
+    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
+    pending deliveries as
+    soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):
@@ -121,12 +124,15 @@ def sync(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> Error | WebhookEndpointPage | None:
-    """List webhook URLs with their health
+    """List webhook endpoints
 
-     Every URL to which a webhook of your consumer was posted, with the result of recent attempts.
-    A URL is `dead` after five failed attempts in a row, of any webhooks. The service then posts to
-    it at intervals of up to five minutes, and sends the pending deliveries as soon as it
-    acknowledges one.
+     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
+    and to which a
+    webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
+    attempts in a row,
+    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
+    pending deliveries as
+    soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):
@@ -153,12 +159,15 @@ async def asyncio_detailed(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> Response[Error | WebhookEndpointPage]:
-    """List webhook URLs with their health
+    """List webhook endpoints
 
-     Every URL to which a webhook of your consumer was posted, with the result of recent attempts.
-    A URL is `dead` after five failed attempts in a row, of any webhooks. The service then posts to
-    it at intervals of up to five minutes, and sends the pending deliveries as soon as it
-    acknowledges one.
+     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
+    and to which a
+    webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
+    attempts in a row,
+    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
+    pending deliveries as
+    soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):
@@ -188,12 +197,15 @@ async def asyncio(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> Error | WebhookEndpointPage | None:
-    """List webhook URLs with their health
+    """List webhook endpoints
 
-     Every URL to which a webhook of your consumer was posted, with the result of recent attempts.
-    A URL is `dead` after five failed attempts in a row, of any webhooks. The service then posts to
-    it at intervals of up to five minutes, and sends the pending deliveries as soon as it
-    acknowledges one.
+     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
+    and to which a
+    webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
+    attempts in a row,
+    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
+    pending deliveries as
+    soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):

@@ -1,0 +1,192 @@
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from ... import errors
+from ...client import AuthenticatedClient, Client
+from ...models.delivery_details import DeliveryDetails
+from ...models.error import Error
+from ...types import Response
+
+
+def _get_kwargs(
+    delivery_id: str,
+) -> dict[str, Any]:
+
+    _kwargs: dict[str, Any] = {
+        "method": "get",
+        "url": "/api/v1/deliveries/{delivery_id}".format(
+            delivery_id=quote(str(delivery_id), safe=""),
+        ),
+    }
+
+    return _kwargs
+
+
+def _parse_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> DeliveryDetails | Error | None:
+    if response.status_code == 200:
+        response_200 = DeliveryDetails.from_dict(response.json())
+
+        return response_200
+
+    if response.status_code == 401:
+        response_401 = Error.from_dict(response.json())
+
+        return response_401
+
+    if response.status_code == 404:
+        response_404 = Error.from_dict(response.json())
+
+        return response_404
+
+    if response.status_code == 429:
+        response_429 = Error.from_dict(response.json())
+
+        return response_429
+
+    if response.status_code == 500:
+        response_500 = Error.from_dict(response.json())
+
+        return response_500
+
+    if client.raise_on_unexpected_status:
+        raise errors.UnexpectedStatus(response.status_code, response.content)
+    else:
+        return None
+
+
+def _build_response(
+    *, client: AuthenticatedClient | Client, response: httpx.Response
+) -> Response[DeliveryDetails | Error]:
+    return Response(
+        status_code=HTTPStatus(response.status_code),
+        content=response.content,
+        headers=response.headers,
+        parsed=_parse_response(client=client, response=response),
+    )
+
+
+def sync_detailed(
+    delivery_id: str,
+    *,
+    client: AuthenticatedClient,
+) -> Response[DeliveryDetails | Error]:
+    """Get a webhook delivery
+
+     A delivery with the request of its latest attempt, or of the first one if there was none yet. The
+    signatures are made
+    with the current secrets.
+
+    Args:
+        delivery_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[DeliveryDetails | Error]
+    """
+
+    kwargs = _get_kwargs(
+        delivery_id=delivery_id,
+    )
+
+    response = client.get_httpx_client().request(
+        **kwargs,
+    )
+
+    return _build_response(client=client, response=response)
+
+
+def sync(
+    delivery_id: str,
+    *,
+    client: AuthenticatedClient,
+) -> DeliveryDetails | Error | None:
+    """Get a webhook delivery
+
+     A delivery with the request of its latest attempt, or of the first one if there was none yet. The
+    signatures are made
+    with the current secrets.
+
+    Args:
+        delivery_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        DeliveryDetails | Error
+    """
+
+    return sync_detailed(
+        delivery_id=delivery_id,
+        client=client,
+    ).parsed
+
+
+async def asyncio_detailed(
+    delivery_id: str,
+    *,
+    client: AuthenticatedClient,
+) -> Response[DeliveryDetails | Error]:
+    """Get a webhook delivery
+
+     A delivery with the request of its latest attempt, or of the first one if there was none yet. The
+    signatures are made
+    with the current secrets.
+
+    Args:
+        delivery_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        Response[DeliveryDetails | Error]
+    """
+
+    kwargs = _get_kwargs(
+        delivery_id=delivery_id,
+    )
+
+    response = await client.get_async_httpx_client().request(**kwargs)
+
+    return _build_response(client=client, response=response)
+
+
+async def asyncio(
+    delivery_id: str,
+    *,
+    client: AuthenticatedClient,
+) -> DeliveryDetails | Error | None:
+    """Get a webhook delivery
+
+     A delivery with the request of its latest attempt, or of the first one if there was none yet. The
+    signatures are made
+    with the current secrets.
+
+    Args:
+        delivery_id (str):
+
+    Raises:
+        errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
+        httpx.TimeoutException: If the request takes longer than Client.timeout.
+
+    Returns:
+        DeliveryDetails | Error
+    """
+
+    return (
+        await asyncio_detailed(
+            delivery_id=delivery_id,
+            client=client,
+        )
+    ).parsed

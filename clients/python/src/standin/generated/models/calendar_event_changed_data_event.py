@@ -1,0 +1,10 @@
+from enum import Enum
+
+
+class CalendarEventChangedDataEvent(str, Enum):
+    CALENDAR_EVENT_CANCELLED = "calendar.event_cancelled"
+    CALENDAR_EVENT_SCHEDULED = "calendar.event_scheduled"
+    CALENDAR_EVENT_UPDATED = "calendar.event_updated"
+
+    def __str__(self) -> str:
+        return str(self.value)

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    TypeVar,
+    cast,
+)
+from uuid import UUID
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+from ..types import UNSET, Unset
+
+if TYPE_CHECKING:
+    from ..models.webhook_participant import WebhookParticipant
+
+
+T = TypeVar("T", bound="ParticipantSpeakingData")
+
+
+@_attrs_define
+class ParticipantSpeakingData:
+    """What happened.
+
+    Attributes:
+        event (Literal['participant.speaking']): Always `participant.speaking`.
+        job_id (UUID): The ID of the job.
+        external_id (str): The external ID of the job.
+        participant (WebhookParticipant): A participant.
+        speaking (bool): Whether the participant speaks now.
+        sequence (int | Unset): The number of the event within its job.
+    """
+
+    event: Literal["participant.speaking"]
+    job_id: UUID
+    external_id: str
+    participant: WebhookParticipant
+    speaking: bool
+    sequence: int | Unset = UNSET
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        event = self.event
+
+        job_id = str(self.job_id)
+
+        external_id = self.external_id
+
+        participant = self.participant.to_dict()
+
+        speaking = self.speaking
+
+        sequence = self.sequence
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "event": event,
+                "jobId": job_id,
+                "externalId": external_id,
+                "participant": participant,
+                "speaking": speaking,
+            }
+        )
+        if sequence is not UNSET:
+            field_dict["sequence"] = sequence
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        from ..models.webhook_participant import WebhookParticipant
+
+        d = dict(src_dict)
+        event = cast(Literal["participant.speaking"], d.pop("event"))
+        if event != "participant.speaking":
+            raise ValueError(f"event must match const 'participant.speaking', got '{event}'")
+
+        job_id = UUID(d.pop("jobId"))
+
+        external_id = d.pop("externalId")
+
+        participant = WebhookParticipant.from_dict(d.pop("participant"))
+
+        speaking = d.pop("speaking")
+
+        sequence = d.pop("sequence", UNSET)
+
+        participant_speaking_data = cls(
+            event=event,
+            job_id=job_id,
+            external_id=external_id,
+            participant=participant,
+            speaking=speaking,
+            sequence=sequence,
+        )
+
+        participant_speaking_data.additional_properties = d
+        return participant_speaking_data
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

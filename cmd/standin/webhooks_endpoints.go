@@ -1,0 +1,314 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"standin/client"
+	"standin/internal/webhook"
+)
+
+type webhooksEndpointsCommand struct {
+	List      endpointsListCommand      `cmd:"" default:"withargs" help:"List webhook endpoints and their health. The default."`
+	Add       endpointsAddCommand       `cmd:"" help:"Register an endpoint for the events of all jobs."`
+	Set       endpointsSetCommand       `cmd:"" help:"Change what a registered endpoint takes, or switch it on or off."`
+	Remove    endpointsRemoveCommand    `cmd:"" help:"Delete a registered endpoint. Its pending webhooks fail."`
+	Test      endpointsTestCommand      `cmd:"" help:"Send a test event to an endpoint. Exit code 1 if it does not acknowledge it."`
+	Retry     endpointsRetryCommand     `cmd:"" help:"Send the pending webhooks of an endpoint now."`
+	Redeliver endpointsRedeliverCommand `cmd:"" help:"Redeliver the webhooks of an endpoint that failed permanently."`
+}
+
+type endpointsListCommand struct{ apiFlags }
+
+// Run lists the endpoints.
+func (c *endpointsListCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	listed := []client.WebhookEndpoint{}
+	for one, err := range api.WebhookEndpoints(ctx) {
+		if err != nil {
+			return err
+		}
+		listed = append(listed, one)
+	}
+	return c.print(to, listed, func() error { return printEndpoints(to, listed...) })
+}
+
+func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
+	rows := make([][]string, len(listed))
+	for i, one := range listed {
+		events := strings.Join(one.Events, " ")
+		switch {
+		case !one.Registered:
+			events = "(of jobs)"
+		case !one.Enabled:
+			events = "(disabled) " + events
+		}
+		rows[i] = []string{one.ID, one.URL, events, one.State, strconv.Itoa(one.Waiting), to.maybe(one.FailingSince), to.maybe(one.NextTryAt), lastFailure(one)}
+	}
+	return to.table("ID|URL|EVENTS|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows)
+}
+
+// lastFailure describes the last failure of a failing endpoint.
+func lastFailure(one client.WebhookEndpoint) string {
+	switch {
+	case one.Failures == 0:
+		return ""
+	case one.LastError != nil:
+		return *one.LastError
+	case one.LastStatus != nil:
+		return fmt.Sprintf("status %d", *one.LastStatus)
+	}
+	return ""
+}
+
+type endpointsAddCommand struct {
+	apiFlags
+	Address     string   `arg:"" help:"URL of the endpoint."`
+	Events      []string `short:"e" required:"" help:"Events to send, comma-separated: names, beginnings of names as in bot.*, or *. See standin webhooks events."`
+	Description string   `help:"What it is for."`
+}
+
+// Run registers the endpoint.
+func (c *endpointsAddCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	created, err := api.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{URL: c.Address, Events: c.Events, Description: c.Description})
+	if err != nil {
+		return err
+	}
+	return c.print(to, created, func() error { return printEndpoints(to, created) })
+}
+
+// endpointFlags name an endpoint.
+type endpointFlags struct {
+	apiFlags
+	ID string `arg:"" help:"ID of the endpoint."`
+}
+
+type endpointsSetCommand struct {
+	endpointFlags
+	Events      []string `short:"e" help:"Events to send, comma-separated."`
+	Description *string  `help:"What it is for."`
+	Enabled     *bool    `negatable:"" help:"Send events to it, or not."`
+}
+
+// Run changes the endpoint.
+func (c *endpointsSetCommand) Run(ctx context.Context, to terminal) error {
+	if c.Events == nil && c.Description == nil && c.Enabled == nil {
+		return errors.New("pass at least one of --events, --description and --[no-]enabled")
+	}
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	changed, err := api.PatchWebhookEndpoint(ctx, c.ID, client.WebhookEndpointPatch{Events: c.Events, Description: c.Description, Enabled: c.Enabled})
+	if err != nil {
+		return err
+	}
+	return c.print(to, changed, func() error { return printEndpoints(to, changed) })
+}
+
+type endpointsRemoveCommand struct{ endpointFlags }
+
+// Run deletes the endpoint.
+func (c *endpointsRemoveCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	if err := api.DeleteWebhookEndpoint(ctx, c.ID); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(to.Err, "deleted")
+	return err
+}
+
+type endpointsTestCommand struct {
+	endpointFlags
+	Event string `help:"Name of the event. Default: the first one that the endpoint takes."`
+}
+
+// Run sends the event.
+func (c *endpointsTestCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	result, err := api.TestWebhookEndpoint(ctx, c.ID, c.Event)
+	if err != nil {
+		return err
+	}
+	if err := c.print(to, result, func() error {
+		response := deref(result.Error)
+		if result.Status != nil {
+			response = strconv.Itoa(*result.Status)
+		}
+		return to.table("EVENT|RESPONSE|MILLISECONDS", [][]string{{result.Event, response, strconv.Itoa(result.LatencyMS)}})
+	}); err != nil {
+		return err
+	}
+	if !result.Acknowledged {
+		return errors.New("the endpoint did not acknowledge the event")
+	}
+	return nil
+}
+
+type endpointsRetryCommand struct{ endpointFlags }
+
+// Run requests the attempts.
+func (c *endpointsRetryCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	endpoint, err := api.RetryWebhookEndpoint(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	return c.print(to, endpoint, func() error { return printEndpoints(to, endpoint) })
+}
+
+type endpointsRedeliverCommand struct {
+	endpointFlags
+	Since time.Time `required:"" placeholder:"TIME" help:"Only webhooks of events at or after this time."`
+}
+
+// Run requests the redelivery.
+func (c *endpointsRedeliverCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	count, err := api.RedeliverToEndpoint(ctx, c.ID, c.Since)
+	if err != nil {
+		return err
+	}
+	return c.printRedelivered(to, count)
+}
+
+// printRedelivered prints how many webhooks will be redelivered.
+func (f outputFlags) printRedelivered(to terminal, count int) error {
+	return f.print(to, map[string]int{"count": count}, func() error {
+		_, err := fmt.Fprintf(to.Out, "%d webhooks will be redelivered\n", count)
+		return err
+	})
+}
+
+type webhooksDeliveriesCommand struct {
+	apiFlags
+	Event    string    `help:"Only deliveries of this event."`
+	State    string    `enum:",waiting,delivered,failed" default:"" help:"Only deliveries in this state: waiting, delivered or failed."`
+	Endpoint string    `placeholder:"ID" help:"Only deliveries to this endpoint."`
+	Job      string    `placeholder:"ID" predictor:"job" help:"Only deliveries of this job."`
+	From     time.Time `placeholder:"TIME" help:"Only deliveries of events at or after this time."`
+	To       time.Time `placeholder:"TIME" help:"Only deliveries of events before this time."`
+	Limit    int       `default:"50" help:"How many to list; 0 for all."`
+}
+
+// Run lists the deliveries.
+func (c *webhooksDeliveriesCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	listed := []client.Delivery{}
+	filter := client.DeliveryFilter{Event: c.Event, State: c.State, EndpointID: c.Endpoint, JobID: c.Job, From: c.From, To: c.To}
+	for one, err := range api.TeamDeliveries(ctx, filter) {
+		if err != nil {
+			return err
+		}
+		if listed = append(listed, one); len(listed) == c.Limit {
+			break
+		}
+	}
+	return c.print(to, listed, func() error {
+		rows := make([][]string, len(listed))
+		for i, one := range listed {
+			rows[i] = []string{to.time(one.EmittedAt), one.DeliveryID, one.Event, one.State, strconv.Itoa(len(one.Tries)), lastTry(one), to.maybe(one.NextTryAt), one.URL}
+		}
+		return to.table("WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", rows)
+	})
+}
+
+type webhooksShowCommand struct {
+	apiFlags
+	ID   string `arg:"" help:"ID of the delivery: dlv_…"`
+	Curl bool   `help:"Print a curl command that sends the same request."`
+}
+
+// Run prints the request of a delivery.
+func (c *webhooksShowCommand) Run(ctx context.Context, to terminal) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	found, err := api.Delivery(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if c.Curl {
+		request := webhook.Request{URL: found.URL, Header: make(map[string][]string), Body: []byte(found.Body)}
+		for _, header := range found.Headers {
+			request.Header.Add(header.Name, header.Value)
+		}
+		_, err := fmt.Fprintln(to.Out, request.Curl())
+		return err
+	}
+	return c.print(to, found, func() error {
+		fmt.Fprintf(to.Out, "POST %s\n", oneLine(found.URL))
+		for _, header := range found.Headers {
+			fmt.Fprintf(to.Out, "%s: %s\n", oneLine(header.Name), oneLine(header.Value))
+		}
+		fmt.Fprintf(to.Out, "\n%s\n\n", oneLine(found.Body))
+		rows := make([][]string, len(found.Tries))
+		for i, try := range found.Tries {
+			response := deref(try.Error)
+			if try.Status != nil {
+				response = strconv.Itoa(*try.Status)
+			}
+			rows[i] = []string{strconv.Itoa(try.Number), to.time(try.StartedAt), response, strconv.Itoa(try.LatencyMS), try.ResponseBody}
+		}
+		return to.table("ATTEMPT|WHEN|RESPONSE|MILLISECONDS|BODY", rows)
+	})
+}
+
+type webhooksEventsCommand struct {
+	outputFlags
+	Event string `arg:"" optional:"" help:"Print an example of this event."`
+}
+
+// Run lists the events that an endpoint can take.
+func (c *webhooksEventsCommand) Run(to terminal) error {
+	if c.Event != "" {
+		example, err := webhook.ExampleBody(c.Event)
+		if err != nil {
+			return err
+		}
+		return printJSON(to.Out, json.RawMessage(example))
+	}
+	type eventType struct {
+		Name string `json:"name"`
+		When string `json:"when"`
+	}
+	var types []eventType
+	for _, e := range webhook.EventTypes() {
+		types = append(types, eventType{e.Name, e.When})
+	}
+	return c.print(to, types, func() error {
+		rows := make([][]string, len(types))
+		for i, e := range types {
+			rows[i] = []string{e.Name, e.When}
+		}
+		return to.table("EVENT|SENT WHEN", rows)
+	})
+}

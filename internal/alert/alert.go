@@ -1,0 +1,216 @@
+// Package alert tells the operators of a service by webhook and mail that something is
+// wrong, for services that no monitoring system watches.
+package alert
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/mail"
+	"net/url"
+	"time"
+
+	"standin/internal/retry"
+	"standin/internal/webhook"
+)
+
+// Options are the settings that operators choose.
+type Options struct {
+	Webhook       string        `env:"STANDIN_ALERT_WEBHOOK" placeholder:"https://…" help:"URL that alerts are posted to. Default: none."`
+	WebhookSecret string        `env:"STANDIN_ALERT_WEBHOOK_SECRET" help:"Secret that signs alerts, as webhooks are signed. Prefer the environment variable."`
+	Mail          []string      `env:"STANDIN_ALERT_MAIL" placeholder:"ops@example.com,…" help:"Addresses that alerts are mailed to, with the mail host and the sender of STANDIN_MAIL_REPLY_URL and STANDIN_MAIL_REPLY_FROM. Default: none."`
+	Cooldown      time.Duration `env:"STANDIN_ALERT_COOLDOWN" default:"1h" help:"Shortest time between two alerts of a rule."`
+	FailureRate   int           `env:"STANDIN_ALERT_FAILURE_RATE" default:"10" placeholder:"PERCENT" help:"Alert when more than this percentage of the jobs that ended within an hour, and at least 3, failed for reasons other than their meetings; 0 is never."`
+	Endpoint      time.Duration `env:"STANDIN_ALERT_ENDPOINT" default:"15m" help:"Alert when a webhook endpoint with waiting webhooks has failed for this long; 0 is never."`
+	Capacity      time.Duration `env:"STANDIN_ALERT_CAPACITY" default:"5m" help:"Alert when jobs have waited for a bot for this long, or bots could not be started; 0 is never."`
+	Disk          int           `env:"STANDIN_ALERT_DISK" default:"90" placeholder:"PERCENT" help:"Alert when this percentage of the disk of the data directory is used; 0 is never."`
+}
+
+// Enabled reports whether alerts are sent anywhere.
+func (o Options) Enabled() bool { return o.Webhook != "" || len(o.Mail) > 0 }
+
+// Check returns an error for settings that cannot work. canMail reports whether there is a
+// host for outgoing mail.
+func (o Options) Check(canMail bool) error {
+	if o.Webhook != "" {
+		if address, err := url.Parse(o.Webhook); err != nil || address.Host == "" || address.Scheme != "https" && address.Scheme != "http" {
+			return errors.New("STANDIN_ALERT_WEBHOOK must be an https or http URL") // it may contain a password
+		}
+		if o.WebhookSecret == "" {
+			return errors.New("STANDIN_ALERT_WEBHOOK needs a secret in STANDIN_ALERT_WEBHOOK_SECRET")
+		}
+	}
+	if len(o.Mail) > 0 && !canMail {
+		return errors.New("STANDIN_ALERT_MAIL needs STANDIN_MAIL_REPLY_URL, with a password and not with OAuth, and STANDIN_MAIL_REPLY_FROM")
+	}
+	for _, address := range o.Mail {
+		if _, err := mail.ParseAddress(address); err != nil {
+			return fmt.Errorf("STANDIN_ALERT_MAIL: %q is no mail address", address)
+		}
+	}
+	if o.FailureRate < 0 || o.FailureRate > 100 || o.Disk < 0 || o.Disk > 100 {
+		return errors.New("STANDIN_ALERT_FAILURE_RATE and STANDIN_ALERT_DISK must be percentages")
+	}
+	return nil
+}
+
+// Rule is something that can be wrong.
+type Rule struct {
+	Name  string        // such as no_capacity
+	Node  string        // the node that it is about; empty for the whole service
+	For   time.Duration // how long it must be wrong before there is an alert
+	Check func(ctx context.Context) (detail string, err error)
+}
+
+// Store remembers the alerts of all nodes, so that each is sent once.
+type Store interface {
+	// ClaimAlert reports whether this node is to send an alert: none of that name was sent
+	// within the cooldown.
+	ClaimAlert(ctx context.Context, name string, now time.Time, cooldown time.Duration) (bool, error)
+	// ResolveAlert reports whether this node is to say that all is well again: an alert was
+	// sent since the last time.
+	ResolveAlert(ctx context.Context, name string) (bool, error)
+}
+
+// Settings configure a Watcher.
+type Settings struct {
+	Options
+	Rules  []Rule
+	Store  Store
+	Poster interface {
+		Post(ctx context.Context, delivery webhook.Delivery) webhook.Try
+	}
+	SendMail func(ctx context.Context, to []string, subject, body string) error // needed for Options.Mail
+	BaseURL  string                                                             // names the service
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+const (
+	interval     = time.Minute
+	checkTimeout = 20 * time.Second
+	sendTries    = 4
+	firstPause   = 2 * time.Second // before the second try
+	maxPause     = time.Minute
+)
+
+// Watcher checks rules and sends alerts.
+type Watcher struct {
+	settings Settings
+	since    map[string]time.Time // when a rule began to be wrong, by its key
+}
+
+// NewWatcher returns a Watcher.
+func NewWatcher(settings Settings) *Watcher {
+	return &Watcher{settings: settings, since: make(map[string]time.Time)}
+}
+
+// Run checks the rules every minute until ctx ends.
+func (w *Watcher) Run(ctx context.Context) {
+	for {
+		w.Check(ctx)
+		if retry.Sleep(ctx, interval) != nil {
+			return
+		}
+	}
+}
+
+// Check checks each rule once.
+func (w *Watcher) Check(ctx context.Context) {
+	for _, rule := range w.settings.Rules {
+		if err := w.check(ctx, rule); err != nil && ctx.Err() == nil {
+			w.settings.Log.Error("an alert rule cannot be checked", "rule", rule.Name, "error", err)
+		}
+	}
+}
+
+func (w *Watcher) check(ctx context.Context, rule Rule) error {
+	checking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	detail, err := rule.Check(checking)
+	if err != nil {
+		return err
+	}
+	key, now := rule.Name+" "+rule.Node, w.settings.Now()
+	if detail == "" {
+		delete(w.since, key)
+		resolved, err := w.settings.Store.ResolveAlert(checking, key)
+		if err == nil && resolved {
+			w.send(ctx, rule, "resolved", "")
+		}
+		return err
+	}
+	if w.since[key].IsZero() {
+		w.since[key] = now
+	}
+	if now.Sub(w.since[key]) < rule.For {
+		return nil
+	}
+	claimed, err := w.settings.Store.ClaimAlert(checking, key, now, w.settings.Cooldown)
+	if err == nil && claimed {
+		w.send(ctx, rule, "firing", detail)
+	}
+	return err
+}
+
+// send sends an alert by all ways. It logs it too, so that an alert that cannot be sent is
+// not lost.
+func (w *Watcher) send(ctx context.Context, rule Rule, state, detail string) {
+	w.settings.Log.Warn("alert", "rule", rule.Name, "state", state, "node", rule.Node, "detail", detail)
+	subject := fmt.Sprintf("[Standin] %s: %s", rule.Name, state)
+	body := fmt.Sprintf("Rule: %s\nState: %s\n", rule.Name, state)
+	if rule.Node != "" {
+		body += "Node: " + rule.Node + "\n"
+	}
+	if detail != "" {
+		body += "\n" + detail + "\n"
+	}
+	body += "\n" + w.settings.BaseURL + "/operator\n"
+	if w.settings.Webhook != "" {
+		if err := w.tryPost(ctx, rule, state, detail); err != nil {
+			w.settings.Log.Error("an alert was not delivered", "rule", rule.Name, "way", "webhook", "error", err)
+		}
+	}
+	if len(w.settings.Mail) > 0 {
+		err := w.repeat(ctx, func() error { return w.settings.SendMail(ctx, w.settings.Mail, subject, body) })
+		if err != nil {
+			w.settings.Log.Error("an alert was not delivered", "rule", rule.Name, "way", "mail", "error", err)
+		}
+	}
+}
+
+// tryPost posts an alert until it is acknowledged.
+func (w *Watcher) tryPost(ctx context.Context, rule Rule, state, detail string) error {
+	event := "alert." + state
+	data, err := json.Marshal(map[string]string{"event": event, "rule": rule.Name, "node": rule.Node, "detail": detail})
+	if err != nil {
+		return err
+	}
+	delivery := webhook.Delivery{
+		ID: webhook.NewDeliveryID(), Event: event, URL: w.settings.Webhook, EmittedAt: w.settings.Now(), Data: data,
+		Version: webhook.Version2, Secrets: []webhook.Secret{{Value: w.settings.WebhookSecret}},
+	}
+	return w.repeat(ctx, func() error {
+		delivery.Attempt++
+		if try := w.settings.Poster.Post(ctx, delivery); !try.Acknowledged() {
+			return fmt.Errorf("status %d %s", try.StatusCode, try.Error)
+		}
+		return nil
+	})
+}
+
+// repeat calls send until it succeeds, a few times.
+func (w *Watcher) repeat(ctx context.Context, send func() error) error {
+	backoff := retry.Backoff{Min: firstPause, Max: maxPause}
+	for n := 1; ; n++ {
+		err := send()
+		if err == nil || n == sendTries {
+			return err
+		}
+		if retry.Sleep(ctx, backoff.Next()) != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package dashboard
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/webhook"
+)
+
+// deliveriesView is the data of the log of deliveries.
+type deliveriesView struct {
+	Mode       job.Mode
+	Deliveries []webhook.DeliveryRecord
+	Events     []webhook.EventType
+	States     []webhook.DeliveryState
+	Endpoints  []webhook.Endpoint
+
+	Event, State, Endpoint, Job, From, To string // the filter
+	Filtered                              bool
+
+	Newest, Older string // URLs of pages
+}
+
+// deliveryLogPage shows the deliveries of the team.
+func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) error {
+	query := req.r.URL.Query()
+	shown := deliveriesView{
+		Mode: modeOf(query), Events: webhook.EventTypes(), States: []webhook.DeliveryState{webhook.DeliveryWaiting, webhook.DeliveryDelivered, webhook.DeliveryFailed},
+		Event: query.Get("event"), State: query.Get("state"), Endpoint: query.Get("endpoint"), Job: strings.TrimSpace(query.Get("job")),
+		From: query.Get("from"), To: query.Get("to"),
+	}
+	as := caller(session.User, shown.Mode)
+	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State), From: dayOf(shown.From), To: dayOf(shown.To)}
+	if !filter.To.IsZero() {
+		filter.To = filter.To.AddDate(0, 0, 1) // the whole day
+	}
+	known := shown.State == "" || slices.Contains(shown.States, filter.State)
+	for text, id := range map[string]*uuid.UUID{shown.Endpoint: &filter.Endpoint, shown.Job: &filter.JobID} {
+		if text == "" {
+			continue
+		}
+		var err error
+		if *id, err = uuid.Parse(text); err != nil {
+			known = false
+		}
+	}
+	shown.Filtered = filter != (webhook.LogFilter{}) || !known
+	var err error
+	if shown.Endpoints, _, err = d.settings.Webhooks.Endpoints(req.r.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
+		return err
+	}
+	if !known { // nothing matches
+		return req.show("deliveries", "Webhook deliveries", shown)
+	}
+	page := lifecycle.Page{Cursor: query.Get("cursor"), Limit: listPage}
+	var next string
+	if shown.Deliveries, next, err = d.settings.Webhooks.DeliveryLog(req.r.Context(), as, filter, page); err != nil {
+		return err
+	}
+	query.Del("note")
+	query.Del("cursor")
+	if page.Cursor != "" {
+		shown.Newest = "/webhooks/deliveries?" + query.Encode()
+	}
+	if next != "" {
+		query.Set("cursor", next)
+		shown.Older = "/webhooks/deliveries?" + query.Encode()
+	}
+	return req.show("deliveries", "Webhook deliveries", shown)
+}
+
+// dayOf parses a date, as UTC; the zero time if it is none.
+func dayOf(text string) time.Time {
+	day, _ := time.Parse(time.DateOnly, text) // the zero time filters nothing
+	return day
+}
+
+// deliveryView is the data of the page of a delivery.
+type deliveryView struct {
+	lifecycle.DeliveryDetails
+	Mode    job.Mode
+	Headers []headerView
+	Body    string // indented
+	Curl    string
+}
+
+// HasJob reports whether the delivery belongs to a job.
+func (v deliveryView) HasJob() bool { return v.JobID != uuid.Nil }
+
+// headerView is a header of a request.
+type headerView struct{ Name, Value string }
+
+// namedDelivery returns the delivery in the path, and its caller.
+func (d *Dashboard) namedDelivery(req *pageRequest, session account.Session) (lifecycle.DeliveryDetails, account.Caller, error) {
+	for _, mode := range []job.Mode{job.Live, job.Test} {
+		as := caller(session.User, mode)
+		found, err := d.settings.Webhooks.Delivery(req.r.Context(), as, req.r.PathValue("delivery"))
+		if err == nil {
+			return found, as, nil
+		}
+		if !job.ErrorIs(err, job.NotFound) {
+			return found, as, err
+		}
+	}
+	return lifecycle.DeliveryDetails{}, account.Caller{}, notFound("There is no such webhook.")
+}
+
+// deliveryPage shows the request and the attempts of a delivery.
+func (d *Dashboard) deliveryPage(req *pageRequest, session account.Session) error {
+	found, as, err := d.namedDelivery(req, session)
+	if err != nil {
+		return err
+	}
+	shown := deliveryView{DeliveryDetails: found, Mode: as.Mode, Body: indented(found.Request.Body), Curl: found.Request.Curl()}
+	for name, values := range found.Request.Header {
+		for _, value := range values {
+			shown.Headers = append(shown.Headers, headerView{strings.ToLower(name), value})
+		}
+	}
+	slices.SortStableFunc(shown.Headers, func(a, b headerView) int { return strings.Compare(a.Name, b.Name) })
+	return req.show("delivery", "Webhook", shown)
+}
+
+// replayDelivery sends a delivery again.
+func (d *Dashboard) replayDelivery(req *pageRequest, session account.Session) error {
+	found, as, err := d.namedDelivery(req, session)
+	if err != nil {
+		return err
+	}
+	if _, err := d.settings.Webhooks.RedeliverOne(req.r.Context(), as, found.ID); err != nil {
+		return err
+	}
+	return req.redirect("/webhooks/deliveries/" + url.PathEscape(found.ID) + "?note=redelivered")
+}
+
+// exampleView is an event with an example.
+type exampleView struct {
+	webhook.EventType
+	Body string
+}
+
+// eventsPage shows what endpoints can take.
+func (d *Dashboard) eventsPage(req *pageRequest, _ account.Session) error {
+	var shown []exampleView
+	for _, e := range webhook.EventTypes() {
+		body, err := webhook.ExampleBody(e.Name)
+		if err != nil {
+			return err
+		}
+		shown = append(shown, exampleView{e, indented(body)})
+	}
+	return req.show("events", "Webhook events", shown)
+}

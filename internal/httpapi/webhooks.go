@@ -1,0 +1,357 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/lifecycle"
+	"standin/internal/webhook"
+)
+
+// Webhooks manages all webhooks of a consumer. History has those of one job. An endpoint or
+// a delivery that does not exist or belongs to another consumer or mode results in a
+// *job.Error with NotFound.
+type Webhooks interface {
+	Endpoints(ctx context.Context, caller account.Caller, page lifecycle.Page) (endpoints []webhook.Endpoint, next string, err error)
+	RegisterEndpoint(ctx context.Context, caller account.Caller, request lifecycle.NewEndpoint) (webhook.Endpoint, error)
+	Endpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
+	ChangeEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID, patch lifecycle.EndpointPatch) (webhook.Endpoint, error)
+	DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error)
+	RedeliverSince(ctx context.Context, caller account.Caller, id uuid.UUID, since time.Time) (int, error)
+
+	DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page lifecycle.Page) (deliveries []webhook.DeliveryRecord, next string, err error)
+	Delivery(ctx context.Context, caller account.Caller, id string) (lifecycle.DeliveryDetails, error)
+	RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error)
+	RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error)
+	RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error)
+}
+
+// Tester posts test events. It is implemented by lifecycle.EndpointTester.
+type Tester interface {
+	Test(ctx context.Context, consumer uuid.UUID, address, event string) (webhook.Try, error)
+}
+
+// endpointBody is the WebhookEndpoint schema of api/openapi.yaml.
+type endpointBody struct {
+	ID              uuid.UUID               `json:"id"`
+	URL             string                  `json:"url"`
+	Registered      bool                    `json:"registered"`
+	Events          []string                `json:"events"`
+	Description     string                  `json:"description"`
+	Enabled         bool                    `json:"enabled"`
+	CreatedAt       *job.Timestamp          `json:"createdAt"`
+	State           lifecycle.EndpointState `json:"state"`
+	Failures        int                     `json:"failures"`
+	FailingSince    *job.Timestamp          `json:"failingSince"`
+	LastTryAt       *job.Timestamp          `json:"lastTryAt"`
+	LatencyMS       *int64                  `json:"latencyMs"`
+	LastStatus      *int                    `json:"lastStatus"`
+	LastError       *string                 `json:"lastError"`
+	LastDeliveredAt *job.Timestamp          `json:"lastDeliveredAt"`
+	Waiting         int64                   `json:"waiting"`
+	NextTryAt       *job.Timestamp          `json:"nextTryAt"`
+}
+
+func newEndpointBody(e webhook.Endpoint) endpointBody {
+	body := endpointBody{
+		ID: e.ID, URL: e.URL, Registered: e.Registered(), Events: append([]string{}, e.Events...), Description: e.Description,
+		Enabled: e.Enabled || !e.Registered(), CreatedAt: job.NullTimestamp(e.CreatedAt),
+		State: lifecycle.StateOf(e), Failures: e.Failures, FailingSince: job.NullTimestamp(e.FailingSince),
+		LastTryAt: job.NullTimestamp(e.LastTryAt), LastError: nullText(e.LastError),
+		LastDeliveredAt: job.NullTimestamp(e.LastDeliveredAt), Waiting: e.Waiting, NextTryAt: job.NullTimestamp(e.NextTryAt),
+	}
+	if e.LastStatus != 0 {
+		body.LastStatus = &e.LastStatus
+	}
+	if !e.LastTryAt.IsZero() {
+		latency := e.Latency.Milliseconds()
+		body.LatencyMS = &latency
+	}
+	return body
+}
+
+func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listWebhookEndpoints", &query); err != nil {
+		return err
+	}
+	endpoints, next, err := a.settings.Webhooks.Endpoints(r.Context(), caller, query.page())
+	if err != nil {
+		return fmt.Errorf("list webhook endpoints: %w", err)
+	}
+	bodies := make([]endpointBody, len(endpoints))
+	for i, e := range endpoints {
+		bodies[i] = newEndpointBody(e)
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		Endpoints []endpointBody `json:"endpoints"`
+		Next      *string        `json:"nextCursor"`
+	}{bodies, nullText(next)})
+	return nil
+}
+
+// endpointRequest is the WebhookEndpointCreate schema of api/openapi.yaml.
+type endpointRequest struct {
+	URL         string   `json:"url"`
+	Events      []string `json:"events"`
+	Description string   `json:"description"`
+	Enabled     *bool    `json:"enabled"`
+}
+
+func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var request endpointRequest
+	if err := a.readRequest(w, r, "createWebhookEndpoint", &request); err != nil {
+		return err
+	}
+	e, err := a.settings.Webhooks.RegisterEndpoint(r.Context(), caller, lifecycle.NewEndpoint{
+		URL: request.URL, Events: request.Events, Description: request.Description, Disabled: request.Enabled != nil && !*request.Enabled,
+	})
+	if err != nil {
+		return fmt.Errorf("register a webhook endpoint: %w", err)
+	}
+	w.Header().Set("Location", "/api/v1/webhook-endpoints/"+e.ID.String())
+	a.writeJSON(w, http.StatusCreated, newEndpointBody(e))
+	return nil
+}
+
+func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := endpointID(r)
+	if err != nil {
+		return err
+	}
+	e, err := a.settings.Webhooks.Endpoint(r.Context(), caller, id)
+	if err != nil {
+		return fmt.Errorf("read a webhook endpoint: %w", err)
+	}
+	a.writeJSON(w, http.StatusOK, newEndpointBody(e))
+	return nil
+}
+
+func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := endpointID(r)
+	if err != nil {
+		return err
+	}
+	var request struct {
+		Events      []string `json:"events"`
+		Description *string  `json:"description"`
+		Enabled     *bool    `json:"enabled"`
+	}
+	if err := a.readRequest(w, r, "patchWebhookEndpoint", &request); err != nil {
+		return err
+	}
+	e, err := a.settings.Webhooks.ChangeEndpoint(r.Context(), caller, id, lifecycle.EndpointPatch(request))
+	if err != nil {
+		return fmt.Errorf("change a webhook endpoint: %w", err)
+	}
+	a.writeJSON(w, http.StatusOK, newEndpointBody(e))
+	return nil
+}
+
+func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := endpointID(r)
+	if err != nil {
+		return err
+	}
+	if err := a.settings.Webhooks.DeleteEndpoint(r.Context(), caller, id); err != nil {
+		return fmt.Errorf("delete a webhook endpoint: %w", err)
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := endpointID(r)
+	if err != nil {
+		return err
+	}
+	var request struct {
+		Event string `json:"event"`
+	}
+	if err := a.readRequest(w, r, "testWebhookEndpoint", &request); err != nil {
+		return err
+	}
+	e, err := a.settings.Webhooks.Endpoint(r.Context(), caller, id)
+	if err != nil {
+		return fmt.Errorf("read a webhook endpoint: %w", err)
+	}
+	release, err := a.costlyRead(r, caller) // an endpoint may take seconds to respond
+	if err != nil {
+		return err
+	}
+	defer release()
+	if request.Event == "" {
+		request.Event = webhook.FirstTaken(e.Events)
+	}
+	try, err := a.settings.Tester.Test(r.Context(), caller.ConsumerID, e.URL, request.Event)
+	if err != nil {
+		return fmt.Errorf("test a webhook endpoint: %w", err)
+	}
+	body := struct {
+		Event        string  `json:"event"`
+		Acknowledged bool    `json:"acknowledged"`
+		Status       *int    `json:"status"`
+		LatencyMS    int64   `json:"latencyMs"`
+		Error        *string `json:"error"`
+		ResponseBody string  `json:"responseBody"`
+	}{
+		Event: request.Event, Acknowledged: try.Acknowledged(), LatencyMS: try.Latency.Milliseconds(), Error: nullText(try.Error),
+		ResponseBody: strings.ToValidUTF8(string(try.ResponseBody), "\uFFFD"),
+	}
+	if try.StatusCode != 0 {
+		body.Status = &try.StatusCode
+	}
+	a.writeJSON(w, http.StatusOK, body)
+	return nil
+}
+
+func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := endpointID(r)
+	if err != nil {
+		return err
+	}
+	e, err := a.settings.Webhooks.RetryEndpoint(r.Context(), caller, id)
+	if err != nil {
+		return fmt.Errorf("retry a webhook endpoint: %w", err)
+	}
+	a.writeJSON(w, http.StatusAccepted, newEndpointBody(e))
+	return nil
+}
+
+func (a *API) redeliverToEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	id, err := endpointID(r)
+	if err != nil {
+		return err
+	}
+	var request struct {
+		Since time.Time `json:"since"`
+	}
+	if err := a.readRequest(w, r, "redeliverToEndpoint", &request); err != nil {
+		return err
+	}
+	count, err := a.settings.Webhooks.RedeliverSince(r.Context(), caller, id, request.Since)
+	if err != nil {
+		return fmt.Errorf("redeliver to a webhook endpoint: %w", err)
+	}
+	a.writeCount(w, count)
+	return nil
+}
+
+// writeCount responds with the number of webhooks that will be redelivered.
+func (a *API) writeCount(w http.ResponseWriter, count int) {
+	a.writeJSON(w, http.StatusAccepted, struct {
+		Count int `json:"count"`
+	}{count})
+}
+
+// endpointID returns the ID in the path. A text that is not a UUID names nothing.
+func endpointID(r *http.Request) (uuid.UUID, error) {
+	id, ok := parseID(r.PathValue("id"))
+	if !ok {
+		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such webhook endpoint"}
+	}
+	return id, nil
+}
+
+// deliveryQuery has the parameters of listTeamDeliveries.
+type deliveryQuery struct {
+	pageQuery
+	Event    string                `json:"event"`
+	State    webhook.DeliveryState `json:"state"`
+	Endpoint uuid.UUID             `json:"endpointId"`
+	JobID    uuid.UUID             `json:"jobId"`
+	From     time.Time             `json:"from"`
+	To       time.Time             `json:"to"`
+}
+
+func (a *API) listTeamDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query deliveryQuery
+	if err := a.readQuery(w, r, "listTeamDeliveries", &query); err != nil {
+		return err
+	}
+	deliveries, next, err := a.settings.Webhooks.DeliveryLog(r.Context(), caller, webhook.LogFilter{
+		Event: query.Event, State: query.State, Endpoint: query.Endpoint, JobID: query.JobID, From: query.From, To: query.To,
+	}, query.page())
+	if err != nil {
+		return fmt.Errorf("list deliveries: %w", err)
+	}
+	a.writeDeliveries(w, deliveries, next)
+	return nil
+}
+
+// headerBody is a header of a request.
+type headerBody struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	found, err := a.settings.Webhooks.Delivery(r.Context(), caller, r.PathValue("deliveryId"))
+	if err != nil {
+		return fmt.Errorf("read a delivery: %w", err)
+	}
+	headers := []headerBody{}
+	for name, values := range found.Request.Header {
+		for _, value := range values {
+			headers = append(headers, headerBody{strings.ToLower(name), value})
+		}
+	}
+	slices.SortStableFunc(headers, func(a, b headerBody) int { return strings.Compare(a.Name, b.Name) })
+	a.writeJSON(w, http.StatusOK, struct {
+		deliveryBody
+		Headers []headerBody `json:"headers"`
+		Body    string       `json:"body"`
+	}{newDeliveryBody(found.DeliveryRecord), headers, string(found.Request.Body)})
+	return nil
+}
+
+func (a *API) redeliverDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	delivery, err := a.settings.Webhooks.RedeliverOne(r.Context(), caller, r.PathValue("deliveryId"))
+	if err != nil {
+		return fmt.Errorf("redeliver a webhook: %w", err)
+	}
+	a.writeJSON(w, http.StatusAccepted, newDeliveryBody(delivery))
+	return nil
+}
+
+// redeliverRequest is the RedeliverFailedRequest schema of api/openapi.yaml.
+type redeliverRequest struct {
+	JobID uuid.UUID `json:"jobId"`
+	URL   string    `json:"url"`
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+}
+
+func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var request redeliverRequest
+	if err := a.readRequest(w, r, "redeliverFailed", &request); err != nil {
+		return err
+	}
+	count, err := a.settings.Webhooks.RedeliverFailed(r.Context(), caller, webhook.FailedFilter(request))
+	if err != nil {
+		return fmt.Errorf("redeliver failed webhooks: %w", err)
+	}
+	a.writeCount(w, count)
+	return nil
+}
+
+func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	secret, until, err := a.settings.Webhooks.RotateSecret(r.Context(), caller)
+	if err != nil {
+		return fmt.Errorf("rotate a webhook secret: %w", err)
+	}
+	a.writeJSON(w, http.StatusCreated, struct {
+		Secret        string        `json:"secret"`
+		PreviousUntil job.Timestamp `json:"previousSignsUntil"`
+	}{secret, job.Timestamp(until)})
+	return nil
+}

@@ -1,0 +1,235 @@
+package lifecycle
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/account"
+	"standin/internal/event"
+	"standin/internal/job"
+	"standin/internal/store"
+	"standin/internal/text"
+	"standin/internal/webhook"
+)
+
+// Limits of a registered endpoint.
+const (
+	maxEndpointURL         = 2048
+	maxEndpointDescription = 200
+)
+
+// NewEndpoint is an endpoint to register.
+type NewEndpoint struct {
+	URL         string
+	Events      []string // see webhook.Takes
+	Description string
+	Disabled    bool // no events are sent to it
+}
+
+// RegisterEndpoint registers a URL for events of the caller's mode. The error is a *job.Error
+// with InvalidInput for an unusable URL or choice, or InvalidState for a URL that is
+// registered.
+func (s *Service) RegisterEndpoint(ctx context.Context, caller account.Caller, request NewEndpoint) (webhook.Endpoint, error) {
+	parsed, err := url.Parse(request.URL)
+	if err != nil || parsed.Host == "" || parsed.Scheme != "http" && parsed.Scheme != "https" || text.CheckLine(request.URL, maxEndpointURL) != nil {
+		return webhook.Endpoint{}, &job.Error{Code: job.InvalidInput, Message: "the URL must start with https:// or http:// and include a host", Path: []any{"url"}}
+	}
+	e := webhook.Endpoint{
+		ID: webhook.EndpointID(caller.ConsumerID, request.URL), ConsumerID: caller.ConsumerID, URL: request.URL, Mode: caller.Mode,
+		Events: request.Events, Description: request.Description, Enabled: !request.Disabled, CreatedAt: s.Now(),
+	}
+	if err := checkEndpoint(&e); err != nil {
+		return webhook.Endpoint{}, err
+	}
+	if err := s.Store.RegisterEndpoint(ctx, e); err != nil {
+		return webhook.Endpoint{}, err
+	}
+	return s.Endpoint(ctx, caller, e.ID)
+}
+
+// checkEndpoint checks what can be changed, and removes repetitions.
+func checkEndpoint(e *webhook.Endpoint) error {
+	if err := webhook.CheckEvents(e.Events); err != nil {
+		return err
+	}
+	slices.Sort(e.Events)
+	e.Events = slices.Compact(e.Events)
+	if err := text.CheckLine(e.Description, maxEndpointDescription); err != nil {
+		return &job.Error{Code: job.InvalidInput, Message: "the description " + err.Error(), Path: []any{"description"}}
+	}
+	return nil
+}
+
+// Endpoint returns an endpoint of the caller, or a *job.Error with NotFound.
+func (s *Service) Endpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error) {
+	return s.Store.Endpoint(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
+}
+
+// registeredEndpoint returns an endpoint that the caller can change.
+func (s *Service) registeredEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error) {
+	e, err := s.Endpoint(ctx, caller, id)
+	if err == nil && !e.Registered() {
+		err = &job.Error{Code: job.InvalidState, Message: "only jobs name this URL; register it to choose its events"}
+	}
+	return e, err
+}
+
+// EndpointPatch has the changes of an endpoint. A nil field does not change.
+type EndpointPatch struct {
+	Events      []string
+	Description *string
+	Enabled     *bool
+}
+
+// ChangeEndpoint changes a registered endpoint.
+func (s *Service) ChangeEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID, patch EndpointPatch) (webhook.Endpoint, error) {
+	e, err := s.registeredEndpoint(ctx, caller, id)
+	if err != nil {
+		return e, err
+	}
+	if patch.Events != nil {
+		e.Events = patch.Events
+	}
+	if patch.Description != nil {
+		e.Description = *patch.Description
+	}
+	if patch.Enabled != nil {
+		e.Enabled = *patch.Enabled
+	}
+	if err := checkEndpoint(&e); err != nil {
+		return e, err
+	}
+	if err := s.Store.UpdateEndpoint(ctx, e); err != nil {
+		return e, err
+	}
+	return s.Endpoint(ctx, caller, id)
+}
+
+// DeleteEndpoint deletes a registered endpoint. Its waiting deliveries fail.
+func (s *Service) DeleteEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) error {
+	e, err := s.registeredEndpoint(ctx, caller, id)
+	if err != nil {
+		return err
+	}
+	return s.Store.DeleteEndpoint(ctx, e, s.Now())
+}
+
+// RetryEndpoint sends the waiting deliveries of an endpoint now: all of them, or the oldest
+// one if the endpoint is dead, and the others as soon as that one is acknowledged.
+func (s *Service) RetryEndpoint(ctx context.Context, caller account.Caller, id uuid.UUID) (webhook.Endpoint, error) {
+	e, err := s.Endpoint(ctx, caller, id)
+	if err != nil {
+		return e, err
+	}
+	if err := s.Store.RetryEndpoint(ctx, e.Key, s.Now()); err != nil {
+		return e, err
+	}
+	s.Events.Publish(event.DeliveryDue{})
+	return s.Endpoint(ctx, caller, id)
+}
+
+// RedeliverSince sends the deliveries of an endpoint again that failed permanently and whose
+// events happened since a time, and returns their number.
+func (s *Service) RedeliverSince(ctx context.Context, caller account.Caller, id uuid.UUID, since time.Time) (int, error) {
+	e, err := s.Endpoint(ctx, caller, id)
+	if err != nil {
+		return 0, err
+	}
+	return s.RedeliverFailed(ctx, caller, webhook.FailedFilter{URL: e.URL, From: since})
+}
+
+// DeliveryLog returns the caller's deliveries that match a filter, newest first and with
+// their attempts, and the cursor of the next page.
+func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
+	limit, err := page.limit()
+	if err != nil {
+		return nil, "", err
+	}
+	var after webhook.LogCursor
+	if page.Cursor != "" {
+		if after, err = readLogCursor(page.Cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	deliveries, more, err := s.Store.DeliveryLog(ctx, caller.ConsumerID, caller.Mode, filter, after, limit, s.Now())
+	if err != nil {
+		return nil, "", err
+	}
+	if more {
+		last := deliveries[len(deliveries)-1]
+		position := binary.BigEndian.AppendUint64(nil, uint64(last.EmittedAt.UnixMilli()))
+		next = base64.RawURLEncoding.EncodeToString(append(position, last.ID...))
+	}
+	return deliveries, next, nil
+}
+
+// readLogCursor decodes a cursor of DeliveryLog.
+func readLogCursor(cursor string) (webhook.LogCursor, error) {
+	position, err := readDeliveryCursor(cursor) // of the same form
+	return webhook.LogCursor{EmittedAt: time.UnixMilli(position.Sequence).UTC(), ID: position.ID}, err
+}
+
+// DeliveryDetails is a delivery with its request.
+type DeliveryDetails struct {
+	webhook.DeliveryRecord
+	Request webhook.Request
+}
+
+// Delivery returns a delivery of the caller, with the request of its latest attempt or, before
+// the first, of that one.
+func (s *Service) Delivery(ctx context.Context, caller account.Caller, id string) (details DeliveryDetails, err error) {
+	id = checkedDeliveryID(id)
+	if details.DeliveryRecord, err = s.Store.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now()); err != nil {
+		return details, err
+	}
+	sent, err := s.Store.DeliveryRequest(ctx, caller.ConsumerID, caller.Mode, id)
+	if err != nil {
+		return details, err
+	}
+	at := s.Now()
+	if n := len(details.Tries); n > 0 {
+		at, sent.Attempt = details.Tries[n-1].StartedAt, details.Tries[n-1].Number
+	}
+	details.Request, err = webhook.RequestOf(sent, at)
+	return details, err
+}
+
+// RedeliverOne sends a delivery of the caller again that succeeded or failed permanently,
+// with the same ID and to the same URL. It returns the waiting delivery. One that is still
+// waiting, or was attempted too often, is a *job.Error with InvalidState.
+func (s *Service) RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error) {
+	id = checkedDeliveryID(id)
+	found, err := s.Store.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
+	if err != nil {
+		return found, err
+	}
+	if found.JobID != uuid.Nil {
+		return s.Redeliver(ctx, caller, found.JobID, id)
+	}
+	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.Redeliver(ctx, caller.ConsumerID, caller.Mode, id, s.Now()); err != nil {
+			return err
+		}
+		found, err = tx.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
+		return err
+	})
+	if err == nil {
+		s.Events.Publish(event.DeliveryDue{})
+	}
+	return found, err
+}
+
+// checkedDeliveryID returns a delivery ID, or an empty text, which no delivery has, in place
+// of one that no database can store.
+func checkedDeliveryID(id string) string {
+	if len(id) > maxDeliveryID || !printable(id) {
+		return ""
+	}
+	return id
+}
