@@ -73,7 +73,7 @@ func (b browserTab) until(condition string) {
 	defer cancel()
 	script := "new Promise(resolve => { const look = () => (" + condition + ") ? resolve(true) : setTimeout(look, 50); look() })"
 	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](script, chromedp.EvalAwaitPromise)); err != nil {
-		state, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.activeElement?.id + " | " + document.getElementById("words")?.value + " | " + document.getElementById("count")?.textContent`)) // for the message
+		state, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`document.activeElement?.id + " | " + document.getElementById("words")?.value + " | " + document.getElementById("count")?.textContent + " | " + [...document.querySelectorAll("#results li")].map(one => one.ariaSelected)`)) // for the message
 		b.Fatalf("%s: %v; the search has %s", condition, err, state)
 	}
 }

@@ -96,11 +96,12 @@
 	const results = document.getElementById("results"), count = document.getElementById("count");
 	const maxResults = 20, before = 40, after = 120;
 	let entries, chosen = -1;
-	const load = async () => entries ??= await (await fetch(`${root}search.json`)).json();
+	const load = () => entries ??= fetch(`${root}search.json`).then(response => response.json());
 	const occurrences = (text, word) => text.split(word).length - 1;
 	const score = (entry, words) => {
 		const heading = entry.heading.toLowerCase(), title = entry.title.toLowerCase(), text = entry.text.toLowerCase();
-		let sum = heading === words.join(" ") ? 100 : 0;
+		// A heading that has no other words is probably what is meant.
+		let sum = heading.split(" ").every(word => words.includes(word)) ? 40 : 0;
 		for (const word of words) {
 			const found = 20 * Math.min(occurrences(heading, word), 2) + 8 * Math.min(occurrences(title, word), 2) + Math.min(occurrences(text, word), 5);
 			if (found === 0) return 0;
@@ -130,13 +131,14 @@
 		}
 	};
 	const search = async () => {
-		const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
 		let all;
-		try { all = words.length === 0 ? [] : await load(); } catch {
+		try { all = await load(); } catch {
+			entries = undefined; // the next input tries again
 			count.textContent = "The search could not be loaded.";
 			return;
 		}
-		const found = all.map(entry => ({entry, score: score(entry, words)})).filter(one => one.score > 0);
+		const words = field.value.toLowerCase().split(/\s+/).filter(Boolean); // what is typed by now
+		const found = words.length === 0 ? [] : all.map(entry => ({entry, score: score(entry, words)})).filter(one => one.score > 0);
 		found.sort((a, b) => b.score - a.score);
 		results.replaceChildren(...found.slice(0, maxResults).map(({entry}, i) => {
 			const link = make("a", {href: `${root}${entry.page}#${entry.anchor}`, tabIndex: -1},
