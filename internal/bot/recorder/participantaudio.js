@@ -171,6 +171,11 @@
   // stored. Recordings of another epoch end. If recording is turned off, the report
   // contains all audio until now.
   window[key] = {
+    // look starts recordings of new tracks at once.
+    look() {
+      if (wanted) scan(performance.now());
+    },
+
     async pull(request) {
       discard(request.stored);
       for (const recording of recordings.values()) {

@@ -182,6 +182,7 @@ const standin = (() => {
 		const toNow = captureClock();
 		let pieces = []; // {start, end, samples} in the order of time, in ms of performance.now()
 		let spoke = false, begin = 0, mixedUntil = -Infinity;
+		let looks = 50; // how many buffers of the own track are left until it is recorded, at the latest
 
 		// record lets participantaudio.js, if it runs here, record a track like one that is
 		// received.
@@ -237,6 +238,7 @@ const standin = (() => {
 				}
 				if (spoke) {
 					alone.write(new AudioData({format: "f32-planar", sampleRate: rate, numberOfFrames, numberOfChannels: 1, timestamp, data: samples ?? new Float32Array(numberOfFrames)}));
+					if (looks-- > 0) window[Symbol.for("standin.participantAudio")]?.look(); // before the first sound
 				}
 				if (!samples) {
 					await mixed.write(buffer);

@@ -67,11 +67,11 @@ func (h *harness) awaitOutput(kind job.Trigger, command string) ingest.EventData
 	return found
 }
 
-// heardBeeps returns when the bot's beeps arrived at the other participants.
-func (h *harness) heardBeeps(guest string) []time.Time {
+// heardFile writes what arrived of the bot at the other participants to a file.
+func (h *harness) heardFile(guest string) (path string, packets []replica.Packet) {
 	h.Helper()
-	path := filepath.Join(h.TempDir(), guest+".ogg")
-	packets := h.meeting.Heard(guest)
+	path = filepath.Join(h.TempDir(), guest+".ogg")
+	packets = h.meeting.Heard(guest)
 	if len(packets) == 0 {
 		h.Fatal("nothing was heard of the bot")
 	}
@@ -85,16 +85,29 @@ func (h *harness) heardBeeps(guest string) []time.Time {
 	if err != nil {
 		h.Fatal(err)
 	}
+	return path, packets
+}
+
+// arrival returns when the packet with a sample of heardFile arrived.
+func arrival(packets []replica.Packet, sample uint32) time.Time {
+	const preSkip = 3840 // samples at the beginning of the file that decoders drop
+	at := slices.IndexFunc(packets, func(p replica.Packet) bool { return p.Timestamp-packets[0].Timestamp > sample+preSkip })
+	if at < 0 {
+		at = len(packets)
+	}
+	return packets[max(0, at-1)].At
+}
+
+// heardBeeps returns when the bot's beeps arrived at the other participants.
+func (h *harness) heardBeeps(guest string) (times []time.Time) {
+	h.Helper()
+	path, packets := h.heardFile(guest)
 	onsets, err := mediacheck.Tones(h.Context(), path, outputHz)
 	if err != nil {
 		h.Fatal(err)
 	}
-	var times []time.Time
 	for _, onset := range onsets[0] {
-		const preSkip = 3840 // samples at the beginning of the file that decoders drop
-		position := uint32(onset*output.SampleRate/1000) + preSkip
-		at := slices.IndexFunc(packets, func(p replica.Packet) bool { return p.Timestamp-packets[0].Timestamp > position })
-		times = append(times, packets[max(0, at-1)].At)
+		times = append(times, arrival(packets, uint32(onset*output.SampleRate/1000)))
 	}
 	return times
 }
@@ -165,8 +178,8 @@ func (h *harness) checkOwnTrack(from time.Time, beeps int) {
 		h.Fatalf("the own track was not packed: %+v", h.report.PackedTracks)
 	}
 	file := h.recordedBeeps(h.report.PackedTracks[at].File, own[0].StartedAt)
-	if len(file) < beeps-3 { // the first may come before the encoder runs
-		h.Errorf("%d beeps are in the own track", len(file))
+	if len(file) != beeps || file[0].Sub(from).Abs() > 150*time.Millisecond {
+		h.Errorf("%d beeps are in the own track, the first at %v; want %d from %v on", len(file), file, beeps, from)
 	}
 	h.Logf("own track begins %s after the sound, and has %d beeps", own[0].StartedAt.Sub(from), len(file))
 }
