@@ -86,6 +86,7 @@ beat: ## Record one minute and 30 minutes, and measure audio/video sync
 	STANDIN_TEST_SECONDS=60 go test ./cmd/standin -run '^TestBeat$$' -v -count=1
 	STANDIN_TEST_QUALITY=exact go test ./internal/bot/recorder -count=1 -parallel 1
 	STANDIN_TEST_SECONDS=60 go test ./internal/bot/session -run '^TestParticipantAudio$$' -count=1
+	STANDIN_TEST_QUALITY=exact go test ./internal/bot/session -run '^TestBargeIn$$' -count=1
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
 
 .PHONY: lint

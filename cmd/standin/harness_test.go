@@ -62,6 +62,7 @@ type harness struct {
 	meeting *replica.Meeting
 	replica *replica.Server
 	hooks   *receiver
+	secret  string // of the webhooks
 	key     string
 	base    string // base URL of the service
 	serve   *exec.Cmd
@@ -109,7 +110,8 @@ func newHarnessOf(t *testing.T, size picture) *harness {
 	t.Cleanup(h.logFailure)
 	h.key = strings.TrimSpace(h.standin("keys", "create", "--consumer", "e2e", "--data-dir", h.dir))
 	secret := h.standin("consumers", "show", "e2e", "--secret", "--data-dir", h.dir)
-	h.hooks = receive(t, strings.Fields(secret[strings.Index(secret, "whsec_"):])[0])
+	h.secret = strings.Fields(secret[strings.Index(secret, "whsec_"):])[0]
+	h.hooks = receive(t, h.secret)
 	h.startService("127.0.0.1:0")
 	t.Cleanup(h.stopBots)
 	t.Cleanup(func() { h.stopService(syscall.SIGKILL) }) // first: it replaces a bot that is killed

@@ -1,8 +1,12 @@
 package replica
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"time"
 	"unicode/utf8"
 )
 
@@ -134,6 +138,31 @@ func (m *Meeting) updateParticipant(name string, apply func(*participant)) error
 		apply(p)
 		return nil
 	})
+}
+
+// Speak lets a participant say something, once, instead of its usual sound: samples at
+// 48 kHz. It returns when that begins.
+func (m *Meeting) Speak(ctx context.Context, name string, samples []int16) (begins time.Time, err error) {
+	folder, err := os.MkdirTemp("", "standin-replica-")
+	if err != nil {
+		return time.Time{}, fmt.Errorf("make a folder for speech: %w", err)
+	}
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "speech.ogg")
+	if err := encodeSamples(ctx, samples, path); err != nil {
+		return time.Time{}, fmt.Errorf("encode speech: %w", err)
+	}
+	packets, _, err := readPackets(path)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("read speech: %w", err)
+	}
+	err = m.updateParticipant(name, func(p *participant) {
+		loop := p.publisher.source.audio
+		from := loop.unitAt(m.clock.now()) + 2 // the next may be sent just now
+		p.publisher.speech.Store(&speech{from, packets})
+		begins = m.clock.start.Add(loop.position(from))
+	})
+	return begins, err
 }
 
 // Say adds a chat message.

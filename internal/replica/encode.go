@@ -42,9 +42,14 @@ func encodeVideo(ctx context.Context, design sourceDesign, q quality, path strin
 	})
 }
 
-// encodeAudio renders one loop and encodes it to Opus with ffmpeg. Each Ogg page
-// contains one packet, because the reader returns pages.
+// encodeAudio renders one loop and encodes it to Opus with ffmpeg.
 func encodeAudio(ctx context.Context, design sourceDesign, path string) error {
+	return encodeSamples(ctx, design.voice.samples(loopLength), path)
+}
+
+// encodeSamples encodes samples at 48 kHz to Opus with ffmpeg. Each Ogg page contains one
+// packet, because the reader returns pages.
+func encodeSamples(ctx context.Context, samples []int16, path string) error {
 	arguments := []string{
 		"-f", "s16le", "-ar", fmt.Sprint(sampleRate), "-ac", "1", "-i", "pipe:0",
 		"-c:a", "libopus", "-b:a", "48k", "-application", "audio",
@@ -53,7 +58,7 @@ func encodeAudio(ctx context.Context, design sourceDesign, path string) error {
 		"-f", "ogg", path,
 	}
 	return runFFmpeg(ctx, arguments, func(pipe io.Writer) error {
-		if err := binary.Write(pipe, binary.LittleEndian, design.voice.samples(loopLength)); err != nil {
+		if err := binary.Write(pipe, binary.LittleEndian, samples); err != nil {
 			return fmt.Errorf("write samples to ffmpeg: %w", err)
 		}
 		return nil

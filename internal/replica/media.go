@@ -178,6 +178,22 @@ func isKeyFrame(picture []byte) bool { return len(picture) > 0 && picture[0]&1 =
 // readAudio returns the packets of one loop and the samples by which the
 // decoder runs behind them.
 func readAudio(path string) (packets [][]byte, preSkip uint16, err error) {
+	packets, preSkip, err = readPackets(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	// The encoder adds a packet to flush its look-ahead; the loop has no use for
+	// it, since its own beginning follows.
+	want := int(loopLength / packetLength)
+	if len(packets) < want || len(packets) > want+1 {
+		return nil, 0, fmt.Errorf("%d sound packets where %d make a loop", len(packets), want)
+	}
+	return packets[:want], preSkip, nil
+}
+
+// readPackets returns the packets of a file and the samples by which the decoder runs
+// behind them.
+func readPackets(path string) (packets [][]byte, preSkip uint16, err error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, 0, err
@@ -189,7 +205,7 @@ func readAudio(path string) (packets [][]byte, preSkip uint16, err error) {
 	for {
 		packet, _, err := reader.ParseNextPage()
 		if errors.Is(err, io.EOF) {
-			break
+			return packets, header.PreSkip, nil
 		}
 		if err != nil {
 			return nil, 0, err
@@ -198,13 +214,6 @@ func readAudio(path string) (packets [][]byte, preSkip uint16, err error) {
 			packets = append(packets, packet)
 		}
 	}
-	// The encoder adds a packet to flush its look-ahead; the loop has no use for
-	// it, since its own beginning follows.
-	want := int(loopLength / packetLength)
-	if len(packets) < want || len(packets) > want+1 {
-		return nil, 0, fmt.Errorf("%d sound packets where %d make a loop", len(packets), want)
-	}
-	return packets[:want], header.PreSkip, nil
 }
 
 // sourceFor gives the n-th participant of a meeting something to send: the

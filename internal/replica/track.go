@@ -22,6 +22,21 @@ type publisher struct {
 	soundOn   atomic.Bool
 	pictureOn atomic.Bool
 	silent    atomic.Bool // send silence
+	speech    atomic.Pointer[speech]
+}
+
+// speech is what a participant says once, instead of the sound of its source.
+type speech struct {
+	from  int64 // unit of the source
+	units [][]byte
+}
+
+// content returns what is said instead of a unit of the source; nil if nothing is.
+func (s *speech) content(unit int64) []byte {
+	if s == nil || unit < s.from || unit >= s.from+int64(len(s.units)) {
+		return nil
+	}
+	return s.units[unit-s.from]
 }
 
 // track sends one loop to one page.
@@ -29,7 +44,7 @@ type track struct {
 	*webrtc.TrackLocalStaticRTP
 	cursor   cursor
 	enabled  *atomic.Bool
-	payloads func(unit []byte) [][]byte
+	payloads func(unit int64) [][]byte
 	ends     bool // set the marker in the last packet of a unit (video)
 
 	ssrc      atomic.Uint32 // 0 until the page accepted the track
@@ -47,11 +62,16 @@ func newTracks(p *publisher) ([]*track, error) {
 	if err != nil {
 		return nil, err
 	}
-	sound.payloads = func(unit []byte) [][]byte {
-		if p.silent.Load() {
-			unit = silentPacket()
+	sound.payloads = func(unit int64) [][]byte {
+		content := p.speech.Load().content(unit)
+		switch {
+		case content != nil:
+		case p.silent.Load():
+			content = silentPacket()
+		default:
+			content = p.source.audio.content(unit)
 		}
-		return [][]byte{unit}
+		return [][]byte{content}
 	}
 	picture, err := newTrack(p, webrtc.MimeTypeVP8, "picture", p.source.video, &p.pictureOn)
 	if err != nil {
@@ -60,7 +80,7 @@ func newTracks(p *publisher) ([]*track, error) {
 	// Picture IDs, which are optional (RFC 7741, section 4.2), are off: the library
 	// skips number 0, and the browser waits for it until the next key frame.
 	payloader := &codecs.VP8Payloader{}
-	picture.payloads = func(unit []byte) [][]byte { return payloader.Payload(maxPayloadBytes, unit) }
+	picture.payloads = func(unit int64) [][]byte { return payloader.Payload(maxPayloadBytes, p.source.video.content(unit)) }
 	picture.ends = true
 	return []*track{sound, picture}, nil
 }
@@ -109,7 +129,7 @@ func (t *track) send(now time.Duration) error {
 }
 
 func (t *track) sendUnit(unit int64) error {
-	payloads := t.payloads(t.cursor.loop.content(unit))
+	payloads := t.payloads(unit)
 	for i, payload := range payloads {
 		packet := rtp.Packet{
 			Header: rtp.Header{

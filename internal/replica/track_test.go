@@ -78,7 +78,7 @@ func TestPicturesAreDescribedAlike(t *testing.T) {
 	t.Parallel()
 	_, _, picture := boundTracks(t)
 	for unit := range int64(300) {
-		for _, payload := range picture.payloads(picture.cursor.loop.content(unit)) {
+		for _, payload := range picture.payloads(unit) {
 			var packet codecs.VP8Packet
 			if _, err := packet.Unmarshal(payload); err != nil {
 				t.Fatal(err)
