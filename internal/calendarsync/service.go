@@ -44,7 +44,7 @@ type Store interface {
 
 	ClaimDueCalendar(ctx context.Context, now, until time.Time) (Calendar, bool, error)
 	ClaimCalendar(ctx context.Context, consumer, id uuid.UUID, until time.Time) (Calendar, bool, error)
-	EndSync(ctx context.Context, c Calendar) error
+	EndSync(ctx context.Context, c Calendar, now time.Time) error
 	ReplaceSealed(ctx context.Context, c Calendar, sealed string) error
 	ChangeSync(ctx context.Context, id uuid.UUID, change func(*Sync)) (found bool, err error)
 
@@ -154,7 +154,7 @@ func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, erro
 		w.unwatch(ctx, &c)
 		return c, changes, w.Store.RemoveCalendar(ctx, c)
 	}
-	return c, changes, w.Store.EndSync(ctx, c)
+	return c, changes, w.Store.EndSync(ctx, c, w.Now())
 }
 
 // read reads a leased calendar, saves its events, and sets when it is read next.

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"standin/internal/calendarsync"
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // calendarJob begins the externalId of the jobs that connected calendars create.
@@ -83,6 +85,7 @@ type meetingSync struct {
 	limit    int // of jobs in a month; 0 is no limit
 	override *eventOverride
 	again    bool // a cancelled bot may come again
+	moved    bool // the job was changed, or replaced
 
 	options calendarsync.JobOptions
 	changes []*Change
@@ -104,15 +107,43 @@ func (s *meetingSync) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	before := slices.Clone(events)
 	if err := s.settle(ctx, events); err != nil {
 		return err
 	}
-	for _, e := range events {
+	for n, e := range events {
 		if err := s.tx.SettleEvent(ctx, e); err != nil {
+			return err
+		}
+		if err := s.report(ctx, before[n], e); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// report emits what became of an event of a calendar.
+func (s *meetingSync) report(ctx context.Context, before, after calendarsync.Event) error {
+	name := webhook.CalendarEventUpdated
+	switch {
+	case after.Record && !before.Record:
+		name = webhook.CalendarEventScheduled
+	case before.Record && !after.Record:
+		name = webhook.CalendarEventCancelled
+	case !after.Record || !s.moved:
+		return nil
+	}
+	meeting := webhook.CalendarMeeting{
+		CalendarID: after.CalendarID, EventID: after.ID, ICalUID: after.UID, Title: after.Title, StartsAt: job.Timestamp(after.Start), EndsAt: job.Timestamp(after.End),
+		Record: after.Record, Reason: cmp.Or(after.Reason, "not recorded: the calendar no longer has it"),
+	}
+	if after.MeetingURL != "" {
+		meeting.MeetingURL = &after.MeetingURL
+	}
+	if after.JobID != uuid.Nil {
+		meeting.JobID = &after.JobID
+	}
+	return s.tx.EmitConsumerEvent(ctx, s.ConsumerID, webhook.CalendarChanged(name, meeting), s.service.Now())
 }
 
 // settle decides about the events and changes their job. A meeting that is over stays as
@@ -172,13 +203,18 @@ func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decis
 		return decision{}, err
 	}
 	if t.left != nil {
+		s.moved = true
 		s.changes = append(s.changes, t.left)
 		if err := s.markOthers(ctx, t.left.ID); err != nil {
 			return decision{}, err
 		}
 	}
 	s.changes = append(s.changes, t.change)
+	if before := t.change.before; before.ID != uuid.Nil && !bytes.Equal(before.Metadata, t.change.Metadata) { // its title
+		s.moved = true
+	}
 	if before := t.change.before; before.ID != uuid.Nil && (!before.JoinAt.Equal(t.change.JoinAt) || before.MeetingURL != t.change.MeetingURL) {
+		s.moved = true
 		if err := s.markOthers(ctx, before.ID); err != nil {
 			return decision{}, err
 		}

@@ -11,6 +11,7 @@ import (
 	"standin/internal/calendarsync"
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
+	"standin/internal/webhook"
 )
 
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
@@ -173,9 +174,13 @@ func (tx *Tx) holdsCalendar(ctx context.Context, c calendarsync.Calendar) (bool,
 
 // EndSync saves the progress of a leased calendar and ends the lease. It does nothing if
 // the lease was lost. It saves the owner's mail address unless that is known.
-func (s *Store) EndSync(ctx context.Context, c calendarsync.Calendar) error {
+func (s *Store) EndSync(ctx context.Context, c calendarsync.Calendar, now time.Time) error {
 	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		if valid, err := tx.holdsCalendar(ctx, c); !valid || err != nil {
+			return err
+		}
+		before, err := one(tx.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1`, c.ID), scanCalendar, "calendar")
+		if err != nil {
 			return err
 		}
 		ended := c
@@ -183,13 +188,27 @@ func (s *Store) EndSync(ctx context.Context, c calendarsync.Calendar) error {
 		if err := tx.saveSync(ctx, ended); err != nil {
 			return err
 		}
-		_, err := tx.exec(ctx, `UPDATE calendars SET email = $2 WHERE id = $1 AND email = ''`, c.ID, c.Email)
+		if before.State != c.State {
+			if err := tx.emitCalendarState(ctx, c, before.State, now); err != nil {
+				return err
+			}
+		}
+		_, err = tx.exec(ctx, `UPDATE calendars SET email = $2 WHERE id = $1 AND email = ''`, c.ID, c.Email)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("save the progress of a calendar: %w", err)
 	}
 	return nil
+}
+
+// emitCalendarState reports that a calendar has another state.
+func (tx *Tx) emitCalendarState(ctx context.Context, c calendarsync.Calendar, before calendarsync.State, now time.Time) error {
+	state := webhook.CalendarState{CalendarID: c.ID, Name: c.Name, State: string(c.State), Previous: string(before)}
+	if c.Error != "" {
+		state.Error = &c.Error
+	}
+	return tx.EmitConsumerEvent(ctx, c.ConsumerID, webhook.CalendarStateOf(state), now)
 }
 
 // saveSync saves the progress of a calendar.
