@@ -57,7 +57,7 @@ func KindText(kind job.Trigger) string {
 	case job.BotCompetingDetected:
 		return "Another notetaker detected"
 	case job.BotMediaFault:
-		return "Fault of the recorded media"
+		return "Audio or video problem"
 	case job.BotOutputStarted:
 		return "Output started"
 	case job.BotOutputFinished:

@@ -69,7 +69,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, fi
 // live jobs.
 func (s *Service) RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error) {
 	if caller.Mode != job.Live {
-		return "", time.Time{}, &job.Error{Code: job.InvalidState, Message: "a webhook secret is rotated with a live key"}
+		return "", time.Time{}, &job.Error{Code: job.InvalidState, Message: "use a live key to rotate the webhook secret"}
 	}
 	return account.RotateSecret(ctx, s.Store, caller.ConsumerID, s.Now())
 }
