@@ -31,7 +31,7 @@ func needSpeech(t *testing.T) {
 func spokenSamples(t *testing.T, text string) []int16 {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "speech.wav")
-	if err := exec.CommandContext(t.Context(), "espeak-ng", "-s", "140", "-w", path, text).Run(); err != nil {
+	if err := exec.CommandContext(t.Context(), "espeak-ng", "-v", "en-us", "-s", "140", "-w", path, text).Run(); err != nil {
 		t.Fatal(err)
 	}
 	pcm, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-i", path, "-ar", "48000", "-ac", "1", "-f", "s16le", "-").Output()
@@ -109,7 +109,13 @@ func TestVoiceAgent(t *testing.T) {
 	}
 	begins := say("one two three")
 	heard := await("heard:")
-	if !strings.Contains(heard, "one") || !strings.Contains(heard, "two") { // the recognizer is small
+	right := 0
+	for _, word := range []string{"one", "two", "three"} {
+		if strings.Contains(heard, word) {
+			right++
+		}
+	}
+	if right < 2 { // the recognizer is small
 		t.Errorf("the agent heard %q", heard)
 	}
 	if says := await("says:"); !strings.HasPrefix(says, "You said "+heard+". That makes ") {
