@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -129,28 +128,25 @@ func (d *Dashboard) media(req *pageRequest, session account.Session) error {
 	if err != nil {
 		return err
 	}
+	return d.serveMedia(req, found)
+}
+
+// serveMedia serves the file of a job's recording that the path names.
+func (d *Dashboard) serveMedia(req *pageRequest, found job.Job) error {
 	missing := notFound("The recording has no such file.")
 	if found.ManifestURI == "" {
 		return missing
 	}
-	deleted := (*recording.NotFoundError)(nil)
-	text, err := d.settings.Recordings.Manifest(req.r.Context(), found.ID)
-	if errors.As(err, &deleted) {
-		return missing
-	}
+	manifest, err := d.manifestOf(req.r.Context(), found)
 	if err != nil {
-		return fmt.Errorf("read a manifest: %w", err)
-	}
-	var manifest recording.Manifest
-	if err := json.Unmarshal(text, &manifest); err != nil {
-		return fmt.Errorf("read a manifest: %w", err)
+		return err
 	}
 	for _, file := range manifest.Media {
 		if file.Name != req.r.PathValue("name") {
 			continue
 		}
 		content, _, modified, err := d.settings.Recordings.OpenMedia(req.r.Context(), found.ID, file.Name)
-		if errors.As(err, &deleted) {
+		if deleted := (*recording.NotFoundError)(nil); errors.As(err, &deleted) {
 			return missing
 		}
 		if err != nil {

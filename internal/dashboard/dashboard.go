@@ -50,6 +50,7 @@ type Jobs interface {
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	Cancel(ctx context.Context, caller account.Caller, id uuid.UUID) error
 	DeleteRecording(ctx context.Context, caller account.Caller, id uuid.UUID) error
+	Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]lifecycle.Details, error)
 	Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error)
 
 	Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page lifecycle.Page) (entries []job.TimelineEntry, next string, err error)
@@ -100,6 +101,7 @@ type Search interface {
 	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
 	SearchTexts(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.SearchMatch, error)
 	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
+	LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error)
 	DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error)
 }
 
@@ -141,6 +143,7 @@ type Settings struct {
 	System     System
 	Capacity   Capacity     // nil when it is unknown
 	OIDC       OIDCSettings // zero without OpenID Connect
+	Share      ShareSettings
 
 	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
 
@@ -254,6 +257,8 @@ func (d *Dashboard) route() {
 	public("GET /signin/oidc/callback", d.finishOIDC)
 	public("GET /welcome", d.invitationPage)
 	public("POST /welcome", d.acceptInvitation)
+	public("GET /shared", d.sharedPage)
+	public("GET /shared/media/{name}", d.sharedMedia)
 
 	user("GET /{$}", func(req *pageRequest, _ account.Session) error { return req.redirect("/jobs") })
 	anyone("POST /signout", d.signOut)
@@ -263,16 +268,19 @@ func (d *Dashboard) route() {
 	allow(account.Member, "GET /jobs/new", d.newJobPage)
 	user("GET /jobs/new/platform", d.detectPlatform)
 	user("POST /jobs", d.createJob)
+	user("POST /jobs/bulk", d.changeJobs)
 	user("GET /jobs/{id}", d.jobPage)
 	user("GET /jobs/{id}/live", d.liveJob)
 	user("GET /jobs/{id}/screenshot", d.screenshot)
 	user("GET /jobs/{id}/timeline", d.timelinePage)
 	user("GET /jobs/{id}/deliveries", d.deliveriesPage)
 	user("GET /jobs/{id}/manifest", d.manifest)
+	user("GET /jobs/{id}/transcript", d.transcriptFile)
 	user("GET /jobs/{id}/media/{name}", d.media)
 	user("GET /jobs/{id}/captures/{attempt}/{name}", d.capture)
 	user("GET /jobs/{id}/deliveries/{delivery}", d.payloadPage)
 	user("POST /jobs/{id}/deliveries/{delivery}/redeliver", d.redeliver)
+	user("POST /jobs/{id}/share", d.share)
 	user("POST /jobs/{id}/{verb}", d.control)
 	user("GET /calendars", d.calendarsPage)
 	user("POST /calendars", d.connectCalendar)

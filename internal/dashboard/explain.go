@@ -25,6 +25,23 @@ func gapText(reason string) string {
 	return reason
 }
 
+// gapName names a gap in a few words.
+func gapName(reason string) string {
+	switch reason {
+	case recording.GapPaused:
+		return "paused"
+	case recording.GapBotLost:
+		return "bot replaced"
+	case recording.GapMediaLost:
+		return "media lost"
+	case recording.GapNotRecording:
+		return "not recorded"
+	case recording.GapDiskFull:
+		return "disk full"
+	}
+	return clip(reason, maxTitle)
+}
+
 // statusBefore returns the status that a job had before it changed to another.
 func statusBefore(entries []job.TimelineEntry, to job.Status) job.Status {
 	for i := len(entries) - 1; i >= 0; i-- {
@@ -39,7 +56,7 @@ func statusBefore(entries []job.TimelineEntry, to job.Status) job.Status {
 func KindText(kind job.Trigger) string {
 	switch kind {
 	case job.BotJoined:
-		return "Bot opened the meeting"
+		return "Opening the meeting page"
 	case job.BotEnteringLobby:
 		return "Bot entered the lobby"
 	case job.BotInMeeting:
@@ -82,6 +99,34 @@ func KindText(kind job.Trigger) string {
 		return "Assembling the recovered media"
 	case job.SalvageStoring:
 		return "Storing the recovered media"
+	case lifecycle.BotLaunched:
+		return "Bot started"
+	case lifecycle.LaunchFailed:
+		return "Bot could not be started"
+	case lifecycle.MediaStored:
+		return "Recording is being stored"
+	case lifecycle.CommandQueued:
+		return "Command sent to the bot"
+	case lifecycle.CommandDone:
+		return "Command executed"
+	case lifecycle.CommandFailed:
+		return "Command failed"
+	case lifecycle.JobChanged:
+		return "Job changed"
+	case lifecycle.RecordingDeleted:
+		return "Recording deleted"
+	case lifecycle.InviteTimePassed:
+		return "The calendar invite arrived late"
+	case lifecycle.StreamConnected:
+		return "Sound stream connected"
+	case lifecycle.StreamLost:
+		return "Sound stream lost"
+	case lifecycle.StreamGaveUp:
+		return "Sound stream given up"
+	case job.Rescheduled:
+		return "Job rescheduled"
+	case job.RecordingFinished:
+		return "Recording finished by the operator"
 	case job.CancelRequested:
 		return "Job cancelled"
 	case job.GivenUp:

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -44,22 +43,18 @@ type jobView struct {
 	Captures       []recording.Capture
 	Deleted        bool // the recording was deleted
 	Controls       controls
-	Metadata       string // indented
+	Meeting        meetingView // while it runs
+	Detail         string      // of the failure, unless the explanation says it
+	Records        string      // what the bot keeps, in words
+	Metadata       string      // indented
 }
 
 // controls are the actions that a job allows now.
 type controls struct {
 	Cancel, Command, InCall, Delete bool
 	Pause, Resume, Stop, Ask        bool
-}
-
-// entryView is an entry of the timeline.
-type entryView struct {
-	job.TimelineEntry
-	Text   string
-	Reason string // why it was not applied
-	Data   string // indented JSON, clipped; empty without data
-	Rest   string // where the rest of the data is; empty when all of it is shown
+	Again                           bool // the same bot can be sent again
+	Share                           bool // the recording can be shared
 }
 
 func (d *Dashboard) jobPage(req *pageRequest, session account.Session) error {
@@ -67,12 +62,17 @@ func (d *Dashboard) jobPage(req *pageRequest, session account.Session) error {
 	if err != nil {
 		return err
 	}
-	return req.show("job", meetingName(view.MeetingURL), view)
+	return req.show("job", jobTitle(view.Job), view)
 }
 
 // namedJob returns the job in the path, live or test, and the caller to act as.
 func (d *Dashboard) namedJob(req *pageRequest, session account.Session) (job.Job, account.Caller, error) {
-	id, err := uuid.Parse(req.r.PathValue("id"))
+	return d.findJob(req, session, req.r.PathValue("id"))
+}
+
+// findJob returns a job of the user's team, live or test, and the caller to act as.
+func (d *Dashboard) findJob(req *pageRequest, session account.Session, text string) (job.Job, account.Caller, error) {
+	id, err := uuid.Parse(text)
 	if err != nil {
 		return job.Job{}, account.Caller{}, notFound("There is no such job.")
 	}
@@ -105,7 +105,7 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 		return jobView{}, err
 	}
 	ctx := req.r.Context()
-	view := jobView{Job: found, Metadata: indented(found.Metadata)}
+	view := jobView{Job: found, Metadata: indented(found.Metadata), Records: recordsText(found)}
 	entries, next, err := d.firstEntries(ctx, as, found.ID)
 	if err != nil {
 		return view, fmt.Errorf("read a timeline: %w", err)
@@ -113,7 +113,7 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 	transcribed := false
 	view.MoreEntries = restURL(found.ID, "timeline", next)
 	for _, e := range entries {
-		view.Entries = append(view.Entries, newEntryView(e, shownData))
+		view.Entries = append(view.Entries, newEntryView(e, found, entries[0].ReceivedAt))
 		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
 		transcribed = transcribed || e.Kind == lifecycle.TranscriptAttached
 	}
@@ -138,7 +138,12 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 		end, partial = view.Recording.End.Reason, view.Recording.Partial
 	}
 	view.Explanation = outcome.Explain(found, statusBefore(entries, job.Failed), end, partial)
+	view.Detail = detailOf(found.FailureDetail, view.Explanation)
+	if view.Meeting, err = d.readMeeting(ctx, as, found, entries); err != nil {
+		return view, err
+	}
 	view.Controls = controlsOf(found, view.Recording != nil)
+	view.Controls.Share = view.Recording != nil && d.settings.Share.Lifetime > 0
 	return view, nil
 }
 
@@ -150,12 +155,45 @@ func controlsOf(j job.Job, recorded bool) controls {
 		Command: status.Dispatched() && !status.Teardown(),
 		InCall:  status.InCall(),
 		Delete:  status.Terminal() && recorded,
+		Again:   status.Terminal(),
 	}
 	can.Pause = status == job.RecordingStarted
 	can.Resume = status == job.RecordingPaused
 	can.Stop = status == job.RecordingStarted || status == job.RecordingPaused
 	can.Ask = status.InCall() && status != job.PermissionRequested
 	return can
+}
+
+// detailOf returns the detail of a failure, unless the explanation says the same.
+func detailOf(detail string, e outcome.Explanation) string {
+	same := func(text string) bool {
+		return strings.EqualFold(strings.TrimRight(detail, ". "), strings.TrimRight(text, ". "))
+	}
+	if same(e.Title) || same(e.Text) {
+		return ""
+	}
+	return detail
+}
+
+// recordsText says what the bot of a job keeps.
+func recordsText(j job.Job) string {
+	options := j.Resolved()
+	kept := []string{map[job.RecordingMode]string{job.RecordAudio: "audio", job.RecordNothing: "no recording"}[options.Recording.Mode]}
+	if kept[0] == "" {
+		kept[0] = "video"
+	}
+	for _, one := range []struct {
+		on   *bool
+		name string
+	}{
+		{options.Recording.ParticipantAudio, "audio per participant"}, {options.Captions.Enabled, "captions"},
+		{options.Chat, "chat"}, {options.Transcript.Live, "live transcript"}, {options.Consent.Required, "only with the host’s permission"},
+	} {
+		if one.on != nil && *one.on {
+			kept = append(kept, one.name)
+		}
+	}
+	return strings.Join(kept, " · ")
 }
 
 // restURL returns the URL of the page that starts at a cursor; empty without one.
@@ -197,59 +235,6 @@ func firstOf[T any](enough int, read func(lifecycle.Page) ([]T, string, error)) 
 	}
 }
 
-// newEntryView returns the view of an entry with at most so many bytes of data.
-func newEntryView(e job.TimelineEntry, maxData int) entryView {
-	view := entryView{TimelineEntry: e, Text: KindText(e.Kind), Reason: ReasonText(e.Reason)}
-	if text := string(bytes.TrimSpace(e.Data)); text != "" && text != "{}" {
-		view.Data = indented(e.Data)
-	}
-	if len(view.Data) > maxData {
-		view.Data = strings.ToValidUTF8(view.Data[:maxData], "") + "…"
-		view.Rest = fmt.Sprintf("The API returns all %s.", bytesText(int64(len(e.Data))))
-	}
-	return view
-}
-
-// historyView is a page of a job's timeline or of its deliveries.
-type historyView struct {
-	job.Job
-	Entries    []entryView
-	Deliveries []webhook.DeliveryRecord
-	More       string // URL of the next page; empty on the last
-}
-
-// timelinePage shows the part of a job's timeline that starts at a cursor.
-func (d *Dashboard) timelinePage(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
-	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	entries, next, err := d.settings.Jobs.Timeline(req.r.Context(), as, found.ID, page)
-	if err != nil {
-		return err
-	}
-	view := historyView{Job: found, More: restURL(found.ID, "timeline", next)}
-	for _, e := range entries {
-		view.Entries = append(view.Entries, newEntryView(e, shownData))
-	}
-	return req.show("history", "Timeline", view)
-}
-
-// deliveriesPage shows the part of a job's deliveries that starts at a cursor.
-func (d *Dashboard) deliveriesPage(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
-	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
-	deliveries, next, err := d.settings.Jobs.Deliveries(req.r.Context(), as, found.ID, page)
-	if err != nil {
-		return err
-	}
-	return req.show("history", "Webhooks", historyView{Job: found, Deliveries: deliveries, More: restURL(found.ID, "deliveries", next)})
-}
-
 // indented returns JSON over several lines.
 func indented(text json.RawMessage) string {
 	var out bytes.Buffer
@@ -257,112 +242,4 @@ func indented(text json.RawMessage) string {
 		return string(text)
 	}
 	return out.String()
-}
-
-// recordingView is the manifest of a recording, arranged for the player.
-type recordingView struct {
-	recording.Manifest
-	Player   []playable // files in the order in which they are played
-	Video    bool       // the files are video
-	Playlist string     // Player as JSON, for the script
-	TotalMs  int64
-	Lanes    []speechRow
-	Files    []recording.Media
-	Words    wordsView
-	More     bool // the manifest has more than is shown
-}
-
-// playable is a video or audio file of the player.
-type playable struct {
-	Address string `json:"address"`
-	Start   int64  `json:"start"` // ms from the start of the recording
-	Length  int64  `json:"length"`
-	Width   int    `json:"-"` // of the video, so that the layout does not shift
-	Height  int    `json:"-"`
-}
-
-// speechRow is the speech of a participant.
-type speechRow struct {
-	recording.Participant
-	Spoke  int64 // total in ms
-	Speech []recording.Speech
-}
-
-// recordingOf reads the recording of a job. It returns nil when there is none in
-// this storage.
-func (d *Dashboard) recordingOf(ctx context.Context, j job.Job) (*recordingView, error) {
-	if j.ManifestURI == "" {
-		return nil, nil
-	}
-	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return nil, nil // deleted, or stored elsewhere
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read a manifest: %w", err)
-	}
-	view := new(recordingView)
-	if err := json.Unmarshal(text, &view.Manifest); err != nil {
-		return nil, fmt.Errorf("read a manifest: %w", err)
-	}
-	if view.Words, err = d.wordsOf(ctx, j, view.Manifest); err != nil {
-		return nil, err
-	}
-	view.arrange(j.ID)
-	return view, nil
-}
-
-// arrange fills the player and the speech rows from the manifest.
-func (v *recordingView) arrange(id uuid.UUID) {
-	v.Files = v.Media
-	clipList(v, &v.Files, shownFiles)
-	clipList(v, &v.Participants, shownParticipants)
-	clipList(v, &v.Speech, shownSpeech)
-	clipList(v, &v.Gaps, shownGaps)
-	clipList(v, &v.Consent, shownConsent)
-	kind := recording.MediaKind("audio")
-	for _, file := range v.Media {
-		if file.Kind == "video" {
-			kind, v.Video = "video", true
-		}
-		v.TotalMs = max(v.TotalMs, file.StartOffsetMs+file.DurationMs)
-	}
-	for _, file := range v.Media {
-		if file.Kind == kind {
-			v.Player = append(v.Player, playable{mediaPath(id, file.Name), file.StartOffsetMs, file.DurationMs, file.Width, file.Height})
-		}
-	}
-	list, err := json.Marshal(v.Player)
-	if err == nil {
-		v.Playlist = string(list)
-	}
-	at := make(map[string]int)
-	for i, p := range v.Participants {
-		at[p.ID] = i
-		v.Lanes = append(v.Lanes, speechRow{Participant: p})
-	}
-	for _, s := range v.Speech {
-		i, known := at[s.ParticipantID]
-		if !known {
-			continue
-		}
-		v.Lanes[i].Speech = append(v.Lanes[i].Speech, s)
-		v.Lanes[i].Spoke += s.EndMs - s.StartMs
-		v.TotalMs = max(v.TotalMs, s.EndMs)
-	}
-	for _, gap := range v.Gaps {
-		v.TotalMs = max(v.TotalMs, gap.EndMs)
-	}
-	v.TotalMs = max(v.TotalMs, 1)
-}
-
-// clipList shortens a list of the view.
-func clipList[T any](v *recordingView, list *[]T, length int) {
-	if len(*list) > length {
-		*list, v.More = (*list)[:length], true
-	}
-}
-
-func mediaPath(id uuid.UUID, name string) string {
-	return "/jobs/" + id.String() + "/media/" + strings.ReplaceAll(name, "/", "")
 }

@@ -1,11 +1,15 @@
 package dashboard
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/job"
@@ -15,16 +19,21 @@ import (
 // listPage is the number of jobs on a page of the list.
 const listPage = 25
 
+// running is the filter for all statuses of jobs that have a bot.
+const running = "running"
+
 // jobList is the data of the list of jobs.
 type jobList struct {
 	Mode     job.Mode
-	Status   job.Status
+	Status   job.Status // or running
 	Platform job.Platform
 	From, To string // creation days (UTC), as date inputs format them
 	Search   string
 	Cursor   string
 
 	Jobs      []job.Job
+	Rows      []jobRow
+	Query     string // of the list's URL
 	Older     string // URL of the next page; empty on the last page
 	Newest    string // URL of the first page; empty on it
 	Live      string // URL of the event stream
@@ -32,6 +41,40 @@ type jobList struct {
 	Statuses  []job.Status
 	Platforms []job.Platform
 	Depth     int // number of jobs that a search examines
+
+	FormID string // of the form that sends a test bot
+}
+
+// Is reports whether the list is filtered by this status alone.
+func (l jobList) Is(status string) bool {
+	return string(l.Status) == status && l.Platform == "" && l.From == "" && l.To == "" && l.Search == ""
+}
+
+// jobRow is a row of the list.
+type jobRow struct {
+	job.Job
+	Title, Place string
+	Start        time.Time // when the bot was first heard of, or when it is to join
+	Length       string    // of the recording, or of the stay in the meeting; empty when unknown
+	Since        time.Time // when a bot that is in its meeting was first heard of, else zero
+	People       []string
+}
+
+// newJobRow returns the row of a job.
+func newJobRow(j job.Job, details lifecycle.Details) jobRow {
+	row := jobRow{Job: j, Title: jobTitle(j), Place: jobPlace(j), Start: j.JoinAt}
+	if !j.StartedAt.IsZero() {
+		row.Start = j.StartedAt
+	}
+	if details.DurationMs > 0 {
+		row.Length = clock(details.DurationMs)
+	} else if j.Status.InCall() {
+		row.Since = j.StartedAt
+	}
+	for _, p := range details.Participants {
+		row.People = append(row.People, p.Name)
+	}
+	return row
 }
 
 // caller returns the API caller for a user. Live and test jobs are separate.
@@ -56,7 +99,11 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 	}
 	list.Filtered = list.Status != "" || list.Platform != "" || list.From != "" || list.To != "" || list.Search != ""
 	filter := job.Filter{Platform: list.Platform}
-	if list.Status != "" {
+	switch list.Status {
+	case "":
+	case running:
+		filter.Statuses = slices.DeleteFunc(job.Statuses(), func(s job.Status) bool { return !s.Dispatched() })
+	default:
 		filter.Statuses = []job.Status{list.Status}
 	}
 	// By creation, which is the order of the list: a filter by joinAt would make
@@ -113,7 +160,15 @@ func (d *Dashboard) readJobs(req *pageRequest, user account.User) (jobList, erro
 	if err != nil {
 		return list, err
 	}
+	details, err := d.settings.Jobs.Details(req.r.Context(), list.Jobs)
+	if err != nil {
+		return list, fmt.Errorf("read the details of jobs: %w", err)
+	}
+	for _, j := range list.Jobs {
+		list.Rows = append(list.Rows, newJobRow(j, details[j.ID]))
+	}
 	query.Del("note")
+	list.Query = query.Encode()
 	list.Live = "/jobs/live?" + query.Encode()
 	if next != "" {
 		query.Set("cursor", next)
@@ -147,7 +202,54 @@ func (d *Dashboard) listJobs(req *pageRequest, session account.Session) error {
 	if err != nil {
 		return err
 	}
+	list.FormID = uuid.NewString()
 	return req.show("jobs", "Jobs", list)
+}
+
+// changeJobs cancels the selected jobs of the list, or sends their bots again.
+func (d *Dashboard) changeJobs(req *pageRequest, session account.Session) error {
+	ids, verb := req.r.PostForm["job"], req.r.PostForm.Get("verb")
+	change, notice := d.settings.Jobs.Cancel, "jobs-cancelled"
+	switch {
+	case verb == "again":
+		change, notice = d.sendAgain, "jobs-sent"
+	case verb != "cancel":
+		return notFound("There is no such action.")
+	}
+	if len(ids) == 0 {
+		notice = "none-selected"
+	}
+	for _, id := range ids {
+		found, as, err := d.findJob(req, session, id)
+		if err != nil {
+			return err
+		}
+		if err := change(req.r.Context(), as, found.ID); err != nil {
+			return err
+		}
+	}
+	back, err := url.ParseQuery(req.r.PostForm.Get("back"))
+	if err != nil {
+		back = url.Values{}
+	}
+	back.Set("note", notice)
+	return req.redirect("/jobs?" + back.Encode())
+}
+
+// sendAgain sends the bot of a job again, now.
+func (d *Dashboard) sendAgain(ctx context.Context, as account.Caller, id uuid.UUID) error {
+	j, err := d.settings.Jobs.Job(ctx, as, id)
+	if err != nil {
+		return err
+	}
+	_, _, err = d.settings.Jobs.Create(ctx, as, lifecycle.NewJob{
+		ExternalID: "dashboard-" + uuid.NewString(), MeetingURL: j.MeetingURL, Platform: j.Platform, DisplayName: j.DisplayName,
+		Webhooks: j.Webhooks, Metadata: j.Metadata, AutoLeave: j.AutoLeave, Options: j.Options,
+	})
+	if err != nil {
+		return fmt.Errorf("send a bot again: %w", err)
+	}
+	return nil
 }
 
 // liveJobs streams the changes of the list.

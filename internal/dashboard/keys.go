@@ -24,6 +24,7 @@ type keysView struct {
 	NewMode job.Mode
 	Problem string
 	Name    string // of the form
+	Command string // sends a bot with the new key
 }
 
 func (d *Dashboard) keysPage(req *pageRequest, session account.Session) error {
@@ -74,7 +75,12 @@ func (d *Dashboard) createKey(req *pageRequest, session account.Session) error {
 	if err := d.settings.Keys.InsertKey(req.r.Context(), key); err != nil {
 		return fmt.Errorf("store a key: %w", err)
 	}
-	return d.showKeys(req, session, http.StatusOK, keysView{NewKey: secret, NewMode: mode})
+	command := fmt.Sprintf(`curl -fsS %s/api/v1/jobs \
+  -H "Authorization: Bearer %s" \
+  -H "Content-Type: application/json" \
+  -d '{"externalId": "first-meeting", "meetingUrl": "https://meet.google.com/abc-defg-hij", "captions": {"enabled": true}, "chat": true}'`,
+		d.settings.BaseURL, secret)
+	return d.showKeys(req, session, http.StatusOK, keysView{NewKey: secret, NewMode: mode, Command: command})
 }
 
 func (d *Dashboard) revokeKey(req *pageRequest, session account.Session) error {

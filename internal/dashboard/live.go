@@ -148,6 +148,6 @@ func (d *Dashboard) liveJob(req *pageRequest, session account.Session) error {
 	return req.stream(name, func(shared *topic) (any, error) {
 		return d.readJob(req, session, &shared.recording)
 	}, func(view any) (parts, error) {
-		return req.parts("job", view, "state", "controls", "recording", "captures", "timeline", "deliveries")
+		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "captures", "timeline", "deliveries")
 	})
 }

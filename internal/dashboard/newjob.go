@@ -29,9 +29,11 @@ import (
 type newJobForm struct {
 	Mode                                           job.Mode
 	MeetingURL, DisplayName, JoinAt, ExternalID    string
+	Title                                          string
 	Platform, Metadata, OnStatusChange, OnFinalize string
 	EntryDelay, Silence, Solo, Maximum             string
 	LeaveOnBot                                     bool
+	Captions, Chat, Transcript, AudioOnly, Consent bool
 	Simulate                                       string
 	FormID                                         string // of the page that was filled in
 	Problem                                        string
@@ -53,9 +55,17 @@ func (f newJobForm) filled() newJobForm {
 	return f
 }
 
-func (d *Dashboard) newJobPage(req *pageRequest, _ account.Session) error {
+func (d *Dashboard) newJobPage(req *pageRequest, session account.Session) error {
 	query := req.r.URL.Query()
-	form := newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl")}.filled()
+	form := newJobForm{Mode: modeOf(query), MeetingURL: query.Get("meetingUrl"), Captions: true, Chat: true}
+	if again := query.Get("again"); again != "" {
+		earlier, _, err := d.findJob(req, session, again)
+		if err != nil {
+			return err
+		}
+		form = formOfJob(earlier)
+	}
+	form = form.filled()
 	if _, address, _ := findMeeting(form.MeetingURL); form.Mode != job.Test {
 		form.Warning = d.linkWarning(address)
 	}
@@ -67,6 +77,33 @@ func (d *Dashboard) newJobPage(req *pageRequest, _ account.Session) error {
 		form.NoCapacity = len(capacity.Hosts) > 0 && capacity.Capacity == 0
 	}
 	return req.show("newjob", "Send a bot", form)
+}
+
+// formOfJob returns the form filled in with the settings of a job, to send its bot again.
+func formOfJob(j job.Job) newJobForm {
+	options, leave, defaults := j.Resolved(), j.AutoLeave, job.DefaultAutoLeave()
+	on := func(option *bool) bool { return option != nil && *option }
+	unless := func(seconds, usual int) string {
+		if seconds == usual {
+			return ""
+		}
+		return strconv.Itoa(seconds)
+	}
+	form := newJobForm{
+		Mode: j.Mode, MeetingURL: j.MeetingURL, DisplayName: j.DisplayName, Title: j.Title(), Platform: string(j.Platform),
+		OnStatusChange: j.Webhooks.OnStatusChange, OnFinalize: j.Webhooks.OnFinalize, LeaveOnBot: leave.OnBotDetected,
+		EntryDelay: unless(leave.AfterEntryDelaySeconds, defaults.AfterEntryDelaySeconds), Silence: unless(leave.AfterSilenceSeconds, defaults.AfterSilenceSeconds),
+		Solo: unless(leave.AfterSoloSeconds, defaults.AfterSoloSeconds), Maximum: unless(leave.AfterMaxSeconds, defaults.AfterMaxSeconds),
+		Captions: on(options.Captions.Enabled), Chat: on(options.Chat), Transcript: on(options.Transcript.Enabled),
+		AudioOnly: options.Recording.Mode == job.RecordAudio, Consent: on(options.Consent.Required),
+	}
+	if text := string(j.Metadata); text != "{}" {
+		form.Metadata = indented(j.Metadata)
+	}
+	if options.Simulate != nil {
+		form.Simulate = options.Simulate.Outcome
+	}
+	return form
 }
 
 // findMeeting returns the meeting URL in a text, which may be a whole
@@ -110,6 +147,9 @@ func (d *Dashboard) createJob(req *pageRequest, session account.Session) error {
 		Metadata: values.Get("metadata"), OnStatusChange: values.Get("onStatusChange"), OnFinalize: values.Get("onFinalize"),
 		EntryDelay: values.Get("entryDelay"), Silence: values.Get("silence"), Solo: values.Get("solo"), Maximum: values.Get("maximum"),
 		LeaveOnBot: values.Get("leaveOnBot") == "on", Simulate: values.Get("simulate"), FormID: values.Get("formId"),
+		Title:    strings.TrimSpace(values.Get("title")),
+		Captions: values.Get("captions") == "on", Chat: values.Get("chat") == "on", Transcript: values.Get("transcript") == "on",
+		AudioOnly: values.Get("audioOnly") == "on", Consent: values.Get("consent") == "on",
 	}
 	if form.ExternalID == "" && form.FormID != "" { // the same content of one page sent twice is one job
 		form.ExternalID = fmt.Sprintf("dashboard-%x", sha256.Sum256([]byte(values.Encode())))
@@ -170,8 +210,26 @@ func (f newJobForm) request(moment string) (request lifecycle.NewJob, problem st
 	if request.Metadata, problem = f.metadata(); problem != "" {
 		return request, problem
 	}
+	request.Options = f.options()
 	request.AutoLeave, problem = f.autoLeave()
 	return request, problem
+}
+
+// options returns the options that are chosen. The others keep their defaults.
+func (f newJobForm) options() (o job.Options) {
+	chosen := func(on bool) *bool {
+		if on {
+			return &on
+		}
+		return nil
+	}
+	o.Title = clip(f.Title, 1000) // as in api/openapi.yaml
+	o.Captions.Enabled, o.Chat, o.Transcript.Enabled = chosen(f.Captions), chosen(f.Chat), chosen(f.Transcript)
+	o.Consent.Required = chosen(f.Consent)
+	if f.AudioOnly {
+		o.Recording.Mode = job.RecordAudio
+	}
+	return o
 }
 
 // plainName removes what meeting pages do not accept in a name. An empty name

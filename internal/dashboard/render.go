@@ -68,6 +68,15 @@ func (d *Dashboard) functions() template.FuncMap {
 		"status":   statusText,
 		"tone":     tone,
 		"meeting":  meetingName,
+		"title":    jobTitle,
+		"place":    jobPlace,
+		"ago":      ago,
+		"running":  runningSince,
+		"hour":     hour,
+		"limit":    limitText,
+		"words":    func(code job.FailureCode) string { return strings.ReplaceAll(string(code), "_", " ") },
+		"inc":      func(n int) int { return n + 1 },
+		"seconds":  func(milliseconds int64) int64 { return milliseconds / 1000 },
 		"gap":      gapText,
 		"capacity": capacityText,
 		"gapwidth": func(start, end int64) int64 { return max(end-start, 1) },
@@ -114,6 +123,38 @@ func when(t time.Time) template.HTML {
 	}
 	t = t.UTC()
 	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `">` + t.Format("2 Jan 2006, 15:04:05") + ` UTC</time>`) // #nosec G203 -- a formatted time
+}
+
+// ago formats a time that the script of the page shows relative to now.
+func ago(t time.Time) template.HTML {
+	return timeElement(t, "ago", t.UTC().Format("2 Jan 2006, 15:04")+" UTC")
+}
+
+// runningSince formats the start of something; the script of the page shows how long ago it is.
+func runningSince(t time.Time) template.HTML {
+	return timeElement(t, "running", "since "+t.UTC().Format("15:04:05")+" UTC")
+}
+
+// hour formats the time of day.
+func hour(t time.Time) template.HTML { return timeElement(t, "hour", t.UTC().Format("15:04:05")) }
+
+// timeElement returns an element that the script of the page converts.
+func timeElement(t time.Time, show, text string) template.HTML {
+	if t.IsZero() {
+		return "–"
+	}
+	return template.HTML(`<time datetime="` + t.UTC().Format("2006-01-02T15:04:05.000Z") + `" data-show="` + show + `">` + text + `</time>`) // #nosec G203 -- a formatted time
+}
+
+// limitText formats a limit in seconds.
+func limitText(seconds int) string {
+	switch {
+	case seconds%3600 == 0:
+		return fmt.Sprintf("%d h", seconds/3600)
+	case seconds%60 == 0:
+		return fmt.Sprintf("%d min", seconds/60)
+	}
+	return fmt.Sprintf("%d s", seconds)
 }
 
 // clock formats a position in a recording as 1:02:03 or 2:03.
@@ -218,17 +259,4 @@ func tone(s job.Status) string {
 		return "soon"
 	}
 	return "busy"
-}
-
-// meetingName shortens a meeting URL to its host and path.
-func meetingName(address string) string {
-	_, rest, found := strings.Cut(address, "://")
-	if !found {
-		rest = address
-	}
-	rest, _, _ = strings.Cut(rest, "?")
-	if runes := []rune(rest); len(runes) > 60 {
-		return string(runes[:60]) + "…"
-	}
-	return rest
 }

@@ -1,11 +1,14 @@
 package dashboard
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"standin/internal/account"
@@ -24,19 +27,20 @@ const (
 	maxTranscript = 64 << 20
 )
 
-// wordsView is what was said and written during a recording.
+// wordsView is what was said and written during a recording, in the order of its times.
 type wordsView struct {
-	Segments []transcript.Segment
-	Captions bool // the segments are captions, because there is no transcript
+	Lines    []wordView
+	Spoken   bool // there is a transcript, or captions
+	Captions bool // there are captions and no transcript
 	Partial  bool // the transcript lacks audio beyond the limit
-	Chat     []chatView
 	More     bool // there is more than is shown
 }
 
-// chatView is a message of the chat.
-type chatView struct {
-	Author, Text string
-	AtMs         int64
+// wordView is a passage of speech, or a message of the chat.
+type wordView struct {
+	AtMs, UntilMs int64
+	Chat          bool
+	Speaker, Text string
 }
 
 // wordsOf reads what was said and written during a recording.
@@ -53,14 +57,19 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 	if !found {
 		document = transcript.FromCaptions(m.JobID, texts, start, m.Participants)
 	}
-	view := wordsView{Segments: document.Segments, Captions: !found && len(document.Segments) > 0, Partial: document.Partial}
+	view := wordsView{Spoken: len(document.Segments) > 0, Captions: !found, Partial: document.Partial}
+	for _, segment := range document.Segments {
+		view.Lines = append(view.Lines, wordView{AtMs: segment.StartMs, UntilMs: segment.EndMs, Speaker: segment.Speaker, Text: segment.Text})
+	}
 	for _, text := range texts {
 		if text.Kind == job.ChatText && text.Text != "" {
-			view.Chat = append(view.Chat, chatView{Author: text.Author, Text: text.Text, AtMs: max(0, text.StartedAt.Sub(start).Milliseconds())})
+			at := max(0, text.StartedAt.Sub(start).Milliseconds())
+			view.Lines = append(view.Lines, wordView{AtMs: at, UntilMs: at, Chat: true, Speaker: text.Author, Text: text.Text})
 		}
 	}
-	view.More = len(view.Segments) > shownWords || len(view.Chat) > shownWords
-	view.Segments, view.Chat = view.Segments[:min(len(view.Segments), shownWords)], view.Chat[:min(len(view.Chat), shownWords)]
+	slices.SortStableFunc(view.Lines, func(a, b wordView) int { return cmp.Compare(a.AtMs, b.AtMs) })
+	view.More = len(view.Lines) > shownWords
+	view.Lines = view.Lines[:min(len(view.Lines), shownWords)]
 	return view, nil
 }
 
@@ -80,6 +89,58 @@ func (d *Dashboard) transcriptOf(ctx context.Context, j job.Job) (transcript.Doc
 	}
 	document, err := transcript.Parse(text)
 	return document, true, err
+}
+
+// transcriptFile sends what was said in a recording as text, or as subtitles.
+func (d *Dashboard) transcriptFile(req *pageRequest, session account.Session) error {
+	found, _, err := d.namedJob(req, session)
+	if err != nil {
+		return err
+	}
+	release, err := req.costlyRead(session.User.ConsumerID)
+	if err != nil {
+		return err
+	}
+	defer release()
+	manifest, err := d.manifestOf(req.r.Context(), found)
+	if err != nil {
+		return err
+	}
+	document, ok, err := d.transcriptOf(req.r.Context(), found)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		texts, err := d.settings.Search.Texts(req.r.Context(), found.ID)
+		if err != nil {
+			return fmt.Errorf("read texts: %w", err)
+		}
+		document = transcript.FromCaptions(manifest.JobID, texts, manifest.Timeline.Origin(), manifest.Participants)
+	}
+	content, kind, suffix := document.Text(), "text/plain", "txt"
+	if req.r.URL.Query().Get("format") == "vtt" {
+		content, kind, suffix = document.VTT(manifest.Gaps), "text/vtt", "vtt"
+	}
+	header := req.Header()
+	header.Set("Content-Type", kind+"; charset=utf-8")
+	header.Set("Content-Disposition", `attachment; filename="`+found.ID.String()[:8]+"-transcript."+suffix+`"`)
+	_, _ = req.Write(content) // the client may be gone
+	return nil
+}
+
+// manifestOf reads the manifest of a job.
+func (d *Dashboard) manifestOf(ctx context.Context, j job.Job) (m recording.Manifest, err error) {
+	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
+	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+		return m, notFound("The job has no recording.")
+	}
+	if err != nil {
+		return m, fmt.Errorf("read a manifest: %w", err)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("read a manifest: %w", err)
+	}
+	return m, nil
 }
 
 // searchView is the data of the page that searches words.

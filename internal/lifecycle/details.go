@@ -15,6 +15,7 @@ import (
 // Details are what is known about a job beside its fields.
 type Details struct {
 	job.Summary             // with the participants who are in the meeting now, while it runs
+	Speaking      []string  // the IDs of those of them who speak
 	EndedAt       time.Time // zero for a job that has not ended
 	TranscriptURI string    // of the transcript, or else the captions; empty without both
 }
@@ -37,7 +38,7 @@ func (s *Service) Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]De
 			details.EndedAt = p.StatusSince
 		}
 		if j.Status.InCall() {
-			details.Participants = present(p.Stats)
+			details.Participants, details.Speaking = present(p.Stats)
 		}
 		if j.ManifestURI != "" && (p.Transcript || p.Captions) {
 			details.TranscriptURI = strings.TrimSuffix(s.ManifestURI(j.ID), "manifest") + "transcript"
@@ -47,14 +48,18 @@ func (s *Service) Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]De
 	return all, nil
 }
 
-// present returns who is in the meeting, as of the bot's last heartbeat.
-func present(encoded []byte) (people []job.Participant) {
+// present returns who is in the meeting, and who of them speaks, as of the bot's last
+// heartbeat.
+func present(encoded []byte) (people []job.Participant, speaking []string) {
 	var stats ingest.Stats
 	if len(encoded) == 0 || json.Unmarshal(encoded, &stats) != nil || stats.Roster == nil {
-		return nil
+		return nil, nil
 	}
 	for _, p := range stats.Roster.Participants[:min(len(stats.Roster.Participants), job.MaxSummaryParticipants)] {
 		people = append(people, job.Participant{ID: p.ID, Name: p.Name})
+		if p.Speaking {
+			speaking = append(speaking, p.ID)
+		}
 	}
-	return people
+	return people, speaking
 }

@@ -3,8 +3,6 @@
 package outcome
 
 import (
-	"strings"
-
 	"standin/internal/job"
 	"standin/internal/recording"
 )
@@ -51,7 +49,28 @@ func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Exp
 		return Explanation{Title: "The bot is being started",
 			Text: "The service starts a browser for the bot. If that fails, it tries again, and the timeline has the reason."}
 	}
-	return Explanation{Title: "The bot is running", Text: "Current status: " + strings.ReplaceAll(string(j.Status), "_", " ") + "."}
+	return explainRunning(j.Status)
+}
+
+// explainRunning describes what a running bot does.
+func explainRunning(status job.Status) Explanation {
+	switch status {
+	case job.Joining:
+		return Explanation{Title: "The bot is opening the meeting", Text: "It has opened the meeting page and asks to join."}
+	case job.EnteringLobby:
+		return Explanation{Title: "The bot is waiting in the lobby", Text: "Someone in the meeting has to admit it."}
+	case job.InMeeting:
+		return Explanation{Title: "The bot is in the meeting", Text: "It does not record yet."}
+	case job.RecordingStarted:
+		return Explanation{Title: "The bot is recording", Text: "It stays until the meeting ends, or one of its limits is reached."}
+	case job.RecordingPaused:
+		return Explanation{Title: "The recording is paused", Text: "The bot stays in the meeting and keeps nothing of it."}
+	case job.PermissionRequested:
+		return Explanation{Title: "The bot asks for permission to record", Text: "It waits for the answer of the host."}
+	case job.RecordingStopped:
+		return Explanation{Title: "The recording was stopped", Text: "Nothing more is recorded."}
+	}
+	return Explanation{Title: "The recording is being finished", Text: "The bot has left the meeting. The recording will be ready soon."}
 }
 
 // explainFailure describes a failure code.

@@ -80,6 +80,7 @@ type Settings struct {
 	PaymentWebhookSecret string `env:"STANDIN_PAYMENT_WEBHOOK_SECRET" group:"Payments:" help:"Signing secret of the payment provider's webhooks. If unset, the endpoint returns 503. Prefer the environment variable."`
 	FreeTierJobs         int    `env:"STANDIN_FREE_TIER_JOBS" default:"0" group:"Payments:" help:"Jobs per calendar month (UTC) that invitations may create for a team without a plan; 0 means unlimited."`
 
+	ShareLinks  time.Duration          `env:"STANDIN_SHARE_LINKS" default:"0s" group:"Sign-in:" help:"How long links work that show a recording to people who are not signed in, such as 168h; 0 allows none."`
 	OIDC        dashboard.OIDCSettings `embed:"" prefix:"oidc-" group:"Sign-in:"`
 	Calendars   calendarapi.Settings   `embed:"" group:"Calendars:"`
 	Transcriber transcript.Config      `embed:"" prefix:"transcriber-" group:"Transcripts:"`

@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -329,11 +331,15 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	s.server, s.api = httpapi.NewServer(handler), handler
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
+	shareKey, err := hkdf.Key(sha256.New, s.key, nil, "links to recordings", sha256.Size)
+	if err != nil {
+		return fmt.Errorf("derive the key of links to recordings: %w", err)
+	}
 	s.dashboard, err = dashboard.New(dashboard.Settings{
 		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Audit: s.store, Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
 		Webhooks: jobs, Tester: tester,
-		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC,
+		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC, Share: dashboard.ShareSettings{Lifetime: settings.ShareLinks, Key: shareKey},
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,
 	})

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -93,6 +94,17 @@ func (db *Reader) Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText
 	if err != nil {
 		return nil, fmt.Errorf("read the texts of job %s: %w", jobID, err)
 	}
+	return job.WithoutRepeatedChat(texts), nil
+}
+
+// LatestTexts returns the texts of a job that were stored or changed last, up to limit, in
+// the order in which they began. It uses the index meeting_texts_sequence.
+func (db *Reader) LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error) {
+	texts, err := list(ctx, db, scanText, `SELECT `+textColumns+` FROM meeting_texts WHERE job_id = $1 ORDER BY sequence DESC LIMIT $2`, jobID, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the latest texts of job %s: %w", jobID, err)
+	}
+	slices.SortStableFunc(texts, func(a, b job.MeetingText) int { return a.StartedAt.Compare(b.StartedAt) })
 	return job.WithoutRepeatedChat(texts), nil
 }
 

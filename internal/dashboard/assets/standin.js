@@ -1,20 +1,45 @@
 // Scripts of the dashboard. Every page works without them, except for live
-// updates, the lanes of the player and local times.
+// updates, the lanes of the player, saved filters and local times.
 "use strict";
 
 // --- local times
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const hourFormat = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const agoFormat = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" });
+
+function agoText(date) {
+	let value = (date - Date.now()) / 1000;
+	for (const [unit, length] of [["second", 60], ["minute", 60], ["hour", 24], ["day", 30], ["month", 12]]) {
+		if (Math.abs(value) < length) return agoFormat.format(Math.trunc(value), unit);
+		value /= length;
+	}
+	return agoFormat.format(Math.trunc(value), "year");
+}
+
+// lengthText formats milliseconds as 1:02:03 or 2:03.
+function lengthText(milliseconds) {
+	const seconds = Math.max(0, Math.floor(milliseconds / 1000)), two = n => String(n).padStart(2, "0");
+	return (seconds >= 3600 ? Math.floor(seconds / 3600) + ":" + two(Math.floor(seconds / 60) % 60) : Math.floor(seconds / 60)) + ":" + two(seconds % 60);
+}
+
+function showTime(time) {
+	const date = new Date(time.dateTime);
+	const text = { ago: () => agoText(date), running: () => lengthText(Date.now() - date), hour: () => hourFormat.format(date) }[time.dataset.show] || (() => timeFormat.format(date));
+	const now = text();
+	if (time.textContent !== now) time.textContent = now;
+}
 
 function localize(root) {
 	for (const time of root.querySelectorAll("time[datetime]:not([title])")) {
-		time.title = time.textContent;
-		time.textContent = timeFormat.format(new Date(time.dateTime));
+		time.title = time.dataset.show ? timeFormat.format(new Date(time.dateTime)) : time.textContent;
+		showTime(time);
 	}
 }
+setInterval(() => document.querySelectorAll("time[data-show=running],time[data-show=ago]").forEach(showTime), 1000);
 
-// --- copy buttons
-function enableCopying(root) {
-	for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
+// --- copy buttons, and other elements that need scripts
+function enableScripted(root) {
+	for (const one of root.querySelectorAll("button[data-copy],[data-share],[data-find]")) one.hidden = false;
 }
 
 document.addEventListener("click", async event => {
@@ -32,9 +57,20 @@ document.addEventListener("click", async event => {
 	setTimeout(() => { button.textContent = before; }, 2000);
 });
 
+// --- menus close like those of the system
+document.addEventListener("click", event => {
+	for (const menu of document.querySelectorAll("details.menu[open]")) if (!menu.contains(event.target) || event.target.closest("a")) menu.open = false;
+});
+document.addEventListener("keydown", event => {
+	const menu = event.key === "Escape" && document.querySelector("details.menu[open]");
+	if (!menu) return;
+	menu.open = false;
+	menu.querySelector("summary").focus();
+});
+
 // --- confirmation of actions that cannot be undone
 document.addEventListener("submit", event => {
-	const question = event.target.dataset.confirm;
+	const question = event.submitter?.dataset.confirm || event.target.dataset.confirm;
 	if (question && !confirm(question)) event.preventDefault();
 });
 
@@ -50,6 +86,22 @@ if (menu) {
 		menu.querySelector("summary").focus();
 	});
 }
+// --- actions during a meeting, which do not reload the page
+document.addEventListener("submit", async event => {
+	const form = event.target, done = document.getElementById("sent");
+	if (!form.dataset.quiet || !done || event.defaultPrevented) return;
+	event.preventDefault();
+	const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)), redirect: "manual" }).catch(() => null);
+	if (answer?.type !== "opaqueredirect") { // show the error
+		form.submit();
+		return;
+	}
+	for (const field of form.querySelectorAll("input:not([type=hidden])")) field.value = "";
+	done.textContent = form.dataset.quiet;
+	clearTimeout(quietTimer);
+	quietTimer = setTimeout(() => { done.textContent = ""; }, 6000);
+});
+let quietTimer = 0;
 
 // --- light and dark colors
 function themeButton() {
@@ -70,9 +122,13 @@ function themeButton() {
 // --- live updates
 // The server sends elements of the page as HTML. An element replaces the previous
 // one and keeps the focus, open details and text of form fields.
-function replacePart(id, html) {
+async function replacePart(id, html) {
 	const old = document.getElementById(id);
 	if (!old) return;
+	if (old.matches(":active")) { // a click would be lost
+		setTimeout(replacePart, 250, id, html);
+		return;
+	}
 	const holder = document.createElement("template");
 	holder.innerHTML = html;
 	const updated = holder.content.firstElementChild;
@@ -80,9 +136,14 @@ function replacePart(id, html) {
 	const source = updated.outerHTML;
 	if (shownParts.get(id) === source) return;
 	shownParts.set(id, source);
+	const images = [...updated.querySelectorAll("img")];
+	if (images.length) { // or the page would flicker
+		await Promise.all(images.map(image => image.decode().catch(() => {})));
+		if (shownParts.get(id) !== source || !document.contains(old)) return;
+	}
 	const state = saveState(old);
 	localize(updated);
-	enableCopying(updated);
+	enableScripted(updated);
 	old.replaceWith(updated);
 	restoreState(updated, state);
 	startPlayers(updated);
@@ -90,10 +151,13 @@ function replacePart(id, html) {
 const shownParts = new Map();
 
 function saveState(root) {
-	const fields = [...root.querySelectorAll("input:not([type=hidden]),textarea,select")].filter(field => field.name && field.id).map(field => [field.id, field.value]);
+	const fields = [...root.querySelectorAll("input:not([type=hidden],[type=checkbox]),textarea,select")].filter(field => field.name && field.id).map(field => [field.id, field.value]);
+	const checked = [...root.querySelectorAll("input:checked")].map(field => field.id);
 	const open = [...root.querySelectorAll("details")].map(one => one.open);
+	const tail = root.querySelector("[data-tail]");
+	const scrolled = tail && tail.scrollHeight - tail.scrollTop - tail.clientHeight > 40 ? tail.scrollTop : Infinity;
 	const focused = root.contains(document.activeElement) ? [...root.querySelectorAll("a,button,input,textarea,select,summary")].indexOf(document.activeElement) : -1;
-	return { fields, open, focused, id: focused < 0 ? "" : document.activeElement.id };
+	return { fields, checked, open, scrolled, focused, id: focused < 0 ? "" : document.activeElement.id };
 }
 
 function restoreState(root, state) {
@@ -101,6 +165,12 @@ function restoreState(root, state) {
 		const field = root.querySelector("#" + CSS.escape(id));
 		if (field) field.value = value;
 	}
+	for (const id of state.checked) {
+		const field = id && root.querySelector("#" + CSS.escape(id));
+		if (field) field.checked = true;
+	}
+	const tail = root.querySelector("[data-tail]");
+	if (tail) tail.scrollTop = Math.min(state.scrolled, tail.scrollHeight);
 	[...root.querySelectorAll("details")].forEach((details, i) => { if (state.open[i]) details.open = true; });
 	if (state.focused < 0) return;
 	const named = state.id && root.querySelector("#" + CSS.escape(state.id));
@@ -124,7 +194,8 @@ function live(element) {
 			for (const [id, html] of Object.entries(JSON.parse(event.data))) replacePart(id, html);
 		};
 	};
-	for (const part of element.querySelectorAll("[id]")) if (!shownParts.has(part.id)) shownParts.set(part.id, part.outerHTML);
+	const tail = element.querySelector("[data-tail]");
+	if (tail) tail.scrollTop = tail.scrollHeight;
 	document.addEventListener("visibilitychange", connect);
 	addEventListener("pagehide", () => source?.close());
 	addEventListener("pageshow", event => { if (event.persisted) { source?.close(); source = null; connect(); } });
@@ -165,13 +236,10 @@ function startPlayer(box) {
 
 	const heads = box.querySelectorAll(".now");
 	const position = box.querySelector("[data-position]");
-	const text = milliseconds => {
-		const seconds = Math.floor(milliseconds / 1000), two = n => String(n).padStart(2, "0");
-		return (seconds >= 3600 ? Math.floor(seconds / 3600) + ":" + two(Math.floor(seconds / 60) % 60) : Math.floor(seconds / 60)) + ":" + two(seconds % 60);
-	};
 	// The transcript follows the position, unless the reader has the pointer on it.
 	const words = (box.closest("section") || box).querySelector("[data-words]");
-	const spoken = words ? [...words.querySelectorAll("[data-seek]")] : [];
+	const lines = words ? [...words.querySelectorAll("[data-seek]")] : [];
+	const spoken = lines.some(one => one.className !== "chat") ? lines.filter(one => one.className !== "chat") : lines;
 	const spokenStarts = spoken.map(one => Number(one.dataset.seek));
 	let current = null;
 	const followWords = at => {
@@ -189,7 +257,7 @@ function startPlayer(box) {
 		const at = currentTime();
 		followWords(at);
 		for (const head of heads) { head.setAttribute("x1", at); head.setAttribute("x2", at); }
-		if (position) position.textContent = text(at) + " of " + text(total);
+		if (position) position.textContent = lengthText(at) + " of " + lengthText(total);
 	};
 	const follow = () => { move(); if (!media.paused) requestAnimationFrame(follow); };
 	for (const kind of ["timeupdate", "seeked", "loadedmetadata"]) media.addEventListener(kind, move);
@@ -214,13 +282,32 @@ function startPlayer(box) {
 			return;
 		}
 		const link = event.target.closest("[data-seek]");
-		if (link) seek(Number(link.dataset.seek));
+		if (link && (event.target.closest("button") || getSelection().isCollapsed)) seek(Number(link.dataset.seek));
 	});
-	const linked = /^#t=(\d{1,12})$/.exec(location.hash);
-	if (linked) {
-		if (media.readyState > 0) seek(Number(linked[1]));
-		else media.addEventListener("loadedmetadata", () => seek(Number(linked[1])), { once: true });
+	const linked = Number(new URLSearchParams(location.search).get("t")) * 1000;
+	if (linked > 0) {
+		if (media.readyState > 0) seek(linked);
+		else media.addEventListener("loadedmetadata", () => seek(linked), { once: true });
 	}
+	const share = scope.querySelector("[data-share]");
+	share?.addEventListener("click", async () => {
+		const address = new URL(location.href);
+		address.searchParams.set("t", Math.floor(currentTime() / 1000));
+		address.searchParams.delete("note");
+		const link = address.origin + address.pathname + address.search;
+		try {
+			await navigator.clipboard.writeText(link);
+			share.textContent = "Copied";
+		} catch {
+			prompt("The link to this time:", link);
+		}
+		setTimeout(() => { share.textContent = "Copy link to this time"; }, 2000);
+	});
+	const find = scope.querySelector("[data-find]");
+	find?.addEventListener("input", () => {
+		const wanted = find.value.trim().toLowerCase();
+		for (const line of lines) line.hidden = wanted !== "" && !line.textContent.toLowerCase().includes(wanted);
+	});
 	document.addEventListener("keydown", event => {
 		if (!document.contains(box) || event.ctrlKey || event.altKey || event.metaKey) return;
 		if (event.target.closest("input,textarea,select,[contenteditable]")) return;
@@ -233,6 +320,60 @@ function startPlayer(box) {
 		else return;
 		event.preventDefault();
 	});
+}
+
+// --- the list of jobs
+function listKeys(list) {
+	document.addEventListener("keydown", event => {
+		if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input:not([type=checkbox]),textarea,select")) return;
+		const links = [...list.querySelectorAll("a.main")];
+		const at = links.findIndex(link => link.closest("tr").contains(document.activeElement));
+		if (event.key === "j") links[Math.min(at + 1, links.length - 1)]?.focus();
+		else if (event.key === "k") links[Math.max(at - 1, 0)]?.focus();
+		else if (event.key === "x" && at >= 0) links[at].closest("tr").querySelector("input[type=checkbox]").click();
+		else if (event.key === "/") document.getElementById("search")?.focus();
+		else return;
+		event.preventDefault();
+	});
+}
+
+// The browser stores the filters that a person has named.
+function savedFilters(group) {
+	const read = () => { try { return JSON.parse(localStorage.getItem("standin-filters")) || []; } catch { return []; } };
+	const write = list => { try { localStorage.setItem("standin-filters", JSON.stringify(list)); } catch { /* applies to this page only */ } };
+	const here = group.dataset.saved;
+	const add = (kind, text, label) => {
+		const element = document.createElement(kind);
+		element.textContent = text;
+		element.dataset.own = "";
+		if (label) element.setAttribute("aria-label", label);
+		group.append(element);
+		return element;
+	};
+	const show = () => {
+		for (const old of group.querySelectorAll("[data-own]")) old.remove();
+		const own = read();
+		for (const one of own) {
+			const link = add("a", one.name);
+			link.href = "/jobs?" + one.query;
+			if (one.query === here) link.setAttribute("aria-current", "true");
+			const remove = add("button", "×", "Remove the filter " + one.name);
+			remove.type = "button";
+			remove.className = "quiet";
+			remove.addEventListener("click", () => { write(own.filter(other => other !== one)); show(); });
+		}
+		if (!here || own.some(one => one.query === here)) return;
+		const save = add("button", "Save filter");
+		save.type = "button";
+		save.className = "quiet";
+		save.addEventListener("click", () => {
+			const name = (prompt("Name of this filter") || "").trim().slice(0, 40);
+			if (!name) return;
+			write([...own, { name, query: here }].slice(-10));
+			show();
+		});
+	};
+	show();
 }
 
 // --- the form that sends a bot
@@ -265,10 +406,13 @@ function localTimeField(field) {
 	field.form.addEventListener("submit", write);
 }
 
+for (const part of document.querySelectorAll("[data-live] [id]")) shownParts.set(part.id, part.outerHTML);
 themeButton();
 localize(document);
-enableCopying(document);
+enableScripted(document);
 startPlayers(document);
 for (const element of document.querySelectorAll("[data-live]")) live(element);
+for (const list of document.querySelectorAll("[data-keys]")) listKeys(list);
+for (const group of document.querySelectorAll("[data-saved]")) savedFilters(group);
 for (const field of document.querySelectorAll("[data-detect]")) detectMeeting(field);
 for (const field of document.querySelectorAll("[data-moment]")) localTimeField(field);
