@@ -192,7 +192,7 @@ func (r *recordingSession) running() bool { return r.recorder != nil && !r.stopp
 
 // keepsTexts reports whether chat messages and captions belong to the result.
 func (r *recordingSession) keepsTexts() bool {
-	return r.running() || r.state.disabled && r.page.phase == phaseAdmitted && r.consent.allowsRecording()
+	return r.running() && !r.state.paused || r.state.disabled && r.page.phase == phaseAdmitted && r.consent.allowsRecording()
 }
 
 // length returns the length of the recording so far.

@@ -10,7 +10,8 @@ import (
 	"standin/internal/job"
 )
 
-// TestScreenshots watches a bot from the lobby on. A paused recording is not shown.
+// TestScreenshots watches a bot from the lobby on. A paused meeting is not shown, and its chat
+// is not kept.
 func TestScreenshots(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make check-long runs it")
@@ -18,14 +19,17 @@ func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	requireTools(t)
 	h := newHarness(t, startReplica(t), job.Meet, scenario{
-		configure: audioOnly,
+		configure: func(s *Settings) { audioOnly(s); s.Chat = true },
 		during: func(h *harness) {
 			h.awaitLobby(1)
 			h.awaitScreenshots(1)
 			h.admitAndRecord(1)
 			h.awaitScreenshots(3)
+			h.say("This is on the record.")
+			h.awaitTexts(job.ChatText, 1)
 			h.command(ingest.PauseRecording, nil)
 			h.event(job.BotRecordingPaused)
+			h.say("This is off the record.")
 			h.awaitHeartbeats(5) // a picture may be on its way
 			before := h.screenshots()
 			h.awaitHeartbeats(5) // a second each
@@ -38,6 +42,9 @@ func TestScreenshots(t *testing.T) {
 		},
 		reason: report.ReasonHostEnded,
 		check: func(h *harness) {
+			if said := textsOfKind(h.service.Texts, job.ChatText); len(said) != 1 {
+				h.Errorf("the chat has %v", said)
+			}
 			for _, picture := range h.service.Screenshots {
 				if size, err := jpeg.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width < 320 || size.Width > maxScreenshotWidth {
 					h.Errorf("a picture of %d × %d pixels, %d bytes: %v", size.Width, size.Height, len(picture), err)
@@ -70,6 +77,14 @@ func TestScreenshotsNeedPermission(t *testing.T) {
 	}, &delays{})
 	h.service.Set(func() { h.service.Watched, h.service.NextSeconds = true, 1 })
 	h.run()
+}
+
+// say writes a message to the chat of the meeting.
+func (h *harness) say(text string) {
+	h.Helper()
+	if err := h.meeting.Say("Ben Okafor", text); err != nil {
+		h.Fatal(err)
+	}
 }
 
 // screenshots returns the number of pictures that the service has received.
