@@ -282,7 +282,7 @@ func TestOperations(t *testing.T) {
 	}
 	others := map[string]string{
 		"listAuditLog": "people",
-		"ingestEvent": "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "readOutput": "bots", "ingestSound": "bots", "ingestScreenshot": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
+		"ingestEvent":  "bots", "ingestTexts": "bots", "heartbeat": "bots", "uploadMedia": "bots", "readOutput": "bots", "ingestSound": "bots", "ingestScreenshot": "bots", "listenToJob": "WebSocket libraries", "intakeInvite": "the intake worker", "hostMetrics": "the operator",
 		"completeLogin": "the authorization page", "receivePayment": "the payment provider",
 		"reference": "people", "describe": "generators of clients", "describeYAML": "generators of clients", "describeManifest": "validators", "securityText": "people", "readiness": "load balancers",
 	}

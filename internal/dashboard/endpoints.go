@@ -112,7 +112,7 @@ func (d *Dashboard) createEndpoint(req *pageRequest, session account.Session) er
 	if err != nil {
 		return err
 	}
-	return req.redirect("/webhooks/endpoints/" + created.ID.String() + "?note=endpoint-added")
+	return req.redirect("/webhooks/endpoints/" + created.ID.String() + "?" + url.Values{"mode": {string(mode)}, "note": {"endpoint-added"}}.Encode())
 }
 
 // namedEndpoint returns the endpoint in the path, and the caller that may change it. URLs of
@@ -174,7 +174,7 @@ func (d *Dashboard) changeEndpoint(req *pageRequest, session account.Session) er
 	if err != nil {
 		return err
 	}
-	return req.redirect("/webhooks/endpoints/" + found.ID.String() + "?note=endpoint-changed")
+	return req.redirect("/webhooks/endpoints/" + found.ID.String() + "?" + url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-changed"}}.Encode())
 }
 
 // endpointAction runs the action of a button on an endpoint's page.
