@@ -172,8 +172,8 @@ scale-dashboard: ## Check the dashboard's p95 latency with many jobs (JOBS=10000
 	STANDIN_TEST_JOBS=$(JOBS) go test -count=1 -v -timeout 2h -run TestScale ./internal/dashboard
 
 .PHONY: screenshots
-screenshots: ## Take screenshots of the dashboard for docs/dashboard
-	STANDIN_TEST_BROWSER=full STANDIN_SCREENSHOTS=$(CURDIR)/docs/dashboard go test -count=1 -timeout 10m -run TestScreenshots ./internal/dashboard
+screenshots: ## Take screenshots of the dashboard into bin/screenshots
+	STANDIN_TEST_BROWSER=full STANDIN_SCREENSHOTS=$(CURDIR)/bin/screenshots go test -count=1 -timeout 10m -run TestScreenshots ./internal/dashboard
 
 .PHONY: webhooks-crash
 webhooks-crash: ## Kill a node at random while it inserts and sends webhooks: 50,000 events
