@@ -29,9 +29,10 @@
 
   window[key] = {
     // push plays PCM, in base64, after what was pushed before. It returns when that
-    // begins, in ms of the Unix time.
-    push(text) {
-      if (!context) return {opened: false};
+    // begins, in ms of the Unix time. It plays no rest of a sound that began in another
+    // document.
+    push(text, rest) {
+      if (!context || rest && next === 0) return {opened: false};
       if (context.state !== "running") context.resume();
       const samples = decode(text), now = context.currentTime;
       const buffer = new AudioBuffer({length: samples.length, sampleRate, numberOfChannels: 1});

@@ -62,6 +62,9 @@ const (
 // ErrNoMicrophone means that the page has not asked for a microphone.
 var ErrNoMicrophone = errors.New("the page has not asked for a microphone")
 
+// ErrReloaded means that the page was loaded again while a sound was played.
+var ErrReloaded = errors.New("the page was loaded again")
+
 // Recording receives what is played, to mix it into the recording. Times are those of the
 // browser's clock.
 type Recording interface {
@@ -111,7 +114,7 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 				}
 			}
 			var at time.Time
-			if at, end, err = p.push(ctx, piece[:n]); err != nil {
+			if at, end, err = p.push(ctx, piece[:n], begun); err != nil {
 				return err
 			}
 			if !begun {
@@ -128,18 +131,23 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 	}
 }
 
-// push sends PCM to the page and to the recording. It returns when it begins and ends.
-func (p *Player) push(ctx context.Context, pcm []byte) (from, to time.Time, err error) {
+// push sends PCM, which may be the rest of a sound, to the page and to the recording. It
+// returns when it begins and ends.
+func (p *Player) push(ctx context.Context, pcm []byte, rest bool) (from, to time.Time, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errors.New("the page does not respond"))
 	defer cancel()
 	var pushed struct {
 		Opened bool
 		AtMs   float64
 	}
-	if err := p.Page.Eval(ctx, microphone+`.push("`+base64.StdEncoding.EncodeToString(pcm)+`")`, &pushed); err != nil {
+	script := fmt.Sprintf("%s.push(%q, %t)", microphone, base64.StdEncoding.EncodeToString(pcm), rest)
+	if err := p.Page.Eval(ctx, script, &pushed); err != nil {
 		return time.Time{}, time.Time{}, fmt.Errorf("play on the page's microphone: %w", err)
 	}
-	if !pushed.Opened {
+	switch {
+	case !pushed.Opened && rest:
+		return time.Time{}, time.Time{}, ErrReloaded
+	case !pushed.Opened:
 		return time.Time{}, time.Time{}, ErrNoMicrophone
 	}
 	now := time.Now()
@@ -152,20 +160,22 @@ func (p *Player) push(ctx context.Context, pcm []byte) (from, to time.Time, err 
 	return from, from.Add(time.Duration(len(pcm)/BytesPerSample) * time.Second / SampleRate), nil
 }
 
-// stop ends the sound in the page and in the recording.
+// stop ends the sound in the page and in the recording, also when the page is gone.
 func (p *Player) stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var stopped struct{ AtMs float64 }
-	if err := p.Page.Eval(ctx, microphone+".stop()", &stopped); err != nil {
-		return fmt.Errorf("stop the page's microphone: %w", err)
+	err := p.Page.Eval(ctx, microphone+".stop()", &stopped)
+	if err != nil {
+		err = fmt.Errorf("stop the page's microphone: %w", err)
+		stopped.AtMs = float64(time.Now().UnixMilli())
 	}
 	if recording := p.Recording(); recording != nil {
 		if err := recording.Cut(ctx, stopped.AtMs); err != nil {
 			p.Log.Warn("the recording has more of the bot's sound than others heard", "error", err)
 		}
 	}
-	return nil
+	return err
 }
 
 // microphone is the expression of the object that microphone.js makes.

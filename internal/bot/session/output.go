@@ -106,7 +106,7 @@ func (s *speaker) add(ctx context.Context, command ingest.Command) {
 	s.queue.add(ctx, task{
 		name: string(command.Kind), timeout: maxOutput, command: &command,
 		do:     func(ctx context.Context) error { return s.run(ctx, command) },
-		onDone: func(context.Context, error) *exitResult { s.quietSince = time.Now(); return nil },
+		onDone: func(ctx context.Context, err error) *exitResult { s.done(ctx, err); return nil },
 	})
 }
 
@@ -132,8 +132,9 @@ func (s *speaker) playLive(ctx context.Context, speech *sound.Speech) {
 			}()
 			return s.playPCM(ctx, command, speech)
 		},
-		onDone: func(_ context.Context, err error) *exitResult {
+		onDone: func(ctx context.Context, err error) *exitResult {
 			s.end()
+			s.done(ctx, err)
 			if err != nil {
 				if failure := s.failure(err); failure.reason != ingest.Interrupted {
 					s.emit(job.BotOutputFailed, command, failure)
@@ -168,7 +169,10 @@ func (s *speaker) leave(ctx context.Context) {
 // run plays a sound. It runs beside the loop.
 func (s *speaker) run(ctx context.Context, command ingest.Command) error {
 	pcm, err := s.download(ctx, cmp.Or(command.ID, ingest.OnJoinOutput))
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return &outputError{ingest.OutputUnavailable, "the sound could not be read from the service: " + err.Error()}
 	}
 	return s.playPCM(ctx, command, bytes.NewReader(pcm))
@@ -231,11 +235,20 @@ func (s *speaker) inLoop(ctx context.Context, call func(context.Context)) {
 	}
 }
 
-// settle reports how the sound of a command ended. One that was not started is deferred,
-// unless another command stopped it.
+// done handles the end of a sound. When the page was left, those that wait are deferred:
+// a page that was loaded again is not in the meeting yet.
+func (s *speaker) done(ctx context.Context, err error) {
+	s.quietSince = time.Now()
+	if err != nil && s.failure(err) == errPageLeft {
+		s.queue.clear(ctx)
+	}
+}
+
+// settle reports how a sound ended. A command of which nothing was heard when the page was
+// left is deferred until the bot is in the meeting again.
 func (s *speaker) settle(command ingest.Command, err error) {
-	if errors.Is(err, errNotStarted) && s.cause == nil {
-		s.ack(command, err)
+	if err != nil && command.ID != "" && s.startedAt.IsZero() && s.failure(err) == errPageLeft {
+		s.ack(command, errNotStarted)
 		return
 	}
 	s.end()
@@ -272,9 +285,9 @@ func outputFailure(err error) *outputError {
 	switch {
 	case errors.As(err, &known):
 		return known
-	case errors.Is(err, context.Canceled), browserLost(err), meeting.Transient(err):
+	case errors.Is(err, errNotStarted), errors.Is(err, context.Canceled), browserLost(err), meeting.Transient(err):
 		return errPageLeft
-	case errors.As(err, &script): // a new document has no devices of the bot yet
+	case errors.As(err, &script), errors.Is(err, output.ErrReloaded): // a new document has no devices of the bot yet
 		return errPageLeft
 	case errors.Is(err, output.ErrNoMicrophone), errors.Is(err, output.ErrNotUsed), errors.Is(err, meeting.ErrNoDevice):
 		return &outputError{ingest.NoDevice, err.Error()}

@@ -15,10 +15,98 @@ import (
 	"standin/internal/replica"
 )
 
+// TestVoiceLost: a sound that the bot was playing when its page was reloaded, its browser
+// crashed or it was removed has an outcome that says so. Those that wait are played when the
+// bot is back. What others heard is recorded once.
+func TestVoiceLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	requireTools(t)
+	server := startReplica(t)
+	const next = 4 // beeps of the sound that waits
+	for name, c := range map[string]struct {
+		lose   func(*harness)
+		reason string // the end of the job
+	}{
+		"reload":  {func(h *harness) { h.meeting.Reload() }, report.ReasonHostEnded},
+		"crash":   {func(h *harness) { h.kill("") }, report.ReasonHostEnded},
+		"removal": {func(h *harness) { h.meeting.Remove() }, report.ReasonRemoved},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			back := c.reason == report.ReasonHostEnded
+			var lost, waiting string
+			newHarness(t, server, job.Meet, scenario{
+				reason: c.reason, configure: func(s *Settings) { s.Output = true; audioOnly(s) },
+				during: func(h *harness) {
+					h.admitAndRecord(1)
+					h.awaitGuest(1, replica.EventMediaConnected)
+					lost, waiting = h.play(beeping(120), ingest.SoundArgs{}), h.play(beeping(next), ingest.SoundArgs{})
+					h.awaitOutput(job.BotOutputStarted, lost)
+					h.awaitHeard("g1", 100)
+					c.lose(h)
+					if end := h.awaitOutput(job.BotOutputFailed, lost); end.Reason != string(ingest.Interrupted) || end.Detail != errPageLeft.detail {
+						h.Errorf("the sound ended with %+v", end)
+					}
+					if !back {
+						return
+					}
+					h.admitAndRecord(2)
+					h.awaitOutput(job.BotOutputFinished, waiting)
+					h.awaitHeard("g2", 100)
+					h.meeting.End()
+				},
+				check: func(h *harness) {
+					h.checkOutcomes(lost, job.BotOutputStarted, job.BotOutputFailed)
+					heard := len(h.heardBeeps("g1"))
+					if back {
+						h.checkOutcomes(waiting, job.BotOutputStarted, job.BotOutputFinished)
+						if again := len(h.heardBeeps("g2")); again != next {
+							h.Errorf("%d beeps were heard afterwards, want %d", again, next)
+						}
+						heard += next
+					}
+					files := make(map[string]int) // the beeps in each; parts may share one
+					for _, packed := range h.report.PackedParts {
+						files[packed.File] = len(h.recordedBeeps(packed.File, time.Time{}))
+					}
+					recorded := 0
+					for _, beeps := range files {
+						recorded += beeps
+					}
+					// The bot learns later that its page is lost. A crash loses the last piece, and
+					// the next recording begins during the sound.
+					if h.Logf("%d beeps were heard, %d recorded", heard, recorded); recorded > heard+3 || recorded < heard/2 {
+						h.Error("others heard something else than was recorded")
+					}
+				},
+			}, &delays{}).run()
+		})
+	}
+}
+
 // awaitHeard waits until a number of packets of the bot's sound have arrived at the others.
 func (h *harness) awaitHeard(guest string, packets int) {
 	h.Helper()
 	h.await("the bot's sound", func() bool { return len(h.meeting.Heard(guest)) >= packets })
+}
+
+// checkOutcomes checks the events of a sound.
+func (h *harness) checkOutcomes(command string, want ...job.Trigger) {
+	h.Helper()
+	var got []job.Trigger
+	h.service.Set(func() {
+		for _, event := range h.service.Events {
+			if _, of := ingest.OutputStates[event.Kind]; of && ingest.ParseEventData(event.Data).CommandID == command {
+				got = append(got, event.Kind)
+			}
+		}
+	})
+	if !slices.Equal(got, want) {
+		h.Errorf("the sound has the events %v, want %v", got, want)
+	}
 }
 
 // TestBargeIn measures how long others hear the bot after a command that stops it.
