@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,52 @@ func (h *harness) checkOutcomes(command string, want ...job.Trigger) {
 	})
 	if !slices.Equal(got, want) {
 		h.Errorf("the sound has the events %v, want %v", got, want)
+	}
+}
+
+// TestOwnVoiceIsNoSpeech: what the bot says does not keep it in a meeting in which nobody
+// else speaks, and its captions are not kept as those of others.
+func TestOwnVoiceIsNoSpeech(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
+	t.Parallel()
+	requireTools(t)
+	server := startReplica(t)
+	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+		t.Run(string(platform), func(t *testing.T) {
+			t.Parallel()
+			var spoke string
+			newHarness(t, server, platform, scenario{
+				reason: report.ReasonSilence,
+				configure: func(s *Settings) {
+					audioOnly(s)
+					s.Output, s.Captions, s.CaptionsLanguage, s.AutoLeave.AfterSilenceSeconds = true, true, "en-US", 8
+				},
+				during: func(h *harness) {
+					h.admitAndRecord(1)
+					h.awaitGuest(1, replica.EventMediaConnected)
+					h.speak(spoken{ada, []string{"Others are kept."}})
+					h.meeting.SetSilent(true)
+					spoke = h.play(beeping(240), ingest.SoundArgs{})
+					h.awaitOutput(job.BotOutputStarted, spoke)
+					if platform == job.ZoomWeb { // its captions have no names
+						return
+					}
+					if _, err := h.meeting.AddCaption(h.settings.DisplayName, "The bot talks to itself."); err != nil {
+						h.Fatal(err)
+					}
+				},
+				check: func(h *harness) {
+					h.checkOutcomes(spoke, job.BotOutputStarted, job.BotOutputFailed)
+					for _, one := range textsOfKind(h.service.Texts, job.CaptionText) {
+						if strings.Contains(one.Text, "itself") {
+							h.Errorf("the bot's own caption is kept: %+v", one)
+						}
+					}
+				},
+			}, &delays{}).run()
+		})
 	}
 }
 
