@@ -216,7 +216,7 @@ func TestStreamSpeech(t *testing.T) {
 	var heard *hearing
 	loudest := 0.0 // at outputHz in the mixed sound
 	s := scenario{
-		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Output = true },
+		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Output = true; audioOnly(s) },
 		during: func(h *harness) {
 			subscription := heard.hub.Subscribe(heard.job, sound.Wanted{Mixed: true})
 			defer subscription.Close()
@@ -260,9 +260,14 @@ func TestStreamSpeech(t *testing.T) {
 			}
 		},
 	}
-	h := newHarness(t, startReplica(t), job.Meet, s, &delays{})
-	heard = newHearing(h)
-	h.run()
+	server := startReplica(t)
+	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+		t.Run(string(platform), func(t *testing.T) {
+			h := newHarness(t, server, platform, s, &delays{})
+			heard, loudest = newHearing(h), 0
+			h.run()
+		})
+	}
 }
 
 // toneLevel returns the amplitude of the tone that the bot plays in samples.
