@@ -145,7 +145,7 @@ func TestLinkWarning(t *testing.T) {
 		"https://evil.test/abc":                "STANDIN_ALLOWED_MEETING_HOSTS",
 		"https://meet.google.com/abc-defg-hij": "",
 	} {
-		for path, warns := range map[string]bool{"/jobs/new?meetingUrl=": true, "/jobs/new?mode=test&meetingUrl=": false, "/jobs/new/platform?text=": true} {
+		for path, warns := range map[string]bool{"/jobs/new?mode=live&meetingUrl=": true, "/jobs/new?mode=test&meetingUrl=": false, "/jobs/new/platform?text=": true} {
 			got := p.get(path + url.QueryEscape(link))
 			for _, warning := range []string{"telephone", "no meeting code", "STANDIN_ALLOWED"} {
 				if expected := warns && strings.Contains(want, warning); strings.Contains(got.body, warning) != expected {
