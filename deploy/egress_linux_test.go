@@ -31,12 +31,12 @@ func TestBotThatConnectsToPrivateNetworks(t *testing.T) {
 	}
 	n.listen(n.internet, n.router)
 	for _, address := range append(public, private...) {
-		err := n.connect(address)
+		err := n.connect(address, 10*time.Second)
 		for range 20 { // IPv6 needs a moment after the interfaces are up
 			if err == nil {
 				break
 			}
-			err = n.connect(address)
+			err = n.connect(address, 10*time.Second)
 		}
 		if err != nil {
 			t.Fatalf("without the rules, %s does not answer: %v", address, err)
@@ -50,12 +50,12 @@ func TestBotThatConnectsToPrivateNetworks(t *testing.T) {
 		n.run(n.router, "nft", "-f", rules)
 	}
 	for _, address := range public {
-		if err := n.connect(address); err != nil {
+		if err := n.connect(address, 10*time.Second); err != nil {
 			t.Errorf("a bot cannot reach %s: %v", address, err)
 		}
 	}
 	for _, address := range private {
-		if err := n.connect(address); !timedOut(err) {
+		if err := n.connect(address, 300*time.Millisecond); !timedOut(err) {
 			t.Errorf("a bot connects to %s: %v", address, err)
 		}
 	}
@@ -170,10 +170,10 @@ func (n *testNetwork) listen(namespaces ...string) {
 	}
 }
 
-// connect connects from the bot to an address.
-func (n *testNetwork) connect(address string) error {
+// connect connects from the bot to an address, within a time.
+func (n *testNetwork) connect(address string, timeout time.Duration) error {
 	return inNamespace(n.bot, func() error {
-		dialer := net.Dialer{Timeout: 300 * time.Millisecond}
+		dialer := net.Dialer{Timeout: timeout}
 		conn, err := dialer.DialContext(n.Context(), "tcp", address+":"+testPort)
 		if err != nil {
 			return err

@@ -52,6 +52,9 @@ func TestAttackFullDisk(t *testing.T) {
 // the service was stopped, on one of a newer version, and on one that was damaged after
 // the service was killed.
 func TestAttackDamagedDatabase(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	s := startTarget(t, newDataDir(t))
 	for key, i := s.key("ada"), 0; i < 60; i++ {

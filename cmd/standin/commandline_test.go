@@ -87,6 +87,9 @@ func describeValue(name string, value *kong.Value) string {
 // TestHelp checks that --help of each command prints its help text and those of its
 // flags, with their environment variables.
 func TestHelp(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	for _, command := range parserOf(t, new(commands)).Model.Leaves(false) {
 		var out, stderr bytes.Buffer

@@ -98,6 +98,9 @@ var comment = regexp.MustCompile(`(?:^|\s)#.*\n`)
 // TestDocumentedNames checks the commands that TestDocumentedCommands does not run, and
 // those in the text: commands, flags, make targets, files and values of the chart exist.
 func TestDocumentedNames(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	makefile, err := os.ReadFile(root + "Makefile")
 	if err != nil {

@@ -296,6 +296,9 @@ func TestAttackRedirect(t *testing.T) {
 // 200 messages are sent, and checks that each event that was acknowledged is
 // scheduled, once.
 func TestKillLosesNothing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	s := startService(t)
 	dir := t.TempDir()
@@ -427,6 +430,9 @@ func finishMail(t *testing.T, dir, url, imap string) {
 // TestKillLosesNothingInMailbox kills workers at every step of reading 105 messages
 // of a mailbox, also between storing a message and marking it as seen.
 func TestKillLosesNothingInMailbox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	s := startService(t)
 	dir, host := t.TempDir(), mail.NewIMAPHost(t)

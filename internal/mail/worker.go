@@ -21,9 +21,9 @@ import (
 const (
 	// retryTime is how long the worker tries to pass a message to the service.
 	retryTime = 3 * 24 * time.Hour
-	// readTime is how long the calendars for one message may be read, and
+	// readTime is how long the calendars for one message may be read and their jobs scheduled, and
 	// maxReadAttempts how often this is tried.
-	readTime        = 2 * time.Second
+	readTime        = 10 * time.Second
 	maxReadAttempts = 3
 	// bytesPerStep is how many bytes of a message a step of calendar.Budget reads.
 	bytesPerStep = 256

@@ -12,6 +12,9 @@ import (
 // insert events. Each event is acknowledged, in the order of its job, and no try is
 // made twice.
 func TestNodesShareAnOutbox(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	const events, count = 500, 3
 	address, seed := cluster.Fresh(t), number(t, envSeed, int(rand.Uint32()))
