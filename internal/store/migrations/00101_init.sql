@@ -16,7 +16,8 @@ CREATE TABLE consumers (
     job_retention_ms        BIGINT, -- likewise
     transcript_event        BIGINT NOT NULL DEFAULT 0 CHECK (transcript_event IN (0, 1)), -- receives job.transcript_ready
     command_event           BIGINT NOT NULL DEFAULT 0 CHECK (command_event IN (0, 1)), -- receives bot.command_outcome
-    recording               TEXT NOT NULL DEFAULT '{}' -- options of jobs that do not set their own
+    recording               TEXT NOT NULL DEFAULT '{}', -- options of jobs that do not set their own
+    event_sequence          BIGINT NOT NULL DEFAULT 0 -- of its last event without a job
 );
 CREATE INDEX consumers_email ON consumers (lower(email));
 
@@ -29,7 +30,10 @@ CREATE TABLE api_keys (
     created_at   BIGINT NOT NULL,
     created_by   TEXT NOT NULL DEFAULT '', -- e-mail of a user, or "command line"; empty when unknown
     last_used_at BIGINT,
-    revoked_at   BIGINT
+    revoked_at   BIGINT,
+    name         TEXT NOT NULL DEFAULT '',
+    scope        TEXT NOT NULL DEFAULT 'admin',
+    expires_at   BIGINT
 );
 CREATE INDEX api_keys_consumer ON api_keys (consumer_id, id);
 
@@ -44,7 +48,8 @@ CREATE TABLE users (
     oidc_issuer     TEXT NOT NULL DEFAULT '',
     oidc_subject    TEXT NOT NULL DEFAULT '',
     created_at      BIGINT NOT NULL,
-    last_sign_in_at BIGINT
+    last_sign_in_at BIGINT,
+    role            TEXT NOT NULL DEFAULT 'admin'
 );
 CREATE INDEX users_consumer ON users (consumer_id, email);
 CREATE UNIQUE INDEX users_identity ON users (oidc_issuer, oidc_subject) WHERE oidc_issuer <> '';
@@ -65,11 +70,24 @@ CREATE TABLE invitations (
     email       TEXT NOT NULL,    -- lower case; empty for the first user
     operator    BIGINT NOT NULL,
     created_at  BIGINT NOT NULL,
-    expires_at  BIGINT NOT NULL
+    expires_at  BIGINT NOT NULL,
+    role        TEXT NOT NULL DEFAULT 'admin'
 );
 CREATE INDEX invitations_consumer ON invitations (consumer_id, created_at);
 CREATE INDEX invitations_email ON invitations (email);
 CREATE INDEX invitations_expiry ON invitations (expires_at);
+
+-- Who changed keys, users and settings.
+CREATE TABLE audit_log (
+    id          TEXT PRIMARY KEY,
+    consumer_id TEXT NOT NULL REFERENCES consumers (id),
+    at          BIGINT NOT NULL,
+    actor       TEXT NOT NULL,
+    action      TEXT NOT NULL,
+    target      TEXT NOT NULL
+);
+CREATE INDEX audit_log_consumer ON audit_log (consumer_id, id);
+CREATE INDEX audit_log_expiry ON audit_log (at);
 
 CREATE TABLE device_flows (
     nonce_hash     TEXT PRIMARY KEY,         -- hex SHA-256
@@ -234,6 +252,24 @@ CREATE INDEX jobs_erasing ON jobs (recording_deleted_at)
 CREATE INDEX jobs_erasable ON jobs (consumer_id, status_since, id)
     WHERE wake_at IS NULL AND (manifest_uri = '' OR recording_erased_at IS NOT NULL);
 
+-- The newest picture of the page of a running job's bot, while somebody watches it.
+CREATE TABLE screenshots (
+    job_id        TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
+    watched_until BIGINT NOT NULL,
+    taken_at      BIGINT, -- NULL without a picture
+    image         TEXT NOT NULL -- JPEG in base64; empty without a picture
+);
+
+-- The invites that a job is for, if they came by mail or by the API.
+CREATE TABLE job_invites (
+    job_id     TEXT NOT NULL REFERENCES jobs (id),
+    event_hash TEXT NOT NULL, -- of event_id, which may be long
+    source     TEXT NOT NULL CHECK (source IN ('intake', 'mail')),
+    event_id   TEXT NOT NULL, -- of the invite; empty without a UID
+    PRIMARY KEY (job_id, event_hash, source)
+);
+CREATE INDEX job_invites_event ON job_invites (event_hash);
+
 -- Calendars that a consumer has connected.
 CREATE TABLE calendars (
     id          TEXT PRIMARY KEY,
@@ -255,7 +291,10 @@ CREATE TABLE calendars (
     due_at      BIGINT NOT NULL, -- when it is read next, or the end of the lease
     lease       TEXT NOT NULL,
     revision    BIGINT NOT NULL, -- of the settings
-    deleted     BIGINT NOT NULL  -- 1: its jobs are to be cancelled, then it is removed
+    deleted     BIGINT NOT NULL, -- 1: its jobs are to be cancelled, then it is removed
+    provider    TEXT NOT NULL DEFAULT 'feed', -- or google, microsoft
+    revoked     BIGINT NOT NULL DEFAULT 0,    -- 1: the owner has to give permission again
+    watch       TEXT NOT NULL DEFAULT '{}'    -- the provider's notifications
 );
 CREATE INDEX calendars_consumer ON calendars (consumer_id, id);
 CREATE INDEX calendars_due ON calendars (due_at);
@@ -345,8 +384,10 @@ CREATE INDEX commands_of_kind ON commands (job_id, kind, id);
 
 CREATE TABLE deliveries (
     id          TEXT PRIMARY KEY, -- dlv_…
-    job_id      TEXT NOT NULL REFERENCES jobs (id),
+    job_id      TEXT REFERENCES jobs (id), -- NULL: an event of the consumer
+    subject     TEXT NOT NULL, -- the job, or else the consumer: sequence counts the events of a subject
     consumer_id TEXT NOT NULL REFERENCES consumers (id),
+    mode        TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     url         TEXT NOT NULL,
     endpoint    TEXT NOT NULL, -- webhook.EndpointKey: of limited length
     event       TEXT NOT NULL,
@@ -366,8 +407,15 @@ CREATE TABLE deliveries (
 );
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_waiting ON deliveries (endpoint, emitted_at, sequence, id) WHERE state = 'waiting';
+CREATE INDEX deliveries_ahead ON deliveries (subject, endpoint, sequence) WHERE state = 'waiting';
 CREATE INDEX deliveries_of_job ON deliveries (job_id, sequence, id);
-CREATE INDEX deliveries_failed ON deliveries (consumer_id, emitted_at, id) WHERE state = 'failed';
+CREATE INDEX deliveries_of_consumer ON deliveries (consumer_id, emitted_at, id) WHERE job_id IS NULL;
+-- lists, newest first
+CREATE INDEX deliveries_log ON deliveries (consumer_id, mode, emitted_at, id);
+CREATE INDEX deliveries_log_event ON deliveries (consumer_id, mode, event, emitted_at, id);
+CREATE INDEX deliveries_log_endpoint ON deliveries (endpoint, mode, emitted_at, id);
+CREATE INDEX deliveries_log_waiting ON deliveries (consumer_id, mode, emitted_at, id) WHERE state = 'waiting';
+CREATE INDEX deliveries_failed ON deliveries (consumer_id, mode, emitted_at, id) WHERE state = 'failed';
 
 CREATE TABLE delivery_tries (
     delivery_id   TEXT NOT NULL REFERENCES deliveries (id),
@@ -380,18 +428,39 @@ CREATE TABLE delivery_tries (
     PRIMARY KEY (delivery_id, number)
 );
 
+-- Receivers of webhooks: those that jobs name, and those that consumers register with a choice of events.
 CREATE TABLE webhook_endpoints (
     key               TEXT PRIMARY KEY,
+    id                TEXT NOT NULL UNIQUE,
     consumer_id       TEXT NOT NULL REFERENCES consumers (id),
     url               TEXT NOT NULL,
-    failures          BIGINT NOT NULL, -- consecutive failed tries
-    failing_since     BIGINT,          -- when the first of them was made
-    last_try_at       BIGINT NOT NULL, -- of a success within a minute
-    last_status       BIGINT NOT NULL, -- of the last failure; 0 without a response
-    last_error        TEXT NOT NULL,
-    last_delivered_at BIGINT           -- within a minute
+    -- of a registered endpoint:
+    mode              TEXT NOT NULL DEFAULT '' CHECK (mode IN ('', 'live', 'test')), -- empty: only jobs name the URL
+    events            TEXT NOT NULL DEFAULT '', -- that it takes, separated by spaces
+    live              BIGINT NOT NULL DEFAULT 0, -- 1: these include what heartbeats of bots report
+    description       TEXT NOT NULL DEFAULT '',
+    enabled           BIGINT NOT NULL DEFAULT 0,
+    created_at        BIGINT,
+    -- results of tries:
+    failures          BIGINT NOT NULL DEFAULT 0, -- consecutive failed tries
+    failing_since     BIGINT,                    -- when the first of them was made
+    probe_at          BIGINT,                    -- of a dead endpoint: no try starts before
+    last_try_at       BIGINT,                    -- of a success within a minute
+    latency_ms        BIGINT NOT NULL DEFAULT 0, -- of that try
+    last_status       BIGINT NOT NULL DEFAULT 0, -- of the last failure; 0 without a response
+    last_error        TEXT NOT NULL DEFAULT '',
+    last_delivered_at BIGINT                     -- within a minute
 );
 CREATE INDEX webhook_endpoints_consumer ON webhook_endpoints (consumer_id, key);
+CREATE INDEX webhook_endpoints_registered ON webhook_endpoints (consumer_id, mode, key) WHERE mode <> '';
+CREATE INDEX webhook_endpoints_failing ON webhook_endpoints (failing_since) WHERE failing_since IS NOT NULL;
+
+-- Alerts to operators, of all nodes.
+CREATE TABLE alerts (
+    name    TEXT PRIMARY KEY, -- of the rule, and its node
+    firing  BIGINT NOT NULL,  -- 1: an alert was sent, and not that it is resolved
+    sent_at BIGINT NOT NULL
+);
 
 -- Chat messages, captions, and what the live transcriber has heard.
 CREATE TABLE meeting_texts (
@@ -455,6 +524,7 @@ DROP TABLE transcription_pieces;
 DROP TABLE transcriptions;
 DROP TABLE meeting_text_totals;
 DROP TABLE meeting_texts;
+DROP TABLE alerts;
 DROP TABLE webhook_endpoints;
 DROP TABLE delivery_tries;
 DROP TABLE deliveries;
@@ -463,6 +533,8 @@ DROP TABLE timeline;
 DROP TABLE job_tombstones;
 DROP TABLE calendar_events;
 DROP TABLE calendars;
+DROP TABLE job_invites;
+DROP TABLE screenshots;
 DROP TABLE jobs;
 DROP TABLE consumer_rotation;
 DROP TABLE nodes;
@@ -471,6 +543,7 @@ DROP TABLE subscriptions;
 DROP TABLE payment_events;
 DROP TABLE device_flow_lock;
 DROP TABLE device_flows;
+DROP TABLE audit_log;
 DROP TABLE invitations;
 DROP TABLE sessions;
 DROP TABLE users;
