@@ -110,23 +110,27 @@ func readYAML(document []byte) ([]byte, error) {
 // The caller must not change it.
 func (d *Description) JSON() []byte { return d.document }
 
-// ServedAt returns the description of a service at a base URL in JSON and YAML, so that
-// what is generated from a saved copy calls that service. The YAML has no anchors, which
-// not every parser reads.
-func (d *Description) ServedAt(baseURL string) (asJSON, asYAML []byte, err error) {
+// ServedAt returns the description of a service at a base URL in JSON, so that what is
+// generated from a saved copy calls that service.
+func (d *Description) ServedAt(baseURL string) ([]byte, error) {
 	server, err := json.Marshal(baseURL)
 	if err != nil {
-		return nil, nil, fmt.Errorf("write the URL of the service into the description: %w", err)
+		return nil, fmt.Errorf("write the URL of the service into the description: %w", err)
 	}
 	relative := []byte(`"servers":[{"url":"/"`)
 	if !bytes.Contains(d.document, relative) {
-		return nil, nil, errors.New("the first server of openapi.yaml is not /")
+		return nil, errors.New("the first server of openapi.yaml is not /")
 	}
-	asJSON = bytes.Replace(d.document, relative, slices.Concat([]byte(`"servers":[{"url":`), server), 1)
-	if asYAML, err = yaml.JSONToYAML(asJSON); err != nil {
-		return nil, nil, fmt.Errorf("write the description as YAML: %w", err)
+	return bytes.Replace(d.document, relative, slices.Concat([]byte(`"servers":[{"url":`), server), 1), nil
+}
+
+// YAML returns a description in YAML, without anchors, which not every parser reads.
+func YAML(description []byte) ([]byte, error) {
+	text, err := yaml.JSONToYAML(description)
+	if err != nil {
+		return nil, fmt.Errorf("write the description as YAML: %w", err)
 	}
-	return asJSON, asYAML, nil
+	return text, nil
 }
 
 // ManifestSchema returns the JSON Schema of the recording manifest. The caller

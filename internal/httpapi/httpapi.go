@@ -100,7 +100,8 @@ type API struct {
 	listeners *liveStreams // of live sound
 	agents    *liveStreams // the messages of agents that are being answered
 
-	description, descriptionYAML []byte // as this service serves them
+	description     []byte                 // as this service serves it
+	descriptionYAML func() ([]byte, error) // made on the first request, because it takes a while
 
 	mux      *http.ServeMux
 	draining chan struct{} // closed by Drain
@@ -124,14 +125,14 @@ func New(settings Settings) (*API, error) {
 		settings.CostlyReads = NewCostlyReads()
 	}
 	settings.Timeouts = settings.Timeouts.orDefaults()
-	description, descriptionYAML, err := settings.Description.ServedAt(settings.BaseURL)
+	description, err := settings.Description.ServedAt(settings.BaseURL)
 	if err != nil {
 		return nil, err
 	}
 	a := &API{
 		settings: settings, limits: newLimits(settings.RateLimit), streams: newLiveStreams(settings.LiveLimits),
 		listeners: newLiveStreams(settings.LiveLimits), agents: newLiveStreams(agentLimits),
-		description: description, descriptionYAML: descriptionYAML,
+		description: description, descriptionYAML: sync.OnceValues(func() ([]byte, error) { return api.YAML(description) }),
 		mux: http.NewServeMux(), draining: make(chan struct{}),
 	}
 	return a, a.route()

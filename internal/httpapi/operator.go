@@ -134,7 +134,11 @@ func (a *API) describe(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (a *API) describeYAML(w http.ResponseWriter, _ *http.Request) error {
-	a.write(w, http.StatusOK, "application/yaml", a.descriptionYAML)
+	text, err := a.descriptionYAML()
+	if err != nil {
+		return err
+	}
+	a.write(w, http.StatusOK, "application/yaml", text)
 	return nil
 }
 

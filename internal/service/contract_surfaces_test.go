@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/api"
 )
 
 // contractBots tests the order of the checks in ingestEvent, ingestTexts and
@@ -261,7 +263,11 @@ func contractService(t *testing.T, h *contractHarness) {
 		t.Errorf("health returned %q, %s", health.body, health.header.Get("Content-Type"))
 	}
 	h.expect(t, 200, contractRequest{op: "readiness"})
-	asJSON, asYAML, err := h.description.ServedAt(h.BaseURL())
+	asJSON, err := h.description.ServedAt(h.BaseURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asYAML, err := api.YAML(asJSON)
 	if err != nil {
 		t.Fatal(err)
 	}
