@@ -296,7 +296,10 @@ func TestIMAPChecks(t *testing.T) {
 	h.awaitRecord(t, func(r Record) bool { return r.Verdict != waiting })
 	after := func() []string { // the commands after both messages
 		fetched := host.fetched()
-		return fetched[max(0, slices.Index(fetched, "8:*")):]
+		if first := slices.Index(fetched, "8:*"); first >= 0 {
+			return fetched[first:]
+		}
+		return nil
 	}
 	await(t, "the mailbox is checked five times", func() bool { return len(after()) > 5 })
 	for _, fetched := range after() {
