@@ -424,9 +424,18 @@ func searchTexts(t *testing.T, w world) {
 		t.Fatalf("transcript %+v (%v)", transcript, err)
 	}
 	text := transcript.Segments[0].Text
-	matches, err := w.SearchTexts(t.Context(), text, 100)
-	if err != nil || !slices.ContainsFunc(matches, func(m client.TextMatch) bool { return m.JobID == done.ID && m.Text == text }) {
-		t.Errorf("%d matches for %q, none in the job (%v)", len(matches), text, err)
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(20 * time.Second); ; { // texts are indexed after the transcript is stored
+		matches, err := w.SearchTexts(t.Context(), text, 100)
+		if err == nil && slices.ContainsFunc(matches, func(m client.TextMatch) bool { return m.JobID == done.ID && m.Text == text }) {
+			return
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatalf("%d matches for %q, none in the job (%v)", len(matches), text, err)
+		}
 	}
 }
 
