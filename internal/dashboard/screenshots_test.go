@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -30,9 +29,8 @@ func TestScreenshots(t *testing.T) {
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
 	pages := f.pages()
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(f.signedIn(f.ada.Email).get(pages["webhooks"]).body, ">dead<") && time.Now().Before(deadline); {
-		time.Sleep(time.Second) // the receiver that fails is dead after five attempts
-	}
+	user := f.signedIn(f.ada.Email)
+	await(t, func() bool { return strings.Contains(user.get(pages["webhooks"]).body, ">dead<") }) // after five attempts
 	for name, path := range pages {
 		shoot(page, folder, name, h.BaseURL()+path)
 	}
