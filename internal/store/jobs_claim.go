@@ -254,8 +254,10 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 // CanClaim reports whether ClaimJobs may find a job. It does not consider the limit
 // of consumers.
 func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
-	exists := func(where string, args []any) (bool, error) {
-		ids, err := list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+where+` LIMIT $1`, append([]any{1}, args...)...)
+	// The order makes PostgreSQL read an index: without it, a generic plan expects to meet a
+	// due job soon, and reads the whole table when there is none.
+	exists := func(order, where string, args []any) (bool, error) {
+		ids, err := list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT $1`, append([]any{1}, args...)...)
 		if err != nil {
 			return false, fmt.Errorf("find due jobs: %w", err)
 		}
@@ -265,11 +267,13 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 		return false, nil
 	}
 	if claim.Capacity > 0 {
-		if found, err := exists(waitingCondition(claim)); found || err != nil {
+		where, args := waitingCondition(claim)
+		if found, err := exists("join_at", where, args); found || err != nil {
 			return found, err
 		}
 	}
-	return exists(dueCondition(claim))
+	where, args := dueCondition(claim)
+	return exists("wake_at", where, args)
 }
 
 // ExtendLease moves the end of a lease. It returns false when the lease is no longer
