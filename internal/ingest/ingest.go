@@ -97,7 +97,10 @@ type Heartbeat struct {
 	Acked   []string `json:"acked,omitempty"`
 	// Failed says why commands in Acked could not be executed, by their ID.
 	Failed map[string]string `json:"failed,omitempty"`
-	Stats  *Stats            `json:"stats,omitempty"`
+	// Executing are commands that the bot is executing. They are not in the response, which
+	// can therefore wait for another one.
+	Executing []string `json:"executing,omitempty"`
+	Stats     *Stats   `json:"stats,omitempty"`
 }
 
 // Stats is the statistics of a bot in a heartbeat.

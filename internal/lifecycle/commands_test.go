@@ -168,15 +168,19 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 }
 
 // TestCommandAnswersOpenHeartbeat checks that a new command answers an open
-// heartbeat request immediately.
+// heartbeat request immediately, also while the bot executes another one.
 func TestCommandAnswersOpenHeartbeat(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
 	h.begin(t, id)
+	executing, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
+	if err != nil {
+		t.Fatal(err)
+	}
 	answers := make(chan ingest.HeartbeatResponse, 1)
 	go func() {
-		answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
+		answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Executing: []string{executing.String()}}, time.Minute)
 		if err != nil {
 			t.Error(err)
 		}

@@ -33,8 +33,8 @@ const (
 )
 
 // Heartbeat records a bot's heartbeat and its acknowledgements, and answers with
-// the waiting commands. Without any it holds the answer until a command is
-// queued or wait is over.
+// the waiting commands, without those that the bot is executing. Without any it holds
+// the answer until a command is queued or wait is over.
 func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
 	id, err := parseJobID(beat.JobID)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 		case <-ctx.Done():
 			wait = 0
 		}
-		response, err = s.readResponse(ctx, id, beat.Attempt)
+		response, err = s.readResponse(ctx, id, beat)
 	}
 	if err != nil {
 		return ingest.HeartbeatResponse{}, ingestError(err)
@@ -73,7 +73,7 @@ func heartbeatSeconds(waiting int) int {
 // recordHeartbeat saves a heartbeat, and returns what depends on the job in its
 // response. Heartbeats that only report that the bot runs share a transaction.
 func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
-	h := &heartbeat{id: id, attempt: beat.Attempt, at: s.Now(), roster: beat.Stats != nil && beat.Stats.Roster != nil}
+	h := &heartbeat{id: id, attempt: beat.Attempt, executing: beat.Executing, at: s.Now(), roster: beat.Stats != nil && beat.Stats.Roster != nil}
 	if beat.Stats != nil {
 		var err error
 		if h.stats, err = encodeData(beat.Stats); err != nil {
@@ -205,7 +205,7 @@ func (c *Change) emitRoster(ctx context.Context, stats *ingest.Stats) error {
 }
 
 // readResponse returns what depends on the job in the response to a heartbeat.
-func (s *Service) readResponse(ctx context.Context, id uuid.UUID, attempt int) (ingest.HeartbeatResponse, error) {
+func (s *Service) readResponse(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
 	if ctx.Err() != nil {
 		return ingest.HeartbeatResponse{}, ctx.Err()
 	}
@@ -213,12 +213,13 @@ func (s *Service) readResponse(ctx context.Context, id uuid.UUID, attempt int) (
 	if err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
-	return s.respond(ctx, &s.Store.Reader, j, attempt)
+	return s.respond(ctx, &s.Store.Reader, j, beat.Attempt, beat.Executing)
 }
 
 // respond returns what depends on the job in the response to a heartbeat.
-func (s *Service) respond(ctx context.Context, db *store.Reader, j store.BotJob, attempt int) (ingest.HeartbeatResponse, error) {
+func (s *Service) respond(ctx context.Context, db *store.Reader, j store.BotJob, attempt int, executing []string) (ingest.HeartbeatResponse, error) {
 	commands, err := commandsFor(ctx, db, j, attempt)
+	commands = slices.DeleteFunc(commands, func(c ingest.Command) bool { return slices.Contains(executing, c.ID) })
 	watched := !s.NoScreenshots && attempt >= j.Attempt && hasPage(j.Status) && j.Watched.After(s.Now())
 	return ingest.HeartbeatResponse{Status: j.Status, Commands: commands, Screenshots: watched}, err
 }
@@ -252,10 +253,11 @@ const (
 
 // heartbeat is a heartbeat that shares its transaction, and its result.
 type heartbeat struct {
-	id      uuid.UUID
-	attempt int
-	at      time.Time
-	stats   json.RawMessage
+	id        uuid.UUID
+	attempt   int
+	executing []string
+	at        time.Time
+	stats     json.RawMessage
 
 	roster   bool // it says who is in the meeting
 	alone    bool // it must be recorded in its own transaction
@@ -314,6 +316,6 @@ func (s *Service) record(ctx context.Context, tx *store.Tx, j store.BotJob, h *h
 			return err
 		}
 	}
-	h.response, err = s.respond(ctx, &tx.Reader, j, h.attempt)
+	h.response, err = s.respond(ctx, &tx.Reader, j, h.attempt, h.executing)
 	return err
 }

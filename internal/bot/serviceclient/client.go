@@ -174,8 +174,9 @@ func (c *Client) Emit(kind job.Trigger, data any) error {
 func (c *Client) Commands() <-chan ingest.Command { return c.commands.out }
 
 // Ack acknowledges a command that was executed, or could not be for the reason in
-// failure, which is empty for an executed one. Until then the service repeats it, to this process or to the next one. A heartbeat is sent at once, and
-// the acknowledgment is repeated until the service has responded to it.
+// failure, which is empty for an executed one. Until then heartbeats list it, and the
+// service sends it to the next process. A heartbeat is sent at once, and the
+// acknowledgment is repeated until the service has responded to it.
 func (c *Client) Ack(commandID, failure string) {
 	if !validCommandID(commandID) {
 		return
@@ -183,6 +184,7 @@ func (c *Client) Ack(commandID, failure string) {
 	if err := c.spool.MarkCommandSeen(commandID); err != nil {
 		c.log.Error("store an acknowledgment; the command may be repeated after a restart", "command_id", commandID, "error", err)
 	}
+	c.commands.executed(commandID)
 	c.acks.add(commandID, failure)
 }
 

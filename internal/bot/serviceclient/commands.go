@@ -12,25 +12,28 @@ import (
 )
 
 const (
-	maxQueuedCommands = 1000 // the service repeats further ones
+	maxQueuedCommands = 1000 // that are not acknowledged; the service repeats further ones
 	maxCommandID      = 200
 	maxAcks           = 100 // maximum in one heartbeat
 )
 
 func validCommandID(id string) bool { return id != "" && len(id) <= maxCommandID }
 
-// receiveCommands queues the commands of a response.
-func (c *Client) receiveCommands(commands []ingest.Command) {
+// receiveCommands queues the commands of a response. It reports whether it had to leave
+// some of them to a later response.
+func (c *Client) receiveCommands(commands []ingest.Command) (someLeft bool) {
 	for _, command := range commands {
 		switch {
 		case !validCommandID(command.ID):
 			c.log.Error("command without a valid ID ignored", "kind", string(command.Kind))
+			someLeft = true
 		case c.spool.CommandSeen(command.ID):
 			c.acks.repeat(command.ID) // the service has not received the acknowledgment yet
 		default:
-			c.commands.add(command)
+			someLeft = !c.commands.add(command) || someLeft
 		}
 	}
+	return someLeft
 }
 
 // Output returns what a command makes the bot play or show, in the form of ingest.OutputPath.
@@ -48,26 +51,48 @@ func (c *Client) Output(ctx context.Context, commandID string) ([]byte, error) {
 // commandQueue passes commands to the bot, each once. It never blocks heartbeats
 // and events, even if the bot is busy.
 type commandQueue struct {
-	mutex sync.Mutex
-	seen  map[string]bool
-	out   chan ingest.Command
+	mutex     sync.Mutex
+	seen      map[string]bool
+	executing []string // not acknowledged yet
+	out       chan ingest.Command
 }
 
 func newCommandQueue() commandQueue {
 	return commandQueue{seen: map[string]bool{}, out: make(chan ingest.Command, maxQueuedCommands)}
 }
 
-func (q *commandQueue) add(command ingest.Command) {
+// add queues a command unless it was queued before. It returns false when the queue is full.
+func (q *commandQueue) add(command ingest.Command) bool {
 	q.mutex.Lock()
 	defer q.mutex.Unlock()
-	if q.seen[command.ID] {
-		return
+	switch {
+	case q.seen[command.ID]:
+		return true
+	case len(q.executing) == maxQueuedCommands:
+		return false
 	}
 	select {
 	case q.out <- command:
-		q.seen[command.ID] = true
-	default: // the queue is full
+	default:
+		return false
 	}
+	q.seen[command.ID] = true
+	q.executing = append(q.executing, command.ID)
+	return true
+}
+
+// executed notes that a command is acknowledged.
+func (q *commandQueue) executed(id string) {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	q.executing = slices.DeleteFunc(q.executing, func(other string) bool { return other == id })
+}
+
+// executingIDs returns the IDs of commands for a heartbeat.
+func (q *commandQueue) executingIDs() []string {
+	q.mutex.Lock()
+	defer q.mutex.Unlock()
+	return slices.Clone(q.executing)
 }
 
 // acks holds the acknowledgments that heartbeats have still to carry.

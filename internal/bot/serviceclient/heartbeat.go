@@ -38,7 +38,7 @@ func (c *Client) sendHeartbeats(ctx context.Context) error {
 			wait = min(wait, minHeartbeatInterval)
 		}
 		start := time.Now()
-		response, err := c.sendHeartbeat(ctx, ids, wait)
+		response, someLeft, err := c.sendHeartbeat(ctx, ids, wait)
 		refusal, refused := errors.AsType[*RefusedError](err)
 		switch {
 		case ctx.Err() != nil:
@@ -65,9 +65,9 @@ func (c *Client) sendHeartbeats(ctx context.Context) error {
 		}
 		interval := min(max(time.Duration(response.NextSeconds)*time.Second, minHeartbeatInterval), maxHeartbeatInterval)
 		switch {
-		case len(response.Commands) > 0: // the service does not hold heartbeats meanwhile, and may send another command
+		case someLeft: // the service does not hold heartbeats meanwhile, and may send another command
 			c.pause(ctx, start, minHeartbeatInterval)
-		case wait > 0:
+		case wait > 0 && len(response.Commands) == 0:
 			c.pause(ctx, start, interval)
 		}
 		wait = min(c.settings.MaxWait, interval)
@@ -78,9 +78,8 @@ func (c *Client) sendHeartbeats(ctx context.Context) error {
 var errInterrupted = errors.New("interrupted by an acknowledgment")
 
 // sendHeartbeat sends one heartbeat. The service may hold the response for as
-// long as wait.
-func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Duration) (heartbeatResponse, error) {
-	var response heartbeatResponse
+// long as wait. someLeft reports that the response has commands that were not queued.
+func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Duration) (response heartbeatResponse, someLeft bool, err error) {
 	query := ""
 	request := ctx
 	if wait > 0 {
@@ -92,26 +91,26 @@ func (c *Client) sendHeartbeat(ctx context.Context, acked []string, wait time.Du
 	request, cancel := context.WithTimeout(request, wait+c.settings.Timeout)
 	defer cancel()
 	stats := c.stats()
-	err := c.post(request, ingest.HeartbeatPath, query, ingest.Heartbeat{
-		JobID:   c.settings.JobID,
-		Attempt: c.settings.Attempt,
-		Acked:   acked,
-		Failed:  c.acks.failed(acked),
-		Stats:   &stats,
+	err = c.post(request, ingest.HeartbeatPath, query, ingest.Heartbeat{
+		JobID:     c.settings.JobID,
+		Attempt:   c.settings.Attempt,
+		Acked:     acked,
+		Failed:    c.acks.failed(acked),
+		Executing: c.commands.executingIDs(),
+		Stats:     &stats,
 	}, &response)
 	switch {
 	case err != nil && errors.Is(request.Err(), context.Canceled):
-		return response, errInterrupted // the caller checks whether ctx ended
+		return response, false, errInterrupted // the caller checks whether ctx ended
 	case err != nil:
-		return response, err
+		return response, false, err
 	case !response.OK:
-		return response, &unavailableError{err: errors.New("the response to a heartbeat is not ok")}
+		return response, false, &unavailableError{err: errors.New("the response to a heartbeat is not ok")}
 	}
 	c.watched.Store(response.Screenshots)
 	c.acks.remove(acked)
 	c.checkTermination(response.Reason, response.Status)
-	c.receiveCommands(response.Commands)
-	return response, nil
+	return response, c.receiveCommands(response.Commands), nil
 }
 
 // stats returns the statistics that a heartbeat carries.

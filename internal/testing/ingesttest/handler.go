@@ -103,29 +103,33 @@ func (s *Service) heartbeat(w http.ResponseWriter, r *http.Request) {
 	}
 	s.Set(func() {
 		s.HeartbeatsInFlight++
-		s.HeartbeatsOverlapped = s.HeartbeatsOverlapped || s.HeartbeatsInFlight > 1
 		s.Heartbeats++
-		s.Stats = *heartbeat.Stats
+		s.Stats, s.Executing = *heartbeat.Stats, heartbeat.Executing
 		s.Acked = append(s.Acked, heartbeat.Acked...)
 		s.Commands = slices.DeleteFunc(s.Commands, func(c ingest.Command) bool { return slices.Contains(heartbeat.Acked, c.ID) })
 	})
 	defer s.Set(func() { s.HeartbeatsInFlight-- })
 	wait, _ := strconv.Atoi(r.URL.Query().Get("wait"))
-	s.waitForCommands(r.Context(), time.Duration(wait)*time.Second)
+	s.waitForCommands(r.Context(), time.Duration(wait)*time.Second, heartbeat.Executing)
 	var response ingest.HeartbeatResponse
 	s.Set(func() {
-		response = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: slices.Clone(s.Commands), NextSeconds: s.NextSeconds, Screenshots: s.Watched}
+		response = ingest.HeartbeatResponse{OK: true, Status: s.Status, Commands: s.commandsWithout(heartbeat.Executing), NextSeconds: s.NextSeconds, Screenshots: s.Watched}
 	})
 	WriteJSON(w, response)
 }
 
+// commandsWithout returns the commands that the bot is not executing.
+func (s *Service) commandsWithout(executing []string) []ingest.Command {
+	return slices.DeleteFunc(slices.Clone(s.Commands), func(c ingest.Command) bool { return slices.Contains(executing, c.ID) })
+}
+
 // waitForCommands waits until the response to a heartbeat should be sent.
-func (s *Service) waitForCommands(ctx context.Context, wait time.Duration) {
+func (s *Service) waitForCommands(ctx context.Context, wait time.Duration, executing []string) {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	for {
 		s.Lock()
-		ready, changed := !s.HoldHeartbeats || len(s.Commands) > 0 || s.Status.Terminal(), s.changed
+		ready, changed := !s.HoldHeartbeats || len(s.commandsWithout(executing)) > 0 || s.Status.Terminal(), s.changed
 		s.Unlock()
 		if ready {
 			return

@@ -49,16 +49,15 @@ type Service struct {
 	Commands   []ingest.Command
 	Sounds     map[string][]byte // PCM, by the ID of a command
 	Acked      []string
+	Executing  []string // in the last heartbeat
 	Heartbeats int
-	// HeartbeatsInFlight is the current number; HeartbeatsOverlapped is true if
-	// there were ever two.
-	HeartbeatsInFlight   int
-	HeartbeatsOverlapped bool
-	HoldHeartbeats       bool // hold heartbeats that ask for it
-	NextSeconds          int
-	Stats                ingest.Stats
-	Watched              bool     // pictures of the page are wanted
-	Screenshots          [][]byte // received
+
+	HeartbeatsInFlight int
+	HoldHeartbeats     bool // hold heartbeats that ask for it
+	NextSeconds        int
+	Stats              ingest.Stats
+	Watched            bool     // pictures of the page are wanted
+	Screenshots        [][]byte // received
 }
 
 // New returns a service that does not listen; use its Handler.

@@ -1047,8 +1047,8 @@ export const ingestTexts = <ThrowOnError extends boolean = false>(options: Optio
  * Send a heartbeat and get pending commands
  *
  * Checks run in the same order as for `POST /api/v1/ingest`.
- * Commands in `acked` are not sent
- * again. Every other command is in each response until it is acknowledged.
+ * Commands in `acked` are not sent again. Every other command is in each response until it is
+ * acknowledged, except to heartbeats that list it in `executing`.
  *
  */
 export const heartbeat = <ThrowOnError extends boolean = false>(options: Options<HeartbeatData, ThrowOnError>): RequestResult<HeartbeatResponses, HeartbeatErrors, ThrowOnError> => (options.client ?? client).post<HeartbeatResponses, HeartbeatErrors, ThrowOnError>({

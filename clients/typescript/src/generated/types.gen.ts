@@ -992,6 +992,10 @@ export type Heartbeat = {
      */
     acked?: Array<string>;
     /**
+     * The IDs of commands that the bot received and is still executing. The response omits them, so that it can wait for the next command.
+     */
+    executing?: Array<string>;
+    /**
      * Why commands in `acked` could not be executed, by their IDs, for `command_failed` on the timeline. Longer reasons are cut at 500 characters.
      */
     failed?: {

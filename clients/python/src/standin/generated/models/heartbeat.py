@@ -25,6 +25,8 @@ class Heartbeat:
         job_id (UUID): The ID of the bot's job.
         attempt (int): The number of the attempt, starting at 0.
         acked (list[UUID] | Unset): The IDs of commands that were executed, or could not be. They are not sent again.
+        executing (list[UUID] | Unset): The IDs of commands that the bot received and is still executing. The response
+            omits them, so that it can wait for the next command.
         failed (HeartbeatFailed | Unset): Why commands in `acked` could not be executed, by their IDs, for
             `command_failed` on the timeline. Longer reasons are cut at 500 characters.
         stats (HeartbeatStats | Unset): Statistics of the bot.
@@ -33,6 +35,7 @@ class Heartbeat:
     job_id: UUID
     attempt: int
     acked: list[UUID] | Unset = UNSET
+    executing: list[UUID] | Unset = UNSET
     failed: HeartbeatFailed | Unset = UNSET
     stats: HeartbeatStats | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
@@ -48,6 +51,13 @@ class Heartbeat:
             for acked_item_data in self.acked:
                 acked_item = str(acked_item_data)
                 acked.append(acked_item)
+
+        executing: list[str] | Unset = UNSET
+        if not isinstance(self.executing, Unset):
+            executing = []
+            for executing_item_data in self.executing:
+                executing_item = str(executing_item_data)
+                executing.append(executing_item)
 
         failed: dict[str, Any] | Unset = UNSET
         if not isinstance(self.failed, Unset):
@@ -67,6 +77,8 @@ class Heartbeat:
         )
         if acked is not UNSET:
             field_dict["acked"] = acked
+        if executing is not UNSET:
+            field_dict["executing"] = executing
         if failed is not UNSET:
             field_dict["failed"] = failed
         if stats is not UNSET:
@@ -93,6 +105,15 @@ class Heartbeat:
 
                 acked.append(acked_item)
 
+        _executing = d.pop("executing", UNSET)
+        executing: list[UUID] | Unset = UNSET
+        if _executing is not UNSET:
+            executing = []
+            for executing_item_data in _executing:
+                executing_item = UUID(executing_item_data)
+
+                executing.append(executing_item)
+
         _failed = d.pop("failed", UNSET)
         failed: HeartbeatFailed | Unset
         if isinstance(_failed, Unset):
@@ -111,6 +132,7 @@ class Heartbeat:
             job_id=job_id,
             attempt=attempt,
             acked=acked,
+            executing=executing,
             failed=failed,
             stats=stats,
         )

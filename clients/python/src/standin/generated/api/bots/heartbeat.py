@@ -97,8 +97,8 @@ def sync_detailed(
     """Send a heartbeat and get pending commands
 
      Checks run in the same order as for `POST /api/v1/ingest`.
-    Commands in `acked` are not sent
-    again. Every other command is in each response until it is acknowledged.
+    Commands in `acked` are not sent again. Every other command is in each response until it is
+    acknowledged, except to heartbeats that list it in `executing`.
 
     Args:
         wait (float | Unset):  Default: 0.0.
@@ -133,8 +133,8 @@ def sync(
     """Send a heartbeat and get pending commands
 
      Checks run in the same order as for `POST /api/v1/ingest`.
-    Commands in `acked` are not sent
-    again. Every other command is in each response until it is acknowledged.
+    Commands in `acked` are not sent again. Every other command is in each response until it is
+    acknowledged, except to heartbeats that list it in `executing`.
 
     Args:
         wait (float | Unset):  Default: 0.0.
@@ -164,8 +164,8 @@ async def asyncio_detailed(
     """Send a heartbeat and get pending commands
 
      Checks run in the same order as for `POST /api/v1/ingest`.
-    Commands in `acked` are not sent
-    again. Every other command is in each response until it is acknowledged.
+    Commands in `acked` are not sent again. Every other command is in each response until it is
+    acknowledged, except to heartbeats that list it in `executing`.
 
     Args:
         wait (float | Unset):  Default: 0.0.
@@ -198,8 +198,8 @@ async def asyncio(
     """Send a heartbeat and get pending commands
 
      Checks run in the same order as for `POST /api/v1/ingest`.
-    Commands in `acked` are not sent
-    again. Every other command is in each response until it is acknowledged.
+    Commands in `acked` are not sent again. Every other command is in each response until it is
+    acknowledged, except to heartbeats that list it in `executing`.
 
     Args:
         wait (float | Unset):  Default: 0.0.
