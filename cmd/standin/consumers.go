@@ -24,9 +24,10 @@ import (
 type consumersCommand struct {
 	Create consumersCreateCommand `cmd:"" help:"Create a team without a key."`
 
-	List consumersListCommand `cmd:"" help:"List teams."`
-	Show consumersShowCommand `cmd:"" help:"Show a team."`
-	Set  consumersSetCommand  `cmd:"" help:"Change the settings of a team. A running service applies them within 15 minutes."`
+	List  consumersListCommand  `cmd:"" help:"List teams."`
+	Show  consumersShowCommand  `cmd:"" help:"Show a team."`
+	Usage consumersUsageCommand `cmd:"" help:"Show what each team has used."`
+	Set   consumersSetCommand   `cmd:"" help:"Change the settings of a team. A running service applies them within 15 minutes."`
 
 	Delete consumersDeleteCommand `cmd:"" help:"Delete a team and all its data: recordings, jobs, keys, users and payments. This cannot be undone."`
 

@@ -52,6 +52,7 @@ type commands struct {
 	Calendars  calendarsCommand  `cmd:"" group:"use" help:"Connect calendars, and see and switch the bots of their meetings."`
 	Recordings recordingsCommand `cmd:"" group:"use" help:"Download and verify recordings."`
 	Webhooks   webhooksCommand   `cmd:"" group:"use" help:"Receive and verify webhooks, and redeliver failed ones."`
+	Usage      usageCommand      `cmd:"" group:"use" help:"Show recorded hours, bot minutes, storage and success rate by day."`
 	API        apiCommand        `cmd:"" name:"api" group:"use" help:"Send a request to the API."`
 	Mcp        mcpCommand        `cmd:"" group:"use" help:"Give agents the API as tools (Model Context Protocol)."`
 

@@ -240,6 +240,8 @@ func (p *progress) show() {
 // byteSize formats a number of bytes.
 func byteSize(bytes int64) string {
 	switch {
+	case bytes >= 1e9:
+		return fmt.Sprintf("%.2f GB", float64(bytes)/1e9)
 	case bytes >= 1e6:
 		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
 	case bytes >= 1e3:

@@ -35,7 +35,7 @@ type Session struct {
 // Open starts a session of a user and returns its secret.
 func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
 	now := u.now().UTC().Truncate(time.Millisecond)
-	secret := newToken()
+	secret := NewToken()
 	session := Session{Hash: Hash(secret), User: user, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SessionLifetime)}
 	if err := u.store.InsertSession(ctx, session); err != nil {
 		return "", Session{}, fmt.Errorf("insert a session: %w", err)

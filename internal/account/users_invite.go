@@ -45,8 +45,8 @@ func (i Invitation) user(now time.Time) User {
 // tokenLength is the length of a token in characters.
 const tokenLength = 43
 
-// newToken returns a random token of 256 bits. The database stores its Hash.
-func newToken() string { return base64.RawURLEncoding.EncodeToString(randomBytes(32)) }
+// NewToken returns a random token of 256 bits. The database stores its Hash.
+func NewToken() string { return base64.RawURLEncoding.EncodeToString(randomBytes(32)) }
 
 // FirstUserToken creates a token for the first user's link. It returns false if
 // there is already a user.
@@ -55,7 +55,7 @@ func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
 	if err != nil || exists {
 		return "", false, err
 	}
-	token, now := newToken(), u.now()
+	token, now := NewToken(), u.now()
 	err = u.store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(FirstLinkLifetime)})
 	if err != nil {
 		return "", false, fmt.Errorf("insert the first user's invitation: %w", err)
@@ -83,7 +83,7 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 	} else if !job.ErrorIs(err, job.NotFound) {
 		return "", err
 	}
-	token, now := newToken(), u.now()
+	token, now := NewToken(), u.now()
 	err := u.store.InsertInvitation(ctx, Invitation{
 		Hash: Hash(token), ConsumerID: by.ConsumerID, Email: address, Role: role, Operator: operator && by.Operator,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLifetime),

@@ -22,7 +22,7 @@ type signInLink struct {
 // SignInToken returns a token with which a user can sign in once, within SignInLinkLifetime and
 // while this process runs.
 func (u *Users) SignInToken(user User) string {
-	token := newToken()
+	token := NewToken()
 	u.links.mu.Lock()
 	defer u.links.mu.Unlock()
 	if u.links.byHash == nil {

@@ -10,6 +10,8 @@ import (
 	"log/slog"
 	"net/mail"
 	"net/url"
+	"strings"
+	"sync"
 	"time"
 
 	"standin/internal/retry"
@@ -58,10 +60,27 @@ func (o Options) Check(canMail bool) error {
 
 // Rule is something that can be wrong.
 type Rule struct {
-	Name  string        // such as no_capacity
-	Node  string        // the node that it is about; empty for the whole service
-	For   time.Duration // how long it must be wrong before there is an alert
-	Check func(ctx context.Context) (detail string, err error)
+	Name    string        // such as no_capacity
+	Node    string        // the node that it is about; empty for the whole service
+	When    string        // when it alerts, for people
+	Setting string        // the environment variable of its threshold
+	Off     bool          // it is not checked
+	For     time.Duration // how long it must be wrong before there is an alert
+	Check   func(ctx context.Context) (detail string, err error)
+}
+
+// Sent is the last alert of a rule.
+type Sent struct {
+	Rule, Node string
+	Firing     bool // nothing said since that all is well again
+	At         time.Time
+}
+
+// Status is the state of a rule.
+type Status struct {
+	Rule
+	Wrong time.Time // since when this node finds it wrong; zero while all is well
+	Sent  []Sent    // by any node, the latest first
 }
 
 // Store remembers the alerts of all nodes, so that each is sent once.
@@ -72,6 +91,8 @@ type Store interface {
 	// ResolveAlert reports whether this node is to say that all is well again: an alert was
 	// sent since the last time.
 	ResolveAlert(ctx context.Context, name string) (bool, error)
+	// Alerts returns the last alert of each rule and node, the latest first.
+	Alerts(ctx context.Context) ([]Sent, error)
 }
 
 // Settings configure a Watcher.
@@ -99,7 +120,9 @@ const (
 // Watcher checks rules and sends alerts.
 type Watcher struct {
 	settings Settings
-	since    map[string]time.Time // when a rule began to be wrong, by its key
+
+	mu    sync.Mutex
+	since map[string]time.Time // when a rule began to be wrong, by its key
 }
 
 // NewWatcher returns a Watcher.
@@ -120,6 +143,9 @@ func (w *Watcher) Run(ctx context.Context) {
 // Check checks each rule once.
 func (w *Watcher) Check(ctx context.Context) {
 	for _, rule := range w.settings.Rules {
+		if rule.Off {
+			continue
+		}
 		if err := w.check(ctx, rule); err != nil && ctx.Err() == nil {
 			w.settings.Log.Error("an alert rule cannot be checked", "rule", rule.Name, "error", err)
 		}
@@ -134,18 +160,15 @@ func (w *Watcher) check(ctx context.Context, rule Rule) error {
 		return err
 	}
 	key, now := rule.Name+" "+rule.Node, w.settings.Now()
+	wrong := w.wrongSince(key, detail != "", now)
 	if detail == "" {
-		delete(w.since, key)
 		resolved, err := w.settings.Store.ResolveAlert(checking, key)
 		if err == nil && resolved {
 			w.send(ctx, rule, "resolved", "")
 		}
 		return err
 	}
-	if w.since[key].IsZero() {
-		w.since[key] = now
-	}
-	if now.Sub(w.since[key]) < rule.For {
+	if now.Sub(wrong) < rule.For {
 		return nil
 	}
 	claimed, err := w.settings.Store.ClaimAlert(checking, key, now, w.settings.Cooldown)
@@ -153,6 +176,59 @@ func (w *Watcher) check(ctx context.Context, rule Rule) error {
 		w.send(ctx, rule, "firing", detail)
 	}
 	return err
+}
+
+// wrongSince records whether a rule is wrong, and returns since when it is.
+func (w *Watcher) wrongSince(key string, wrong bool, now time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case !wrong:
+		delete(w.since, key)
+	case w.since[key].IsZero():
+		w.since[key] = now
+	}
+	return w.since[key]
+}
+
+// Status returns the state of each rule.
+func (w *Watcher) Status(ctx context.Context) ([]Status, error) {
+	sent, err := w.settings.Store.Alerts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var all []Status
+	for _, rule := range w.settings.Rules {
+		status := Status{Rule: rule, Wrong: w.since[rule.Name+" "+rule.Node]}
+		for _, one := range sent {
+			if one.Rule == rule.Name {
+				status.Sent = append(status.Sent, one)
+			}
+		}
+		all = append(all, status)
+	}
+	return all, nil
+}
+
+// Test sends a test alert once by all ways, and returns the errors by way: webhook and mail.
+func (w *Watcher) Test(ctx context.Context) map[string]error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	results := make(map[string]error)
+	if w.settings.Webhook != "" {
+		delivery, err := w.delivery("alert.test", Rule{Name: "test"}, "This is a test.")
+		if err == nil {
+			err = w.post(ctx, &delivery)
+		}
+		results["webhook"] = err
+	}
+	if len(w.settings.Mail) > 0 {
+		body := "This is a test of the alerts of Standin.\n\n" + w.settings.BaseURL + "/operator/alerts\n"
+		results["mail"] = w.settings.SendMail(ctx, w.settings.Mail, "[Standin] test", body)
+	}
+	return results
 }
 
 // send sends an alert by all ways. It logs it too, so that an alert that cannot be sent is
@@ -183,22 +259,29 @@ func (w *Watcher) send(ctx context.Context, rule Rule, state, detail string) {
 
 // tryPost posts an alert until it is acknowledged.
 func (w *Watcher) tryPost(ctx context.Context, rule Rule, state, detail string) error {
-	event := "alert." + state
-	data, err := json.Marshal(map[string]string{"event": event, "rule": rule.Name, "node": rule.Node, "detail": detail})
+	delivery, err := w.delivery("alert."+state, rule, detail)
 	if err != nil {
 		return err
 	}
-	delivery := webhook.Delivery{
+	return w.repeat(ctx, func() error { return w.post(ctx, &delivery) })
+}
+
+// delivery returns the webhook of an alert.
+func (w *Watcher) delivery(event string, rule Rule, detail string) (webhook.Delivery, error) {
+	data, err := json.Marshal(map[string]string{"event": event, "rule": rule.Name, "node": rule.Node, "detail": detail})
+	return webhook.Delivery{
 		ID: webhook.NewDeliveryID(), Event: event, URL: w.settings.Webhook, EmittedAt: w.settings.Now(), Data: data,
 		Version: webhook.Version2, Secrets: []webhook.Secret{{Value: w.settings.WebhookSecret}},
+	}, err
+}
+
+// post posts a webhook once.
+func (w *Watcher) post(ctx context.Context, delivery *webhook.Delivery) error {
+	delivery.Attempt++
+	if try := w.settings.Poster.Post(ctx, *delivery); !try.Acknowledged() {
+		return errors.New(strings.TrimSpace(fmt.Sprintf("status %d %s", try.StatusCode, try.Error)))
 	}
-	return w.repeat(ctx, func() error {
-		delivery.Attempt++
-		if try := w.settings.Poster.Post(ctx, delivery); !try.Acknowledged() {
-			return fmt.Errorf("status %d %s", try.StatusCode, try.Error)
-		}
-		return nil
-	})
+	return nil
 }
 
 // repeat calls send until it succeeds, a few times.

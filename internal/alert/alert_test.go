@@ -95,6 +95,18 @@ func TestWatcher(t *testing.T) {
 		got = nil
 		mu.Unlock()
 	}
+	status, err := one.Status(t.Context())
+	if err != nil || len(status) != 2 || len(status[0].Sent) != 0 || status[1].Wrong.IsZero() || len(status[1].Sent) != 1 || !status[1].Sent[0].Firing || !status[1].Sent[0].At.Equal(now.Truncate(time.Millisecond)) {
+		t.Errorf("status %+v, %v", status, err)
+	}
+	for way, err := range one.Test(t.Context()) {
+		if err != nil {
+			t.Errorf("a test by %s: %v", way, err)
+		}
+	}
+	if want := []string{"alert.test test This is a test.", "[Standin] test"}; !slices.Equal(got, want) {
+		t.Errorf("the test sent %v, want %v", got, want)
+	}
 }
 
 // TestOptions checks which settings are refused.

@@ -275,7 +275,7 @@ func TestOperations(t *testing.T) {
 		"listWebhookEndpoints": "WebhookEndpoints", "redeliverFailed": "RedeliverFailed", "rotateWebhookSecret": "RotateWebhookSecret",
 		"createWebhookEndpoint": "CreateWebhookEndpoint", "getWebhookEndpoint": "WebhookEndpoint", "patchWebhookEndpoint": "PatchWebhookEndpoint", "deleteWebhookEndpoint": "DeleteWebhookEndpoint",
 		"testWebhookEndpoint": "TestWebhookEndpoint", "retryWebhookEndpoint": "RetryWebhookEndpoint", "redeliverToEndpoint": "RedeliverToEndpoint",
-		"getMe": "Me", "listKeys": "Keys", "createKey": "CreateKey", "revokeKey": "RevokeKey",
+		"getUsage": "Usage", "getMe": "Me", "listKeys": "Keys", "createKey": "CreateKey", "revokeKey": "RevokeKey",
 		"listTeamDeliveries": "TeamDeliveries", "getDelivery": "Delivery", "redeliverDelivery": "RedeliverDelivery",
 		"getManifest": "Manifest", "getTranscript": "Transcript", "transcribeAgain": "TranscribeAgain", "searchTexts": "SearchTexts", "liveJob": "Live", "getScreenshot": "Screenshot", "getMedia": "Download", "headMedia": "Manifest", "deleteRecording": "DeleteRecording",
 		"initLogin": "StartLogin", "pollLogin": "AwaitLogin", "health": "Health",

@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/service"
 	"standin/internal/store"
 )
 
@@ -71,7 +72,7 @@ func TestAccessible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHarness(t)
+	h := newHarness(t, func(s *service.Settings) { s.ShareLinks = time.Hour })
 	link := strings.TrimPrefix(h.firstLink(), h.BaseURL())
 	outside := openTab(t)
 	check := func(page *tab, name, path string) {
@@ -104,6 +105,7 @@ func TestAccessible(t *testing.T) {
 	check(outside, "welcome", link)
 	f := populate(h)
 	check(outside, "signin", "/signin")
+	check(outside, "shared", sharedLink(f.signedIn(f.ada.Email), "/jobs/"+f.done.String()))
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
 	for name, path := range f.pages() {
@@ -203,8 +205,6 @@ func TestKeyboardOnly(t *testing.T) {
 	page.tabTo("Skip to content")
 	page.press(kb.Enter)
 	page.until(`location.hash === "#main"`)
-	page.tabTo("Live")
-	page.tabTo("Test")
 	page.tabTo("Send a bot")
 	page.press(kb.Enter)
 	page.at("/jobs/new")

@@ -12,6 +12,8 @@ import (
 var auditActions = map[string]string{
 	"POST /jobs":                      "sent a bot",
 	"POST /jobs/{id}/{verb}":          "", // the verb
+	"POST /jobs/{id}/share":           "shared a recording",
+	"POST /jobs/{id}/share/revoke":    "revoked a link to a recording",
 	"POST /calendars":                 "connected a calendar",
 	"POST /calendars/{id}":            "changed a calendar",
 	"POST /calendars/{id}/disconnect": "disconnected a calendar",
@@ -27,6 +29,7 @@ var auditActions = map[string]string{
 	"POST /team/{id}/remove":          "removed a user",
 	"POST /team/{id}/role":            "changed the role of a user",
 	"POST /account/password":          "changed the own password",
+	"POST /operator/alerts/test":      "sent a test alert",
 	"POST /signout":                   "signed out",
 }
 

@@ -82,26 +82,6 @@ func (d *Dashboard) redeliver(req *pageRequest, session account.Session) error {
 	return req.redirect("/jobs/" + found.ID.String() + "?note=redelivered#deliveries")
 }
 
-// payloadView is the data of the page of a webhook.
-type payloadView struct {
-	Job     job.Job
-	ID      string
-	Payload string
-}
-
-// payloadPage shows the payload of a webhook.
-func (d *Dashboard) payloadPage(req *pageRequest, session account.Session) error {
-	found, _, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
-	payload, err := d.settings.Search.DeliveryPayload(req.r.Context(), found.ID, req.r.PathValue("delivery"))
-	if err != nil {
-		return err
-	}
-	return req.show("payload", "Webhook", payloadView{found, req.r.PathValue("delivery"), indented(payload)})
-}
-
 // manifest serves the manifest of a recording as a download.
 func (d *Dashboard) manifest(req *pageRequest, session account.Session) error {
 	found, _, err := d.namedJob(req, session)

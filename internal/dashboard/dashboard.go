@@ -85,7 +85,6 @@ type Accounts interface {
 	SetTranscriptEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
 	SetCommandEvent(ctx context.Context, consumerID uuid.UUID, enabled bool) error
 	ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billing.Plan, error)
-	Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error)
 }
 
 // Keys creates, lists and revokes API keys. It is implemented by store.Store.
@@ -95,21 +94,20 @@ type Keys interface {
 	RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error)
 }
 
-// Search finds jobs, and reads what was said in them and the bodies of their
-// webhooks. It is implemented by store.Store.
+// Search finds jobs, and reads what was said in them. It is implemented by store.Store.
 type Search interface {
 	SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error)
-	SearchTexts(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.SearchMatch, error)
+	SearchTexts(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, filter job.TextFilter, limit int) ([]job.SearchMatch, error)
 	Texts(ctx context.Context, jobID uuid.UUID) ([]job.MeetingText, error)
 	LatestTexts(ctx context.Context, jobID uuid.UUID, limit int) ([]job.MeetingText, error)
-	DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error)
 }
 
 // Operator reads the state of the whole service, for operators. It is implemented
 // by store.Store.
 type Operator interface {
-	Overview(ctx context.Context, now time.Time) (job.Overview, error)
+	Overview(ctx context.Context, mode job.Mode, now time.Time) (job.Overview, error)
 	RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error)
+	FailedJobs(ctx context.Context, mode job.Mode, filter job.FailureFilter, limit int) ([]job.FailedJob, error)
 }
 
 // Flows runs the device flows of standin login. It is implemented by
@@ -133,6 +131,8 @@ type Settings struct {
 	Keys       Keys
 	Audit      account.AuditStore
 	Search     Search
+	Usage      Usage
+	Shares     Shares
 	Operator   Operator
 	Flows      Flows
 	Host       HostReader
@@ -141,9 +141,11 @@ type Settings struct {
 	Mail       Mail
 	Calendars  Calendars
 	System     System
+	Alerts     Alerts
 	Capacity   Capacity     // nil when it is unknown
 	OIDC       OIDCSettings // zero without OpenID Connect
-	Share      ShareSettings
+
+	ShareLifetime time.Duration // of links to recordings; 0 allows none
 
 	AllowedMeetingHosts []string // that bots may open in addition to the platforms'
 
@@ -190,7 +192,7 @@ type Dashboard struct {
 	streams   *streams
 	oidc      *provider // nil without OpenID Connect
 	mux       *http.ServeMux
-	overview  overviewCache
+	overviews map[job.Mode]*overviewCache
 
 	draining chan struct{} // closed by Drain
 	drain    sync.Once
@@ -210,6 +212,7 @@ func New(settings Settings) (*Dashboard, error) {
 		byAccount: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Account, Now: settings.Now}),
 		failures:  httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Failures, Now: settings.Now}),
 		streams:   newStreams(),
+		overviews: map[job.Mode]*overviewCache{job.Live: {}, job.Test: {}},
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
@@ -278,9 +281,9 @@ func (d *Dashboard) route() {
 	user("GET /jobs/{id}/transcript", d.transcriptFile)
 	user("GET /jobs/{id}/media/{name}", d.media)
 	user("GET /jobs/{id}/captures/{attempt}/{name}", d.capture)
-	user("GET /jobs/{id}/deliveries/{delivery}", d.payloadPage)
 	user("POST /jobs/{id}/deliveries/{delivery}/redeliver", d.redeliver)
 	user("POST /jobs/{id}/share", d.share)
+	user("POST /jobs/{id}/share/revoke", d.revokeShare)
 	user("POST /jobs/{id}/{verb}", d.control)
 	user("GET /calendars", d.calendarsPage)
 	user("POST /calendars", d.connectCalendar)
@@ -288,7 +291,7 @@ func (d *Dashboard) route() {
 	user("GET /calendars/callback", d.finishConsent)
 	user("GET /calendars/{id}", d.calendarPage)
 	user("POST /calendars/{id}", d.changeCalendar)
-	user("GET /calendars/{id}/choices", d.choicesPage)
+	allow(account.Member, "GET /calendars/{id}/choices", d.choicesPage)
 	user("POST /calendars/{id}/choices", d.chooseCalendar)
 	user("POST /calendars/{id}/sync", d.syncCalendar)
 	user("POST /calendars/{id}/disconnect", d.disconnectCalendar)
@@ -312,6 +315,7 @@ func (d *Dashboard) route() {
 	admin("POST /webhooks/secret", d.revealSecret)
 	admin("POST /webhooks/rotate", d.rotateSecret)
 	user("GET /usage", d.usagePage)
+	user("GET /usage.csv", d.usageFile)
 	user("GET /team", d.teamPage)
 	admin("GET /team/audit", d.auditPage)
 	admin("POST /team/invite", d.invite)
@@ -325,7 +329,10 @@ func (d *Dashboard) route() {
 	operator("GET /operator", d.operatorPage)
 	operator("GET /operator/live", d.liveOperator)
 	operator("GET /operator/bots", d.botsPage)
+	operator("GET /operator/failures", d.failuresPage)
 	operator("GET /operator/system", d.systemPage)
+	operator("GET /operator/alerts", d.alertsPage)
+	operator("POST /operator/alerts/test", d.testAlerts)
 	operator("GET /operator/mail", d.mailPage)
 	operator("POST /operator/mail/{id}/retry", d.retryMail)
 }

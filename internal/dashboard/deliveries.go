@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -37,22 +36,21 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) e
 		From: query.Get("from"), To: query.Get("to"),
 	}
 	as := caller(session.User, shown.Mode)
-	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State), From: dayOf(shown.From), To: dayOf(shown.To)}
-	if !filter.To.IsZero() {
-		filter.To = filter.To.AddDate(0, 0, 1) // the whole day
+	filter := webhook.LogFilter{Event: shown.Event, State: webhook.DeliveryState(shown.State)}
+	var err error
+	if filter.From, filter.To, err = dayRange(shown.From, shown.To); err != nil {
+		return err
 	}
 	known := shown.State == "" || slices.Contains(shown.States, filter.State)
 	for text, id := range map[string]*uuid.UUID{shown.Endpoint: &filter.Endpoint, shown.Job: &filter.JobID} {
 		if text == "" {
 			continue
 		}
-		var err error
 		if *id, err = uuid.Parse(text); err != nil {
 			known = false
 		}
 	}
 	shown.Filtered = filter != (webhook.LogFilter{}) || !known
-	var err error
 	if shown.Endpoints, _, err = d.settings.Webhooks.Endpoints(req.r.Context(), as, lifecycle.Page{Limit: lifecycle.MaxPage}); err != nil {
 		return err
 	}
@@ -74,12 +72,6 @@ func (d *Dashboard) deliveryLogPage(req *pageRequest, session account.Session) e
 		shown.Older = "/webhooks/deliveries?" + query.Encode()
 	}
 	return req.show("deliveries", "Webhook deliveries", shown)
-}
-
-// dayOf parses a date, as UTC; the zero time if it is none.
-func dayOf(text string) time.Time {
-	day, _ := time.Parse(time.DateOnly, text) // the zero time filters nothing
-	return day
 }
 
 // deliveryView is the data of the page of a delivery.

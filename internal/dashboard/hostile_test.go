@@ -90,7 +90,7 @@ func TestHostileTexts(t *testing.T) {
 	for path, shows := range map[string]string{
 		"/jobs": reported, "/jobs?mode=test": reported, "/jobs?search=" + url.QueryEscape(hostile): "Google Meet", "/operator": reported, "/webhooks": "Default endpoint",
 		"/team": name[:40], "/keys": "API keys", "/jobs/new?meetingUrl=" + url.QueryEscape(hostile): "Send a bot",
-		"/jobs/" + failed.String() + "/deliveries/" + h.deliveries(failed)[0].ID:         reported,
+		"/webhooks/deliveries/" + h.deliveries(failed)[0].ID:                             reported,
 		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "none of the job statuses", "/jobs?from=" + url.QueryEscape(hostile): "Dates must have the form",
 	} {
 		check(path, shows)

@@ -41,7 +41,8 @@ type jobView struct {
 	MoreDeliveries string         // URL of the rest; empty when all are shown
 	Recording      *recordingView // nil without one
 	Captures       []recording.Capture
-	Deleted        bool // the recording was deleted
+	Links          []job.ShareLink // that show the recording, the newest first
+	Deleted        bool            // the recording was deleted
 	Controls       controls
 	Meeting        meetingView // while it runs
 	Detail         string      // of the failure, unless the explanation says it
@@ -143,7 +144,12 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 		return view, err
 	}
 	view.Controls = controlsOf(found, view.Recording != nil)
-	view.Controls.Share = view.Recording != nil && d.settings.Share.Lifetime > 0
+	if view.Recording != nil {
+		view.Controls.Share = d.settings.ShareLifetime > 0
+		if view.Links, err = d.settings.Shares.ShareLinks(ctx, found.ID, shownLinks); err != nil {
+			return view, err
+		}
+	}
 	return view, nil
 }
 

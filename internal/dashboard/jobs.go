@@ -108,22 +108,29 @@ func readList(query url.Values) (jobList, job.Filter, error) {
 	}
 	// By creation, which is the order of the list: a filter by joinAt would make
 	// the database sort all jobs.
-	for text, into := range map[*string]*time.Time{&list.From: &filter.CreatedFrom, &list.To: &filter.CreatedTo} {
-		if *text == "" {
-			continue
-		}
-		day, err := time.Parse(time.DateOnly, *text)
-		if err != nil {
-			return list, filter, &pageError{http.StatusBadRequest, "Dates must have the form 2026-11-20."}
-		}
-		*into = day
-	}
-	if !filter.CreatedTo.IsZero() {
-		filter.CreatedTo = filter.CreatedTo.AddDate(0, 0, 1) // the last day is included
+	var err error
+	if filter.CreatedFrom, filter.CreatedTo, err = dayRange(list.From, list.To); err != nil {
+		return list, filter, err
 	}
 	const longestSearch = 500
 	list.Search = clip(list.Search, longestSearch)
 	return list, filter, nil
+}
+
+// dayRange returns the times from the first to the end of the last day (UTC), as date inputs
+// format them; zero ones for empty days.
+func dayRange(from, to string) (start, end time.Time, err error) {
+	if from != "" {
+		start, err = time.Parse(time.DateOnly, from)
+	}
+	if to != "" && err == nil {
+		end, err = time.Parse(time.DateOnly, to)
+		end = end.AddDate(0, 0, 1) // the last day is included
+	}
+	if err != nil {
+		err = &pageError{http.StatusBadRequest, "Dates must have the form 2026-11-20."}
+	}
+	return start, end, err
 }
 
 // clip shortens a text to a number of characters.

@@ -121,7 +121,8 @@ func (req *pageRequest) stillSignedIn() bool {
 	if err != nil {
 		return !job.ErrorIs(err, job.Unauthorized)
 	}
-	return current.User.ConsumerID == req.session.User.ConsumerID && current.User.Operator == req.session.User.Operator
+	before := req.session.User
+	return current.User.ConsumerID == before.ConsumerID && current.User.Operator == before.Operator && current.User.Role == before.Role
 }
 
 // event sends parts. It reports false when the client is gone.
@@ -148,6 +149,6 @@ func (d *Dashboard) liveJob(req *pageRequest, session account.Session) error {
 	return req.stream(name, func(shared *topic) (any, error) {
 		return d.readJob(req, session, &shared.recording)
 	}, func(view any) (parts, error) {
-		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "captures", "timeline", "deliveries")
+		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures", "timeline", "deliveries")
 	})
 }

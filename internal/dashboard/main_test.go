@@ -72,6 +72,7 @@ func (c *chromium) start(path string) {
 type harness struct {
 	*testing.T
 	*service.Service
+	dir string // its data directory
 }
 
 // password is the password of all users.
@@ -95,7 +96,7 @@ func newHarness(t *testing.T, change ...func(*service.Settings)) *harness {
 			t.Errorf("close the service: %v", err)
 		}
 	})
-	return &harness{T: t, Service: s}
+	return &harness{T: t, Service: s, dir: settings.DataDir}
 }
 
 // firstLink returns the URL of the page that creates the first user.
@@ -147,6 +148,19 @@ func (h *harness) otherUser() account.User {
 		h.Fatal(err)
 	}
 	return bob
+}
+
+// withRole creates a user of the consumer "crew" with a role.
+func (f populatedHarness) withRole(email string, role account.Role) {
+	f.Helper()
+	users := f.users()
+	token, err := users.InviteAs(f.Context(), f.ada, email, role, false)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if _, err := users.Accept(f.Context(), token, account.NewUser{Name: string(role), Password: password}); err != nil {
+		f.Fatal(err)
+	}
 }
 
 // person is an HTTP client with cookies, like a browser without scripts.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -87,7 +88,7 @@ func formOfJob(j job.Job) newJobForm {
 		if seconds == usual {
 			return ""
 		}
-		return strconv.Itoa(seconds)
+		return minutesOf(seconds)
 	}
 	form := newJobForm{
 		Mode: j.Mode, MeetingURL: j.MeetingURL, DisplayName: j.DisplayName, Title: j.Title(), Platform: string(j.Platform),
@@ -299,6 +300,9 @@ func (f newJobForm) metadata() (json.RawMessage, string) {
 	return bytes.TrimSpace(text.Bytes()), ""
 }
 
+// minutesOf returns seconds in minutes.
+func minutesOf(seconds int) string { return strconv.FormatFloat(float64(seconds)/60, 'f', -1, 64) }
+
 // autoLeave returns the settings of the form. An empty field keeps its default.
 func (f newJobForm) autoLeave() (job.AutoLeave, string) {
 	leave := job.DefaultAutoLeave()
@@ -311,11 +315,12 @@ func (f newJobForm) autoLeave() (job.AutoLeave, string) {
 			continue
 		}
 		const day = 86400
-		seconds, err := strconv.Atoi(*text)
-		if err != nil || seconds < 1 || seconds > day {
-			return leave, "Leave times must be from 1 to 86400 seconds."
+		minutes, err := strconv.ParseFloat(*text, 64)
+		if seconds := math.Round(60 * minutes); err == nil && seconds >= 1 && seconds <= day {
+			*setting = int(seconds)
+			continue
 		}
-		*setting = seconds
+		return leave, "Leave times must be from a second to 1440 minutes."
 	}
 	return leave, ""
 }

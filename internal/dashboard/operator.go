@@ -4,8 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 
 	"standin/internal/account"
 	"standin/internal/host"
@@ -51,6 +54,7 @@ type Forecast struct {
 // operatorView is the data of the operator page.
 type operatorView struct {
 	job.Overview
+	Mode     job.Mode // of the failures
 	Now      time.Time
 	Host     host.Metrics
 	Uptime   time.Duration
@@ -83,7 +87,7 @@ const (
 )
 
 func (d *Dashboard) operatorPage(req *pageRequest, _ account.Session) error {
-	shown, err := d.operatorView(req.r.Context())
+	shown, err := d.operatorView(req.r.Context(), modeOf(req.r.URL.Query()))
 	if err != nil {
 		return err
 	}
@@ -121,12 +125,66 @@ func (d *Dashboard) botsPage(req *pageRequest, _ account.Session) error {
 	return req.show("bots", "Running bots", view)
 }
 
+// failuresView is the data of a page of failed jobs.
+type failuresView struct {
+	Mode      job.Mode
+	Code      job.FailureCode
+	Platform  job.Platform
+	Hours     int // within which they failed; 0 for any time
+	Periods   []period
+	Codes     []job.FailureCode
+	Platforms []job.Platform
+	Jobs      []job.FailedJob
+	Older     string // URL of the next page; empty on the last
+}
+
+// period is a time before now.
+type period struct {
+	Hours int
+	Name  string
+}
+
+// failuresPage shows failed jobs of all teams.
+func (d *Dashboard) failuresPage(req *pageRequest, _ account.Session) error {
+	const shownJobs = 50
+	query := req.r.URL.Query()
+	shown := failuresView{
+		Mode: modeOf(query), Code: job.FailureCode(query.Get("code")), Platform: job.Platform(query.Get("platform")),
+		Periods: []period{{24, "24 hours"}, {7 * 24, "7 days"}, {30 * 24, "30 days"}}, Codes: job.FailureCodes(), Platforms: job.Platforms(),
+	}
+	filter := job.FailureFilter{Code: shown.Code, Platform: shown.Platform}
+	shown.Hours, _ = strconv.Atoi(query.Get("hours")) // anything else is any time
+	if shown.Hours > 0 {
+		filter.Since = d.settings.Now().Add(-time.Duration(min(shown.Hours, 10*365*24)) * time.Hour)
+	}
+	if at, id, found := strings.Cut(query.Get("after"), "."); found {
+		since, err := strconv.ParseInt(at, 10, 64)
+		last, wrong := uuid.Parse(id)
+		if err != nil || wrong != nil {
+			return notFound("There is no such page.")
+		}
+		filter.After = job.FailureCursor{At: time.UnixMilli(since), ID: last}
+	}
+	var err error
+	if shown.Jobs, err = d.settings.Operator.FailedJobs(req.r.Context(), shown.Mode, filter, shownJobs+1); err != nil {
+		return err
+	}
+	if len(shown.Jobs) > shownJobs {
+		shown.Jobs = shown.Jobs[:shownJobs]
+		last := shown.Jobs[shownJobs-1]
+		query.Set("after", fmt.Sprintf("%d.%s", last.At.UnixMilli(), last.JobID))
+		shown.Older = "/operator/failures?" + query.Encode()
+	}
+	return req.show("failures", "Failed jobs", shown)
+}
+
 // liveOperator streams the changes of the operator page.
 func (d *Dashboard) liveOperator(req *pageRequest, _ account.Session) error {
-	return req.stream("operator", func(*topic) (any, error) {
-		return d.operatorView(req.r.Context())
+	mode := modeOf(req.r.URL.Query())
+	return req.stream("operator "+string(mode), func(*topic) (any, error) {
+		return d.operatorView(req.r.Context(), mode)
 	}, func(view any) (parts, error) {
-		return req.parts("operator", view, "figures", "bots", "failures", "recent")
+		return req.parts("operator", view, "figures", "bots", "failures", "reasons", "recent")
 	})
 }
 
@@ -140,22 +198,23 @@ type overviewCache struct {
 	view operatorView
 }
 
-func (d *Dashboard) operatorView(ctx context.Context) (operatorView, error) {
-	d.overview.mu.Lock()
-	defer d.overview.mu.Unlock()
-	if d.settings.Now().Sub(d.overview.view.Now) < maxOverviewAge {
-		return d.overview.view, nil
+func (d *Dashboard) operatorView(ctx context.Context, mode job.Mode) (operatorView, error) {
+	cache := d.overviews[mode]
+	cache.mu.Lock()
+	defer cache.mu.Unlock()
+	if d.settings.Now().Sub(cache.view.Now) < maxOverviewAge {
+		return cache.view, nil
 	}
-	shown, err := d.readOverview(ctx)
+	shown, err := d.readOverview(ctx, mode)
 	if err == nil {
-		d.overview.view = shown
+		cache.view = shown
 	}
 	return shown, err
 }
 
-func (d *Dashboard) readOverview(ctx context.Context) (shown operatorView, err error) {
-	shown.Now = d.settings.Now()
-	if shown.Overview, err = d.settings.Operator.Overview(ctx, shown.Now); err != nil {
+func (d *Dashboard) readOverview(ctx context.Context, mode job.Mode) (shown operatorView, err error) {
+	shown.Mode, shown.Now = mode, d.settings.Now()
+	if shown.Overview, err = d.settings.Operator.Overview(ctx, mode, shown.Now); err != nil {
 		return shown, err
 	}
 	shown.Host = d.settings.Host.Read(ctx)

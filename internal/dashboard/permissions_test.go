@@ -32,7 +32,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	bob := f.signedIn("bob@example.test")
 	delivery := f.deliveries(f.done)[0].ID
 	page := "/jobs/" + f.done.String()
-	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/screenshot", page + "/deliveries/" + delivery, "/operator", "/operator/live", "/operator/bots", "/operator/mail"} {
+	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/screenshot", "/webhooks/deliveries/" + delivery, "/operator", "/operator/live", "/operator/bots", "/operator/failures", "/operator/alerts", "/operator/mail"} {
 		if got := bob.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, got.status)
 		}
@@ -42,7 +42,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	key := ids.FindStringSubmatch(ada.get("/keys").body)[1]
 	for path, want := range map[string]int{
 		page + "/delete-recording": 404, "/jobs/" + f.running.String() + "/leave": 404, "/jobs/" + f.running.String() + "/cancel": 404,
-		page + "/deliveries/" + delivery + "/redeliver": 404, "/keys/" + key + "/revoke": 404, "/team/" + f.ada.ID.String() + "/remove": 409,
+		page + "/deliveries/" + delivery + "/redeliver": 404, page + "/share/revoke": 404, "/keys/" + key + "/revoke": 404, "/team/" + f.ada.ID.String() + "/remove": 409,
 	} {
 		if got := bob.submit("/keys", path, nil); got.status != want {
 			t.Errorf("%s: %d, want %d", path, got.status, want)
@@ -64,8 +64,46 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 		t.Fatal(err)
 	}
 	carol := f.signedIn("carol@example.test")
+	f.checkOffers(account.Viewer)
+	f.checkOffers(account.Member)
 	if got := carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil); got.status != http.StatusConflict || !strings.Contains(got.body, "Only an operator can remove an operator.") {
 		t.Errorf("a member removes an operator: %d", got.status)
+	}
+}
+
+var (
+	postForm = regexp.MustCompile(`<form method="post" action="([^"]+)"`)
+	pageLink = regexp.MustCompile(`<a [^>]*href="(/(?:jobs/new|webhooks/new|team/audit|calendars/[^"]*/choices)[^"]*)"`)
+)
+
+// checkOffers checks that no page offers users with a role what they are refused.
+func (f populatedHarness) checkOffers(role account.Role) {
+	f.Helper()
+	email := string(role) + "@example.test"
+	f.withRole(email, role)
+	user := f.signedIn(email)
+	seen := map[string]bool{}
+	for name, path := range f.pages() {
+		page := user.get(path)
+		if page.status != http.StatusOK {
+			continue
+		}
+		for _, form := range postForm.FindAllStringSubmatch(page.body, -1) {
+			if action := html.UnescapeString(form[1]); !seen[action] {
+				seen[action] = true
+				if got := user.post(action, url.Values{"token": {"wrong"}}); strings.Contains(got.body, "Your role is") {
+					f.Errorf("the page %s offers a %s the form %s", name, role, action)
+				}
+			}
+		}
+		for _, link := range pageLink.FindAllStringSubmatch(page.body, -1) {
+			if got := user.get(html.UnescapeString(link[1])); got.status == http.StatusForbidden {
+				f.Errorf("the page %s offers a %s the link %s", name, role, link[1])
+			}
+		}
+	}
+	if len(seen) < 2 {
+		f.Errorf("only the forms %v were checked", seen)
 	}
 }
 

@@ -189,8 +189,9 @@ func (f populatedHarness) pages() map[string]string {
 	f.Helper()
 	return map[string]string{
 		"jobs": "/jobs?mode=test", "jobs-live": "/jobs", "send": "/jobs/new", "job-done": "/jobs/" + f.done.String(), "job-failed": "/jobs/" + f.failed.String(),
-		"job-running": "/jobs/" + f.running.String(), "webhook": "/jobs/" + f.done.String() + "/deliveries/" + f.deliveries(f.done)[0].ID,
-		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks?mode=test", "usage": "/usage", "team": "/team", "audit": "/team/audit", "account": "/account", "operator": "/operator", "system": "/operator/system", "mail": "/operator/mail", "missing": "/jobs/nothing",
+		"job-running": "/jobs/" + f.running.String(), "webhook-job": "/jobs/" + f.done.String() + "/deliveries",
+		"search": "/search?mode=test&q=budget", "calendars": "/calendars", "calendar": f.calendarPage(), "keys": "/keys", "webhooks": "/webhooks?mode=test", "usage": "/usage?mode=test", "team": "/team", "audit": "/team/audit", "account": "/account", "usage-teams": "/usage?mode=test&by=team", "operator": "/operator?mode=test", "operator-live": "/operator?mode=live", "operator-bots": "/operator/bots",
+		"failures": "/operator/failures?mode=test", "alerts": "/operator/alerts", "system": "/operator/system", "mail": "/operator/mail", "missing": "/jobs/nothing",
 		"cli":         f.cliPage(),
 		"webhook-new": "/webhooks/new", "webhook-endpoint": f.endpointPage(), "webhook-log": "/webhooks/deliveries?mode=test&state=delivered",
 		"webhook-delivery": "/webhooks/deliveries/" + f.deliveries(f.done)[0].ID, "webhook-events": "/webhooks/events",

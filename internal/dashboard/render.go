@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -26,10 +27,26 @@ type view struct {
 	SignedIn bool
 	User     account.User
 	Mode     job.Mode // that the user works in
-	ModePath string   // of the page in the other mode
+	here     url.URL  // of the page, or of the list of jobs if the page cannot be opened again
 	Token    string   // of forms
 	Data     any
 }
+
+// ModeURL returns the URL of the page in a mode.
+func (v view) ModeURL(mode string) string {
+	query := v.here.Query()
+	for _, name := range []string{"note", "cursor", "after", "before"} {
+		query.Del(name)
+	}
+	query.Set("mode", mode)
+	return v.here.Path + "?" + query.Encode()
+}
+
+// Sends reports whether the user may send and control bots.
+func (v view) Sends() bool { return v.User.Role.Allows(account.Member) }
+
+// Manages reports whether the user may manage keys, webhooks and users.
+func (v view) Manages() bool { return v.User.Role.Allows(account.Admin) }
 
 // loadPages parses all templates: each page with the layout and the shared parts.
 func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
@@ -59,30 +76,36 @@ func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
 // functions returns the functions of the templates.
 func (d *Dashboard) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":    d.assetPath,
-		"when":     when,
-		"clock":    clock,
-		"bytes":    bytesText,
-		"duration": durationText,
-		"platform": platformName,
-		"status":   statusText,
-		"tone":     tone,
-		"meeting":  meetingName,
-		"title":    jobTitle,
-		"place":    jobPlace,
-		"ago":      ago,
-		"running":  runningSince,
-		"hour":     hour,
-		"limit":    limitText,
-		"words":    func(code job.FailureCode) string { return strings.ReplaceAll(string(code), "_", " ") },
-		"inc":      func(n int) int { return n + 1 },
-		"seconds":  func(milliseconds int64) int64 { return milliseconds / 1000 },
-		"gap":      gapText,
-		"capacity": capacityText,
-		"gapwidth": func(start, end int64) int64 { return max(end-start, 1) },
-		"sub100":   func(part float64) float64 { return 100 - part },
-		"row":      newDeliveryRow,
-		"sources":  sourcesText,
+		"asset":     d.assetPath,
+		"when":      when,
+		"clock":     clock,
+		"bytes":     bytesText,
+		"duration":  durationText,
+		"platform":  platformName,
+		"status":    statusText,
+		"tone":      tone,
+		"meeting":   meetingName,
+		"title":     jobTitle,
+		"place":     jobPlace,
+		"ago":       ago,
+		"running":   runningSince,
+		"hour":      hour,
+		"limit":     limitText,
+		"hours":     hoursText,
+		"minutes":   minutesText,
+		"short":     func(text string) string { return clip(text, 12) + "…" },
+		"inminutes": minutesOf,
+		"success":   successText,
+		"words":     func(name any) string { return strings.ReplaceAll(fmt.Sprint(name), "_", " ") },
+		"inc":       func(n int) int { return n + 1 },
+		"seconds":   func(milliseconds int64) int64 { return milliseconds / 1000 },
+		"gap":       gapText,
+		"capacity":  capacityText,
+		"gapwidth":  func(start, end int64) int64 { return max(end-start, 1) },
+		"sub100":    func(part float64) float64 { return 100 - part },
+		"row":       newDeliveryRow,
+		"rows":      func(own, name string, rows any) map[string]any { return map[string]any{"Own": own, name: rows} },
+		"sources":   sourcesText,
 
 		"lasttry":  lastTry,
 		"sentence": text.Sentence,
@@ -107,13 +130,13 @@ func lastTry(tries []webhook.Try) *webhook.Try {
 
 // deliveryRow is a row of a table of deliveries, with a form to redeliver it.
 type deliveryRow struct {
+	view
 	JobID    uuid.UUID
-	Token    string // of forms
 	Delivery webhook.DeliveryRecord
 }
 
-func newDeliveryRow(jobID uuid.UUID, token string, delivery webhook.DeliveryRecord) deliveryRow {
-	return deliveryRow{jobID, token, delivery}
+func newDeliveryRow(of view, jobID uuid.UUID, delivery webhook.DeliveryRecord) deliveryRow {
+	return deliveryRow{of, jobID, delivery}
 }
 
 // when formats a time. The script of the page converts it to local time.

@@ -234,10 +234,10 @@ func (req *pageRequest) render(page, name, title string, data any) ([]byte, erro
 	view := view{
 		Title: title, Page: page, Data: data, Path: req.r.URL.Path, Notice: notices()[req.r.URL.Query().Get("note")],
 		SignedIn: req.secret != "", User: req.session.User, Mode: modeOf(req.r.URL.Query()),
-		ModePath: "/jobs",
+		here: url.URL{Path: "/jobs"},
 	}
 	if req.r.Method == http.MethodGet && page != "error" {
-		view.ModePath = req.r.URL.Path
+		view.here = *req.r.URL
 	}
 	if req.secret != "" {
 		view.Token = account.FormToken(req.secret)
@@ -263,6 +263,7 @@ func notices() map[string]string {
 		"queued":            "The command is queued for the bot.",
 		"cancelled":         "The job is cancelled. A bot that is in the meeting leaves.",
 		"recording-deleted": "The recording is deleted.",
+		"link-revoked":      "The link is revoked. It no longer shows the recording.",
 		"jobs-cancelled":    "The selected jobs are cancelled. Bots that are in a meeting leave.",
 		"jobs-sent":         "The bots of the selected jobs are sent again, as new jobs.",
 		"none-selected":     "No job was selected.",

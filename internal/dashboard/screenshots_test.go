@@ -5,8 +5,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"standin/internal/account"
+	"standin/internal/alert"
+	"standin/internal/service"
 )
 
 // TestScreenshots writes screenshots of each page, with a light and a dark color scheme
@@ -20,19 +25,38 @@ func TestScreenshots(t *testing.T) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // screenshots are public
 		t.Fatal(err)
 	}
-	h := newHarness(t)
+	h := newHarness(t, func(s *service.Settings) {
+		s.ShareLinks = 168 * time.Hour
+		s.Alerts = alert.Options{Webhook: receiver(t, 200, ""), WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour, FailureRate: 10, Endpoint: time.Nanosecond, Capacity: 5 * time.Minute}
+	})
 	link := h.firstLink()
 	outside := openTab(t)
 	shoot(outside, folder, "welcome", link)
 	f := populate(h)
 	shoot(outside, folder, "signin", h.BaseURL()+"/signin")
+	shoot(outside, folder, "shared", h.BaseURL()+sharedLink(f.signedIn(f.ada.Email), "/jobs/"+f.done.String()))
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
 	pages := f.pages()
 	user := f.signedIn(f.ada.Email)
 	await(t, func() bool { return strings.Contains(user.get(pages["webhooks"]).body, ">dead<") }) // after five attempts
+	pages["jobs-filtered"] = "/jobs?mode=test&search=nothing"
+	pages["start"], pages["search-empty"] = "/jobs?mode=live&status=joining", "/search?mode=test"
+	pages["failures-empty"], pages["webhooks-live"], pages["webhook-log-live"] = "/operator/failures?mode=live", "/webhooks?mode=live", "/webhooks/deliveries?mode=live"
 	for name, path := range pages {
 		shoot(page, folder, name, h.BaseURL()+path)
+	}
+	f.withRole("viewer@example.test", account.Viewer)
+	viewer := openTab(t)
+	viewer.signIn(h, "viewer@example.test")
+	for _, name := range []string{"jobs", "job-done", "job-running", "keys", "webhooks", "webhook-endpoint", "calendars", "team"} {
+		shoot(viewer, folder, "viewer-"+name, h.BaseURL()+pages[name])
+	}
+	h.otherUser() // of a team without anything
+	fresh := openTab(t)
+	fresh.signIn(h, "bob@example.test")
+	for name, path := range map[string]string{"jobs": "/jobs?mode=live", "usage": "/usage", "keys": "/keys", "webhooks": "/webhooks", "calendars": "/calendars"} {
+		shoot(fresh, folder, "fresh-"+name, h.BaseURL()+path)
 	}
 }
 

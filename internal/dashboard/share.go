@@ -1,10 +1,7 @@
 package dashboard
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/binary"
+	"context"
 	"net/http"
 	"net/url"
 	"time"
@@ -15,11 +12,19 @@ import (
 	"standin/internal/job"
 )
 
-// ShareSettings allow links that show a recording to people who are not signed in.
-type ShareSettings struct {
-	Lifetime time.Duration // of a link; 0 allows none
-	Key      []byte        // signs the links
+// Shares stores links that show a recording to people who are not signed in. It is implemented
+// by store.Store.
+type Shares interface {
+	InsertShareLink(ctx context.Context, link job.ShareLink) error
+	// ShareLink returns a link, or a *job.Error with NotFound.
+	ShareLink(ctx context.Context, hash string) (job.ShareLink, error)
+	ShareLinks(ctx context.Context, jobID uuid.UUID, limit int) ([]job.ShareLink, error)
+	DeleteShareLink(ctx context.Context, jobID uuid.UUID, hash string) error
+	JobView(ctx context.Context, id uuid.UUID) (job.Job, error)
 }
+
+// shownLinks is how many links a job's page lists.
+const shownLinks = 100
 
 // shareView is the data of the page with a new link.
 type shareView struct {
@@ -28,51 +33,54 @@ type shareView struct {
 	Until time.Time
 }
 
-// share creates a link to a recording.
+// share creates a link to a recording and shows it in the response, and nowhere else.
 func (d *Dashboard) share(req *pageRequest, session account.Session) error {
 	found, _, err := d.namedJob(req, session)
 	if err != nil {
 		return err
 	}
-	if d.settings.Share.Lifetime <= 0 {
+	if d.settings.ShareLifetime <= 0 {
 		return notFound("The operator of the service allows no links to recordings.")
 	}
 	if _, err := d.manifestOf(req.r.Context(), found); err != nil {
 		return err
 	}
-	until := d.settings.Now().Add(d.settings.Share.Lifetime)
-	link := d.settings.BaseURL + "/shared?token=" + url.QueryEscape(d.shareToken(found, until))
-	return req.show("share", "Share", shareView{Job: found, Link: link, Until: until})
+	token, now := account.NewToken(), d.settings.Now()
+	link := job.ShareLink{
+		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: session.User.Email, ExpiresAt: now.Add(d.settings.ShareLifetime),
+	}
+	if err := d.settings.Shares.InsertShareLink(req.r.Context(), link); err != nil {
+		return err
+	}
+	address := d.settings.BaseURL + "/shared?token=" + url.QueryEscape(token)
+	return req.show("share", "Share", shareView{Job: found, Link: address, Until: link.ExpiresAt})
 }
 
-// shareSize is the size of what a token names: a job, its team, and a Unix time.
-const shareSize = 16 + 16 + 8
-
-// shareToken returns the token of a link to the recording of a job.
-func (d *Dashboard) shareToken(j job.Job, until time.Time) string {
-	named := binary.BigEndian.AppendUint64(append(j.ID[:], j.ConsumerID[:]...), uint64(until.Unix()))
-	return base64.RawURLEncoding.EncodeToString(append(named, d.shareMAC(named)...))
-}
-
-func (d *Dashboard) shareMAC(named []byte) []byte {
-	mac := hmac.New(sha256.New, d.settings.Share.Key)
-	mac.Write(named)
-	return mac.Sum(nil)
+// revokeShare ends a link to a recording.
+func (d *Dashboard) revokeShare(req *pageRequest, session account.Session) error {
+	found, _, err := d.namedJob(req, session)
+	if err != nil {
+		return err
+	}
+	if err := d.settings.Shares.DeleteShareLink(req.r.Context(), found.ID, req.r.PostForm.Get("link")); err != nil {
+		return err
+	}
+	return req.redirect("/jobs/" + found.ID.String() + "?note=link-revoked")
 }
 
 // sharedJob returns the job of the link in the query.
 func (d *Dashboard) sharedJob(req *pageRequest) (job.Job, error) {
-	token, err := base64.RawURLEncoding.DecodeString(req.r.URL.Query().Get("token"))
-	if err != nil || len(token) != shareSize+sha256.Size || !hmac.Equal(token[shareSize:], d.shareMAC(token[:shareSize])) {
-		return job.Job{}, notFound("There is no such link.")
+	link, err := d.settings.Shares.ShareLink(req.r.Context(), account.Hash(req.r.URL.Query().Get("token")))
+	if job.ErrorIs(err, job.NotFound) {
+		return job.Job{}, notFound("There is no such link. It may have been revoked.")
 	}
-	until := time.Unix(int64(binary.BigEndian.Uint64(token[32:shareSize])), 0) // #nosec G115 -- shareToken has encoded it
-	if d.settings.Share.Lifetime <= 0 || d.settings.Now().After(until) {
+	if err != nil {
+		return job.Job{}, err
+	}
+	if d.settings.ShareLifetime <= 0 || !d.settings.Now().Before(link.ExpiresAt) {
 		return job.Job{}, &pageError{http.StatusGone, "This link has expired. Ask for a new one."}
 	}
-	team := account.Session{User: account.User{ConsumerID: uuid.UUID(token[16:32])}}
-	found, _, err := d.findJob(req, team, uuid.UUID(token[:16]).String())
-	return found, err
+	return d.settings.Shares.JobView(req.r.Context(), link.JobID)
 }
 
 // sharedView is the data of the page of a shared recording.

@@ -37,6 +37,17 @@ func TestShare(t *testing.T) {
 			t.Errorf("%s: %d", wrong, got.status)
 		}
 	}
+	second := sharedLink(ada, page)
+	listed := regexp.MustCompile(`name="link" value="([0-9a-f]{64})"`).FindAllStringSubmatch(ada.get(page).body, -1)
+	if len(listed) != 2 || strings.Count(ada.get(page).body, "ada@example.test") < 2 {
+		t.Fatalf("%d links are listed", len(listed))
+	}
+	if got := ada.submit(page, page+"/share/revoke", url.Values{"link": {listed[0][1]}}); got.status != http.StatusSeeOther {
+		t.Errorf("revoke: %d", got.status)
+	}
+	if got := visitor.get(second); got.status != http.StatusNotFound || visitor.get(link).status != http.StatusOK {
+		t.Errorf("the revoked link: %d, the other: %d", got.status, visitor.get(link).status)
+	}
 	f.otherUser()
 	if got := f.signedIn("bob@example.test").submit("/jobs/new", page+"/share", nil); got.status != http.StatusNotFound {
 		t.Errorf("another team shares it: %d", got.status)

@@ -54,6 +54,9 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 		}
 		req.session, req.secret = session, secret
 		req.UserID, req.ConsumerID = session.User.ID, session.User.ConsumerID
+		if !session.User.Role.Allows(needed) {
+			return &pageError{http.StatusForbidden, fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed)}
+		}
 		if req.r.Method != http.MethodGet && req.r.Method != http.MethodHead {
 			if err := req.parseForm(maxForm); err != nil {
 				return err
@@ -61,9 +64,6 @@ func (d *Dashboard) forUser(needed account.Role, handle userHandler) handler {
 			if !account.FormTokenMatches(req.r.PostForm.Get("token"), secret) {
 				return &pageError{http.StatusForbidden, "This form belongs to another session, so nothing was done. Reload the page and try again."}
 			}
-		}
-		if !session.User.Role.Allows(needed) {
-			return &pageError{http.StatusForbidden, fmt.Sprintf("Your role is %s. This needs the role %s, which an admin of your team can give you.", session.User.Role, needed)}
 		}
 		req.chooseMode()
 		err = handle(req, session)

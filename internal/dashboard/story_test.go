@@ -45,7 +45,7 @@ func TestFirstStart(t *testing.T) {
 	page.awaitText("Recording ready")
 
 	playsBack(page)
-	if got := reads[string](page, `document.querySelector(".files .sum").textContent`); len(got) != 64 {
+	if got := reads[string](page, `document.querySelector(".files code").title`); len(got) != 64 {
 		t.Errorf("the SHA-256 of the file is %q", got)
 	}
 	page.clickText("Ada crew")

@@ -79,7 +79,7 @@ func TestMode(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	p := h.signedIn(h.ada().Email)
-	const frame = ` testmode">`
+	const frame = `<body class="testmode">`
 	if strings.Contains(p.get("/jobs").body, frame) {
 		t.Error("the first page is in test mode")
 	}

@@ -2,14 +2,12 @@ package dashboard
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/account/billing"
 	"standin/internal/job"
 )
 
@@ -85,46 +83,4 @@ func (d *Dashboard) setRole(req *pageRequest, session account.Session) error {
 		return err
 	}
 	return req.redirect("/team?note=role")
-}
-
-// usageView is the data of the usage page.
-type usageView struct {
-	Plan   billing.Plan
-	Months []month
-}
-
-// month is the usage of a calendar month (UTC).
-type month struct {
-	Name   string
-	Counts []job.UsageCount
-	Live   int
-	Test   int
-}
-
-// shownMonths is the number of months on the usage page.
-const shownMonths = 3
-
-func (d *Dashboard) usagePage(req *pageRequest, session account.Session) error {
-	var shown usageView
-	var err error
-	if shown.Plan, err = d.settings.Accounts.ConsumerPlan(req.r.Context(), session.User.ConsumerID); err != nil {
-		return fmt.Errorf("read a plan: %w", err)
-	}
-	now := d.settings.Now().UTC()
-	for back := range shownMonths {
-		from := time.Date(now.Year(), now.Month()-time.Month(back), 1, 0, 0, 0, 0, time.UTC)
-		one := month{Name: from.Format("January 2006")}
-		if one.Counts, err = d.settings.Accounts.Usage(req.r.Context(), session.User.ConsumerID, from, from.AddDate(0, 1, 0)); err != nil {
-			return err
-		}
-		for _, count := range one.Counts {
-			if count.Mode == job.Live {
-				one.Live += count.Jobs
-			} else {
-				one.Test += count.Jobs
-			}
-		}
-		shown.Months = append(shown.Months, one)
-	}
-	return req.show("usage", "Usage", shown)
 }

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -145,34 +144,42 @@ func (d *Dashboard) manifestOf(ctx context.Context, j job.Job) (m recording.Mani
 
 // searchView is the data of the page that searches words.
 type searchView struct {
-	Mode    job.Mode
-	Query   string
-	Matches []job.SearchMatch
-	Limit   int // of the matches
+	Mode     job.Mode
+	Query    string
+	Speaker  string
+	From, To string // days (UTC) on which jobs were created, as date inputs format them
+	Matches  []job.SearchMatch
+	Limit    int // of the matches
 }
+
+// Filtered reports whether there is a filter beside the words.
+func (v searchView) Filtered() bool { return v.Speaker != "" || v.From != "" || v.To != "" }
 
 // searchPage searches what was said and written in the recordings of the user's
 // consumer.
 func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error {
 	query := req.r.URL.Query()
-	view := searchView{Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Limit: shownMatches}
+	view := searchView{
+		Mode: modeOf(query), Query: clip(strings.TrimSpace(query.Get("q")), 500), Speaker: clip(strings.TrimSpace(query.Get("speaker")), 200),
+		From: query.Get("from"), To: query.Get("to"), Limit: shownMatches,
+	}
+	filter := job.TextFilter{Speaker: view.Speaker}
+	var err error
+	if filter.From, filter.To, err = dayRange(view.From, view.To); err != nil {
+		return err
+	}
 	if view.Query != "" {
 		release, err := req.costlyRead(session.User.ConsumerID)
 		if err != nil {
 			return err
 		}
-		view.Matches, err = d.settings.Search.SearchTexts(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, shownMatches)
+		view.Matches, err = d.settings.Search.SearchTexts(req.r.Context(), session.User.ConsumerID, view.Mode, view.Query, filter, shownMatches)
 		release()
 		if err != nil {
 			return err
 		}
 	}
 	return req.show("search", "Search", view)
-}
-
-// ModeURL returns the URL of the same search among the jobs of another mode.
-func (v searchView) ModeURL(mode string) string {
-	return "/search?" + url.Values{"mode": {mode}, "q": {v.Query}}.Encode()
 }
 
 // sourcesText names where a meeting is known from.

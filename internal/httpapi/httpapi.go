@@ -62,6 +62,7 @@ type Settings struct {
 	Recordings  Recordings
 	Formats     Formats // nil when none can be made
 	Texts       Texts
+	Usage       Usage
 	Live        Live
 	Sound       Sound
 	Agents      *mcpserver.Tools // nil when agents are not served
@@ -265,6 +266,7 @@ func (a *API) handlers() map[string]handler {
 		"listKeys":       a.forScope(account.AdminScope, a.listKeys),
 		"createKey":      a.forScope(account.AdminScope, a.createKey),
 		"listAuditLog":   a.forScope(account.AdminScope, a.listAuditLog),
+		"getUsage":       a.forConsumer(a.getUsage),
 		"revokeKey":      a.forScope(account.AdminScope, a.revokeKey),
 		"createJob":      a.forConsumer(a.createJob),
 		"createJobs":     a.forConsumer(a.createJobs),

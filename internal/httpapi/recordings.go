@@ -217,7 +217,7 @@ func (w *stallWriter) Write(data []byte) (int, error) {
 // consumer's recordings.
 type Texts interface {
 	Texts(ctx context.Context, id uuid.UUID) ([]job.MeetingText, error)
-	SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, words string, limit int) ([]job.SearchMatch, error)
+	SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, words string, filter job.TextFilter, limit int) ([]job.SearchMatch, error)
 }
 
 // maxTranscript bounds a transcript that is read into memory.

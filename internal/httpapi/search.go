@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -27,8 +28,11 @@ type matchBody struct {
 
 func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	var query struct {
-		Words string `json:"q"`
-		Limit int    `json:"limit"`
+		Words       string    `json:"q"`
+		Speaker     string    `json:"speaker"`
+		CreatedFrom time.Time `json:"createdFrom"`
+		CreatedTo   time.Time `json:"createdTo"`
+		Limit       int       `json:"limit"`
 	}
 	if err := a.readQuery(w, r, "searchTexts", &query); err != nil {
 		return err
@@ -40,7 +44,8 @@ func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account
 	if err != nil {
 		return err
 	}
-	matches, err := a.settings.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, cmp.Or(query.Limit, defaultMatches))
+	filter := job.TextFilter{Speaker: query.Speaker, From: query.CreatedFrom, To: query.CreatedTo}
+	matches, err := a.settings.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter, cmp.Or(query.Limit, defaultMatches))
 	release()
 	if err != nil {
 		return fmt.Errorf("search texts: %w", err)

@@ -15,10 +15,11 @@ type Overview struct {
 	Active     map[Status]int // jobs that have not ended
 	Bots       []RunningBot   // in the order of their last heartbeats, oldest first
 	Deliveries Backlog
-	Overdue    Backlog // jobs that are due and not yet processed
-	Commands   int     // not acknowledged, of jobs that have not ended
-	Failures   []FailureCount
-	Recent     []RecentFailure // newest first
+	Overdue    Backlog         // jobs that are due and not yet processed
+	Commands   int             // not acknowledged, of jobs that have not ended
+	Failures   []FailureCount  // of one mode
+	Reasons    []FailureReason // likewise, the most frequent first
+	Recent     []FailedJob     // likewise, the newest first
 }
 
 // Backlog is the number of waiting items and the age of the oldest.
@@ -48,21 +49,36 @@ type FailureCount struct {
 	Jobs int
 }
 
-// RecentFailure is a failed job.
-type RecentFailure struct {
+// FailureReason is how many jobs on a platform failed with a code.
+type FailureReason struct {
+	Code     FailureCode
+	Platform Platform
+	Day      int // in the last 24 hours
+	Week     int // in the last seven days
+}
+
+// FailedJob is a job that has failed.
+type FailedJob struct {
 	JobID    uuid.UUID
-	Consumer string
-	Mode     Mode
+	Consumer string // name
+	Platform Platform
 	At       time.Time
 	Code     FailureCode
 	Detail   string
 }
 
-// UsageCount is how many of a consumer's jobs have a mode and a status.
-type UsageCount struct {
-	Mode   Mode
-	Status Status
-	Jobs   int
+// FailureFilter selects failed jobs. Empty fields select all.
+type FailureFilter struct {
+	Code     FailureCode
+	Platform Platform
+	Since    time.Time
+	After    FailureCursor
+}
+
+// FailureCursor is a position among failed jobs, the newest first.
+type FailureCursor struct {
+	At time.Time
+	ID uuid.UUID
 }
 
 // UpcomingCount is how many live jobs are scheduled to join in an interval

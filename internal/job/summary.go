@@ -9,6 +9,7 @@ type Summary struct {
 	EndReason    string        `json:"endReason,omitempty"` // of the manifest
 	Partial      bool          `json:"partial,omitempty"`
 	DurationMs   int64         `json:"durationMs,omitempty"`   // of the recording with its gaps, or of the stay of a bot that recorded nothing
+	Bytes        int64         `json:"bytes,omitempty"`        // of the files of the recording
 	Participants []Participant `json:"participants,omitempty"` // at most MaxSummaryParticipants
 	MediaURI     string        `json:"mediaUri,omitempty"`     // of the video, or the mixed audio
 	Captions     bool          `json:"captions,omitempty"`     // the recording has captions

@@ -43,6 +43,12 @@ type SearchText struct {
 	Text    string
 }
 
+// TextFilter selects searchable texts. Empty fields select all.
+type TextFilter struct {
+	Speaker  string    // words of the name, in any case, or their beginnings
+	From, To time.Time // when the job was created; To is not included
+}
+
 // SearchMatch is a text that matches a search, with its job.
 type SearchMatch struct {
 	SearchText

@@ -101,6 +101,7 @@ func jobDue(r job.Record) event.JobDue {
 func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emittedAt time.Time, data json.RawMessage) (job.Result, error) {
 	e.At = c.Now
 	state, result := c.State.Apply(e)
+	attached := state.ManifestURI != c.ManifestURI
 	c.State = state
 	if result.Changed() {
 		c.StatusSince = c.Now
@@ -109,6 +110,9 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		c.applied = append(c.applied, event.StateApplied{Trigger: e.Trigger, Result: result, Data: data})
 	}
 	if err := c.addEventEntry(ctx, e, result, source, emittedAt, data); err != nil {
+		return result, err
+	}
+	if err := c.countUsage(ctx, result, attached); err != nil {
 		return result, err
 	}
 	if result.Applied && e.Trigger == job.ManifestFinalized {
@@ -140,6 +144,30 @@ func (c *Change) Apply(ctx context.Context, e job.Event, source job.Source, emit
 		return result, c.Emit(ctx, webhook.Finalized(c.Job))
 	}
 	return result, nil
+}
+
+// countUsage adds what an event says about the job to the usage of its consumer: that it has
+// ended, and what was recorded.
+func (c *Change) countUsage(ctx context.Context, result job.Result, attached bool) error {
+	var usage job.Usage
+	if result.Changed() && result.To.Terminal() {
+		usage = job.UsageOfEnd(result.To, c.StartedAt, c.Now)
+	}
+	if attached {
+		progress, err := c.tx.Progress(ctx, []uuid.UUID{c.ID})
+		if err != nil {
+			return err
+		}
+		summary := progress[c.ID].Summary
+		usage.StoredBytes = summary.Bytes
+		if summary.MediaURI != "" {
+			usage.Recorded = time.Duration(summary.DurationMs) * time.Millisecond
+		}
+	}
+	if usage == (job.Usage{}) {
+		return nil
+	}
+	return c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, usage)
 }
 
 // ApplyFromService applies an event that the service itself decided on.

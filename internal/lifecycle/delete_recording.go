@@ -88,9 +88,18 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		if err := c.tx.DeleteSearchTexts(ctx, id); err != nil {
 			return err
 		}
-		err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) { *s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true} })
+		var deleted int64
+		err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) {
+			deleted = s.Bytes
+			*s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true}
+		})
 		if err != nil {
 			return err
+		}
+		if deleted > 0 && c.ManifestURI != "" { // it was counted as stored
+			if err := c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, job.Usage{DeletedBytes: deleted}); err != nil {
+				return err
+			}
 		}
 		entries, err := c.tx.Timeline(ctx, id)
 		if err != nil {

@@ -3,6 +3,8 @@
 package outcome
 
 import (
+	"strings"
+
 	"standin/internal/job"
 	"standin/internal/recording"
 )
@@ -35,6 +37,10 @@ func Explain(j job.Job, failedIn job.Status, endReason string, partial bool) Exp
 		e := explainFailure(j.FailureCode)
 		if j.FailureCode == job.NetworkLoss && (failedIn == job.Dispatching || failedIn == job.Joining) {
 			e.Title, e.Text = "The meeting page could not be reached", "The bot could not open the meeting page."
+		}
+		if j.FailureCode == job.AuthFailure && strings.HasPrefix(j.FailureDetail, "Bot wall") {
+			e.Title, e.Text = "The meeting page refused the bot", "It shows a captcha, or it refuses visitors that it takes for bots."
+			e.Action = "Let the bot sign in, or ask the host to allow guests."
 		}
 		e.Failed, e.Stage = true, stageText(failedIn)
 		return e

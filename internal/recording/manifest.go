@@ -38,9 +38,10 @@ type Manifest struct {
 
 // Summarize sets what the manifest has of a job's summary.
 func (m Manifest) Summarize(s *job.Summary) {
-	s.EndReason, s.Partial, s.MediaURI, s.Captions, s.DurationMs = m.End.Reason, m.Partial, "", false, 0
+	s.EndReason, s.Partial, s.MediaURI, s.Captions, s.DurationMs, s.Bytes = m.End.Reason, m.Partial, "", false, 0, 0
 	hasVideo := false
 	for _, media := range m.Media {
+		s.Bytes += media.Bytes
 		switch media.Kind {
 		case Video, Audio:
 			s.DurationMs = max(s.DurationMs, media.StartOffsetMs+media.DurationMs)

@@ -7,60 +7,95 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/duration"
+
 	"standin/internal/alert"
+	"standin/internal/dashboard"
 	"standin/internal/event"
 	"standin/internal/host"
 	"standin/internal/job"
 	"standin/internal/webhook"
 )
 
-// newAlerts returns what sends alerts; nil if they go nowhere.
+// newAlerts returns what checks the rules of alerts and sends them.
 func (s *Service) newAlerts(machine *host.Reader, ended *endedJobs, node string) *alert.Watcher {
 	options := s.settings.Alerts
-	if !options.Enabled() {
-		return nil
-	}
-	var rules []alert.Rule
-	if options.FailureRate > 0 {
-		rules = append(rules, alert.Rule{Name: "failure_rate", Node: node, Check: func(context.Context) (string, error) {
-			return ended.problem(time.Now(), options.FailureRate), nil
-		}})
-	}
-	if options.Endpoint > 0 {
-		rules = append(rules, alert.Rule{Name: "endpoint_failing", Check: func(ctx context.Context) (string, error) {
-			return s.failingEndpoints(ctx, options.Endpoint)
-		}})
-	}
-	if options.Capacity > 0 {
-		rules = append(rules,
-			alert.Rule{Name: "no_capacity", For: options.Capacity, Check: func(ctx context.Context) (string, error) {
+	rules := []alert.Rule{
+		{
+			Name: "failure_rate", Node: node, Setting: "STANDIN_ALERT_FAILURE_RATE", Off: options.FailureRate == 0,
+			When:  fmt.Sprintf("More than %d %% of the live jobs that ended on a node within an hour, and at least %d jobs, failed for reasons other than their meetings", options.FailureRate, minFailures),
+			Check: func(context.Context) (string, error) { return ended.problem(time.Now(), options.FailureRate), nil },
+		},
+		{
+			Name: "endpoint_failing", Setting: "STANDIN_ALERT_ENDPOINT", Off: options.Endpoint == 0,
+			When:  fmt.Sprintf("A webhook endpoint has failed for %s while webhooks wait for it", duration.HumanDuration(options.Endpoint)),
+			Check: func(ctx context.Context) (string, error) { return s.failingEndpoints(ctx, options.Endpoint) },
+		},
+		{
+			Name: "no_capacity", For: options.Capacity, Setting: "STANDIN_ALERT_CAPACITY", Off: options.Capacity == 0,
+			When: fmt.Sprintf("Due jobs have waited for a bot for %s", duration.HumanDuration(options.Capacity)),
+			Check: func(ctx context.Context) (string, error) {
 				fleet, err := s.fleet.Fleet(ctx)
 				if waiting := fleet.Jobs[job.Pending]; err == nil && waiting > 0 {
 					return fmt.Sprintf("%d due jobs wait for a bot; %d of %d bots run", waiting, fleet.Bots, fleet.Capacity), nil
 				}
 				return "", err
-			}},
-			alert.Rule{Name: "node_unhealthy", Node: node, For: options.Capacity, Check: func(context.Context) (string, error) {
+			},
+		},
+		{
+			Name: "node_unhealthy", Node: node, For: options.Capacity, Setting: "STANDIN_ALERT_CAPACITY", Off: options.Capacity == 0,
+			When: fmt.Sprintf("The database, the storage or the launcher of bots has not worked for %s", duration.HumanDuration(options.Capacity)),
+			Check: func(context.Context) (string, error) {
 				var problems []string
 				for _, problem := range s.health.problems() {
 					problems = append(problems, problem.Check+": "+problem.Detail)
 				}
 				return strings.Join(problems, "\n"), nil
-			}})
-	}
-	if options.Disk > 0 {
-		rules = append(rules, alert.Rule{Name: "disk", Node: node, Check: func(ctx context.Context) (string, error) {
-			if disk := machine.Read(ctx).Disk; disk != nil && disk.UsedPct >= float64(options.Disk) {
-				return fmt.Sprintf("%.0f %% of the disk of the data directory is used; %.1f GiB are free", disk.UsedPct, disk.FreeGB), nil
-			}
-			return "", nil
-		}})
+			},
+		},
+		{
+			Name: "disk", Node: node, Setting: "STANDIN_ALERT_DISK", Off: options.Disk == 0,
+			When: fmt.Sprintf("%d %% of the disk of the data directory is used", options.Disk),
+			Check: func(ctx context.Context) (string, error) {
+				if disk := machine.Read(ctx).Disk; disk != nil && disk.UsedPct >= float64(options.Disk) {
+					return fmt.Sprintf("%.0f %% of the disk of the data directory is used; %.1f GiB are free", disk.UsedPct, disk.FreeGB), nil
+				}
+				return "", nil
+			},
+		},
 	}
 	return alert.NewWatcher(alert.Settings{
 		Options: options, Rules: rules, Store: s.store, Poster: s.sender, SendMail: s.settings.AlertMail.Send,
 		BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log,
 	})
 }
+
+// alertsView describes the alerts to operators. It implements dashboard.Alerts.
+type alertsView struct{ s *Service }
+
+// Alerts returns the rules and where their alerts go, without secrets.
+func (v alertsView) Alerts(ctx context.Context) (dashboard.AlertsView, error) {
+	options := v.s.settings.Alerts
+	view := dashboard.AlertsView{Mail: options.Mail, Cooldown: options.Cooldown}
+	if options.Webhook != "" {
+		view.Webhook = webhook.HostOf(options.Webhook)
+	}
+	rules, err := v.s.alerts.Status(ctx)
+	if err != nil {
+		return view, err
+	}
+	for _, rule := range rules {
+		shown := dashboard.AlertRule{Name: rule.Name, When: rule.When, Setting: rule.Setting, Off: rule.Off, On: !rule.Off && options.Enabled(), Wrong: rule.Wrong}
+		for _, sent := range rule.Sent {
+			shown.Sent = append(shown.Sent, dashboard.SentAlert{Node: sent.Node, Firing: sent.Firing, At: sent.At})
+		}
+		view.Rules = append(view.Rules, shown)
+	}
+	return view, nil
+}
+
+// Test sends a test alert.
+func (v alertsView) Test(ctx context.Context) map[string]error { return v.s.alerts.Test(ctx) }
 
 // failingEndpoints describes the webhook endpoints that have failed for too long.
 func (s *Service) failingEndpoints(ctx context.Context, longest time.Duration) (string, error) {

@@ -239,6 +239,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	contractMedia(t, h, key, id, media["name"].(string), int(media["bytes"].(float64)))
 	contractTranscript(t, h, key, id)
 	contractLive(t, h, key, id)
+	contractUsage(t, h, key)
 	contractDetails(t, h, key, id)
 
 	if got := h.awaitStatus(t, key, failed, job.Completed, job.Failed).text(t, "failureCode"); got != "recording_disabled" {
@@ -367,11 +368,30 @@ func contractSearch(t *testing.T, h *contractHarness) {
 	for _, search := range []struct {
 		bearer, query string
 		matches       int
-	}{{h.bob, "q=BUDG", 2}, {h.bob, "q=budget&limit=1", 1}, {h.bob, "q=budget,+quarterly", 1}, {h.bob, "q=salary", 0}, {h.ada, "q=quarterly", 0}} {
+	}{{h.bob, "q=BUDG", 2}, {h.bob, "q=budget&limit=1", 1}, {h.bob, "q=budget,+quarterly", 1}, {h.bob, "q=budget&speaker=ada+%3Cb", 1}, {h.bob, "q=budget&speaker=bob", 0},
+		{h.bob, "q=budget&createdFrom=2020-01-01T00:00:00Z", 2}, {h.bob, "q=budget&createdTo=2020-01-01T00:00:00Z", 0}, {h.bob, "q=salary", 0}, {h.ada, "q=quarterly", 0}} {
 		found := h.expect(t, 200, contractRequest{op: "searchTexts", query: search.query, bearer: search.bearer}).field(t, "matches").([]any)
 		if len(found) != search.matches {
 			t.Errorf("%s: found %v, want %d matches", search.query, found, search.matches)
 		}
+	}
+}
+
+// contractUsage reads the usage of a team whose jobs were simulated.
+func contractUsage(t *testing.T, h *contractHarness, key string) {
+	t.Helper()
+	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getUsage"})
+	for _, query := range []string{"from=x", "to=2026-11-31", "from=2026-11-02&to=2026-11-01", "from=2020-01-01", "format=pdf"} {
+		h.expectCode(t, 400, "invalid_input", contractRequest{op: "getUsage", query: query, bearer: key})
+	}
+	used := h.expect(t, 200, contractRequest{op: "getUsage", bearer: key})
+	total := used.field(t, "total").(map[string]any)
+	if total["completed"].(float64) < 1 || total["recordedHours"].(float64) <= 0 || total["botMinutes"].(float64) <= 0 || used.field(t, "keptBytes").(float64) <= 0 {
+		t.Errorf("used %s", used.body)
+	}
+	table := strings.Split(strings.TrimSpace(string(h.expect(t, 200, contractRequest{op: "getUsage", query: "format=csv", bearer: key}).body)), "\n")
+	if days := used.field(t, "days").([]any); len(table) != len(days)+1 || !strings.HasPrefix(table[0], "date,jobs,completed,") || strings.Count(table[1], ",") != 9 {
+		t.Errorf("the table is %q", table)
 	}
 }
 

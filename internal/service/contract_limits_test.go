@@ -139,6 +139,7 @@ func contractAll(id string, h *contractHarness) []contractRequest {
 		{op: "getMe", bearer: h.ada},
 		{op: "listKeys", bearer: h.ada},
 		{op: "listAuditLog", bearer: h.ada},
+		{op: "getUsage", bearer: h.ada},
 		{op: "createKey", bearer: h.ada, body: `{"name":"CI"}`},
 		{op: "revokeKey", in: []string{id}, bearer: h.ada},
 		{op: "searchTexts", query: "q=budget", bearer: h.ada},

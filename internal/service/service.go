@@ -79,7 +79,7 @@ type Service struct {
 	invites     *lifecycle.InviteScheduler
 	calendars   *calendarsync.Service
 	metrics     *metrics.Metrics
-	alerts      *alert.Watcher  // nil when alerts go nowhere
+	alerts      *alert.Watcher
 	tracer      *tracing.Tracer // nil without a collector
 	flows       *device.Flows   // of command line logins
 	users       *account.Users  // of the dashboard
@@ -197,7 +197,7 @@ func (s *Service) run(ctx context.Context) {
 	s.parts.Go(func() { s.sender.Run(ctx) })
 	s.parts.Go(func() { s.flows.Run(ctx) })
 	s.parts.Go(func() { s.cleaner.Run(ctx) })
-	if s.alerts != nil {
+	if s.settings.Alerts.Enabled() {
 		s.parts.Go(func() { s.alerts.Run(ctx) })
 	}
 	s.parts.Go(func() { s.transcripts.Run(ctx) })

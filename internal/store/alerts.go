@@ -3,8 +3,10 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
+	"standin/internal/alert"
 	"standin/internal/store/sqldb"
 	"standin/internal/webhook"
 )
@@ -34,6 +36,20 @@ func (s *Store) ResolveAlert(ctx context.Context, name string) (resolved bool, e
 		return nil
 	})
 	return resolved, err
+}
+
+// Alerts implements alert.Store.
+func (db *Reader) Alerts(ctx context.Context) ([]alert.Sent, error) {
+	sent, err := list(ctx, db, func(row sqldb.Row) (a alert.Sent, err error) {
+		var name string
+		err = row.Scan(&name, &a.Firing, timeColumn{&a.At})
+		a.Rule, a.Node, _ = strings.Cut(name, " ")
+		return a, err
+	}, `SELECT name, firing, sent_at FROM alerts ORDER BY sent_at DESC, name`)
+	if err != nil {
+		return nil, fmt.Errorf("list alerts: %w", err)
+	}
+	return sent, nil
 }
 
 // FailingEndpoint is a dead webhook endpoint for which webhooks wait.

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"testing"
@@ -40,38 +41,46 @@ func TestCountActive(t *testing.T) {
 	})
 }
 
-// TestUsage checks that the jobs of a consumer that were created within an interval
-// are counted by mode and status.
+// TestUsage checks that usage is counted by consumer, mode and day.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
-		consumer, other := newConsumer(t, s).ID, newConsumer(t, s).ID
-		from, to := now, now.Add(24*time.Hour)
-		add := func(owner uuid.UUID, count int, mode job.Mode, status job.Status, created time.Time) {
-			for range count {
-				r := newJob(owner)
-				r.Mode, r.Status, r.CreatedAt = mode, status, created
-				insert(t, s, r)
+		one, other := newConsumer(t, s), newConsumer(t, s)
+		day := now.Truncate(24 * time.Hour)
+		add := func(owner uuid.UUID, mode job.Mode, at time.Time, u job.Usage) {
+			t.Helper()
+			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.AddUsage(ctx, owner, mode, at, u) }); err != nil {
+				t.Fatal(err)
 			}
 		}
-		add(consumer, 1, job.Live, job.Completed, from)
-		add(consumer, 2, job.Live, job.Completed, to.Add(-time.Millisecond))
-		add(consumer, 2, job.Live, job.Failed, from.Add(time.Hour))
-		add(consumer, 1, job.Live, job.Scheduled, from.Add(time.Hour))
-		add(consumer, 4, job.Test, job.Completed, from.Add(time.Hour))
-		add(consumer, 1, job.Test, job.Pending, from.Add(time.Hour))
-		add(consumer, 5, job.Live, job.Completed, from.Add(-time.Millisecond))
-		add(consumer, 5, job.Live, job.Cancelled, to)
-		add(other, 6, job.Live, job.Completed, from.Add(time.Hour))
-		want := []job.UsageCount{
-			{Mode: job.Live, Status: job.Completed, Jobs: 3}, {Mode: job.Live, Status: job.Failed, Jobs: 2}, {Mode: job.Live, Status: job.Scheduled, Jobs: 1},
-			{Mode: job.Test, Status: job.Completed, Jobs: 4}, {Mode: job.Test, Status: job.Pending, Jobs: 1},
+		add(one.ID, job.Live, day, job.Usage{Completed: 1, Recorded: time.Hour, Bots: 2 * time.Hour, StoredBytes: 100})
+		add(one.ID, job.Live, day.Add(24*time.Hour-time.Millisecond), job.Usage{Failed: 1, Bots: time.Minute})
+		add(one.ID, job.Live, day.AddDate(0, 0, 1), job.Usage{Cancelled: 1, DeletedBytes: 30})
+		add(one.ID, job.Live, day.AddDate(0, 0, -1), job.Usage{Completed: 7, StoredBytes: 1000})
+		add(one.ID, job.Test, day, job.Usage{Completed: 50})
+		add(other.ID, job.Live, day, job.Usage{Completed: 2})
+		want := []job.UsageDay{
+			{Day: day, Usage: job.Usage{Completed: 1, Failed: 1, Recorded: time.Hour, Bots: 2*time.Hour + time.Minute, StoredBytes: 100}},
+			{Day: day.AddDate(0, 0, 1), Usage: job.Usage{Cancelled: 1, DeletedBytes: 30}},
 		}
-		if got, err := s.Usage(t.Context(), consumer, from, to); err != nil || !slices.Equal(got, want) {
-			t.Errorf("got %v, %v, want %v", got, err, want)
+		report, err := s.Usage(t.Context(), one.ID, job.Live, day, day.AddDate(0, 0, 1))
+		if err != nil || !slices.Equal(report.Days, want) || report.Total != want[0].Plus(want[1].Usage) || report.Kept != 1070 {
+			t.Errorf("got %+v, %v, want %+v", report, err, want)
 		}
-		if got, err := s.Usage(t.Context(), consumer, to.Add(time.Hour), to.Add(2*time.Hour)); err != nil || len(got) != 0 {
-			t.Errorf("without jobs: %v, %v", got, err)
+		if rate, ok := report.Total.SuccessRate(); !ok || rate != 0.5 {
+			t.Errorf("success rate %v, %v", rate, ok)
+		}
+		teams, err := s.TeamUsage(t.Context(), job.Live, day, day)
+		if err != nil || len(teams) != 2 {
+			t.Fatalf("teams %+v, %v", teams, err)
+		}
+		for _, team := range teams {
+			if team.ConsumerID == one.ID && (team.Usage != want[0].Usage || team.Kept != 1070 || team.Consumer != one.Name) || team.ConsumerID == other.ID && team.Completed != 2 {
+				t.Errorf("team %+v", team)
+			}
+		}
+		if report, err := s.Usage(t.Context(), one.ID, job.Live, day.AddDate(1, 0, 0), day.AddDate(1, 0, 1)); err != nil || len(report.Days) != 0 {
+			t.Errorf("without jobs: %+v, %v", report, err)
 		}
 	})
 }

@@ -6,5 +6,5 @@ var frequentQueries = []string{
 	selectJob, selectJobView, selectJobExternal, selectJobForMeeting, insertJob, updateJob, selectTombstone,
 	insertEntry, hasEvent, pendingCommands, saveHeartbeat, selectConsumer, selectKeyByHash,
 	nextWake, nextJoin, nextDelivery, insertDelivery, selectTakers, selectDueDeliveries,
-	deferDelivery, leaseDelivery, applyVerdict, insertTry,
+	deferDelivery, leaseDelivery, applyVerdict, insertTry, addUsage,
 }

@@ -191,6 +191,7 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			`DELETE FROM calendar_events WHERE consumer_id = $1`,
 			`DELETE FROM calendars WHERE consumer_id = $1`,
 			`DELETE FROM job_tombstones WHERE consumer_id = $1`,
+			`DELETE FROM usage_days WHERE consumer_id = $1`,
 			`DELETE FROM consumer_rotation WHERE consumer_id = $1`,
 			`DELETE FROM consumers WHERE id = $1`,
 		}, consumer)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -52,19 +51,4 @@ func (db *Reader) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job
 // containsPattern returns the LIKE pattern for lower-case texts that contain text.
 func containsPattern(text string) string {
 	return "%" + strings.NewReplacer("!", "!!", "%", "!%", "_", "!_").Replace(strings.ToLower(text)) + "%"
-}
-
-// Usage counts the jobs that a consumer created from a time to another. It uses the
-// index jobs_created.
-func (db *Reader) Usage(ctx context.Context, consumerID uuid.UUID, from, to time.Time) ([]job.UsageCount, error) {
-	counts, err := list(ctx, db, func(row sqldb.Row) (c job.UsageCount, err error) {
-		err = row.Scan(&c.Mode, &c.Status, &c.Jobs)
-		return c, err
-	}, `SELECT mode, status, COUNT(*) FROM jobs
-		WHERE consumer_id = $1 AND mode IN ('live', 'test') AND created_at >= $2 AND created_at < $3 GROUP BY mode, status ORDER BY mode, status`,
-		consumerID, millis(from), millis(to))
-	if err != nil {
-		return nil, fmt.Errorf("count a consumer's jobs: %w", err)
-	}
-	return counts, nil
 }

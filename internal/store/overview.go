@@ -13,11 +13,12 @@ import (
 // Bounds of the lists of an overview.
 const (
 	overviewBots     = 200
-	overviewFailures = 25
+	overviewFailures = 15
 )
 
-// Overview reads the overview. None of its queries scans all jobs.
-func (db *Reader) Overview(ctx context.Context, now time.Time) (o job.Overview, err error) {
+// Overview reads the overview, with the failures of the jobs of a mode. None of its queries
+// scans all jobs.
+func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o job.Overview, err error) {
 	if o.Active, err = db.CountActive(ctx); err != nil {
 		return o, err
 	}
@@ -35,13 +36,14 @@ func (db *Reader) Overview(ctx context.Context, now time.Time) (o job.Overview, 
 	if err != nil {
 		return o, fmt.Errorf("count pending commands: %w", err)
 	}
-	if o.Failures, err = db.failureCounts(ctx, now); err != nil {
+	if o.Failures, err = db.failureCounts(ctx, mode, now); err != nil {
 		return o, fmt.Errorf("count failures: %w", err)
 	}
-	if o.Recent, err = db.recentFailures(ctx); err != nil {
-		return o, fmt.Errorf("list failures: %w", err)
+	if o.Reasons, err = db.failureReasons(ctx, mode, now); err != nil {
+		return o, fmt.Errorf("count failures by reason: %w", err)
 	}
-	return o, nil
+	o.Recent, err = db.FailedJobs(ctx, mode, job.FailureFilter{}, overviewFailures)
+	return o, err
 }
 
 // CountActive counts the jobs of all consumers that have not ended, by status.
@@ -100,26 +102,63 @@ func (db *Reader) backlog(ctx context.Context, query string, args ...any) (b job
 }
 
 // failureCounts uses the index jobs_failed alone.
-func (db *Reader) failureCounts(ctx context.Context, now time.Time) ([]job.FailureCount, error) {
+func (db *Reader) failureCounts(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureCount, error) {
 	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
 	return list(ctx, db, func(row sqldb.Row) (c job.FailureCount, err error) {
 		var day int64
 		err = row.Scan(&day, &c.Code, &c.Jobs)
-		c.Day = time.Unix(day*24*60*60, 0).UTC()
+		c.Day = fromMillis(day * dayMillis)
 		return c, err
 	}, `SELECT status_since / 86400000 AS day, failure_code, COUNT(*) FROM jobs
-		WHERE status = 'failed' AND status_since >= $1
-		GROUP BY status_since / 86400000, failure_code ORDER BY day, failure_code`, millis(from))
+		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
+		GROUP BY status_since / 86400000, failure_code ORDER BY day, failure_code`, mode, millis(from))
 }
 
-// recentFailures uses the index jobs_failed.
-func (db *Reader) recentFailures(ctx context.Context) ([]job.RecentFailure, error) {
-	return list(ctx, db, func(row sqldb.Row) (r job.RecentFailure, err error) {
-		err = row.Scan(&r.JobID, &r.Consumer, &r.Mode, timeColumn{&r.At}, &r.Code, &r.Detail)
+// failureReasons counts the failures of the last week, the most frequent first. It uses the
+// index jobs_failed alone.
+func (db *Reader) failureReasons(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureReason, error) {
+	return list(ctx, db, func(row sqldb.Row) (r job.FailureReason, err error) {
+		err = row.Scan(&r.Code, &r.Platform, &r.Day, &r.Week)
 		return r, err
-	}, `SELECT j.id, c.name, j.mode, j.status_since, j.failure_code, j.failure_detail
-		FROM (SELECT id FROM jobs WHERE status = 'failed' ORDER BY status_since DESC LIMIT $1) latest JOIN jobs j ON j.id = latest.id
-		JOIN consumers c ON c.id = j.consumer_id ORDER BY j.status_since DESC, j.id`, overviewFailures)
+	}, `SELECT failure_code, platform, CAST(SUM(CASE WHEN status_since >= $3 THEN 1 ELSE 0 END) AS BIGINT), COUNT(*) AS week FROM jobs
+		WHERE status = 'failed' AND mode = $1 AND status_since >= $2
+		GROUP BY failure_code, platform ORDER BY week DESC, failure_code, platform`,
+		mode, millis(now.AddDate(0, 0, -7)), millis(now.Add(-24*time.Hour)))
+}
+
+// FailedJobs returns the newest failed jobs of all consumers that pass a filter, up to limit.
+// It finds them in the index jobs_failed.
+func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.FailureFilter, limit int) ([]job.FailedJob, error) {
+	args := []any{mode}
+	conditions := ""
+	and := func(condition string, value any) {
+		args = append(args, value)
+		conditions += fmt.Sprintf(" AND "+condition, len(args))
+	}
+	if filter.Code != "" {
+		and("failure_code = $%d", filter.Code)
+	}
+	if filter.Platform != "" {
+		and("platform = $%d", filter.Platform)
+	}
+	if !filter.Since.IsZero() {
+		and("status_since >= $%d", millis(filter.Since))
+	}
+	if filter.After != (job.FailureCursor{}) {
+		args = append(args, millis(filter.After.At), filter.After.ID)
+		conditions += fmt.Sprintf(" AND (status_since, id) < ($%d, $%d)", len(args)-1, len(args))
+	}
+	args = append(args, limit)
+	failed, err := list(ctx, db, func(row sqldb.Row) (f job.FailedJob, err error) {
+		err = row.Scan(&f.JobID, &f.Consumer, &f.Platform, timeColumn{&f.At}, &f.Code, &f.Detail)
+		return f, err
+	}, `SELECT j.id, c.name, j.platform, j.status_since, j.failure_code, j.failure_detail
+		FROM (SELECT id FROM jobs WHERE status = 'failed' AND mode = $1`+conditions+fmt.Sprintf(` ORDER BY status_since DESC, id DESC LIMIT $%d`, len(args))+`) latest
+		JOIN jobs j ON j.id = latest.id JOIN consumers c ON c.id = j.consumer_id ORDER BY j.status_since DESC, j.id DESC`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("list failed jobs: %w", err)
+	}
+	return failed, nil
 }
 
 // CountUpcoming counts the live jobs without a bot whose joinAt is in

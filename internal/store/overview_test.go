@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -75,7 +76,7 @@ func TestOverview(t *testing.T) {
 		for i, code := range []job.FailureCode{job.LobbyTimeout, job.LobbyTimeout, job.AuthFailure} {
 			r := newJob(consumer.ID)
 			r.Status, r.FailureCode, r.FailureDetail, r.WakeAt = job.Failed, code, "why", time.Time{}
-			r.StatusSince = now.AddDate(0, 0, -i/2)
+			r.StatusSince = now.AddDate(0, 0, -i/2).Add(-time.Duration(i) * time.Millisecond)
 			failed = append(failed, r)
 		}
 		old.Status, old.FailureCode, old.WakeAt, old.StatusSince = job.Failed, job.NetworkLoss, time.Time{}, now.AddDate(0, 0, -30)
@@ -92,7 +93,7 @@ func TestOverview(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o, err := s.Overview(t.Context(), now)
+		o, err := s.Overview(t.Context(), job.Live, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,6 +107,21 @@ func TestOverview(t *testing.T) {
 		want := []job.FailureCount{{Day: today.AddDate(0, 0, -1), Code: job.AuthFailure, Jobs: 1}, {Day: today, Code: job.LobbyTimeout, Jobs: 2}}
 		if len(o.Failures) != 2 || o.Failures[0] != want[0] || o.Failures[1] != want[1] {
 			t.Errorf("failures: %+v, want %+v", o.Failures, want)
+		}
+		reasons := []job.FailureReason{{Code: job.LobbyTimeout, Platform: failed[4].Platform, Day: 2, Week: 2}, {Code: job.AuthFailure, Platform: failed[4].Platform, Week: 1}}
+		if !slices.Equal(o.Reasons, reasons) {
+			t.Errorf("reasons: %+v, want %+v", o.Reasons, reasons)
+		}
+		if test, err := s.Overview(t.Context(), job.Test, now); err != nil || len(test.Recent)+len(test.Failures)+len(test.Reasons) != 0 {
+			t.Errorf("failures of test jobs: %+v, %v", test, err)
+		}
+		page, err := s.FailedJobs(t.Context(), job.Live, job.FailureFilter{Code: job.LobbyTimeout, Platform: failed[4].Platform, Since: now.Add(-time.Hour)}, 1)
+		if err != nil || len(page) != 1 {
+			t.Fatalf("failed jobs: %+v, %v", page, err)
+		}
+		rest, err := s.FailedJobs(t.Context(), job.Live, job.FailureFilter{Code: job.LobbyTimeout, After: job.FailureCursor{At: page[0].At, ID: page[0].JobID}}, 5)
+		if err != nil || len(rest) != 1 || rest[0].JobID == page[0].JobID {
+			t.Errorf("the second page: %+v, %v", rest, err)
 		}
 		if len(o.Recent) != 4 || o.Recent[3].JobID != old.ID || o.Recent[0].Detail != "why" {
 			t.Errorf("recent failures: %+v", o.Recent)

@@ -53,12 +53,12 @@ func (s *Store) EndSession(ctx context.Context, hash string) error {
 }
 
 // DeleteExpired implements account.UserStore. It uses the indexes
-// sessions_expiry, invitations_expiry and audit_log_expiry.
+// sessions_expiry, invitations_expiry, share_links_expiry and audit_log_expiry.
 func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		for _, table := range []string{"sessions", "invitations"} {
+		for _, table := range []string{"sessions", "invitations", "share_links"} {
 			if _, err := tx.exec(ctx, `DELETE FROM `+table+` WHERE expires_at <= $1`, millis(now)); err != nil {
-				return fmt.Errorf("delete expired %s: %w", table, err)
+				return fmt.Errorf("delete the expired rows of %s: %w", table, err)
 			}
 		}
 		if _, err := tx.exec(ctx, `DELETE FROM audit_log WHERE at <= $1`, millis(now.Add(-account.AuditLifetime))); err != nil {

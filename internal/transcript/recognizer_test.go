@@ -257,7 +257,7 @@ func checkAttached(t *testing.T, h *harness, r job.Record, d Document) {
 	if entries := h.entries(t, r.ID, lifecycleAttached); len(entries) != 1 {
 		t.Errorf("the timeline has the entries %v, want one", entries)
 	}
-	found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, d.Segments[0].Words[0].Text, 10)
+	found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, d.Segments[0].Words[0].Text, job.TextFilter{}, 10)
 	if err != nil || len(found) == 0 || found[0].JobID != r.ID {
 		t.Errorf("the search found %v (%v)", found, err)
 	}

@@ -295,7 +295,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	if _, ok := h.document(t, r.ID); ok {
 		t.Error("the transcript of a deleted recording is stored")
 	}
-	found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "hello", 10)
+	found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "hello", job.TextFilter{}, 10)
 	if err != nil || len(found) > 0 {
 		t.Errorf("the search found %v (%v)", found, err)
 	}

@@ -232,7 +232,7 @@ CREATE INDEX jobs_meeting ON jobs (consumer_id, meeting_key, join_at) WHERE wake
 CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id);
 CREATE INDEX jobs_state ON jobs (consumer_id, mode, status, platform, created_at, id);
 CREATE INDEX jobs_join ON jobs (consumer_id, mode, join_at, created_at, id);
-CREATE INDEX jobs_failed ON jobs (status_since, failure_code) WHERE status = 'failed';
+CREATE INDEX jobs_failed ON jobs (mode, status_since, failure_code, platform, id) WHERE status = 'failed';
 -- due jobs, and among them those that need no capacity
 CREATE INDEX jobs_wake ON jobs (wake_at, status) WHERE wake_at IS NOT NULL;
 CREATE INDEX jobs_wake_others ON jobs (wake_at)
@@ -334,6 +334,32 @@ CREATE INDEX calendar_events_meeting ON calendar_events (consumer_id, uid, origi
 CREATE INDEX calendar_events_start ON calendar_events (calendar_id, starts_at, id);
 CREATE INDEX calendar_events_dirty ON calendar_events (calendar_id) WHERE dirty = 1;
 CREATE INDEX calendar_events_job ON calendar_events (job_id) WHERE job_id <> '';
+
+-- What the jobs of a consumer have used, by the day (UTC, counted since 1970) on which they ended.
+CREATE TABLE usage_days (
+    consumer_id   TEXT NOT NULL REFERENCES consumers (id),
+    mode          TEXT NOT NULL CHECK (mode IN ('live', 'test')),
+    day           BIGINT NOT NULL,
+    completed     BIGINT NOT NULL,
+    failed        BIGINT NOT NULL,
+    cancelled     BIGINT NOT NULL,
+    recorded_ms   BIGINT NOT NULL,
+    bot_ms        BIGINT NOT NULL,
+    stored_bytes  BIGINT NOT NULL,
+    deleted_bytes BIGINT NOT NULL, -- of recordings of any day
+    PRIMARY KEY (consumer_id, mode, day)
+);
+
+-- Links that show a recording to people who are not signed in.
+CREATE TABLE share_links (
+    hash       TEXT PRIMARY KEY, -- hex SHA-256; only the link has the token
+    job_id     TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
+    created_at BIGINT NOT NULL,
+    created_by TEXT NOT NULL, -- e-mail of a user
+    expires_at BIGINT NOT NULL
+);
+CREATE INDEX share_links_job ON share_links (job_id, created_at);
+CREATE INDEX share_links_expiry ON share_links (expires_at);
 
 -- What is left of an erased job, so that its externalId stays taken.
 CREATE TABLE job_tombstones (
@@ -508,7 +534,7 @@ CREATE TABLE transcription_pieces (
 
 -- What the dashboard searches. The next migration creates the full-text index.
 CREATE TABLE search_texts (
-    id       BIGINT PRIMARY KEY, -- random; the row of the full-text index
+    id       BIGINT PRIMARY KEY, -- in the order of the jobs' creation; the row of the full-text index
     job_id   TEXT NOT NULL REFERENCES jobs (id),
     owner    TEXT NOT NULL, -- consumer and mode, as one word
     kind     TEXT NOT NULL, -- chat, caption or transcript
@@ -531,6 +557,8 @@ DROP TABLE deliveries;
 DROP TABLE commands;
 DROP TABLE timeline;
 DROP TABLE job_tombstones;
+DROP TABLE share_links;
+DROP TABLE usage_days;
 DROP TABLE calendar_events;
 DROP TABLE calendars;
 DROP TABLE job_invites;

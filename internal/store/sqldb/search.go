@@ -5,17 +5,29 @@ import "strings"
 // searchSQLite uses the FTS5 table search_texts_words, whose column owner limits a
 // search to one consumer.
 var searchSQLite = Search{
-	Match: `s.id IN (SELECT rowid FROM search_texts_words WHERE search_texts_words MATCH $1) AND s.owner = $2`,
-	Query: func(owner string, words []string) string {
-		return `owner : "` + owner + `" AND text : (` + prefixes(words, `"`, `"*`, " AND ") + `)`
+	From: `search_texts_words JOIN search_texts s ON s.id = search_texts_words.rowid`,
+	ID:   `search_texts_words.rowid`,
+	Match: func(owner string, words, speaker []string) (string, []any) {
+		query := `owner : "` + owner + `" AND text : (` + prefixes(words, `"`, `"*`, " AND ") + `)`
+		if len(speaker) > 0 {
+			query += ` AND speaker : (` + prefixes(speaker, `"`, `"*`, " AND ") + `)`
+		}
+		return `search_texts_words MATCH $1 AND s.owner = $2`, []any{query, owner}
 	},
 }
 
 // searchPostgres uses text search vectors without stemming, because the language of
 // a meeting is unknown.
 var searchPostgres = Search{
-	Match: `to_tsvector('simple', s.text) @@ to_tsquery('simple', $1) AND s.owner = $2`,
-	Query: func(_ string, words []string) string { return prefixes(words, `'`, `':*`, " & ") },
+	From: `search_texts s`,
+	ID:   `s.id + 0`, // so that the planner reads the full-text index, and not all rows in their order
+	Match: func(owner string, words, speaker []string) (string, []any) {
+		condition, args := `to_tsvector('simple', s.text) @@ to_tsquery('simple', $1) AND s.owner = $2`, []any{prefixes(words, `'`, `':*`, " & "), owner}
+		if len(speaker) > 0 {
+			condition, args = condition+` AND to_tsvector('simple', s.speaker) @@ to_tsquery('simple', $3)`, append(args, prefixes(speaker, `'`, `':*`, " & "))
+		}
+		return condition, args
+	},
 }
 
 // prefixes joins words, each between two quotes.

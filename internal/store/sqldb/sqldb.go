@@ -42,8 +42,12 @@ type Dialect struct {
 
 // Search is the full-text search of the table search_texts.
 type Search struct {
-	Match string                                    // condition on the row s of search_texts, with the query as $1 and the owner as $2
-	Query func(owner string, words []string) string // words contain only letters and digits
+	From string // tables, with s for search_texts
+	ID   string // of a row; the newest have the highest
+	// Match returns the condition that a row belongs to an owner, and that its text and the
+	// name of its speaker have words that begin with these, and its arguments from $1. The words
+	// contain only letters and digits. No words of a speaker mean any speaker.
+	Match func(owner string, words, speaker []string) (condition string, args []any)
 }
 
 // The dialects. SQLite locks the whole database for a write.

@@ -2901,6 +2901,120 @@ export type AuditLogPage = {
 };
 
 /**
+ * What jobs have used.
+ */
+export type Usage = {
+    /**
+     * Jobs that ended.
+     */
+    jobs: number;
+    /**
+     * Those that were completed.
+     */
+    completed: number;
+    /**
+     * Those that failed.
+     */
+    failed: number;
+    /**
+     * Those that were cancelled.
+     */
+    cancelled: number;
+    /**
+     * The share of completed jobs among those that were not cancelled. Null without such jobs.
+     */
+    successRate: number | null;
+    /**
+     * The length of the recordings, in hours.
+     */
+    recordedHours: number;
+    /**
+     * The time from the first event of each bot until its job ended, in minutes.
+     */
+    botMinutes: number;
+    /**
+     * The size of the recordings that were stored, in bytes.
+     */
+    storedBytes: number;
+    /**
+     * The size of the recordings that were deleted, in bytes.
+     */
+    deletedBytes: number;
+};
+
+/**
+ * The usage of a day (UTC).
+ */
+export type UsageDay = {
+    /**
+     * The day.
+     */
+    date: string;
+    /**
+     * Jobs that ended.
+     */
+    jobs: number;
+    /**
+     * Those that were completed.
+     */
+    completed: number;
+    /**
+     * Those that failed.
+     */
+    failed: number;
+    /**
+     * Those that were cancelled.
+     */
+    cancelled: number;
+    /**
+     * The share of completed jobs among those that were not cancelled. Null without such jobs.
+     */
+    successRate: number | null;
+    /**
+     * As of the total.
+     */
+    recordedHours: number;
+    /**
+     * As of the total.
+     */
+    botMinutes: number;
+    /**
+     * As of the total.
+     */
+    storedBytes: number;
+    /**
+     * As of the total.
+     */
+    deletedBytes: number;
+};
+
+/**
+ * The usage of a team.
+ */
+export type UsageReport = {
+    /**
+     * The first day.
+     */
+    from: string;
+    /**
+     * The last day, which is included.
+     */
+    to: string;
+    /**
+     * The usage of these days.
+     */
+    total: Usage;
+    /**
+     * The days with use, in their order.
+     */
+    days: Array<UsageDay>;
+    /**
+     * The size of all recordings that are stored now, in bytes.
+     */
+    keptBytes: number;
+};
+
+/**
  * What a key may do. `read` reads jobs, recordings and texts. `jobs` also sends and controls bots and deletes recordings.
  * `admin` also manages keys and rotates the webhook secret. Keys have `admin` unless they were created with another scope.
  *
@@ -6777,6 +6891,56 @@ export type ListAuditLogResponses = {
 
 export type ListAuditLogResponse = ListAuditLogResponses[keyof ListAuditLogResponses];
 
+export type GetUsageData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The first day. Default: 29 days before `to`. A range may have up to 366 days.
+         */
+        from?: string;
+        /**
+         * The last day, which is included. Default: today.
+         */
+        to?: string;
+        /**
+         * The format.
+         */
+        format?: 'json' | 'csv';
+    };
+    url: '/api/v1/usage';
+};
+
+export type GetUsageErrors = {
+    /**
+     * The request is invalid. The body lists every issue.
+     */
+    400: Error;
+    /**
+     * Missing or invalid credentials.
+     */
+    401: Error;
+    /**
+     * Too many requests. Nothing was changed. Wait before you retry.
+     */
+    429: Error;
+    /**
+     * An internal error. The message contains only the request ID.
+     */
+    500: Error;
+};
+
+export type GetUsageError = GetUsageErrors[keyof GetUsageErrors];
+
+export type GetUsageResponses = {
+    /**
+     * The usage.
+     */
+    200: UsageReport;
+};
+
+export type GetUsageResponse = GetUsageResponses[keyof GetUsageResponses];
+
 export type LiveJobData = {
     body?: never;
     headers?: {
@@ -6948,6 +7112,18 @@ export type SearchTextsData = {
          * The words. Punctuation is ignored, and so are words after the first 16.
          */
         q: string;
+        /**
+         * Only what was said or written by people whose names have these words, in any case, or words that begin with them.
+         */
+        speaker?: string;
+        /**
+         * Only texts of jobs created at this time or later.
+         */
+        createdFrom?: string;
+        /**
+         * Only texts of jobs created before this time.
+         */
+        createdTo?: string;
         /**
          * The maximum number of matches.
          */

@@ -81,6 +81,7 @@ from .failure_code import FailureCode
 from .gap import Gap
 from .get_media_response_202 import GetMediaResponse202
 from .get_transcript_format import GetTranscriptFormat
+from .get_usage_format import GetUsageFormat
 from .heartbeat import Heartbeat
 from .heartbeat_failed import HeartbeatFailed
 from .heartbeat_result import HeartbeatResult
@@ -265,6 +266,9 @@ from .transcript_segment_words_item import TranscriptSegmentWordsItem
 from .transcription_queued import TranscriptionQueued
 from .transcription_request import TranscriptionRequest
 from .upload_response import UploadResponse
+from .usage import Usage
+from .usage_day import UsageDay
+from .usage_report import UsageReport
 from .webhook_calendar import WebhookCalendar
 from .webhook_chat_message import WebhookChatMessage
 from .webhook_endpoint import WebhookEndpoint
@@ -361,6 +365,7 @@ __all__ = (
     "Gap",
     "GetMediaResponse202",
     "GetTranscriptFormat",
+    "GetUsageFormat",
     "Heartbeat",
     "HeartbeatFailed",
     "HeartbeatResult",
@@ -543,6 +548,9 @@ __all__ = (
     "TranscriptSegmentSource",
     "TranscriptSegmentWordsItem",
     "UploadResponse",
+    "Usage",
+    "UsageDay",
+    "UsageReport",
     "WebhookCalendar",
     "WebhookChatMessage",
     "WebhookEndpoint",

@@ -1,3 +1,4 @@
+import datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -13,12 +14,27 @@ from ...types import UNSET, Response, Unset
 def _get_kwargs(
     *,
     q: str,
+    speaker: str | Unset = UNSET,
+    created_from: datetime.datetime | Unset = UNSET,
+    created_to: datetime.datetime | Unset = UNSET,
     limit: int | Unset = 50,
 ) -> dict[str, Any]:
 
     params: dict[str, Any] = {}
 
     params["q"] = q
+
+    params["speaker"] = speaker
+
+    json_created_from: str | Unset = UNSET
+    if not isinstance(created_from, Unset):
+        json_created_from = created_from.isoformat()
+    params["createdFrom"] = json_created_from
+
+    json_created_to: str | Unset = UNSET
+    if not isinstance(created_to, Unset):
+        json_created_to = created_to.isoformat()
+    params["createdTo"] = json_created_to
 
     params["limit"] = limit
 
@@ -78,6 +94,9 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
     q: str,
+    speaker: str | Unset = UNSET,
+    created_from: datetime.datetime | Unset = UNSET,
+    created_to: datetime.datetime | Unset = UNSET,
     limit: int | Unset = 50,
 ) -> Response[Error | TextMatches]:
     """Search transcripts and chats
@@ -90,6 +109,9 @@ def sync_detailed(
 
     Args:
         q (str):
+        speaker (str | Unset):
+        created_from (datetime.datetime | Unset):
+        created_to (datetime.datetime | Unset):
         limit (int | Unset):  Default: 50.
 
     Raises:
@@ -102,6 +124,9 @@ def sync_detailed(
 
     kwargs = _get_kwargs(
         q=q,
+        speaker=speaker,
+        created_from=created_from,
+        created_to=created_to,
         limit=limit,
     )
 
@@ -116,6 +141,9 @@ def sync(
     *,
     client: AuthenticatedClient,
     q: str,
+    speaker: str | Unset = UNSET,
+    created_from: datetime.datetime | Unset = UNSET,
+    created_to: datetime.datetime | Unset = UNSET,
     limit: int | Unset = 50,
 ) -> Error | TextMatches | None:
     """Search transcripts and chats
@@ -128,6 +156,9 @@ def sync(
 
     Args:
         q (str):
+        speaker (str | Unset):
+        created_from (datetime.datetime | Unset):
+        created_to (datetime.datetime | Unset):
         limit (int | Unset):  Default: 50.
 
     Raises:
@@ -141,6 +172,9 @@ def sync(
     return sync_detailed(
         client=client,
         q=q,
+        speaker=speaker,
+        created_from=created_from,
+        created_to=created_to,
         limit=limit,
     ).parsed
 
@@ -149,6 +183,9 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
     q: str,
+    speaker: str | Unset = UNSET,
+    created_from: datetime.datetime | Unset = UNSET,
+    created_to: datetime.datetime | Unset = UNSET,
     limit: int | Unset = 50,
 ) -> Response[Error | TextMatches]:
     """Search transcripts and chats
@@ -161,6 +198,9 @@ async def asyncio_detailed(
 
     Args:
         q (str):
+        speaker (str | Unset):
+        created_from (datetime.datetime | Unset):
+        created_to (datetime.datetime | Unset):
         limit (int | Unset):  Default: 50.
 
     Raises:
@@ -173,6 +213,9 @@ async def asyncio_detailed(
 
     kwargs = _get_kwargs(
         q=q,
+        speaker=speaker,
+        created_from=created_from,
+        created_to=created_to,
         limit=limit,
     )
 
@@ -185,6 +228,9 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
     q: str,
+    speaker: str | Unset = UNSET,
+    created_from: datetime.datetime | Unset = UNSET,
+    created_to: datetime.datetime | Unset = UNSET,
     limit: int | Unset = 50,
 ) -> Error | TextMatches | None:
     """Search transcripts and chats
@@ -197,6 +243,9 @@ async def asyncio(
 
     Args:
         q (str):
+        speaker (str | Unset):
+        created_from (datetime.datetime | Unset):
+        created_to (datetime.datetime | Unset):
         limit (int | Unset):  Default: 50.
 
     Raises:
@@ -211,6 +260,9 @@ async def asyncio(
         await asyncio_detailed(
             client=client,
             q=q,
+            speaker=speaker,
+            created_from=created_from,
+            created_to=created_to,
             limit=limit,
         )
     ).parsed

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
+
+from attrs import define as _attrs_define
+from attrs import field as _attrs_field
+
+T = TypeVar("T", bound="Usage")
+
+
+@_attrs_define
+class Usage:
+    """What jobs have used.
+
+    Attributes:
+        jobs (int): Jobs that ended.
+        completed (int): Those that were completed.
+        failed (int): Those that failed.
+        cancelled (int): Those that were cancelled.
+        success_rate (float | None): The share of completed jobs among those that were not cancelled. Null without such
+            jobs.
+        recorded_hours (float): The length of the recordings, in hours.
+        bot_minutes (float): The time from the first event of each bot until its job ended, in minutes.
+        stored_bytes (int): The size of the recordings that were stored, in bytes.
+        deleted_bytes (int): The size of the recordings that were deleted, in bytes.
+    """
+
+    jobs: int
+    completed: int
+    failed: int
+    cancelled: int
+    success_rate: float | None
+    recorded_hours: float
+    bot_minutes: float
+    stored_bytes: int
+    deleted_bytes: int
+    additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        jobs = self.jobs
+
+        completed = self.completed
+
+        failed = self.failed
+
+        cancelled = self.cancelled
+
+        success_rate: float | None
+        success_rate = self.success_rate
+
+        recorded_hours = self.recorded_hours
+
+        bot_minutes = self.bot_minutes
+
+        stored_bytes = self.stored_bytes
+
+        deleted_bytes = self.deleted_bytes
+
+        field_dict: dict[str, Any] = {}
+        field_dict.update(self.additional_properties)
+        field_dict.update(
+            {
+                "jobs": jobs,
+                "completed": completed,
+                "failed": failed,
+                "cancelled": cancelled,
+                "successRate": success_rate,
+                "recordedHours": recorded_hours,
+                "botMinutes": bot_minutes,
+                "storedBytes": stored_bytes,
+                "deletedBytes": deleted_bytes,
+            }
+        )
+
+        return field_dict
+
+    @classmethod
+    def from_dict(cls: type[T], src_dict: Mapping[str, Any]) -> T:
+        d = dict(src_dict)
+        jobs = d.pop("jobs")
+
+        completed = d.pop("completed")
+
+        failed = d.pop("failed")
+
+        cancelled = d.pop("cancelled")
+
+        def _parse_success_rate(data: object) -> float | None:
+            if data is None:
+                return data
+            return cast(float | None, data)
+
+        success_rate = _parse_success_rate(d.pop("successRate"))
+
+        recorded_hours = d.pop("recordedHours")
+
+        bot_minutes = d.pop("botMinutes")
+
+        stored_bytes = d.pop("storedBytes")
+
+        deleted_bytes = d.pop("deletedBytes")
+
+        usage = cls(
+            jobs=jobs,
+            completed=completed,
+            failed=failed,
+            cancelled=cancelled,
+            success_rate=success_rate,
+            recorded_hours=recorded_hours,
+            bot_minutes=bot_minutes,
+            stored_bytes=stored_bytes,
+            deleted_bytes=deleted_bytes,
+        )
+
+        usage.additional_properties = d
+        return usage
+
+    @property
+    def additional_keys(self) -> list[str]:
+        return list(self.additional_properties.keys())
+
+    def __getitem__(self, key: str) -> Any:
+        return self.additional_properties[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self.additional_properties[key] = value
+
+    def __delitem__(self, key: str) -> None:
+        del self.additional_properties[key]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.additional_properties

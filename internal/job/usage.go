@@ -1,0 +1,178 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Usage is what the jobs of a consumer have used that ended within some time.
+type Usage struct {
+	Completed, Failed, Cancelled int
+	Recorded                     time.Duration // length of the recordings
+	Bots                         time.Duration // from the first event of each bot until its job ended
+	StoredBytes                  int64         // of recordings that were stored
+	DeletedBytes                 int64         // of recordings that were deleted
+}
+
+// Jobs returns the number of jobs.
+func (u Usage) Jobs() int { return u.Completed + u.Failed + u.Cancelled }
+
+// SuccessRate returns the share of completed jobs among those that were not
+// cancelled, from 0 to 1, and false without such jobs.
+func (u Usage) SuccessRate() (float64, bool) {
+	ended := u.Completed + u.Failed
+	if ended == 0 {
+		return 0, false
+	}
+	return float64(u.Completed) / float64(ended), true
+}
+
+// Plus returns the sum of two usages.
+func (u Usage) Plus(other Usage) Usage {
+	u.Completed += other.Completed
+	u.Failed += other.Failed
+	u.Cancelled += other.Cancelled
+	u.Recorded += other.Recorded
+	u.Bots += other.Bots
+	u.StoredBytes += other.StoredBytes
+	u.DeletedBytes += other.DeletedBytes
+	return u
+}
+
+// UsageOfEnd returns the usage of a job that ends at a time in a status.
+func UsageOfEnd(to Status, startedAt, now time.Time) (u Usage) {
+	switch to {
+	case Completed:
+		u.Completed = 1
+	case Failed:
+		u.Failed = 1
+	case Cancelled:
+		u.Cancelled = 1
+	}
+	if !startedAt.IsZero() {
+		u.Bots = max(0, now.Sub(startedAt))
+	}
+	return u
+}
+
+// MaxUsageDays bounds the days of a UsageReport.
+const MaxUsageDays = 366
+
+// UsageReport is the usage of a consumer in one mode.
+type UsageReport struct {
+	From, To time.Time  // days (UTC), both included
+	Days     []UsageDay // with usage, in their order
+	Total    Usage      // of these days
+	Kept     int64      // bytes of recordings that are stored now
+}
+
+// UsageDay is the usage of a day (UTC).
+type UsageDay struct {
+	Day time.Time
+	Usage
+}
+
+// TeamUsage is the usage of a consumer.
+type TeamUsage struct {
+	ConsumerID uuid.UUID
+	Consumer   string // name
+	Usage
+	Kept int64 // as of UsageReport
+}
+
+// UsageFields are a Usage in the units that people count.
+type UsageFields struct {
+	Jobs          int      `json:"jobs"`
+	Completed     int      `json:"completed"`
+	Failed        int      `json:"failed"`
+	Cancelled     int      `json:"cancelled"`
+	SuccessRate   *float64 `json:"successRate"` // nil without jobs that count
+	RecordedHours float64  `json:"recordedHours"`
+	BotMinutes    float64  `json:"botMinutes"`
+	StoredBytes   int64    `json:"storedBytes"`
+	DeletedBytes  int64    `json:"deletedBytes"`
+}
+
+// Fields returns the usage with at most four decimals.
+func (u Usage) Fields() UsageFields {
+	round := func(x float64) float64 { return math.Round(x*1e4) / 1e4 }
+	fields := UsageFields{
+		Jobs: u.Jobs(), Completed: u.Completed, Failed: u.Failed, Cancelled: u.Cancelled,
+		RecordedHours: round(u.Recorded.Hours()), BotMinutes: round(u.Bots.Minutes()), StoredBytes: u.StoredBytes, DeletedBytes: u.DeletedBytes,
+	}
+	if rate, ok := u.SuccessRate(); ok {
+		rate = round(rate)
+		fields.SuccessRate = &rate
+	}
+	return fields
+}
+
+// csvNames are the names of Usage.csv.
+const csvNames = "jobs,completed,failed,cancelled,success_rate,recorded_hours,bot_minutes,stored_bytes,deleted_bytes\n"
+
+// csv returns the fields, separated by commas.
+func (u Usage) csv() string {
+	f := u.Fields()
+	rate := ""
+	if f.SuccessRate != nil {
+		rate = fmt.Sprint(*f.SuccessRate)
+	}
+	return fmt.Sprintf("%d,%d,%d,%d,%s,%v,%v,%d,%d\n", f.Jobs, f.Completed, f.Failed, f.Cancelled, rate, f.RecordedHours, f.BotMinutes, f.StoredBytes, f.DeletedBytes)
+}
+
+// CSV returns the days as a table.
+func (r UsageReport) CSV() []byte {
+	table := []byte("date," + csvNames)
+	for _, d := range r.Days {
+		table = fmt.Appendf(table, "%s,%s", d.Day.Format(time.DateOnly), d.csv())
+	}
+	return table
+}
+
+// TeamUsageCSV returns the usage of teams as a table. Names that a spreadsheet would take for
+// formulas begin with an apostrophe.
+func TeamUsageCSV(teams []TeamUsage) []byte {
+	table := []byte("team,kept_bytes," + csvNames)
+	for _, t := range teams {
+		name := t.Consumer
+		if strings.ContainsAny(name[:min(len(name), 1)], "=+-@\t\r") {
+			name = "'" + name
+		}
+		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+		table = fmt.Appendf(table, "%s,%d,%s", name, max(0, t.Kept), t.csv())
+	}
+	return table
+}
+
+// UsageDays returns the first and the last day (UTC) of a range, both included, that is given
+// as dates such as 2026-11-26. Empty ones mean today, and 29 days before the last day. The
+// error is an *Error with InvalidInput that names the wrong field.
+func UsageDays(from, to string, now time.Time) (first, last time.Time, err error) {
+	day := func(name, text string, otherwise time.Time) (time.Time, error) {
+		if text == "" {
+			return otherwise, nil
+		}
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil || at.Year() < 1970 {
+			return at, &Error{Code: InvalidInput, Message: name + " must be a date such as 2026-11-26", Path: []any{name}}
+		}
+		return at, nil
+	}
+	if last, err = day("to", to, now.UTC().Truncate(24*time.Hour)); err != nil {
+		return first, last, err
+	}
+	if first, err = day("from", from, last.AddDate(0, 0, -29)); err != nil {
+		return first, last, err
+	}
+	switch days := last.Sub(first).Hours()/24 + 1; {
+	case days < 1:
+		err = &Error{Code: InvalidInput, Message: "from must not be after to", Path: []any{"from"}}
+	case days > MaxUsageDays:
+		err = &Error{Code: InvalidInput, Message: fmt.Sprintf("the range may have at most %d days", MaxUsageDays), Path: []any{"from"}}
+	}
+	return first, last, err
+}
