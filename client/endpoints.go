@@ -80,7 +80,6 @@ func (c *Client) RevokeKey(ctx context.Context, id string) error {
 	return err
 }
 
-// WebhookEndpoint is the delivery health of a webhook URL.
 // WebhookEndpoint is a URL to which webhooks are sent, with its health: one that the team
 // has registered, or one that jobs name.
 type WebhookEndpoint struct {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -130,6 +131,84 @@ func TestFailedWebhooks(t *testing.T) {
 	}
 	if _, err := api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"}); !client.Is(err, "not_found") {
 		t.Errorf("redeliver for a job that does not exist: %v", err)
+	}
+}
+
+func webhookEndpoints(t *testing.T, w world) {
+	ctx := t.Context()
+	endpoint, err := w.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{URL: "http://127.0.0.1:1/" + t.Name(), Events: []string{"calendar.state_changed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	description := "calls"
+	changed, err := w.PatchWebhookEndpoint(ctx, endpoint.ID, client.WebhookEndpointPatch{Events: []string{"calendar.event_updated"}, Description: &description})
+	if err != nil || !slices.Equal(changed.Events, []string{"calendar.event_updated"}) {
+		t.Errorf("changed to %+v (%v)", changed, err)
+	}
+	if read, err := w.WebhookEndpoint(ctx, endpoint.ID); err != nil || read.Description != description {
+		t.Errorf("read %+v (%v)", read, err)
+	}
+	if result, err := w.TestWebhookEndpoint(ctx, endpoint.ID, ""); err != nil || result.Event != "calendar.event_updated" || result.Acknowledged || result.Error == nil {
+		t.Errorf("tested with %+v (%v)", result, err)
+	}
+	if retried, err := w.RetryWebhookEndpoint(ctx, endpoint.ID); err != nil || retried.ID != endpoint.ID {
+		t.Errorf("retried %+v (%v)", retried, err)
+	}
+	if count, err := w.RedeliverToEndpoint(ctx, endpoint.ID, time.Now()); err != nil || count != 0 {
+		t.Errorf("redelivered %d (%v)", count, err)
+	}
+	for delivery, err := range w.TeamDeliveries(ctx, client.DeliveryFilter{EndpointID: endpoint.ID}) {
+		t.Errorf("delivery %+v (%v)", delivery, err)
+	}
+	if _, err := w.Delivery(ctx, "dlv_unknown"); !client.Is(err, "not_found") {
+		t.Errorf("read an unknown delivery: %v", err)
+	}
+	if _, err := w.RedeliverDelivery(ctx, "dlv_unknown"); !client.Is(err, "not_found") {
+		t.Errorf("redeliver an unknown delivery: %v", err)
+	}
+	if err := w.DeleteWebhookEndpoint(ctx, endpoint.ID); err != nil {
+		t.Error(err)
+	}
+	for other, err := range w.WebhookEndpoints(ctx) {
+		if err != nil || other.ID == endpoint.ID {
+			t.Errorf("listed %+v (%v)", other, err)
+		}
+	}
+}
+
+func keys(t *testing.T, w world) {
+	key, err := w.CreateKey(t.Context(), client.NewKey{Name: t.Name(), Scope: "read"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := w.Keys(t.Context())
+	if err != nil || !slices.ContainsFunc(listed, func(other client.Key) bool { return other.Name == t.Name() }) {
+		t.Errorf("listed %+v (%v)", listed, err)
+	}
+	reading, err := client.New(w.BaseURL(), key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if me, err := reading.Me(t.Context()); err != nil || me.Key.ID != key.ID {
+		t.Errorf("the key is %+v (%v)", me, err)
+	}
+	if err := w.RevokeKey(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := reading.Me(t.Context()); !client.Is(err, "unauthorized") {
+		t.Errorf("use the revoked key: %v", err)
+	}
+}
+
+func calendars(t *testing.T, w world) {
+	if listed, err := w.Calendars(t.Context()); err != nil || len(listed) > 0 {
+		t.Errorf("listed %+v (%v)", listed, err)
+	}
+	if _, err := w.ConnectCalendar(t.Context(), client.NewCalendar{Name: "Ada", ICSURL: "https://example.com/a.ics"}); !client.Is(err, "invalid_state") {
+		t.Errorf("connect with a test key: %v", err)
+	}
+	if _, err := w.Calendar(t.Context(), "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"); !client.Is(err, "not_found") {
+		t.Errorf("read an unknown calendar: %v", err)
 	}
 }
 

@@ -30,7 +30,7 @@ var goRows = map[string]func(*testing.T, world){
 	"invalid_state": invalidState, "wait_until_done": waitUntilDone, "wait_timeout": waitTimeout, "send_commands": sendCommands, "speak": speak,
 	"live_events": liveEvents, "live_resume": liveResume, "manifest": readManifest, "transcript": readTranscript, "search": searchTexts, "download": downloadFiles,
 	"download_resume": downloadResume, "download_damaged": downloadDamaged, "upload": upload, "delete_recording": deleteRecording,
-	"history": history, "verify_webhooks": verifyWebhooks, "receiver": receiver, "retry_after": retryAfter,
+	"history": history, "webhook_endpoints": webhookEndpoints, "keys": keys, "calendars": calendars, "verify_webhooks": verifyWebhooks, "receiver": receiver, "retry_after": retryAfter,
 	"retry_unavailable": retryUnavailable, "no_unsafe_retry": noUnsafeRetry, "timeout": timeout,
 }
 

@@ -315,8 +315,13 @@ async def test_search() -> None:
     async with AsyncStandin(URL, KEY) as standin:
         job = await recorded(standin)
         segment = (await standin.get_transcript(job.id)).segments[0]
-        matches = await standin.search(segment.text, limit=100)
-        assert any((match.job_id, match.text) == (job.id, segment.text) for match in matches)
+        end = time.monotonic() + 20  # texts are indexed after the transcript is stored
+        while not any(
+            (match.job_id, match.text) == (job.id, segment.text)
+            for match in await standin.search(segment.text, limit=100)
+        ):
+            assert time.monotonic() < end
+            await asyncio.sleep(0.1)
 
 
 async def test_download() -> None:
@@ -368,6 +373,47 @@ async def test_history() -> None:
         await standin.cancel_job(job.id)
         assert [entry.kind async for entry in standin.list_timeline(job.id)]
         assert {delivery.event async for delivery in standin.list_deliveries(job.id)} == {"job.status_changed"}
+
+
+async def test_webhook_endpoints() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        endpoint = await standin.create_webhook_endpoint(
+            m.WebhookEndpointCreate(url=f"http://127.0.0.1:1/{uuid4()}", events=["calendar.state_changed"])
+        )
+        changes = m.WebhookEndpointPatch(events=["calendar.event_updated"], description="calls")
+        assert (await standin.update_webhook_endpoint(endpoint.id, changes)).events == ["calendar.event_updated"]
+        assert (await standin.get_webhook_endpoint(endpoint.id)).description == "calls"
+        result = await standin.test_webhook_endpoint(endpoint.id)
+        assert (result.event, result.acknowledged, bool(result.error)) == ("calendar.event_updated", False, True)
+        assert (await standin.retry_webhook_endpoint(endpoint.id)).id == endpoint.id
+        assert await standin.redeliver_to_endpoint(endpoint.id, later()) == 0
+        assert [delivery async for delivery in standin.list_team_deliveries(endpoint_id=endpoint.id)] == []
+        with pytest.raises(NotFoundError):
+            await standin.get_delivery("dlv_unknown")
+        with pytest.raises(NotFoundError):
+            await standin.redeliver_delivery("dlv_unknown")
+        await standin.delete_webhook_endpoint(endpoint.id)
+        assert endpoint.id not in [other.id async for other in standin.list_webhook_endpoints()]
+
+
+async def test_keys() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        key = await standin.create_key(m.KeyCreate(name=str(uuid4()), scope=m.KeyScope.READ))
+        assert key.name in [other.name for other in await standin.list_keys()]
+        async with AsyncStandin(URL, key.key) as reading:
+            assert (await reading.me()).key.id == key.id
+            await standin.revoke_key(key.id)
+            with pytest.raises(UnauthorizedError):
+                await reading.me()
+
+
+async def test_calendars() -> None:
+    async with AsyncStandin(URL, KEY) as standin:
+        assert await standin.list_calendars() == []
+        with pytest.raises(InvalidStateError):
+            await standin.connect_calendar(m.CalendarCreate(name="Ada", ics_url="https://example.com/a.ics"))
+        with pytest.raises(NotFoundError):
+            await standin.get_calendar(UNKNOWN)
 
 
 async def test_verify_webhooks() -> None:

@@ -313,8 +313,12 @@ def test_search() -> None:
     with Standin(URL, KEY) as standin:
         job = recorded(standin)
         segment = (standin.get_transcript(job.id)).segments[0]
-        matches = standin.search(segment.text, limit=100)
-        assert any((match.job_id, match.text) == (job.id, segment.text) for match in matches)
+        end = time.monotonic() + 20  # texts are indexed after the transcript is stored
+        while not any(
+            (match.job_id, match.text) == (job.id, segment.text) for match in standin.search(segment.text, limit=100)
+        ):
+            assert time.monotonic() < end
+            time.sleep(0.1)
 
 
 def test_download() -> None:
@@ -366,6 +370,47 @@ def test_history() -> None:
         standin.cancel_job(job.id)
         assert [entry.kind for entry in standin.list_timeline(job.id)]
         assert {delivery.event for delivery in standin.list_deliveries(job.id)} == {"job.status_changed"}
+
+
+def test_webhook_endpoints() -> None:
+    with Standin(URL, KEY) as standin:
+        endpoint = standin.create_webhook_endpoint(
+            m.WebhookEndpointCreate(url=f"http://127.0.0.1:1/{uuid4()}", events=["calendar.state_changed"])
+        )
+        changes = m.WebhookEndpointPatch(events=["calendar.event_updated"], description="calls")
+        assert (standin.update_webhook_endpoint(endpoint.id, changes)).events == ["calendar.event_updated"]
+        assert (standin.get_webhook_endpoint(endpoint.id)).description == "calls"
+        result = standin.test_webhook_endpoint(endpoint.id)
+        assert (result.event, result.acknowledged, bool(result.error)) == ("calendar.event_updated", False, True)
+        assert (standin.retry_webhook_endpoint(endpoint.id)).id == endpoint.id
+        assert standin.redeliver_to_endpoint(endpoint.id, later()) == 0
+        assert [delivery for delivery in standin.list_team_deliveries(endpoint_id=endpoint.id)] == []
+        with pytest.raises(NotFoundError):
+            standin.get_delivery("dlv_unknown")
+        with pytest.raises(NotFoundError):
+            standin.redeliver_delivery("dlv_unknown")
+        standin.delete_webhook_endpoint(endpoint.id)
+        assert endpoint.id not in [other.id for other in standin.list_webhook_endpoints()]
+
+
+def test_keys() -> None:
+    with Standin(URL, KEY) as standin:
+        key = standin.create_key(m.KeyCreate(name=str(uuid4()), scope=m.KeyScope.READ))
+        assert key.name in [other.name for other in standin.list_keys()]
+        with Standin(URL, key.key) as reading:
+            assert (reading.me()).key.id == key.id
+            standin.revoke_key(key.id)
+            with pytest.raises(UnauthorizedError):
+                reading.me()
+
+
+def test_calendars() -> None:
+    with Standin(URL, KEY) as standin:
+        assert standin.list_calendars() == []
+        with pytest.raises(InvalidStateError):
+            standin.connect_calendar(m.CalendarCreate(name="Ada", ics_url="https://example.com/a.ics"))
+        with pytest.raises(NotFoundError):
+            standin.get_calendar(UNKNOWN)
 
 
 def test_verify_webhooks() -> None:

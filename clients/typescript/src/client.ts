@@ -2,7 +2,14 @@ import { ChecksumError, ConnectionError, StandinError, WaitTimeoutError } from '
 import { type Client, createClient, createConfig } from './generated/client/index.js';
 import * as api from './generated/sdk.gen.js';
 import type {
+  Calendar,
+  CalendarCreate,
+  CalendarEvent,
+  CalendarPatch,
+  CalendarSync,
+  CameraPicture,
   Delivery,
+  DeliveryDetails,
   FailedDeliveries,
   Job,
   JobBatchItem,
@@ -10,12 +17,16 @@ import type {
   JobDetails,
   JobPatch,
   JobSettings,
+  Key,
+  KeyCreate,
   ListedJob,
   ListJobsData,
   ListTeamDeliveriesData,
   Manifest,
   Me,
   MediaFile,
+  NewKey,
+  SharedPicture,
   SpeakText,
   TextMatch,
   TimelineEntry,
@@ -23,7 +34,9 @@ import type {
   TranscriptionRequest,
   WebhookEndpoint,
   WebhookEndpointCreate,
+  WebhookEndpointPatch,
   WebhookSecret,
+  WebhookTestResult,
 } from './generated/types.gen.js';
 import { events, type LiveEvent } from './live.js';
 import { backoff, chunks, send, type Sending, sleep } from './retry.js';
@@ -194,6 +207,28 @@ export class Standin {
   }
 
   /**
+   * Shows an image, a video or a web page as the camera of the bot, or turns it off, and returns the ID of the command. The job
+   * needs the option `output`.
+   */
+  async setCamera(jobId: string, picture: CameraPicture): Promise<string> {
+    return (await api.setCamera({ ...this.#call, path: { id: asId(jobId) }, body: picture })).data.commandId;
+  }
+
+  /**
+   * Shares an image or a web page as the screen of the bot, or ends the screen share, and returns the ID of the command. The job
+   * needs the option `output`.
+   */
+  async shareScreen(jobId: string, picture: SharedPicture): Promise<string> {
+    return (await api.shareScreen({ ...this.#call, path: { id: asId(jobId) }, body: picture })).data.commandId;
+  }
+
+  /** Returns what the bot sees, as a JPEG image. Rejects with an InvalidStateError as long as it is not in a meeting. */
+  async getScreenshot(jobId: string): Promise<Uint8Array> {
+    const response = await this.#stream(`/api/v1/jobs/${asId(jobId)}/screenshot`, {});
+    return new Uint8Array(await response.arrayBuffer());
+  }
+
+  /**
    * Waits until a job has ended, and returns it as it is then: completed, failed or cancelled.
    *
    * It reads the job at an interval of `intervalMs` (default: 5,000, at least 1,000), and rejects with a WaitTimeoutError
@@ -258,7 +293,7 @@ export class Standin {
     return (await api.getTranscript({ ...this.#call, path: { id: asId(jobId) }, query })).data as Transcript;
   }
 
-  /** Finds what was said and written in the complete recordings: texts with all words, or their beginnings. */
+  /** Searches the transcripts, captions and chats of complete recordings for texts with all words, or words that begin with them. */
   async search(words: string, limit = 50): Promise<TextMatch[]> {
     return (await api.searchTexts({ ...this.#call, query: { q: words, limit } })).data.matches;
   }
@@ -351,9 +386,46 @@ export class Standin {
     });
   }
 
+  /** Returns a webhook of the team with the request of its latest attempt. */
+  async getDelivery(deliveryId: string): Promise<DeliveryDetails> {
+    return (await api.getDelivery({ ...this.#call, path: { deliveryId } })).data;
+  }
+
+  /** Sends a webhook of the team again that was delivered or failed permanently. */
+  async redeliverDelivery(deliveryId: string): Promise<Delivery> {
+    return (await api.redeliverDelivery({ ...this.#call, path: { deliveryId } })).data;
+  }
+
   /** Registers an endpoint for the events of all jobs. */
   async createWebhookEndpoint(endpoint: WebhookEndpointCreate): Promise<WebhookEndpoint> {
     return (await api.createWebhookEndpoint({ ...this.#call, body: endpoint })).data;
+  }
+
+  /** Returns an endpoint with its health. */
+  async getWebhookEndpoint(endpointId: string): Promise<WebhookEndpoint> {
+    return (await api.getWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) } })).data;
+  }
+
+  /** Changes a registered endpoint. */
+  async updateWebhookEndpoint(endpointId: string, changes: WebhookEndpointPatch): Promise<WebhookEndpoint> {
+    return (await api.patchWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) }, body: changes })).data;
+  }
+
+  /** Posts an example of an event, by default the first one that the endpoint takes, and returns the response. */
+  async testWebhookEndpoint(endpointId: string, event?: string): Promise<WebhookTestResult> {
+    const body = event === undefined ? {} : { event };
+    return (await api.testWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) }, body })).data;
+  }
+
+  /** Sends the pending webhooks of an endpoint now. */
+  async retryWebhookEndpoint(endpointId: string): Promise<WebhookEndpoint> {
+    return (await api.retryWebhookEndpoint({ ...this.#call, path: { id: asId(endpointId) } })).data;
+  }
+
+  /** Sends webhooks of an endpoint again that failed permanently, of events since a time, and returns their number. */
+  async redeliverToEndpoint(endpointId: string, since: Date): Promise<number> {
+    const body = { since: since.toISOString() };
+    return (await api.redeliverToEndpoint({ ...this.#call, path: { id: asId(endpointId) }, body })).data.count;
   }
 
   /** Deletes a registered endpoint. Its pending webhooks fail. */
@@ -377,6 +449,62 @@ export class Standin {
   /** Returns a new webhook secret, which cannot be read again. The old one also signs for a day. */
   async rotateWebhookSecret(): Promise<WebhookSecret> {
     return (await api.rotateWebhookSecret(this.#call)).data;
+  }
+
+  /** Returns the keys of the team that are not revoked. As for creating and revoking keys, this needs a key with the scope `admin`. */
+  async listKeys(): Promise<Key[]> {
+    return (await api.listKeys(this.#call)).data.keys;
+  }
+
+  /** Creates a key. Its secret is in the result, and cannot be read again. */
+  async createKey(key: KeyCreate): Promise<NewKey> {
+    return (await api.createKey({ ...this.#call, body: key })).data;
+  }
+
+  /** Revokes a key, which stops working immediately. */
+  async revokeKey(keyId: string): Promise<void> {
+    await api.revokeKey({ ...this.#call, path: { id: asId(keyId) } });
+  }
+
+  /** Connects a calendar, whose meetings get bots as its rules say. Needs a live key. */
+  async connectCalendar(calendar: CalendarCreate): Promise<Calendar> {
+    return (await api.createCalendar({ ...this.#call, body: calendar })).data;
+  }
+
+  /** Returns the connected calendars, oldest first. */
+  async listCalendars(): Promise<Calendar[]> {
+    return (await api.listCalendars(this.#call)).data.calendars;
+  }
+
+  /** Returns a calendar. */
+  async getCalendar(calendarId: string): Promise<Calendar> {
+    return (await api.getCalendar({ ...this.#call, path: { id: asId(calendarId) } })).data;
+  }
+
+  /** Changes a calendar, which the service then reads again. */
+  async updateCalendar(calendarId: string, changes: CalendarPatch): Promise<Calendar> {
+    return (await api.patchCalendar({ ...this.#call, path: { id: asId(calendarId) }, body: changes })).data;
+  }
+
+  /** Reads a calendar now. If it cannot be read, the `state` of the calendar is `failing` or `revoked`. */
+  async syncCalendar(calendarId: string): Promise<CalendarSync> {
+    return (await api.syncCalendar({ ...this.#call, path: { id: asId(calendarId) } })).data;
+  }
+
+  /** Disconnects a calendar, and cancels the jobs that only it asked for. */
+  async disconnectCalendar(calendarId: string): Promise<void> {
+    await api.deleteCalendar({ ...this.#call, path: { id: asId(calendarId) } });
+  }
+
+  /** Returns the upcoming meetings of a calendar, by their start. */
+  async listCalendarEvents(calendarId: string): Promise<CalendarEvent[]> {
+    return (await api.listCalendarEvents({ ...this.#call, path: { id: asId(calendarId) } })).data.events;
+  }
+
+  /** Sends a bot to a meeting, or none. With null, the rules of the calendar decide. */
+  async overrideCalendarEvent(calendarId: string, eventId: string, override: boolean | null): Promise<CalendarEvent> {
+    const path = { id: asId(calendarId), eventId: asId(eventId) };
+    return (await api.patchCalendarEvent({ ...this.#call, path, body: { override } })).data;
   }
 
   get #call() {

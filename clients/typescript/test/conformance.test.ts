@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { suite, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 
 import {
   ApiError,
@@ -278,8 +279,11 @@ suite('conformance', { concurrency: true }, () => {
   test('search', async () => {
     const { id } = await recorded;
     const text = (await standin.getTranscript(id)).segments[0]?.text ?? '';
-    const matches = await standin.search(text, 100);
-    assert.ok(matches.some((match) => match.jobId === id && match.text === text));
+    const end = Date.now() + 20_000; // texts are indexed after the transcript is stored
+    while (!(await standin.search(text, 100)).some((match) => match.jobId === id && match.text === text)) {
+      assert.ok(Date.now() < end);
+      await setTimeout(100);
+    }
   });
 
   test('download', async () => {
@@ -321,6 +325,38 @@ suite('conformance', { concurrency: true }, () => {
     assert.ok((await all(standin.listTimeline(id))).length > 0);
     const deliveries = await all(standin.listDeliveries(id));
     assert.deepEqual([...new Set(deliveries.map(({ event }) => event))], ['job.status_changed']);
+  });
+
+  test('webhook_endpoints', async () => {
+    const url = `http://127.0.0.1:1/${randomUUID()}`;
+    const { id } = await standin.createWebhookEndpoint({ url, events: ['calendar.state_changed'] });
+    const changed = await standin.updateWebhookEndpoint(id, { events: ['calendar.event_updated'], description: 'calls' });
+    assert.deepEqual(changed.events, ['calendar.event_updated']);
+    assert.equal((await standin.getWebhookEndpoint(id)).description, 'calls');
+    const { event, acknowledged, error } = await standin.testWebhookEndpoint(id);
+    assert.deepEqual([event, acknowledged, Boolean(error)], ['calendar.event_updated', false, true]);
+    assert.equal((await standin.retryWebhookEndpoint(id)).id, id);
+    assert.equal(await standin.redeliverToEndpoint(id, new Date()), 0);
+    assert.deepEqual(await all(standin.listTeamDeliveries({ endpointId: id })), []);
+    await assert.rejects(standin.getDelivery('dlv_unknown'), NotFoundError);
+    await assert.rejects(standin.redeliverDelivery('dlv_unknown'), NotFoundError);
+    await standin.deleteWebhookEndpoint(id);
+    assert.ok(!(await all(standin.listWebhookEndpoints())).some((other) => other.id === id));
+  });
+
+  test('keys', async () => {
+    const key = await standin.createKey({ name: randomUUID(), scope: 'read' });
+    assert.ok((await standin.listKeys()).some(({ name }) => name === key.name));
+    const reading = new Standin({ baseUrl, apiKey: key.key });
+    assert.equal((await reading.me()).key.id, key.id);
+    await standin.revokeKey(key.id);
+    await assert.rejects(reading.me(), UnauthorizedError);
+  });
+
+  test('calendars', async () => {
+    assert.deepEqual(await standin.listCalendars(), []);
+    await assert.rejects(standin.connectCalendar({ name: 'Ada', icsUrl: 'https://example.com/a.ics' }), InvalidStateError);
+    await assert.rejects(standin.getCalendar(unknown), NotFoundError);
   });
 
   test('verify_webhooks', async () => {

@@ -20,17 +20,34 @@ from ._results import COMMANDS, FINAL, Command, CreatedJob, as_id, parsed
 from ._retry import backoff, pause_before_retry
 from .errors import APIConnectionError, APITimeoutError, ChecksumError, StandinError, WaitTimeoutError, error_of
 from .generated import AuthenticatedClient
-from .generated.api.control import pin_participant, play_audio, send_chat_message, speak
+from .generated.api.calendar import (
+    create_calendar,
+    delete_calendar,
+    get_calendar,
+    list_calendar_events,
+    list_calendars,
+    patch_calendar,
+    patch_calendar_event,
+    sync_calendar,
+)
+from .generated.api.control import pin_participant, play_audio, send_chat_message, set_camera, share_screen, speak
 from .generated.api.history import (
     create_webhook_endpoint,
     delete_webhook_endpoint,
+    get_delivery,
+    get_webhook_endpoint,
     list_deliveries,
     list_team_deliveries,
     list_timeline,
     list_webhook_endpoints,
+    patch_webhook_endpoint,
     redeliver,
+    redeliver_delivery,
     redeliver_failed,
+    redeliver_to_endpoint,
+    retry_webhook_endpoint,
     rotate_webhook_secret,
+    test_webhook_endpoint,
 )
 from .generated.api.jobs import (
     cancel_job,
@@ -42,7 +59,7 @@ from .generated.api.jobs import (
     list_jobs,
     patch_job,
 )
-from .generated.api.keys import get_me
+from .generated.api.keys import create_key, get_me, list_keys, revoke_key
 from .generated.api.recordings import delete_recording, get_manifest, get_transcript, search_texts, transcribe_again
 from .generated.types import UNSET
 from .live import EventParser, LiveEvent
@@ -242,6 +259,22 @@ class Standin:
         response = speak.sync_detailed(as_id(job_id), client=self.api, body=body)
         return parsed(response, models.CommandQueuedResponse).command_id
 
+    def set_camera(self, job_id: UUID | str, picture: models.CameraPicture) -> UUID:
+        """Shows an image, a video or a web page as the camera of the bot, or turns it off, and returns the ID of the
+        command. The job needs the option `output`."""
+        response = set_camera.sync_detailed(as_id(job_id), client=self.api, body=picture)
+        return parsed(response, models.CommandQueuedResponse).command_id
+
+    def share_screen(self, job_id: UUID | str, picture: models.SharedPicture) -> UUID:
+        """Shares an image or a web page as the screen of the bot, or ends the screen share, and returns the ID of the
+        command. The job needs the option `output`."""
+        response = share_screen.sync_detailed(as_id(job_id), client=self.api, body=picture)
+        return parsed(response, models.CommandQueuedResponse).command_id
+
+    def get_screenshot(self, job_id: UUID | str) -> bytes:
+        """Returns what the bot sees, as a JPEG image. Raises InvalidStateError as long as it is not in a meeting."""
+        return (self._http.get(f"/api/v1/jobs/{as_id(job_id)}/screenshot")).content
+
     def wait_until_done(self, job_id: UUID | str, *, timeout: float | None = None, interval: float = 5.0) -> models.Job:
         """Waits until a job has ended, and returns it as it is then: completed, failed or cancelled.
 
@@ -328,7 +361,8 @@ class Standin:
         parsed(response, models.TranscriptionQueued)
 
     def search(self, words: str, limit: int = 50) -> list[models.TextMatch]:
-        """Finds what was said and written in the complete recordings: texts with all words, or their beginnings."""
+        """Searches the transcripts, captions and chats of complete recordings for texts with all words, or words that
+        begin with them."""
         return parsed(search_texts.sync_detailed(client=self.api, q=words, limit=limit), models.TextMatches).matches
 
     def download(self, job_id: UUID | str, file: models.MediaFile, to: BinaryIO) -> None:
@@ -421,14 +455,30 @@ class Standin:
         response = redeliver_failed.sync_detailed(client=self.api, body=which)
         return parsed(response, models.RedeliveryResponse).count
 
-    def list_team_deliveries(self, **filters: Any) -> Iterator[models.Delivery]:
-        """Iterates over the webhooks of the team, newest first.
-
-        Filters: event, state, endpoint_id, job_id, from_ and to.
-        """
+    def list_team_deliveries(
+        self,
+        *,
+        event: str | None = None,
+        state: models.ListTeamDeliveriesState | None = None,
+        endpoint_id: UUID | str | None = None,
+        job_id: UUID | str | None = None,
+        emitted_from: datetime | None = None,
+        emitted_to: datetime | None = None,
+    ) -> Iterator[models.Delivery]:
+        """Iterates over the webhooks of the team, newest first. Times are from, inclusive, and to, exclusive."""
         cursor: str | models.Unset = UNSET
         while True:
-            response = list_team_deliveries.sync_detailed(client=self.api, cursor=cursor, limit=_PAGE, **filters)
+            response = list_team_deliveries.sync_detailed(
+                client=self.api,
+                cursor=cursor,
+                limit=_PAGE,
+                event=event or UNSET,
+                state=state or UNSET,
+                endpoint_id=as_id(endpoint_id) if endpoint_id else UNSET,
+                job_id=as_id(job_id) if job_id else UNSET,
+                from_=emitted_from or UNSET,
+                to=emitted_to or UNSET,
+            )
             page = parsed(response, models.DeliveryPage)
             for delivery in page.deliveries:
                 yield delivery
@@ -436,10 +486,50 @@ class Standin:
                 return
             cursor = page.next_cursor
 
+    def get_delivery(self, delivery_id: str) -> models.DeliveryDetails:
+        """Returns a webhook of the team with the request of its latest attempt."""
+        response = get_delivery.sync_detailed(delivery_id, client=self.api)
+        return parsed(response, models.DeliveryDetails)
+
+    def redeliver_delivery(self, delivery_id: str) -> models.Delivery:
+        """Sends a webhook of the team again that was delivered or failed permanently."""
+        response = redeliver_delivery.sync_detailed(delivery_id, client=self.api)
+        return parsed(response, models.Delivery)
+
     def create_webhook_endpoint(self, endpoint: models.WebhookEndpointCreate) -> models.WebhookEndpoint:
         """Registers an endpoint for the events of all jobs."""
         response = create_webhook_endpoint.sync_detailed(client=self.api, body=endpoint)
         return parsed(response, models.WebhookEndpoint)
+
+    def get_webhook_endpoint(self, endpoint_id: UUID | str) -> models.WebhookEndpoint:
+        """Returns an endpoint with its health."""
+        response = get_webhook_endpoint.sync_detailed(as_id(endpoint_id), client=self.api)
+        return parsed(response, models.WebhookEndpoint)
+
+    def update_webhook_endpoint(
+        self, endpoint_id: UUID | str, changes: models.WebhookEndpointPatch
+    ) -> models.WebhookEndpoint:
+        """Changes a registered endpoint."""
+        response = patch_webhook_endpoint.sync_detailed(as_id(endpoint_id), client=self.api, body=changes)
+        return parsed(response, models.WebhookEndpoint)
+
+    def test_webhook_endpoint(self, endpoint_id: UUID | str, event: str | None = None) -> models.WebhookTestResult:
+        """Posts an example of an event, by default the first one that the endpoint takes, and returns the response."""
+        body = models.WebhookTest(event=event or UNSET)
+        response = test_webhook_endpoint.sync_detailed(as_id(endpoint_id), client=self.api, body=body)
+        return parsed(response, models.WebhookTestResult)
+
+    def retry_webhook_endpoint(self, endpoint_id: UUID | str) -> models.WebhookEndpoint:
+        """Sends the pending webhooks of an endpoint now."""
+        response = retry_webhook_endpoint.sync_detailed(as_id(endpoint_id), client=self.api)
+        return parsed(response, models.WebhookEndpoint)
+
+    def redeliver_to_endpoint(self, endpoint_id: UUID | str, since: datetime) -> int:
+        """Sends webhooks of an endpoint again that failed permanently, of events since a time, and returns their
+        number."""
+        body = models.RedeliverSince(since=since)
+        response = redeliver_to_endpoint.sync_detailed(as_id(endpoint_id), client=self.api, body=body)
+        return parsed(response, models.RedeliveryResponse).count
 
     def delete_webhook_endpoint(self, endpoint_id: UUID | str) -> None:
         """Deletes a registered endpoint. Its pending webhooks fail."""
@@ -464,3 +554,54 @@ class Standin:
     def rotate_webhook_secret(self) -> models.WebhookSecret:
         """Returns a new webhook secret, which cannot be read again. The old one also signs for a day."""
         return parsed(rotate_webhook_secret.sync_detailed(client=self.api), models.WebhookSecret)
+
+    def list_keys(self) -> list[models.Key]:
+        """Returns the keys of the team that are not revoked. The key of this client needs the scope `admin`, also to
+        create and revoke keys."""
+        return parsed(list_keys.sync_detailed(client=self.api), models.KeyList).keys
+
+    def create_key(self, key: models.KeyCreate) -> models.NewKey:
+        """Creates a key. Its secret is in the result, and cannot be read again."""
+        return parsed(create_key.sync_detailed(client=self.api, body=key), models.NewKey)
+
+    def revoke_key(self, key_id: UUID | str) -> None:
+        """Revokes a key, which stops working immediately."""
+        revoke_key.sync_detailed(as_id(key_id), client=self.api)
+
+    def connect_calendar(self, calendar: models.CalendarCreate) -> models.Calendar:
+        """Connects a calendar, whose meetings get bots as its rules say. Needs a live key."""
+        return parsed(create_calendar.sync_detailed(client=self.api, body=calendar), models.Calendar)
+
+    def list_calendars(self) -> list[models.Calendar]:
+        """Returns the connected calendars, oldest first."""
+        return parsed(list_calendars.sync_detailed(client=self.api), models.CalendarList).calendars
+
+    def get_calendar(self, calendar_id: UUID | str) -> models.Calendar:
+        """Returns a calendar."""
+        return parsed(get_calendar.sync_detailed(as_id(calendar_id), client=self.api), models.Calendar)
+
+    def update_calendar(self, calendar_id: UUID | str, changes: models.CalendarPatch) -> models.Calendar:
+        """Changes a calendar, which the service then reads again."""
+        response = patch_calendar.sync_detailed(as_id(calendar_id), client=self.api, body=changes)
+        return parsed(response, models.Calendar)
+
+    def sync_calendar(self, calendar_id: UUID | str) -> models.CalendarSync:
+        """Reads a calendar now. If it cannot be read, the `state` of the calendar is `failing` or `revoked`."""
+        return parsed(sync_calendar.sync_detailed(as_id(calendar_id), client=self.api), models.CalendarSync)
+
+    def disconnect_calendar(self, calendar_id: UUID | str) -> None:
+        """Disconnects a calendar, and cancels the jobs that only it asked for."""
+        delete_calendar.sync_detailed(as_id(calendar_id), client=self.api)
+
+    def list_calendar_events(self, calendar_id: UUID | str) -> list[models.CalendarEvent]:
+        """Returns the upcoming meetings of a calendar, by their start."""
+        response = list_calendar_events.sync_detailed(as_id(calendar_id), client=self.api)
+        return parsed(response, models.CalendarEventList).events
+
+    def override_calendar_event(
+        self, calendar_id: UUID | str, event_id: UUID | str, override: bool | None
+    ) -> models.CalendarEvent:
+        """Sends a bot to a meeting, or none. With None, the rules of the calendar decide."""
+        body = models.CalendarEventPatch(override=override)
+        response = patch_calendar_event.sync_detailed(as_id(calendar_id), as_id(event_id), client=self.api, body=body)
+        return parsed(response, models.CalendarEvent)
