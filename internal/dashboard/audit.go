@@ -20,6 +20,7 @@ var auditActions = map[string]string{
 	"POST /keys":                      "created an API key",
 	"POST /keys/{id}/revoke":          "revoked an API key",
 	"POST /cli":                       "authorized a command line",
+	"POST /docs/key":                  "sent a request from the API reference",
 	"POST /webhooks/endpoint":         "changed the default endpoint",
 	"POST /webhooks/events":           "changed the events of webhooks",
 	"POST /webhooks/secret":           "revealed the webhook secret",
@@ -55,7 +56,7 @@ func (d *Dashboard) audit(req *pageRequest, session account.Session) {
 func (d *Dashboard) record(req *pageRequest, user account.User, action, target string) {
 	entry := account.NewAuditEntry(user.ConsumerID, user.Email, action, target, d.settings.Now())
 	if err := d.settings.Audit.AppendAudit(req.r.Context(), entry); err != nil {
-		d.settings.Log.Error("the audit log lacks an entry", "action", action, "request_id", req.ID, "error", err)
+		d.settings.Log.Error("cannot write to the audit log", "action", action, "request_id", req.ID, "error", err)
 	}
 }
 

@@ -260,6 +260,7 @@ func (d *Dashboard) route() {
 	public("GET /signin/oidc/callback", d.finishOIDC)
 	public("GET /welcome", d.invitationPage)
 	public("POST /welcome", d.acceptInvitation)
+	public("GET /docs/session", d.referenceSession)
 	public("GET /shared", d.sharedPage)
 	public("GET /shared/media/{name}", d.sharedMedia)
 
@@ -299,6 +300,7 @@ func (d *Dashboard) route() {
 	user("GET /keys", d.keysPage)
 	admin("POST /keys", d.createKey)
 	admin("POST /keys/{id}/revoke", d.revokeKey)
+	anyone("POST /docs/key", d.createReferenceKey)
 	user("GET /webhooks", d.webhooksPage)
 	admin("GET /webhooks/new", d.newEndpointPage)
 	admin("POST /webhooks/endpoints", d.createEndpoint)

@@ -36,6 +36,7 @@ func (d *Dashboard) showKeys(req *pageRequest, session account.Session, status i
 		return err
 	}
 	shown.Now = d.settings.Now()
+	shown.Keys = withoutExpired(shown.Keys, shown.Now)
 	return req.showStatus(status, "keys", "API keys", shown)
 }
 

@@ -117,18 +117,12 @@ func findMeeting(text string) (job.Platform, string, bool) {
 // detectPlatform returns the meeting in a text that the user is typing.
 func (d *Dashboard) detectPlatform(req *pageRequest, _ account.Session) error {
 	platform, address, ok := findMeeting(clip(req.r.URL.Query().Get("text"), 10_000))
-	answer, err := json.Marshal(struct {
+	return req.writeJSON(struct {
 		OK      bool   `json:"ok"`
 		Warning string `json:"warning"`
 		Name    string `json:"name"`
 		Address string `json:"address"`
 	}{ok, d.linkWarning(address), platformName(platform), address})
-	if err != nil {
-		return fmt.Errorf("encode the meeting: %w", err)
-	}
-	req.Header().Set("Content-Type", "application/json")
-	_, _ = req.Write(answer) // the client may be gone
-	return nil
 }
 
 // linkWarning returns why a meeting URL cannot lead to a meeting, or "".

@@ -25,6 +25,9 @@ var pageHTML string
 //go:embed guide.css
 var styleCSS []byte
 
+//go:embed shell.css
+var shellCSS []byte
+
 //go:embed guide.js
 var scriptJS []byte
 
@@ -34,16 +37,10 @@ var themeJS []byte
 //go:embed icon.svg
 var iconSVG []byte
 
-// Shared returns a file that the API reference has in common with the guide: the icon, and the
-// script that applies the chosen colors.
-func Shared(name string) (content []byte, ok bool) {
-	switch name {
-	case "icon.svg":
-		return iconSVG, true
-	case "theme.js":
-		return themeJS, true
-	}
-	return nil, false
+// Shared returns the files that the API reference has in common with the guide: the icon, the
+// styles of the header and the search, and the scripts.
+func Shared() map[string][]byte {
+	return map[string][]byte{"icon.svg": iconSVG, "shell.css": shellCSS, "theme.js": themeJS, "guide.js": scriptJS}
 }
 
 // Path is where a service serves the guide.
@@ -69,9 +66,9 @@ func Sections() []Section {
 		{"Send bots", []string{"jobs", "api", "dashboard", "mcp", "tutorials/agent-mcp", "platforms", "signed-in", "zoom-sdk", "privacy"}},
 		{"Recordings and transcripts", []string{"recordings", "captions", "transcripts", "tutorials/transcript-to-slack"}},
 		{"Real time", []string{"real-time", "speak", "tutorials/voice-agent"}},
-		{"Webhooks and calendars", []string{"webhooks", "tutorials/receive-webhooks", "calendars", "tutorials/record-calendar", "mail"}},
+		{"Webhooks and calendars", []string{"webhooks", "reference/events", "tutorials/receive-webhooks", "calendars", "tutorials/record-calendar", "mail"}},
 		{"Operate", []string{"install", "tutorials/one-server", "tutorials/kubernetes", "sizing", "scale-out", "storage", "backup", "monitor", "diagnose", "runbook", "security"}},
-		{"Reference", []string{"configuration", "commands", "compatibility", "tutorials/from-recall", "tutorials/from-attendee", "glossary"}},
+		{"Reference", []string{"configuration", "reference/configuration", "commands", "reference/commands", "compatibility", "tutorials/from-recall", "tutorials/from-attendee", "glossary"}},
 	}
 }
 
@@ -117,7 +114,8 @@ func New(source fs.FS, about About) (*Site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the page: %w", err)
 	}
-	site := &Site{files: map[string][]byte{"guide.css": styleCSS, "guide.js": scriptJS, "theme.js": themeJS, "icon.svg": iconSVG}}
+	site := &Site{files: Shared()}
+	site.files["guide.css"] = styleCSS
 	if err := site.addPictures(source); err != nil {
 		return nil, err
 	}

@@ -167,6 +167,7 @@
 		const step = {ArrowDown: 1, ArrowUp: -1}[event.key];
 		if (step) select(chosen + step);
 		else if (event.key === "Enter") results.children[chosen]?.firstElementChild.click();
+		else if (event.key === "Escape") dialog.close(); // the browser would only clear the field
 		else return;
 		event.preventDefault();
 	});

@@ -3,7 +3,12 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"go/parser"
+	gotoken "go/token"
 	"os"
+	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,6 +60,7 @@ func TestReference(t *testing.T) {
 		t.Fatalf("open the page: %v", err)
 	}
 	awaitText("body", "Standin", "Send a chat message", "/api/v1/jobs/{id}", "schemaVersion")
+	checkSamples(t, ctx)
 	if err := chromedp.Do(ctx, chromedp.SendKeys(chromedp.CSS(`input[type="text"]`), "participant")); err != nil {
 		t.Fatalf("search: %v", err)
 	}
@@ -71,6 +77,55 @@ func TestReference(t *testing.T) {
 			break
 		}
 		t.Errorf("the console has %s", message)
+	}
+}
+
+// checkSamples checks that each operation that a key may call has a sample in four languages, and
+// that those in Go and Python can be parsed.
+func checkSamples(t *testing.T, ctx context.Context) {
+	t.Helper()
+	type documented struct {
+		ID      string
+		Samples []struct{ Label, Source string }
+	}
+	script := `(async () => {
+		const {addSamples} = await import("/docs/assets/samples.js"), {operations} = await import("/docs/assets/operations.js");
+		const description = await (await fetch("/openapi.json")).json();
+		addSamples(description);
+		return operations(description).filter(one => one.security === "apiKey" && one.success >= "200")
+			.map(one => ({id: one.id, samples: (one.operation["x-codeSamples"] ?? []).map(({label, source}) => ({label, source}))}));
+	})()`
+	operations, err := chromedp.Run(ctx, chromedp.Evaluate[[]documented](script, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(operations) < 50 {
+		t.Errorf("%d operations have samples", len(operations))
+	}
+	var python strings.Builder
+	for _, one := range operations {
+		labels := map[string]bool{}
+		for _, sample := range one.Samples {
+			labels[sample.Label] = true
+			switch sample.Label {
+			case "Go":
+				if _, err := parser.ParseFile(gotoken.NewFileSet(), one.ID+".go", sample.Source, parser.AllErrors); err != nil {
+					t.Error(err)
+				}
+			case "Python":
+				fmt.Fprintf(&python, "def %s():\n    %s\n", one.ID, strings.ReplaceAll(sample.Source, "\n", "\n    "))
+			}
+		}
+		for _, label := range []string{"curl", "Python", "TypeScript", "Go"} {
+			if !labels[label] {
+				t.Errorf("%s has no sample for %s", one.ID, label)
+			}
+		}
+	}
+	check := exec.CommandContext(t.Context(), "python3", "-c", "import ast, sys; ast.parse(sys.stdin.read())")
+	check.Stdin = strings.NewReader(python.String())
+	if output, err := check.CombinedOutput(); err != nil && !errors.Is(err, exec.ErrNotFound) {
+		t.Errorf("parse the samples in Python: %v: %s", err, output)
 	}
 }
 

@@ -7,8 +7,10 @@ package reference
 
 import (
 	"embed"
+	"maps"
 	"mime"
 	"path"
+	"slices"
 
 	"standin/internal/guide"
 )
@@ -34,7 +36,7 @@ func Assets() []string {
 	if err != nil {
 		panic(err) // the directory is embedded
 	}
-	names := []string{"icon.svg", "theme.js"}
+	names := slices.Sorted(maps.Keys(guide.Shared()))
 	for _, entry := range entries {
 		if entry.Name() != "index.html" {
 			names = append(names, entry.Name())
@@ -45,7 +47,7 @@ func Assets() []string {
 
 // Asset returns a file that the page loads and its media type; false if there is none.
 func Asset(name string) (content []byte, mediaType string, ok bool) {
-	if shared, isShared := guide.Shared(name); isShared {
+	if shared, isShared := guide.Shared()[name]; isShared {
 		return shared, mime.TypeByExtension(path.Ext(name)), true
 	}
 	content, err := files.ReadFile("assets/" + name)
