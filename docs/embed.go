@@ -6,5 +6,5 @@ import "embed"
 // Files holds the pages and their drawings. Screenshots are left out, because they
 // would make the binary larger.
 //
-//go:embed *.md pictures tutorials
+//go:embed *.md pictures reference tutorials
 var Files embed.FS

@@ -46,7 +46,7 @@ file 644 deploy/systemd/standin-mail.service /lib/systemd/system/standin-mail.se
 file 600 deploy/systemd/standin.env /etc/standin/standin.env # secrets can be in it
 file 600 deploy/systemd/mail.env /etc/standin/mail.env
 file 644 README.md /usr/share/doc/standin/README.md
-for document in docs/*.md docs/tutorials/*.md docs/pictures/*.svg docs/*.png; do
+for document in docs/*.md docs/reference/*.md docs/tutorials/*.md docs/pictures/*.svg docs/*.png; do
 	file 644 "$document" "/usr/share/doc/standin/$document"
 done
 for example in deploy/monitoring/alerts.yaml deploy/monitoring/grafana.json deploy/egress.nft; do

@@ -15,21 +15,21 @@ import (
 var updateConfiguration = flag.Bool("update", false, "write the generated documents again")
 
 const (
-	configurationFile = root + "docs/configuration.md"
-	commandsFile      = root + "docs/commands.md"
+	configurationFile = root + "docs/reference/configuration.md"
+	commandsFile      = root + "docs/reference/commands.md"
 )
 
 // generatedMark begins the generated part of a document. The part before it is written by hand.
 const generatedMark = "<!-- Generated; CONTRIBUTING.md says how. -->\n"
 
-// TestConfigurationReference checks that docs/configuration.md lists every setting, with
+// TestConfigurationReference checks that docs/reference/configuration.md lists every setting, with
 // its default, as the commands declare it. With -update it writes the file.
 func TestConfigurationReference(t *testing.T) {
 	t.Parallel()
 	compareGenerated(t, configurationFile, configurationReference(parserOf(t, new(commands))))
 }
 
-// TestCommandReference checks that docs/commands.md lists every command with an example. With
+// TestCommandReference checks that docs/reference/commands.md lists every command with an example. With
 // -update it writes the file.
 func TestCommandReference(t *testing.T) {
 	t.Parallel()

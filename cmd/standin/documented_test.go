@@ -35,7 +35,7 @@ var (
 // documents returns the paths of all documents with commands, relative to root.
 func documents(t *testing.T) (paths []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.md", "docs/*.md", tutorials + "*.md", "deploy/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/reference/*.md", tutorials + "*.md", "deploy/*.md"} {
 		found, err := filepath.Glob(root + pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d documents, %v", pattern, len(found), err)

@@ -114,6 +114,12 @@ func TestSearch(t *testing.T) {
 	b.until(`([...document.querySelectorAll(".tabs [role=tab]")].find(one => one.textContent === "JavaScript").click(), true)`)
 	b.do(chromedp.Navigate(b.base + "jobs.html"))
 	b.until(`document.querySelector(".tabs .code:not([hidden])")?.dataset.language === "JavaScript"`)
+	b.until(`document.querySelector(".version").textContent === "v1.2.3" && document.querySelectorAll(".here a").length > 3`)
+	b.until(`document.querySelector(".around [rel=next]").pathname.endsWith("/api.html")`)
+	b.find("STANDIN_RETENTION")
+	b.until(`document.querySelectorAll("#results li").length > 0`)
+	b.do(chromedp.KeyEvent(kb.Escape))
+	b.until(`!document.getElementById("search").open`)
 }
 
 // TestGuideScreenshots writes screenshots of pages and of the search to the folder in
@@ -125,14 +131,14 @@ func TestGuideScreenshots(t *testing.T) {
 	}
 	b := openGuide(t)
 	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{1440, 900, 390} {
+		for _, width := range []int64{1280, 768, 390} {
 			b.do(chromedp.EmulateViewport(width, 900))
 			if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 				Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
 			}); err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{"index", "how-it-works", "webhooks", "configuration", "tutorials/receive-webhooks", "search"} {
+			for _, name := range []string{"index", "how-it-works", "webhooks", "reference/configuration", "reference/events", "tutorials/receive-webhooks", "search"} {
 				if name == "search" {
 					b.do(chromedp.Navigate(b.base + "index.html"))
 					b.find("verify webhook")

@@ -19,7 +19,7 @@ type entry struct {
 }
 
 // commandsPage is the page whose parts are commands.
-const commandsPage = "commands"
+const commandsPage = "reference/commands"
 
 // referencePage is the path from the guide to the API reference.
 const referencePage = "../../docs"

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -14,7 +15,7 @@ import (
 	"standin/internal/webhook"
 )
 
-var update = flag.Bool("update", false, "write the events to docs/webhooks.md")
+var update = flag.Bool("update", false, "write docs/reference/events.md")
 
 // TestExamples checks that the example of each event has the schema of the API description.
 func TestExamples(t *testing.T) {
@@ -38,59 +39,48 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestEventsAreDocumented compares the list of events in docs/webhooks.md that only endpoints
-// receive with the code.
-func TestEventsAreDocumented(t *testing.T) {
+// TestEventCatalogue compares the generated part of docs/reference/events.md with the code.
+func TestEventCatalogue(t *testing.T) {
 	t.Parallel()
-	const path, begin, end = "../../docs/webhooks.md", "<!-- events -->\n", "<!-- /events -->"
-	page, err := os.ReadFile(path)
+	const file, mark = "../../docs/reference/events.md", "<!-- Generated; CONTRIBUTING.md says how. -->\n"
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, found := strings.Cut(string(page), begin)
-	listed, after, closed := strings.Cut(rest, end)
-	if !found || !closed {
-		t.Fatalf("%s has no list of events", path)
+	written, got, marked := strings.Cut(string(page), mark)
+	if !marked {
+		t.Fatalf("%s has no line %s", file, mark)
 	}
 	var want strings.Builder
-	want.WriteString("| event | sent when | `data` |\n|---|---|---|\n")
-	named := job.Job{Webhooks: job.Webhooks{OnStatusChange: "https://a.test/", OnFinalize: "https://b.test/"}}
+	hooks := job.Job{Webhooks: job.Webhooks{OnStatusChange: "`onStatusChange`", OnFinalize: "`onFinalize`"}}
 	for _, e := range webhook.EventTypes() {
-		if len(webhook.Targets(named, "", e.Name)) > 0 {
-			continue // the page describes what the URLs of jobs receive
+		targets := "endpoints"
+		if named := webhook.Targets(hooks, "", e.Name); len(named) > 0 {
+			targets = strings.Join(named, ", ") + " and " + targets
 		}
-		fmt.Fprintf(&want, "| `%s` | %s | `%s` |\n", e.Name, e.When, exampleData(t, e.Name))
+		fmt.Fprintf(&want, "\n## %s\n\n%s Sent to %s.\n\n```json\n%s\n```\n", e.Name, e.When, targets, example(t, e.Name))
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(before+begin+want.String()+end+after), 0o644); err != nil { //nolint:gosec // a public document
+		if err := os.WriteFile(file, []byte(written+mark+want.String()), 0o644); err != nil { //nolint:gosec // a public document
 			t.Fatal(err)
 		}
 		return
 	}
-	if listed != want.String() {
-		t.Errorf("%s is out of date; run the test with -update", path)
+	if got != want.String() {
+		t.Errorf("%s is out of date; run the test with -update", file)
 	}
 }
 
-// exampleData returns the fields of an example that other events do not have.
-func exampleData(t *testing.T, name string) string {
+// example returns the example of an event, indented.
+func example(t *testing.T, name string) string {
 	t.Helper()
 	body, err := webhook.ExampleBody(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var example struct {
-		Data map[string]json.RawMessage `json:"data"`
-	}
-	if err := json.Unmarshal(body, &example); err != nil {
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, body, "", "  "); err != nil {
 		t.Fatal(err)
 	}
-	for _, common := range []string{"event", "jobId", "externalId", "job", "sequence"} {
-		delete(example.Data, common)
-	}
-	data, err := json.Marshal(example.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
+	return indented.String()
 }
