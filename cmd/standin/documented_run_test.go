@@ -42,8 +42,6 @@ var commandsNotRun = map[string]map[string]string{
 		"sudo standin": "needs the installed package; TestDebianPackage runs it",
 		"docker":       "needs a container engine",
 		"deploy/compo": "writes into the repository; TestComposeCluster runs it",
-		"kubectl":      "needs a cluster",
-		"helm -n":      "needs a cluster; TestChart renders the chart",
 	},
 	tutorials + "one-server.md": {
 		"sudo":                "changes the machine; TestDebianPackage installs the package into another system",
