@@ -22,12 +22,12 @@ import (
 type botCommand struct {
 	launch.BotSettings
 	Config            string       `type:"existingfile" help:"Read the whole configuration from this JSON file, as launchers write it, instead of from flags and environment. A file in the bot's own folder is removed."`
-	Job               uuid.UUID    `help:"The job's id."`
-	Attempt           int          `help:"The attempt's number; the first is 0."`
+	Job               uuid.UUID    `help:"ID of the job."`
+	Attempt           int          `help:"Number of the attempt, from 0."`
 	TokenFile         string       `type:"existingfile" help:"File with the attempt's bearer token: hex HMAC-SHA256 over <job>:<attempt> with the service's ingest signing key."`
 	ServiceURL        string       `placeholder:"URL" help:"Base URL of the service."`
 	MeetingURL        string       `placeholder:"URL" help:"The meeting to join. Arguments are visible to other users of the machine: put a link with a passcode into --config."`
-	Platform          job.Platform `default:"meet" help:"The meeting's platform."`
+	Platform          job.Platform `default:"meet" help:"Platform of the meeting."`
 	Name              string       `default:"Standin" help:"Name shown to other participants."`
 	AllowedHosts      []string     `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened in addition to the platforms' hosts."`
 	LoopbackPeers     bool         `help:"Let the meeting send media over loopback: for replicas."`

@@ -19,7 +19,7 @@ import (
 
 type canaryCommand struct {
 	launch.LogSettings
-	Meeting  string        `env:"STANDIN_CANARY_MEETING" required:"" help:"Meeting that you own and that admits the bot. It may contain a passcode; prefer the environment variable."`
+	Meeting  string        `env:"STANDIN_CANARY_MEETING" required:"" help:"URL of a meeting that you own and that admits the bot. It may contain a passcode; prefer the environment variable."`
 	Platform job.Platform  `help:"Platform of the meeting. Default: detected from the URL."`
 	Name     string        `default:"Standin" help:"Name shown to other participants."`
 	Every    time.Duration `env:"STANDIN_CANARY_EVERY" default:"15m" help:"Time from the start of one visit to the start of the next, at least 1m."`

@@ -61,7 +61,7 @@ type consumersCreateCommand struct {
 	dataFlags
 	outputFlags
 	Name          string `arg:"" help:"Name of the new team."`
-	Email         string `help:"E-mail address of the team."`
+	Email         string `help:"Email address of the team."`
 	WebhookSecret string `env:"STANDIN_WEBHOOK_SECRET" help:"Webhook secret. Default: a random one. Prefer the environment variable."`
 }
 

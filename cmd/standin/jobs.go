@@ -33,7 +33,7 @@ type jobsCommand struct {
 	Pin         jobsPinCommand         `cmd:"" help:"Pin a participant so that their video fills the recording."`
 	PlayAudio   jobsPlayAudioCommand   `cmd:"" help:"Play an audio file in the meeting."`
 	Speak       jobsSpeakCommand       `cmd:"" help:"Speak a text in the meeting."`
-	StopOutput  jobsStopOutputCommand  `cmd:"" help:"Stop the current sound and discard those that wait."`
+	StopOutput  jobsStopOutputCommand  `cmd:"" help:"Stop the current sound and discard the queued ones."`
 	Camera      jobsCameraCommand      `cmd:"" help:"Show a picture as the bot's camera."`
 	ShareScreen jobsShareScreenCommand `cmd:"" help:"Share a picture as the bot's screen."`
 }

@@ -87,7 +87,7 @@ func (c *jobsPinCommand) Run(ctx context.Context, to terminal) error {
 type jobsPlayAudioCommand struct {
 	jobFlags
 	Audio     string `arg:"" help:"URL of the audio file, or a file on this machine of up to about 750 kB."`
-	Interrupt bool   `help:"Replace the current sound and those that wait."`
+	Interrupt bool   `help:"Stop the current sound and discard the queued ones first."`
 }
 
 // Run plays an audio file.
@@ -105,7 +105,7 @@ type jobsSpeakCommand struct {
 	Text      string `arg:"" help:"Text to speak."`
 	Voice     string `help:"Voice of the speech server. Default: the operator's."`
 	Language  string `placeholder:"TAG" help:"Language of the text, such as en-US, for speech servers that take one."`
-	Interrupt bool   `help:"Replace the current sound and those that wait."`
+	Interrupt bool   `help:"Stop the current sound and discard the queued ones first."`
 }
 
 // Run speaks a text.
@@ -137,7 +137,7 @@ func outputFile(name string) (*client.File, error) {
 type pictureFlags struct {
 	Image string `xor:"picture" required:"" placeholder:"FILE" help:"Image to show: a URL, or a file on this machine of up to about 750 kB."`
 	Page  string `xor:"picture" required:"" placeholder:"URL" help:"Web page to show."`
-	Off   bool   `xor:"picture" required:"" help:"Show nothing any more."`
+	Off   bool   `xor:"picture" required:"" help:"Turn the camera off, or end the screen share."`
 }
 
 // picture returns the picture that the flags choose.

@@ -81,7 +81,7 @@ type keysCreateCommand struct {
 	dataFlags
 	outputFlags
 	Team          string    `required:"" aliases:"consumer" predictor:"team" help:"Name of the team, which is created if it does not exist."`
-	Email         string    `help:"E-mail address of a new team."`
+	Email         string    `help:"Email address of a new team."`
 	Name          string    `help:"What you call the key, such as the program that uses it."`
 	Scope         string    `enum:"read,jobs,admin" default:"admin" help:"What the key may do: read jobs and recordings, also send and control bots (jobs), or everything (admin)."`
 	Expires       time.Time `placeholder:"TIME" help:"When the key stops working, such as +720h or '2027-01-01 00:00'. Default: never."`

@@ -16,7 +16,7 @@ import (
 
 // outputFlags choose the form in which a command prints its result.
 type outputFlags struct {
-	Output string `short:"o" enum:"table,json,yaml" default:"table" help:"Form of the output: table, json or yaml."`
+	Output string `short:"o" enum:"table,json,yaml" default:"table" help:"Output format: table, json or yaml."`
 	JSON   bool   `name:"json" help:"Print JSON, like --output json."`
 }
 

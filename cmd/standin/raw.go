@@ -18,7 +18,7 @@ import (
 type apiCommand struct {
 	serviceFlags
 	Method string   `arg:"" help:"HTTP method, such as GET or POST."`
-	Path   string   `arg:"" help:"Path of the API, such as /api/v1/jobs; jobs is the same."`
+	Path   string   `arg:"" help:"API path, such as /api/v1/jobs or, in short, jobs."`
 	Field  []string `short:"F" sep:"none" placeholder:"NAME=VALUE" help:"A field of the JSON body, or a parameter of a GET request. Values that are JSON, such as true or 5, keep their type."`
 	Input  string   `placeholder:"FILE" help:"File with the body; - is standard input."`
 }

@@ -28,7 +28,7 @@ type dataFlags struct {
 type serveCommand struct {
 	service.Settings
 
-	Mail      bool `env:"STANDIN_MAIL" group:"Mail:" help:"Receive calendar invitations by mail in this process. On several nodes set it for one. See docs/mail.md."`
+	Mail      bool `env:"STANDIN_MAIL" group:"Mail:" help:"Receive calendar invitations by mail in this process. With several nodes, set it on one of them."`
 	mailFlags `embed:"" prefix:"mail-" group:"Mail:"`
 
 	HelpAll helpAll `help:"Show all settings, by section."`
@@ -75,7 +75,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		return errors.Join(err, s.Close())
 	}
 	if err := manager.notify("READY=1", "STATUS=Listening on http://"+s.Addr()); err != nil {
-		c.Log.Error("systemd does not learn that the service has started", "error", err)
+		c.Log.Error("cannot notify systemd that the service has started", "error", err)
 	}
 	watching, stop := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -19,9 +19,9 @@ import (
 
 type setupCommand struct {
 	dataFlags
-	Email  string `required:"" help:"E-mail address of the first user, who is an operator."`
+	Email  string `required:"" help:"Email address of the first user, who is an operator."`
 	Team   string `required:"" help:"Name of the team of the user, which is created if it does not exist."`
-	Name   string `help:"Name of the user. Default: the e-mail address."`
+	Name   string `help:"Name of the user. Default: the email address."`
 	Domain string `placeholder:"standin.example.com" help:"Public name of the service: prints the configuration of a reverse proxy with TLS."`
 }
 

@@ -24,7 +24,7 @@ type usersCommand struct {
 // userFlags are the flags of commands for one user.
 type userFlags struct {
 	dataFlags
-	Email string `arg:"" help:"E-mail address of the user."`
+	Email string `arg:"" help:"Email address of the user."`
 }
 
 // withRecovery runs fn with the database open. The service may be running.

@@ -212,7 +212,7 @@ type webhooksDeliveriesCommand struct {
 	Job      string    `placeholder:"ID" predictor:"job" help:"Only deliveries of this job."`
 	From     time.Time `placeholder:"TIME" help:"Only deliveries of events at or after this time."`
 	To       time.Time `placeholder:"TIME" help:"Only deliveries of events before this time."`
-	Limit    int       `default:"50" help:"How many to list; 0 for all."`
+	Limit    int       `default:"50" help:"Maximum number of deliveries; 0 means all."`
 }
 
 // Run lists the deliveries.

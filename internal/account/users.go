@@ -119,7 +119,7 @@ func (u *Users) Exist(ctx context.Context) (bool, error) { return u.store.HasUse
 
 // ErrBadCredentials is the error of a failed sign-in. It does not reveal whether
 // the user exists.
-var ErrBadCredentials = errors.New("the e-mail address or the password is wrong")
+var ErrBadCredentials = errors.New("the email address or the password is wrong")
 
 // SignIn returns the user with that e-mail and password, or ErrBadCredentials. It
 // takes equally long for unknown users.
@@ -140,11 +140,11 @@ func (u *Users) SignIn(ctx context.Context, email, password string) (User, error
 
 // ErrNotInvited is the error for a person whom the provider has authenticated but
 // who is not a user and has no invitation.
-var ErrNotInvited = errors.New("nobody has invited this e-mail address")
+var ErrNotInvited = errors.New("nobody has invited this email address")
 
 // ErrHasPassword is the error for a person whom the provider has authenticated and
 // whose e-mail belongs to a user with a password. LinkOIDC connects the two.
-var ErrHasPassword = errors.New("the user with this e-mail address signs in with a password")
+var ErrHasPassword = errors.New("the user with this email address signs in with a password")
 
 // SignInOIDC returns the user whom an OpenID Connect provider has authenticated:
 // the user with that identity, else the user with that e-mail and no password, else

@@ -76,7 +76,7 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 	}
 	address := plainEmail(email)
 	if address == "" {
-		return "", &job.Error{Code: job.InvalidInput, Message: "This is not an e-mail address.", Path: []any{"email"}}
+		return "", &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
 	}
 	if _, err := u.store.UserByEmail(ctx, address); err == nil {
 		return "", emailTaken()
@@ -95,7 +95,7 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 }
 
 func emailTaken() error {
-	return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this e-mail address.", Path: []any{"email"}}
+	return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this email address.", Path: []any{"email"}}
 }
 
 // Invitations returns the valid invitations of a consumer.
@@ -146,7 +146,7 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 	user := invitation.user(u.now())
 	if invitation.First() {
 		if user.Email = plainEmail(form.Email); user.Email == "" {
-			return User{}, &job.Error{Code: job.InvalidInput, Message: "This is not an e-mail address.", Path: []any{"email"}}
+			return User{}, &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
 		}
 		if err := checkName("consumer", "The name of your team", form.Consumer, maxConsumer); err != nil {
 			return User{}, err

@@ -147,7 +147,7 @@ func (w *Watcher) Check(ctx context.Context) {
 			continue
 		}
 		if err := w.check(ctx, rule); err != nil && ctx.Err() == nil {
-			w.settings.Log.Error("an alert rule cannot be checked", "rule", rule.Name, "error", err)
+			w.settings.Log.Error("cannot check alert rule", "rule", rule.Name, "error", err)
 		}
 	}
 }
@@ -246,13 +246,13 @@ func (w *Watcher) send(ctx context.Context, rule Rule, state, detail string) {
 	body += "\n" + w.settings.BaseURL + "/operator\n"
 	if w.settings.Webhook != "" {
 		if err := w.tryPost(ctx, rule, state, detail); err != nil {
-			w.settings.Log.Error("an alert was not delivered", "rule", rule.Name, "way", "webhook", "error", err)
+			w.settings.Log.Error("cannot deliver alert", "rule", rule.Name, "way", "webhook", "error", err)
 		}
 	}
 	if len(w.settings.Mail) > 0 {
 		err := w.repeat(ctx, func() error { return w.settings.SendMail(ctx, w.settings.Mail, subject, body) })
 		if err != nil {
-			w.settings.Log.Error("an alert was not delivered", "rule", rule.Name, "way", "mail", "error", err)
+			w.settings.Log.Error("cannot deliver alert", "rule", rule.Name, "way", "mail", "error", err)
 		}
 	}
 }

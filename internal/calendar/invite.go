@@ -85,7 +85,7 @@ func (i Invite) check() error {
 	_, validURL := parseMeetingURL(i.MeetingURL)
 	switch {
 	case !validEmail(i.OrganizerEmail):
-		return invalid("organizerEmail", "the organizer's e-mail is not a mail address")
+		return invalid("organizerEmail", "the organizer's email address is not a mail address")
 	case !validURL:
 		return invalid("meetingUrl", "the meeting URL is not an http or https URL with a host")
 	case i.Platform != job.Meet && i.Platform != job.Teams && i.Platform != job.ZoomWeb:

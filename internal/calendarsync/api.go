@@ -202,7 +202,7 @@ func (w *Service) watch(ctx context.Context, opened *calendarapi.Calendar, c *Ca
 	}
 	watch, err := opened.Watch(ctx, c.Watch, w.BaseURL+NotifyPath+c.ID.String(), w.Key.notifySecret(c.ID.String()), now)
 	if err != nil {
-		w.Log.Debug("a calendar is not watched; it is read at intervals", "calendar", c.ID, "error", err)
+		w.Log.Debug("cannot subscribe to the changes of a calendar; polling it instead", "calendar", c.ID, "error", err)
 		return
 	}
 	c.Watch = watch
@@ -220,7 +220,7 @@ func (w *Service) unwatch(ctx context.Context, c *Calendar) {
 		err = opened.Unwatch(ctx, c.Watch)
 	}
 	if err != nil {
-		w.Log.Debug("the watch of a calendar is not ended; it expires", "calendar", c.ID, "error", err)
+		w.Log.Debug("cannot end the subscription to a calendar; it will expire", "calendar", c.ID, "error", err)
 	}
 }
 

@@ -127,7 +127,7 @@ func (w *Service) RunNext(ctx context.Context) bool {
 		_, _, err = w.sync(ctx, c)
 	}
 	if err != nil && ctx.Err() == nil {
-		w.Log.Error("a calendar is not synced; it is tried again when its lease ends", "calendar", c.ID, "error", err)
+		w.Log.Error("cannot sync calendar; retrying when its lease ends", "calendar", c.ID, "error", err)
 		return false
 	}
 	return ok
@@ -264,7 +264,7 @@ func (w *Service) failed(c *Calendar, err *feedError, now time.Time) {
 	backoff := retry.Backoff{Min: c.Poll, Max: maxPause, Failures: c.Failures}
 	pause := max(backoff.Next(), MinPoll, err.retryAfter)
 	if c.Failures == 0 {
-		w.Log.Warn("a calendar cannot be read", "calendar", c.ID, "reason", err.reason, "retry_in", pause)
+		w.Log.Warn("cannot read calendar", "calendar", c.ID, "reason", err.reason, "retry_in", pause)
 	}
 	c.State, c.Error, c.Failures, c.DueAt, c.Validators = Failing, err.reason, backoff.Failures, now.Add(pause), Validators{Position: c.Validators.Position}
 	if err.revoked {

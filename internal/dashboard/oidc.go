@@ -131,7 +131,7 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 		return &pageError{http.StatusForbidden, "This account has a password. Sign in with it, then connect the sign-in of your organization on the page Team."}
 	}
 	if errors.Is(err, account.ErrNotInvited) {
-		return &pageError{http.StatusForbidden, "Your e-mail address has no account or invitation here, or the sign-in service has not verified it. Ask a colleague who uses this service for an invitation."}
+		return &pageError{http.StatusForbidden, "Your email address has no account or invitation here, or the sign-in service has not verified it. Ask a colleague who uses this service for an invitation."}
 	}
 	if err != nil {
 		req.d.settings.Log.Warn("sign-in with OpenID Connect failed", "request_id", req.ID, "error", err)

@@ -175,7 +175,7 @@ func (d *Dashboard) countFailure(err error) error {
 	return err
 }
 
-// signIn starts a session for an e-mail address and its password. Attempts are
+// signIn starts a session for an email address and its password. Attempts are
 // limited before the password is checked.
 func (d *Dashboard) signIn(req *pageRequest) error {
 	if err := req.parseForm(maxPublicForm); err != nil {
@@ -199,7 +199,7 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 		req.Err, form.Problem = err, problem
 		return req.showStatus(status, "signin", "Sign in", form)
 	case errors.Is(err, account.ErrBadCredentials):
-		req.Err, form.Problem = err, "Wrong e-mail address or password."
+		req.Err, form.Problem = err, "Wrong email address or password."
 		return req.showStatus(http.StatusUnauthorized, "signin", "Sign in", form)
 	}
 	return err

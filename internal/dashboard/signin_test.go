@@ -39,7 +39,7 @@ func TestSignIn(t *testing.T) {
 		"empty form":     {},
 	} {
 		got := ada.post("/signin", form)
-		if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "Wrong e-mail address or password.") {
+		if got.status != http.StatusUnauthorized || !strings.Contains(got.body, "Wrong email address or password.") {
 			t.Errorf("%s: %d", name, got.status)
 		}
 	}

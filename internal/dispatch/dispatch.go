@@ -147,7 +147,7 @@ func Soon(at time.Time, waiting bool, now time.Time) bool {
 func (d *Dispatcher) BotStateChanged(ctx context.Context, jobID uuid.UUID) {
 	err := d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.WakeJob(ctx, jobID, d.Now()) })
 	if err != nil {
-		d.Log.Error("cannot wake a job after a change of its bot; it is processed when it is due", "job", jobID, "error", err)
+		d.Log.Error("cannot wake a job whose bot changed; processing it when it is due", "job", jobID, "error", err)
 	}
 	d.Wake()
 }

@@ -122,7 +122,7 @@ func (t *task) giveUp(ctx context.Context, code job.FailureCode, detail string) 
 		// A job's end does not wait for an unreachable engine. No other bot is
 		// launched, the heartbeats of this one are answered with leave_call, and
 		// cleanUp retries the stop.
-		t.d.Log.Error("cannot stop the bot of a failed job; it is retried", "job", t.job.ID, "attempt", t.job.Attempt, "error", err)
+		t.d.Log.Error("cannot stop the bot of a failed job; retrying", "job", t.job.ID, "attempt", t.job.Attempt, "error", err)
 	}
 	t.d.releaseSlot(t.job.ID)
 	if t.job.Status == job.Cancelled {

@@ -128,7 +128,7 @@ func (d *Dispatcher) stopReplaced(ctx context.Context) {
 	for id, slot := range d.Capacity.reserved() {
 		r, err := d.Store.Job(ctx, id)
 		if err != nil {
-			d.Log.Error("cannot find out whether a bot was replaced", "job", id, "attempt", slot.attempt, "error", err)
+			d.Log.Error("cannot check whether a bot was replaced", "job", id, "attempt", slot.attempt, "error", err)
 			continue
 		}
 		if r.Attempt == slot.attempt && r.Node == d.Node.ID {

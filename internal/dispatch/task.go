@@ -38,7 +38,7 @@ func (t *task) process(ctx context.Context) {
 		if t.claimed.Admitted {
 			t.d.releaseSlot(t.claimed.ID) // reserved when it was claimed
 		}
-		t.d.Log.Error("cannot load a due job; it is tried again after its lease", "job", t.claimed.ID, "error", err)
+		t.d.Log.Error("cannot load due job; retrying when its lease ends", "job", t.claimed.ID, "error", err)
 		return
 	}
 	loaded := t.job
@@ -290,7 +290,7 @@ func (t *task) keepLease(ctx context.Context) (claimed context.Context, stop fun
 			case claimed.Err() != nil:
 				return
 			case errors.Is(err, errLeaseLost), !t.lease.valid():
-				t.d.Log.Warn("the lease of a job is lost", "job", t.lease.jobID, "error", err)
+				t.d.Log.Warn("job lease lost", "job", t.lease.jobID, "error", err)
 				cancel()
 				return
 			case err != nil:

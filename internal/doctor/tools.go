@@ -60,7 +60,7 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 			"install a current build with H.264: Debian's and Ubuntu's chromium or Google Chrome; STANDIN_BROWSER names another executable")
 	case !sandboxed:
 		return name.warn(description+" starts; sandbox off: "+where,
-			"run Standin as an ordinary user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")))
+			"run Standin as a non-root user on a system that allows user namespaces; "+namespaceAdvice(os.DirFS("/")))
 	case noDisplay:
 		return name.warn(description+" starts; it is headless on all platforms, because there is no virtual display: "+
 			"Meet and Zoom may refuse headless browsers", displayAdvice)

@@ -32,7 +32,7 @@ func (a *API) audit(r *http.Request, caller account.Caller) {
 	}
 	entry := account.NewAuditEntry(caller.ConsumerID, caller.Actor(), action, r.PathValue("id"), time.Now())
 	if err := a.settings.Audit.AppendAudit(r.Context(), entry); err != nil {
-		a.settings.Log.Error("the audit log lacks an entry", "action", action, "request_id", httpmw.RecordOf(r).ID, "error", err)
+		a.settings.Log.Error("cannot write to the audit log", "action", action, "request_id", httpmw.RecordOf(r).ID, "error", err)
 	}
 }
 

@@ -104,7 +104,7 @@ func rateLimited(retryAfter time.Duration) error {
 func tooLarge(limit int64) error {
 	return &failure{
 		status: http.StatusRequestEntityTooLarge, code: "payload_too_large",
-		message: fmt.Sprintf("The body may be %d bytes long.", limit),
+		message: fmt.Sprintf("The request body exceeds %d bytes.", limit),
 	}
 }
 

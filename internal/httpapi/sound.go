@@ -101,7 +101,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		err := sound.Listen(listening, conn, subscription, sound.Stream{JobID: j.ID, Audio: query.Audio, SampleRate: query.SampleRate})
 		end(nil)
 		checking.Wait()
-		a.settings.Log.Debug("a listener has left", "job", j.ID, "error", err)
+		a.settings.Log.Debug("listener disconnected", "job", j.ID, "error", err)
 	})
 	return nil
 }

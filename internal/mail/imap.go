@@ -110,7 +110,7 @@ func (r *mailboxReader) run(ctx context.Context) {
 		if refused, ok := errors.AsType[*signInError](err); ok {
 			r.worker.settings.Log.Error("the mailbox cannot be read: "+refused.advice, "host", r.settings.URL.Hostname(), "user", r.settings.URL.User.Username(), "error", err)
 		} else {
-			r.worker.settings.Log.Warn("the connection to the mailbox is lost", "host", r.settings.URL.Hostname(), "error", err)
+			r.worker.settings.Log.Warn("mailbox connection lost", "host", r.settings.URL.Hostname(), "error", err)
 		}
 		_ = retry.Sleep(ctx, pause.Next()) // the loop checks ctx
 	}
@@ -271,7 +271,7 @@ func (r *mailboxReader) list(ctx context.Context, client *imapclient.Client, uid
 // large unread.
 func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string, validity uint32) error {
 	if m.RFC822Size > cmp.Or(r.settings.MaxMessage, DefaultMaxMessage) {
-		r.worker.settings.Log.Warn("a message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
+		r.worker.settings.Log.Warn("message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
 		return nil
 	}
 	set := imap.UIDSetNum(m.UID)

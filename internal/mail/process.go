@@ -152,7 +152,7 @@ func (w *Worker) postpone(ctx context.Context, p pending, verdict string, err er
 	if next.After(p.since.Add(retryTime)) || temporary.attempts > 0 && p.attempts+1 >= temporary.attempts {
 		return w.finish(ctx, p, c, verdict, fmt.Sprintf("Given up after %d attempts: %v", p.attempts+1, err))
 	}
-	w.settings.Log.Warn("mail is retried", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
+	w.settings.Log.Warn("cannot process message; retrying", "message", p.id, "attempt", p.attempts+1, "next", next.UTC(), "error", err)
 	return w.store.retryLater(ctx, p.id, err.Error(), next)
 }
 

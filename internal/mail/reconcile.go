@@ -98,11 +98,11 @@ func (w *Worker) roll(ctx context.Context, m meeting, attempts int) error {
 		return w.store.scheduleNext(ctx, m, w.settings.Now(), false)
 	}
 	if temporary, ok := errors.AsType[*temporaryError](err); ok {
-		w.settings.Log.Warn("a meeting's occurrences are retried", "uid", m.uid, "attempt", attempts+1, "error", temporary)
+		w.settings.Log.Warn("cannot schedule the occurrences of a meeting; retrying", "uid", m.uid, "attempt", attempts+1, "error", temporary)
 		return w.store.scheduleNext(ctx, m, w.settings.Now().Add(backoff(attempts)), true)
 	}
 	if len(result.rejections) > 0 {
-		w.settings.Log.Warn("occurrences of a meeting are not scheduled", "uid", m.uid, "reasons", result.rejections)
+		w.settings.Log.Warn("cannot schedule the occurrences of a meeting", "uid", m.uid, "reasons", result.rejections)
 	}
 	return err
 }

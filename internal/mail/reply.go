@@ -159,7 +159,7 @@ func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
 		if at := now.Add(backoff(r.attempts)); at.Before(r.since.Add(retryTime)) && (!errors.As(err, &final) || final.Temporary()) {
 			state, next = waiting, at.UnixMilli()
 		}
-		w.settings.Log.Warn("a reply was not sent", "message", r.message, "attempt", r.attempts+1, "error", err)
+		w.settings.Log.Warn("cannot send reply", "message", r.message, "attempt", r.attempts+1, "error", err)
 	}
 	return true, w.store.exec(ctx, `UPDATE messages SET reply = $2, reply_at = $3, reply_attempts = reply_attempts + 1 WHERE id = $1`, r.message, state, next)
 }

@@ -107,7 +107,7 @@ func (s *smtpServer) run(ctx context.Context) {
 	})
 	defer stop()
 	if err := s.server.Serve(s.listener); err != nil && ctx.Err() == nil {
-		s.worker.settings.Log.Error("the SMTP server has stopped", "error", err)
+		s.worker.settings.Log.Error("SMTP server stopped", "error", err)
 	}
 	s.slots.close()
 }
@@ -171,21 +171,21 @@ func (s *smtpSession) Data(r io.Reader) error {
 	m := received{source: "smtp", remote: s.remote.String(), raw: raw, at: worker.settings.Now()}
 	j, err := worker.judge(ctx, m)
 	if err != nil {
-		worker.settings.Log.Warn("mail is refused for now", "remote", m.remote, "from", j.content.from, "error", err)
+		worker.settings.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
 		return errLookup
 	}
 	m.judgment = &j
 	err = worker.receive(ctx, m)
 	if errors.Is(err, errFull) {
-		worker.settings.Log.Error("mail is refused", "error", err)
+		worker.settings.Log.Error("message refused", "error", err)
 		return errNoSpace
 	}
 	if errors.Is(err, errBacklog) {
-		worker.settings.Log.Warn("mail is refused for now", "remote", m.remote, "from", j.content.from, "error", err)
+		worker.settings.Log.Warn("message refused temporarily", "remote", m.remote, "from", j.content.from, "error", err)
 		return errRate
 	}
 	if err != nil {
-		worker.settings.Log.Error("store a message", "error", err)
+		worker.settings.Log.Error("cannot store message", "error", err)
 		return errBusy
 	}
 	return nil

@@ -72,7 +72,7 @@ func (t *Tools) newServer(ctx context.Context, api *client.Client, following *su
 		return func(call context.Context, method string, request mcp.Request) (result mcp.Result, err error) {
 			defer func() {
 				if cause := recover(); cause != nil { // it would end the process
-					t.log.Error("a call of an agent panicked", "method", method, "error", cause, "stack", string(debug.Stack()))
+					t.log.Error("tool call panicked", "method", method, "error", cause, "stack", string(debug.Stack()))
 					result, err = nil, errors.New("internal error")
 				}
 			}()

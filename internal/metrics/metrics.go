@@ -45,19 +45,19 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300},
 		}, []string{"until"}),
 		transitions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_job_transitions_total", Help: "Status changes of jobs that this node applied, by the new status.",
+			Name: "standin_job_transitions_total", Help: "Job status changes that this node applied, by new status.",
 		}, []string{"to"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_job_failures_total", Help: "Failed jobs on this node, by failure code.",
+			Name: "standin_job_failures_total", Help: "Jobs that failed on this node, by failure code.",
 		}, []string{"code"}),
 		launchFailures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_launch_failures_total", Help: "Failed launches of bots, which are retried.",
+			Name: "standin_launch_failures_total", Help: "Bot launches that failed and are retried.",
 		}),
 		leaseLosses: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "standin_lease_losses_total", Help: "Jobs that another dispatcher claimed while this node processed them.",
 		}),
 		output: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_bot_output_total", Help: "What bots played and showed in meetings, by the kind of the command and what became of it, as this node received it.",
+			Name: "standin_bot_output_total", Help: "Sounds and pictures that bots played and showed, by command and state, as received by this node.",
 		}, []string{"command", "state"}),
 		log: log,
 	}
@@ -166,16 +166,16 @@ func newFleetCollector(read func(context.Context) (Fleet, error), log *slog.Logg
 	}
 	return &fleetCollector{
 		read: read, log: log,
-		jobs:            describe("jobs", "Jobs of all nodes that have not ended, by status.", "status"),
-		bots:            describe("node_bots", "Bots that use capacity of a node.", "node"),
-		capacity:        describe("node_capacity", "Capacity of a node for bots.", "node"),
-		full:            describe("node_full", "1 if no more bots fit on a node now.", "node"),
+		jobs:            describe("jobs", "Unfinished jobs on all nodes, by status.", "status"),
+		bots:            describe("node_bots", "Bots that use the capacity of a node.", "node"),
+		capacity:        describe("node_capacity", "Number of bots that a node can run.", "node"),
+		full:            describe("node_full", "1 if a node has no capacity left, otherwise 0.", "node"),
 		nodeAge:         describe("node_heartbeat_age_seconds", "Age of the last heartbeat of a node.", "node"),
-		botCores:        describe("node_bot_cores", "CPU cores that a bot of a node uses, browser included: average of the bots that report it.", "node"),
-		botMemory:       describe("node_bot_memory_bytes", "Memory that a bot of a node uses, browser included: average of the bots that report it.", "node"),
-		upcoming:        describe("upcoming_bots", "Live jobs that are scheduled to start within a time.", "within"),
-		shortage:        describe("capacity_shortage_seconds", "Time until more bots start within 5 minutes than all nodes have capacity for; absent while all scheduled jobs fit."),
-		oldestHeartbeat: describe("bot_heartbeat_age_seconds", "Age of the last heartbeat of the bot that is silent for longest."),
+		botCores:        describe("node_bot_cores", "Average CPU cores per bot on a node, including the browser, over the bots that report it.", "node"),
+		botMemory:       describe("node_bot_memory_bytes", "Average memory per bot on a node, including the browser, over the bots that report it.", "node"),
+		upcoming:        describe("upcoming_bots", "Live jobs that are scheduled to start within 5 minutes or 24 hours.", "within"),
+		shortage:        describe("capacity_shortage_seconds", "Time until the scheduled bots exceed the capacity of all nodes; absent if they all fit."),
+		oldestHeartbeat: describe("bot_heartbeat_age_seconds", "Age of the oldest last heartbeat of all bots."),
 	}
 }
 

@@ -67,7 +67,7 @@ func (c *Canary) Run(ctx context.Context) error {
 	for {
 		started := time.Now()
 		if _, err := c.Visit(ctx); err != nil && ctx.Err() == nil {
-			c.settings.Log.Error("the visit failed", "error", err)
+			c.settings.Log.Error("visit failed", "error", err)
 		}
 		if retry.Sleep(ctx, c.settings.Every-time.Since(started)) != nil {
 			return nil // ctx ended: that is how a canary stops
@@ -99,7 +99,7 @@ func (c *Canary) Visit(ctx context.Context) (_ Report, err error) {
 	report.At, report.Seconds = started.UTC(), time.Since(started).Seconds()
 	if visit.Capture != nil && !visit.Capture.Empty() {
 		if report.Capture, err = c.keep(visit, started); err != nil {
-			c.settings.Log.Error("keep a capture", "error", err)
+			c.settings.Log.Error("cannot keep a capture", "error", err)
 		}
 	}
 	c.metrics.visited(report)
@@ -155,7 +155,7 @@ func (c *Canary) notify(ctx context.Context, report Report) {
 		var text strings.Builder
 		_ = report.WriteText(&text) // never returns an error
 		if err := c.settings.Mail(ctx, subject, text.String()); err != nil {
-			c.settings.Log.Error("the mail was not sent", "error", err)
+			c.settings.Log.Error("cannot send mail", "error", err)
 			return
 		}
 	}
@@ -166,7 +166,7 @@ func (c *Canary) notify(ctx context.Context, report Report) {
 func (c *Canary) post(ctx context.Context, event string, report Report) bool {
 	data, err := json.Marshal(map[string]any{"report": report})
 	if err != nil {
-		c.settings.Log.Error("encode the report", "error", err)
+		c.settings.Log.Error("cannot encode the report", "error", err)
 		return false
 	}
 	delivery := webhook.Delivery{
@@ -179,7 +179,7 @@ func (c *Canary) post(ctx context.Context, event string, report Report) bool {
 		if try.Acknowledged() {
 			return true
 		}
-		c.settings.Log.Warn("the webhook was not accepted", "attempt", delivery.Attempt, "status", try.StatusCode, "error", try.Error)
+		c.settings.Log.Warn("webhook not accepted", "attempt", delivery.Attempt, "status", try.StatusCode, "error", try.Error)
 		if delivery.Attempt < webhookTries && retry.Sleep(ctx, backoff.Next()) != nil {
 			return false
 		}

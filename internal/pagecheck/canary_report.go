@@ -250,7 +250,7 @@ func newCanaryMetrics() *canaryMetrics {
 		last:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_last_visit_timestamp_seconds", Help: "When the last visit that reached a page began."}),
 		seconds:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "standin_canary_last_visit_seconds", Help: "How long the last visit lasted."}),
 		elements: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "standin_canary_element_candidate", Help: "Candidate of the profile that found an element in the last visit, from 1; 0 if the element is missing."}, []string{"screen", "element"}),
-		webhooks: prometheus.NewCounter(prometheus.CounterOpts{Name: "standin_canary_webhook_failures_total", Help: "Webhooks that were not accepted in any attempt."}),
+		webhooks: prometheus.NewCounter(prometheus.CounterOpts{Name: "standin_canary_webhook_failures_total", Help: "Webhooks that failed in all attempts."}),
 	}
 	m.registry.MustRegister(m.match, m.visits, m.last, m.seconds, m.elements, m.webhooks)
 	for _, result := range []string{"match", "mismatch", "failed"} {

@@ -176,7 +176,7 @@ func (c *Cleaner) finishDeletions(ctx context.Context) error {
 func (c *Cleaner) delete(ctx context.Context, id uuid.UUID, reason string) error {
 	err := c.Recordings.ExpireRecording(ctx, id)
 	if err != nil {
-		c.logError(ctx, id, "cannot delete a recording; it is retried", err)
+		c.logError(ctx, id, "cannot delete recording; retrying", err)
 		return err
 	}
 	c.Log.Info("recording deleted", "job", id, "reason", reason)

@@ -149,7 +149,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 		}
 	}
 	if err := s.store.Reserve(); err != nil {
-		s.settings.Log.Warn("no disk space is reserved; deleting a recording may fail if the disk becomes full", "error", err)
+		s.settings.Log.Warn("cannot reserve disk space; deleting a recording may fail when the disk is full", "error", err)
 	}
 	if s.storage, err = recording.OpenStorage(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
@@ -217,7 +217,7 @@ func (s *Service) run(ctx context.Context) {
 		s.settings.Log.Info("metrics are served without credentials", "address", s.metricsListener.Addr())
 		s.parts.Go(func() {
 			if err := s.metricsServer.Serve(s.metricsListener); !errors.Is(err, http.ErrServerClosed) {
-				s.settings.Log.Error("the metrics server has stopped", "error", err)
+				s.settings.Log.Error("metrics server stopped", "error", err)
 			}
 		})
 	}

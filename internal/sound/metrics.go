@@ -22,19 +22,19 @@ const (
 func newMetrics() *metrics {
 	m := &metrics{
 		receivers: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "standin_sound_receivers", Help: "WebSockets to which this node sends live sound, by kind (stream, listener).",
+			Name: "standin_sound_receivers", Help: "Open live sound WebSockets of this node, by kind (stream, listener).",
 		}, []string{"kind"}),
 		frames: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_sound_frames_total", Help: "Frames of 20 ms that were sent to receivers of live sound.",
+			Name: "standin_sound_frames_total", Help: "Live sound frames (20 ms) sent to receivers.",
 		}),
 		lost: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_sound_lost_frames_total", Help: "Frames that were not sent because their receiver was too slow.",
+			Name: "standin_sound_lost_frames_total", Help: "Live sound frames dropped because the receiver was too slow.",
 		}),
 		gap: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_sound_gaps_total", Help: "Times at which a receiver of live sound was too slow.",
+			Name: "standin_sound_gaps_total", Help: "Number of times that a live sound receiver was too slow.",
 		}),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_stream_changes_total", Help: "Changes of streams of jobs, by state (connected, lost, gave_up).",
+			Name: "standin_stream_changes_total", Help: "Stream state changes, by state (connected, lost, gave_up).",
 		}, []string{"state"}),
 	}
 	for _, kind := range []string{kindStream, kindListener} {

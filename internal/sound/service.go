@@ -68,7 +68,7 @@ func (s *Service) ServeBot(ctx context.Context, conn *websocket.Conn, jobID uuid
 	if !s.Hub.Connected(jobID) {
 		s.setNode(ctx, jobID, "")
 	}
-	s.Log.Debug("the connection of a bot for live sound has ended", "job", jobID, "attempt", attempt, "error", err)
+	s.Log.Debug("live sound connection of a bot ended", "job", jobID, "attempt", attempt, "error", err)
 }
 
 // setNode tells the other nodes that the bot of a job is connected to this one, or no
@@ -80,7 +80,7 @@ func (s *Service) setNode(ctx context.Context, jobID uuid.UUID, url string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := s.Nodes.SetSoundNode(ctx, jobID, url, s.NodeURL); err != nil {
-		s.Log.Error("cannot tell the other nodes which one has the sound of a job", "job", jobID, "error", err)
+		s.Log.Error("cannot announce the live sound of a job to the other nodes", "job", jobID, "error", err)
 	}
 }
 

@@ -94,7 +94,7 @@ func (s *stream) run(ctx context.Context) {
 		case time.Since(connectedAt) > maxPause:
 			backoff.Reset()
 		}
-		s.service.Log.Debug("a stream is not connected", "job", s.job, "stream", s.number, "error", err)
+		s.service.Log.Debug("cannot connect stream", "job", s.job, "stream", s.number, "error", err)
 		if retry.Sleep(ctx, backoff.Next()) != nil || subscription.over() {
 			s.record(context.WithoutCancel(ctx), job.StreamGaveUp, "the recording has ended; the last error: "+err.Error())
 			return

@@ -151,7 +151,7 @@ func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
 		return nil
 	}
 	if _, err := tx.UserByEmail(ctx, u.Email); err == nil {
-		return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this e-mail address.", Path: []any{"email"}}
+		return &job.Error{Code: job.InvalidInput, Message: "There is already a user with this email address.", Path: []any{"email"}}
 	}
 	return notFound("invitation")
 }

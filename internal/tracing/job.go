@@ -60,7 +60,7 @@ func (t *Tracer) readJob(ctx context.Context, ended job.Record) {
 		entries, next, err := t.settings.Timeline.ListTimeline(ctx, ended.ID, after, timelinePage)
 		if err != nil {
 			t.counted.WithLabelValues(resultDropped).Inc()
-			t.settings.Log.Warn("the trace of a job is not exported", "job", ended.ID, "error", err)
+			t.settings.Log.Warn("cannot export the trace of a job", "job", ended.ID, "error", err)
 			return
 		}
 		all = append(all, entries...)

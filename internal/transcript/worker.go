@@ -110,7 +110,7 @@ func NewWorker(settings Settings) *Worker {
 	settings.MaxAudio = cmp.Or(settings.MaxAudio, DefaultMaxAudio)
 	settings.GiveUpAfter = cmp.Or(settings.GiveUpAfter, DefaultGiveUpAfter)
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "standin_transcriptions_total", Help: "Attempts to transcribe a recording on this node, by outcome (attached, retrying, failed).",
+		Name: "standin_transcriptions_total", Help: "Transcription attempts on this node, by outcome (attached, retrying, failed).",
 	}, []string{"outcome"})
 	for _, outcome := range []string{outcomeAttached, outcomeRetrying, outcomeFailed} {
 		outcomes.WithLabelValues(outcome) // there from the start, so that rates have a beginning
@@ -199,13 +199,13 @@ func (h *task) failed(ctx context.Context, err error) {
 	}
 	switch age := w.Now().Sub(t.CreatedAt); {
 	case errors.Is(err, errLeaseLost):
-		log.Info("a transcription was stopped")
+		log.Info("transcription stopped")
 		return
 	case permanent, refused.Permanent, age >= w.GiveUpAfter:
-		log.Warn("a transcription has failed", "detail", refused.Detail, "age", age)
+		log.Warn("transcription failed", "detail", refused.Detail, "age", age)
 		w.outcomes.WithLabelValues(outcomeFailed).Inc()
 		if _, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail}); err != nil {
-			log.Error("cannot record the failure of a transcription; it is repeated", "failure", err)
+			log.Error("cannot record the failure of a transcription; repeating it", "failure", err)
 		}
 		return
 	}
@@ -213,7 +213,7 @@ func (h *task) failed(ctx context.Context, err error) {
 	pause := max(backoff.Next(), refused.RetryAfter)
 	first := t.Failures == 0
 	t.Failures = backoff.Failures
-	log.Warn("a transcription is retried", "detail", refused.Detail, "failures", t.Failures, "retry_in", pause)
+	log.Warn("transcription failed; retrying", "detail", refused.Detail, "failures", t.Failures, "retry_in", pause)
 	w.outcomes.WithLabelValues(outcomeRetrying).Inc()
 	if first {
 		retry := job.TranscriptRetry{Detail: detail, RetryAt: job.Timestamp(w.Now().Add(pause))}
@@ -222,7 +222,7 @@ func (h *task) failed(ctx context.Context, err error) {
 		}
 	}
 	if _, err := w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause)); err != nil {
-		log.Error("cannot save a transcription; it is repeated when its lease ends", "failure", err)
+		log.Error("cannot save transcription; repeating it when its lease ends", "failure", err)
 	}
 }
 
@@ -396,7 +396,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 		return h.removeDeleted(ctx)
 	}
 	h.outcomes.WithLabelValues(outcomeAttached).Inc()
-	h.Log.Info("a recording was transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
+	h.Log.Info("recording transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
 	live := len(d.Segments) > 0 && d.Segments[0].Source == Live
 	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision})
 }

@@ -19,11 +19,11 @@ func newMetrics() *metrics {
 	return &metrics{
 		tries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "standin_webhook_tries_total",
-			Help: "Webhook tries by outcome (delivered, retry, failed) and class of the response (2xx to 5xx, or none).",
+			Help: "Webhook attempts by outcome (delivered, retry, failed) and response class (2xx to 5xx, or none).",
 		}, []string{"outcome", "status_class"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "standin_webhook_try_seconds",
-			Help:    "Duration of webhook tries, from name resolution to the end of the response, by whether there was a response.",
+			Help:    "Duration of webhook attempts, from name resolution to the end of the response, by whether there was a response.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
 		}, []string{"responded"}),
 	}
@@ -45,10 +45,10 @@ func (s *Sender) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		s.metrics.tries, s.metrics.latency,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "standin_webhook_tries_running", Help: "Webhook tries in flight.",
+			Name: "standin_webhook_tries_running", Help: "Webhook attempts in flight.",
 		}, func() float64 { all, _ := s.scheduler.running(); return float64(all) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "standin_webhook_tries_hanging", Help: "Webhook tries in flight for longer than a second.",
+			Name: "standin_webhook_tries_hanging", Help: "Webhook attempts in flight for more than a second.",
 		}, func() float64 { _, slow := s.scheduler.running(); return float64(slow) }),
 		&backlog{outbox: s.outbox, now: s.now},
 	}

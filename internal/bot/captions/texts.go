@@ -139,7 +139,7 @@ func (t *Texts) Report(participants []meeting.Participant) {
 	t.captions.forget()
 	for _, batch := range textBatches(changed) {
 		if err := t.client.ReportTexts(batch); err != nil {
-			t.log.Error("store chat and captions; they are lost", "texts", len(batch), "error", err)
+			t.log.Error("cannot store chat and captions; they are lost", "texts", len(batch), "error", err)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (c *Client) Ack(commandID, failure string) {
 		return
 	}
 	if err := c.spool.MarkCommandSeen(commandID); err != nil {
-		c.log.Error("store an acknowledgment; the command may be repeated after a restart", "command_id", commandID, "error", err)
+		c.log.Error("cannot store an acknowledgment; the command may be repeated after a restart", "command_id", commandID, "error", err)
 	}
 	c.commands.executed(commandID)
 	c.acks.add(commandID, failure)

@@ -34,12 +34,12 @@ func (c *Client) sendEvents(ctx context.Context) error {
 		case refused:
 			c.log.Error("event rejected", "kind", string(event.Kind), "number", event.Number, "error", err)
 			if err := c.spool.RejectEvent(event.Number, err.Error()); err != nil {
-				c.log.Error("store a rejection; the event may be sent again after a restart", "number", event.Number, "error", err)
+				c.log.Error("cannot store a rejection; the event may be sent again after a restart", "number", event.Number, "error", err)
 			}
 		default:
 			pause := pauseAfter(err, &backoff)
 			if backoff.Failures == 1 {
-				c.log.Warn("send event; events wait in the spool", "kind", string(event.Kind), "number", event.Number, "error", err)
+				c.log.Warn("cannot send event; events wait in the spool", "kind", string(event.Kind), "number", event.Number, "error", err)
 			}
 			if retry.Sleep(ctx, pause) != nil {
 				return nil
@@ -92,7 +92,7 @@ func (c *Client) sendEvent(ctx context.Context, event spool.Event) error {
 	}
 	c.receiveCommands(response.Commands)
 	if err := c.spool.AckEvent(event.Number); err != nil {
-		c.log.Error("store an acknowledgment; the event may be sent again after a restart", "number", event.Number, "error", err)
+		c.log.Error("cannot store an acknowledgment; the event may be sent again after a restart", "number", event.Number, "error", err)
 	}
 	return nil
 }

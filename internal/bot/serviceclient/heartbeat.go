@@ -50,7 +50,7 @@ func (c *Client) sendHeartbeats(ctx context.Context) error {
 		case err != nil:
 			pause := pauseAfter(err, &backoff)
 			if backoff.Failures == 1 {
-				c.log.Warn("send heartbeat", "error", err)
+				c.log.Warn("cannot send heartbeat", "error", err)
 			}
 			if refused {
 				c.acks.remove(ids) // they may be the cause

@@ -35,7 +35,7 @@ func (c *Client) sendTexts(ctx context.Context) error {
 		default:
 			pause := pauseAfter(err, &backoff)
 			if backoff.Failures == 1 {
-				c.log.Warn("send texts; they wait in the spool", "number", batch.Number, "error", err)
+				c.log.Warn("cannot send texts; they wait in the spool", "number", batch.Number, "error", err)
 			}
 			if retry.Sleep(ctx, pause) != nil {
 				return nil
@@ -80,7 +80,7 @@ func (c *Client) sendBatch(ctx context.Context, batch spool.Texts) error {
 
 func (c *Client) endTexts(batch spool.Texts, refusal string) {
 	if err := c.spool.EndTexts(batch.Number, refusal); err != nil {
-		c.log.Error("store an acknowledgment; the texts may be sent again after a restart", "number", batch.Number, "error", err)
+		c.log.Error("cannot store an acknowledgment; the texts may be sent again after a restart", "number", batch.Number, "error", err)
 	}
 }
 

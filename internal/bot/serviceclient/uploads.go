@@ -219,7 +219,7 @@ func (c *Client) finishUpload(file spool.File, err error) (failure, fatal error)
 // settle ends the uploads of a file. err is the result of storing that.
 func (c *Client) settle(file spool.File, err error) {
 	if err != nil {
-		c.log.Error("store the result of an upload; the file may be uploaded again after a restart", "name", file.Name, "error", err)
+		c.log.Error("cannot store the result of an upload; the file may be uploaded again after a restart", "name", file.Name, "error", err)
 	}
 	c.uploads.mutex.Lock()
 	defer c.uploads.mutex.Unlock()
@@ -237,7 +237,7 @@ func (c *Client) retryLater(file spool.File, err error) error {
 	failing := c.failingLocked(file.Name)
 	failing.retryAt = time.Now().Add(pauseAfter(err, &failing.backoff))
 	if failing.backoff.Failures == 1 {
-		c.log.Warn("upload file; it waits in the spool", "name", file.Name, "size", file.Size, "error", err)
+		c.log.Warn("cannot upload file; it waits in the spool", "name", file.Name, "size", file.Size, "error", err)
 	}
 	return err
 }

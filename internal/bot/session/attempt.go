@@ -200,7 +200,7 @@ func (a *attempt) conclude(end exitResult) exitResult {
 		end = exitResult{reason: a.interrupted.reason, code: a.interrupted.code, detail: detail}
 	}
 	if err := a.consent.close(); err != nil {
-		a.log.Error("answer the request for permission", "error", err)
+		a.log.Error("cannot answer the request for permission", "error", err)
 	}
 	return end
 }

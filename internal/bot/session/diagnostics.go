@@ -79,7 +79,7 @@ func (d *diagnostics) write(made *capture.Capture) string {
 		err = d.spool.Put(name, data)
 	}
 	if err != nil {
-		d.log.Error("save a capture of the page", "name", name, "error", err)
+		d.log.Error("cannot save a capture of the page", "name", name, "error", err)
 		return ""
 	}
 	d.saved++

@@ -133,7 +133,7 @@ func (d *display) turnOff(ctx context.Context, command *ingest.Command) {
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && command == nil && ctx.Err() == nil {
-				d.log.Warn("the device was not turned off", "device", d.device, "error", err)
+				d.log.Warn("cannot turn the device off", "device", d.device, "error", err)
 			}
 			return nil
 		},

@@ -198,7 +198,7 @@ func (m *mediaFaults) joinAudio(ctx context.Context, joiner audioJoiner) {
 		do: func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && ctx.Err() == nil {
-				m.log.Warn("join the page's audio", "error", err)
+				m.log.Warn("cannot join the audio of the page", "error", err)
 			}
 			return nil
 		},
@@ -217,7 +217,7 @@ func (m *mediaFaults) resumeVideos(ctx context.Context) {
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && ctx.Err() == nil {
-				m.log.Warn("resume the page's videos", "error", err)
+				m.log.Warn("cannot resume the videos of the page", "error", err)
 			}
 			if resumed == 0 {
 				m.restartCapture(ctx, time.Now())
@@ -243,7 +243,7 @@ type faultData struct {
 
 // emit puts a fault on the timeline.
 func (m *mediaFaults) emit(kind faultKind, state string, now time.Time) *exitResult {
-	m.log.Warn("fault of the recorded media", "fault", kind, "state", state)
+	m.log.Warn("media fault", "fault", kind, "state", state)
 	if _, ok := m.reports.allow(now); !ok {
 		return nil
 	}

@@ -142,7 +142,7 @@ func (o *opener) close() {
 		err = errors.Join(err, o.sdk.Close())
 	}
 	if err != nil {
-		o.log.Warn("close the egress proxy", "error", err)
+		o.log.Warn("cannot close the egress proxy", "error", err)
 	}
 }
 

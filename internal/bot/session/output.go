@@ -309,7 +309,7 @@ func (e events) emitOutput(log *slog.Logger, kind job.Trigger, command ingest.Co
 		data.Reason, data.Detail = string(failure.reason), failure.detail
 	}
 	if err := e.Emit(kind, data); err != nil {
-		log.Error("report the bot's output", "error", err)
+		log.Error("cannot report the output of the bot", "error", err)
 	}
 }
 
@@ -354,7 +354,7 @@ func (s *speaker) mute(ctx context.Context) {
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && ctx.Err() == nil {
-				s.log.Warn("the microphone was not turned off", "error", err)
+				s.log.Warn("cannot turn the microphone off", "error", err)
 			}
 			return nil
 		},

@@ -91,7 +91,7 @@ func (p *meetingPage) update(s snapshot) {
 		p.log.Info("the page shows another screen", "screen", s.seen.Screen, "evidence", s.seen.Evidence)
 	}
 	if s.arranged != nil {
-		p.log.Debug("the page is not arranged", "error", s.arranged)
+		p.log.Debug("cannot arrange the page", "error", s.arranged)
 	}
 	p.last = s
 	if s.inbound.ReceivesSound() {
@@ -112,7 +112,7 @@ func (p *meetingPage) handleNotices(ctx context.Context) {
 		do: func(ctx context.Context) error { return p.adapter.HandleNotices(ctx, p.tab, seen) },
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && ctx.Err() == nil {
-				p.log.Debug("handle the page's notices", "error", err)
+				p.log.Debug("cannot handle the notices of the page", "error", err)
 			}
 			return nil
 		},
@@ -171,7 +171,7 @@ func (p *meetingPage) leave(ctx context.Context) {
 	defer cancel()
 	started := time.Now()
 	if err := p.adapter.Leave(ctx, p.tab); err != nil {
-		p.log.Warn("leave by the page's button failed; closing the browser instead", "error", err)
+		p.log.Warn("cannot leave with the button of the page; closing the browser instead", "error", err)
 		return
 	}
 	p.log.Info("left the meeting's page", "duration", time.Since(started))

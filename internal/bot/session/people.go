@@ -54,7 +54,7 @@ func (r *peopleReader) read(ctx context.Context, page *meetingPage, now time.Tim
 			r.failures++
 			r.retryAt = time.Now().Add(min(peopleDelay<<min(r.failures, 10), peopleInterval))
 			if ctx.Err() == nil {
-				page.log.Debug("the list of people is not available", "error", err)
+				page.log.Debug("participant list not available", "error", err)
 			}
 			return nil
 		},

@@ -210,7 +210,7 @@ func (r *recordingSession) close(ctx context.Context, end exitResult) {
 	if r.recorder != nil {
 		err := r.recorder.Stop(ctx)
 		if err != nil && !browserLost(err) {
-			r.log.Warn("stop the recorder", "error", err)
+			r.log.Warn("cannot stop the recorder", "error", err)
 		}
 		r.endPart(err)
 		if end.retry {

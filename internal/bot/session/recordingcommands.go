@@ -101,7 +101,7 @@ func (r *recordingSession) stop(ctx context.Context, command ingest.Command) {
 	r.stopPart(ctx, &command, func(bool) *exitResult {
 		r.state.stopped, r.state.paused = true, false
 		if err := r.events.Emit(job.BotRecordingStopped, nil); err != nil {
-			r.log.Error("report that the recording stopped", "error", err)
+			r.log.Error("cannot report that the recording stopped", "error", err)
 		}
 		r.monitorAudio(ctx)
 		return nil

@@ -39,7 +39,7 @@ func (s *screenshots) take(ctx context.Context, now time.Time) {
 	}
 	s.takenAt = now
 	s.queue.add(ctx, task{
-		name: "send a picture of the page", timeout: screenshotTimeout,
+		name: "cannot send a picture of the page", timeout: screenshotTimeout,
 		do: func(ctx context.Context) error {
 			picture, err := s.page.tab.Picture(ctx, 80)
 			if err != nil {
@@ -53,7 +53,7 @@ func (s *screenshots) take(ctx context.Context, now time.Time) {
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && ctx.Err() == nil {
-				s.log.Debug("send a picture of the page", "error", err)
+				s.log.Debug("cannot send a picture of the page", "error", err)
 			}
 			return nil
 		},

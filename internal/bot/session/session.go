@@ -129,7 +129,7 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 func (s *session) handleSnapshot(ctx context.Context, snap snapshot) *exitResult {
 	if snap.err != nil {
 		if ctx.Err() == nil {
-			s.log.Debug("the page is not readable", "error", snap.err)
+			s.log.Debug("cannot read the page", "error", snap.err)
 		}
 		return nil
 	}
@@ -262,7 +262,7 @@ func (s *session) checkMeeting(ctx context.Context, now time.Time) *exitResult {
 	if now.Sub(s.reportedAt) >= reportInterval {
 		s.reportedAt = now
 		if err := s.report.Save(); err != nil {
-			s.log.Error("save the report", "error", err)
+			s.log.Error("cannot save the report", "error", err)
 		}
 		s.recording.monitorAudio(ctx)
 		s.recording.resumeIfSpace(ctx)
@@ -379,7 +379,7 @@ func (s *session) closeBrowser(ctx, ended context.Context, end exitResult) {
 	s.recording.close(ctx, end)
 	if !end.retry && s.report.HasRecording() { // else another browser may continue
 		if err := s.events.Emit(job.BotRecordingStopped, nil); err != nil {
-			s.log.Error("report that the recording stopped", "error", err)
+			s.log.Error("cannot report that the recording stopped", "error", err)
 		}
 	}
 	leaving.Wait()
@@ -391,6 +391,6 @@ func (s *session) closeBrowser(ctx, ended context.Context, end exitResult) {
 		}
 	}
 	if err := s.page.browser.Close(); err != nil {
-		s.log.Warn("close the browser", "error", err)
+		s.log.Warn("cannot close the browser", "error", err)
 	}
 }

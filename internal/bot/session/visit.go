@@ -98,7 +98,7 @@ func (v *visitor) enter(ctx context.Context) (problem string) {
 			v.last = snap.seen
 			v.seen.Add(snap.seen)
 			if err := v.opener.adapter.HandleNotices(ctx, v.tab, snap.seen); err != nil {
-				v.log.Debug("handle the page's notices", "error", err)
+				v.log.Debug("cannot handle the notices of the page", "error", err)
 			}
 		}
 		switch {
@@ -125,7 +125,7 @@ func (v *visitor) leave(ctx context.Context) bool {
 	leaving, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.opener.settings.Timeouts.Leave)
 	defer cancel()
 	if err := v.opener.adapter.Leave(leaving, v.tab); err != nil {
-		v.log.Warn("leave by the page's button failed; closing the browser instead", "error", err)
+		v.log.Warn("cannot leave with the button of the page; closing the browser instead", "error", err)
 		return false
 	}
 	return true

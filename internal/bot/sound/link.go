@@ -230,7 +230,7 @@ func (l *Link) Run(ctx context.Context) {
 			return
 		}
 		pause := backoff.Next()
-		l.settings.Log.Debug("no connection for live sound", "error", err, "pause", pause)
+		l.settings.Log.Debug("cannot connect for live sound", "error", err, "pause", pause)
 		select {
 		case <-time.After(pause):
 		case <-l.ended:

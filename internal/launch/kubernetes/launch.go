@@ -135,7 +135,7 @@ func (l *Launcher) deletePod(ctx context.Context, pod *corev1.Pod) error {
 		if l.settings.Now().Sub(deleted.Time) < l.settings.LostAfter {
 			return nil
 		}
-		l.settings.Log.Warn("deleting a bot's pod by force: its node does not report its end", "pod", pod.Name, "node", pod.Spec.NodeName)
+		l.settings.Log.Warn("force-deleting a bot's pod: its node does not report that it ended", "pod", pod.Name, "node", pod.Spec.NodeName)
 		grace = 0
 	}
 	err := l.cluster.delete(ctx, l.cluster.core, "pods", pod.Name,

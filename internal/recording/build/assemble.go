@@ -60,7 +60,7 @@ func (f *Finisher) assemble(ctx context.Context, jobID uuid.UUID, uploads jobUpl
 		}
 	}
 	if packed.Partial() {
-		f.Log.Warn("some of the recording is lost", slog.String("job", jobID.String()),
+		f.Log.Warn("part of the recording is lost", slog.String("job", jobID.String()),
 			slog.String("losses", strings.Join(packed.Losses(), "; ")))
 	}
 	return f.storeMedia(ctx, jobID, packed, plan.adopted, work, progress)
@@ -79,7 +79,7 @@ func (f *Finisher) plan(ctx context.Context, jobID uuid.UUID, attempts []attempt
 			if mismatch := new(MediaMismatchError); !errors.As(err, &mismatch) {
 				return assemblyPlan{}, fmt.Errorf("compare the bot's files with its report: %w", err)
 			}
-			f.Log.Warn("a bot's files are not as its report says",
+			f.Log.Warn("bot files do not match the bot's report",
 				slog.String("job", jobID.String()), slog.Int("attempt", attempt.Attempt), slog.Any("error", err))
 			plan.mismatch = err
 		}

@@ -103,7 +103,7 @@ func (f *Finisher) report(ctx context.Context, jobID uuid.UUID, attempt int) (Fi
 		err = report.checkSize()
 	}
 	if err != nil {
-		f.Log.Warn("a bot's report is unreadable",
+		f.Log.Warn("cannot read the report of a bot",
 			slog.String("job", jobID.String()), slog.Int("attempt", attempt), slog.Any("error", err))
 		return empty, nil
 	}

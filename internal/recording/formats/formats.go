@@ -73,7 +73,7 @@ func (m *Maker) Run(ctx context.Context) {
 
 func (m *Maker) end(c *conversion, err error) {
 	if err != nil {
-		m.log.Warn("convert a recording", "job", c.jobID, "file", c.name, "error", err)
+		m.log.Warn("cannot convert recording", "job", c.jobID, "file", c.name, "error", err)
 	}
 	m.mutex.Lock()
 	defer m.mutex.Unlock()

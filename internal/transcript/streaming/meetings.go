@@ -139,7 +139,7 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 		Store: func(ctx context.Context, segments []Segment) error {
 			err := m.Jobs.StoreLiveTexts(ctx, id, attempt, meetingTexts(segments, attempt, wanted.Language, start))
 			if err != nil {
-				m.Log.Warn("cannot store what the live transcriber has heard", "job", id, "error", err)
+				m.Log.Warn("cannot store live transcript", "job", id, "error", err)
 			}
 			return err
 		},
@@ -148,7 +148,7 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 			if failed := new(Error); errors.As(err, &failed) {
 				detail = failed.Public()
 			}
-			m.Log.Warn("the live transcriber has failed; it is tried again", "job", id, "error", err)
+			m.Log.Warn("live transcriber failed; retrying", "job", id, "error", err)
 			if err := m.Jobs.ReportLiveFailure(ctx, id, detail); err != nil && ctx.Err() == nil {
 				m.Log.Error("cannot record a failure of the live transcriber", "job", id, "error", err)
 			}

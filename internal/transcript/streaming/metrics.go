@@ -22,14 +22,14 @@ const (
 func newMetrics() *metrics {
 	m := &metrics{
 		utterances: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_live_utterances_total", Help: "Utterances that the live transcriber was given by this node, by outcome (recognized, lost).",
+			Name: "standin_live_utterances_total", Help: "Utterances that this node sent to the live transcriber, by outcome (recognized, lost).",
 		}, []string{"outcome"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "standin_live_utterance_seconds", Help: "Time from the end of an utterance until its final text.",
 			Buckets: []float64{.1, .25, .5, 1, 2, 4, 8, 15, 30, 60},
 		}),
 		failures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "standin_live_transcriber_failures_total", Help: "Failures of the live transcriber, after each of which it is called again.",
+			Name: "standin_live_transcriber_failures_total", Help: "Failed calls of the live transcriber; each is retried.",
 		}),
 	}
 	for _, outcome := range []string{outcomeRecognized, outcomeLost} {

@@ -172,8 +172,8 @@ export const getJobSettings = <ThrowOnError extends boolean = false>(options: Op
  * Ask the host for permission to record
  *
  * The bot asks the host of the meeting. The host's response is sent as the webhook event
- * `bot.recording_permission_response`. While an earlier request is not acknowledged by the bot, its
- * `commandId` is returned and no other command is queued.
+ * `bot.recording_permission_response`. Until the bot acknowledges an earlier request, further requests return
+ * its `commandId` and queue nothing.
  *
  */
 export const requestRecordingPermission = <ThrowOnError extends boolean = false>(options: Options<RequestRecordingPermissionData, ThrowOnError>): RequestResult<RequestRecordingPermissionResponses, RequestRecordingPermissionErrors, ThrowOnError> => (options.client ?? client).post<RequestRecordingPermissionResponses, RequestRecordingPermissionErrors, ThrowOnError>({
@@ -254,8 +254,8 @@ export const leaveCall = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Send a chat message
  *
- * The bot sends the text to the chat of the meeting, in several messages if it is too long for one. Line breaks and
- * tabs become spaces.
+ * The bot sends the text to the meeting chat, split into several messages if it is too long for one. Line breaks
+ * and tabs become spaces.
  *
  */
 export const sendChatMessage = <ThrowOnError extends boolean = false>(options: Options<SendChatMessageData, ThrowOnError>): RequestResult<SendChatMessageResponses, SendChatMessageErrors, ThrowOnError> => (options.client ?? client).post<SendChatMessageResponses, SendChatMessageErrors, ThrowOnError>({
@@ -275,12 +275,13 @@ export const sendChatMessage = <ThrowOnError extends boolean = false>(options: O
 /**
  * Play audio
  *
- * The bot plays an audio file on its microphone, after those that wait. The job needs the option `output`. The service fetches
- * and decodes the file before it answers: MP3, WAV, AAC, FLAC, Opus or Vorbis, up to 64 MiB and 10 minutes. The microphone is on only
- * while the bot plays, and for 2 seconds afterwards.
+ * The bot plays an audio file on its microphone, after the files that are already queued. The job needs the
+ * option `output`. The service fetches and decodes the file before it answers: MP3, WAV, AAC, FLAC, Opus or
+ * Vorbis, up to 64 MiB and 10 minutes. The microphone is on only while the bot plays, and for 2 seconds
+ * afterwards.
  *
- * What becomes of it is on the timeline, in the live stream and in webhooks: `output_started`, then `output_finished` or
- * `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
+ * The outcome is on the timeline, in the live stream and in webhooks: `output_started`, then `output_finished`
+ * or `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
  *
  */
 export const playAudio = <ThrowOnError extends boolean = false>(options: Options<PlayAudioData, ThrowOnError>): RequestResult<PlayAudioResponses, PlayAudioErrors, ThrowOnError> => (options.client ?? client).post<PlayAudioResponses, PlayAudioErrors, ThrowOnError>({
@@ -320,7 +321,8 @@ export const speak = <ThrowOnError extends boolean = false>(options: Options<Spe
 /**
  * Stop the bot's output
  *
- * The bot stops what it plays, and what waits to be played. Each of these ends with `output_failed` and the reason `interrupted`.
+ * The bot stops the current sound and discards the queued ones. Each of them ends with `output_failed` and the
+ * reason `interrupted`.
  *
  */
 export const stopOutput = <ThrowOnError extends boolean = false>(options: Options<StopOutputData, ThrowOnError>): RequestResult<StopOutputResponses, StopOutputErrors, ThrowOnError> => (options.client ?? client).post<StopOutputResponses, StopOutputErrors, ThrowOnError>({
@@ -336,12 +338,12 @@ export const stopOutput = <ThrowOnError extends boolean = false>(options: Option
 /**
  * Show a picture as the bot's camera
  *
- * The bot shows an image, a video or a web page as its camera, in place of what it showed before, or turns the camera off. The job
- * needs the option `output`. The service fetches and decodes files before it answers.
+ * The bot shows an image, a video or a web page as its camera, which replaces the previous one, or turns the
+ * camera off. The job needs the option `output`. The service fetches and decodes files before it answers.
  *
- * What becomes of it is on the timeline, in the live stream and in webhooks: `output_started` when others see it, then
- * `output_finished` or `output_failed` with a reason. An image and a page are shown until another picture replaces them. A video is
- * played once, without sound, and its last picture stays.
+ * The outcome is on the timeline, in the live stream and in webhooks: `output_started` when others see it, then
+ * `output_finished` or `output_failed` with a reason. An image and a page are shown until another picture
+ * replaces them. A video is played once, without sound, and its last picture stays.
  *
  */
 export const setCamera = <ThrowOnError extends boolean = false>(options: Options<SetCameraData, ThrowOnError>): RequestResult<SetCameraResponses, SetCameraErrors, ThrowOnError> => (options.client ?? client).put<SetCameraResponses, SetCameraErrors, ThrowOnError>({
@@ -361,8 +363,8 @@ export const setCamera = <ThrowOnError extends boolean = false>(options: Options
 /**
  * Share a picture as the bot's screen
  *
- * The bot shares an image or a web page as its screen, in place of what it shared before, or ends the screen share. Otherwise like
- * `setCamera`.
+ * The bot shares an image or a web page as its screen, which replaces the previous one, or ends the screen
+ * share. Otherwise it works like `setCamera`.
  *
  */
 export const shareScreen = <ThrowOnError extends boolean = false>(options: Options<ShareScreenData, ThrowOnError>): RequestResult<ShareScreenResponses, ShareScreenErrors, ThrowOnError> => (options.client ?? client).put<ShareScreenResponses, ShareScreenErrors, ThrowOnError>({
@@ -454,10 +456,10 @@ export const redeliver = <ThrowOnError extends boolean = false>(options: Options
 /**
  * List webhook endpoints
  *
- * The endpoints that your team registered with keys of this key's mode, and every URL that jobs name and to which a
- * webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed attempts in a row,
- * of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the pending deliveries as
- * soon as it acknowledges one.
+ * The endpoints that your team registered with keys of this key's mode, and every URL of a job to which a
+ * webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed attempts
+ * in a row, of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
+ * pending deliveries as soon as it acknowledges one.
  *
  */
 export const listWebhookEndpoints = <ThrowOnError extends boolean = false>(options?: Options<ListWebhookEndpointsData, ThrowOnError>): RequestResult<ListWebhookEndpointsResponses, ListWebhookEndpointsErrors, ThrowOnError> => (options?.client ?? client).get<ListWebhookEndpointsResponses, ListWebhookEndpointsErrors, ThrowOnError>({
@@ -496,7 +498,7 @@ export const createWebhookEndpoint = <ThrowOnError extends boolean = false>(opti
 /**
  * Delete a webhook endpoint
  *
- * Deletes a registered endpoint. Deliveries to its URL that are pending fail.
+ * Deletes a registered endpoint. Pending deliveries to its URL fail.
  */
 export const deleteWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<DeleteWebhookEndpointData, ThrowOnError>): RequestResult<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).delete<DeleteWebhookEndpointResponses, DeleteWebhookEndpointErrors, ThrowOnError>({
     security: [{
@@ -545,8 +547,8 @@ export const patchWebhookEndpoint = <ThrowOnError extends boolean = false>(optio
 /**
  * Send a test event
  *
- * Posts an example of an event once, signed like any webhook, and returns the response. Its job does not exist, which the
- * metadata of the job states: `testEvent`.
+ * Posts an example of an event once, signed like any webhook, and returns the response. Its job is made up: the
+ * metadata has `testEvent`.
  *
  */
 export const testWebhookEndpoint = <ThrowOnError extends boolean = false>(options: Options<TestWebhookEndpointData, ThrowOnError>): RequestResult<TestWebhookEndpointResponses, TestWebhookEndpointErrors, ThrowOnError> => (options.client ?? client).post<TestWebhookEndpointResponses, TestWebhookEndpointErrors, ThrowOnError>({
@@ -710,7 +712,7 @@ export const getMe = <ThrowOnError extends boolean = false>(options?: Options<Ge
 /**
  * List API keys
  *
- * The keys of your consumer that are not revoked, the newest first. With a test key, only test keys. Needs the scope
+ * The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs the scope
  * `admin`.
  *
  */
@@ -761,9 +763,9 @@ export const revokeKey = <ThrowOnError extends boolean = false>(options: Options
 });
 
 /**
- * List who changed what
+ * List the audit log
  *
- * What users, keys and the command line have changed in your team, the newest first: keys, users, webhooks, calendars,
+ * Changes in your team by users, keys and the command line, newest first: keys, users, webhooks, calendars,
  * deleted recordings, and actions of users with jobs. Entries are kept for a year. Needs the scope `admin`.
  *
  */
@@ -878,8 +880,8 @@ export const listenToJob = <ThrowOnError extends boolean = false>(options: Optio
  * Search transcripts and chats
  *
  * Searches what was said and written in your team's meetings in this key's mode (live or test) whose recordings
- * are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in any case, or
- * words that begin with them. Those of the newest jobs come first.
+ * are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in any case,
+ * or words that begin with them. Matches of the newest jobs come first.
  *
  */
 export const searchTexts = <ThrowOnError extends boolean = false>(options: Options<SearchTextsData, ThrowOnError>): RequestResult<SearchTextsResponses, SearchTextsErrors, ThrowOnError> => (options.client ?? client).get<SearchTextsResponses, SearchTextsErrors, ThrowOnError>({
@@ -1174,7 +1176,7 @@ export const readOutput = <ThrowOnError extends boolean = false>(options: Option
 /**
  * List connected calendars
  *
- * All calendars, the oldest first.
+ * All calendars, oldest first.
  */
 export const listCalendars = <ThrowOnError extends boolean = false>(options?: Options<ListCalendarsData, ThrowOnError>): RequestResult<ListCalendarsResponses, ListCalendarsErrors, ThrowOnError> => (options?.client ?? client).get<ListCalendarsResponses, ListCalendarsErrors, ThrowOnError>({
     security: [{
@@ -1228,7 +1230,7 @@ export const deleteCalendar = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * Fetch a calendar
+ * Get a calendar
  *
  * With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as they
  * are.
@@ -1285,8 +1287,8 @@ export const syncCalendar = <ThrowOnError extends boolean = false>(options: Opti
 /**
  * List the meetings of a calendar
  *
- * The meetings that end after `from` and start before `to`, by their start: up to 500. Each has the decision whether
- * a bot comes, and the reason in words. Meetings are known from a day ago until 30 days ahead, up to 1000.
+ * The meetings that end after `from` and start before `to`, by their start: up to 500. Each says whether a bot
+ * joins, and why. Meetings are known from a day ago until 30 days ahead, up to 1000.
  *
  */
 export const listCalendarEvents = <ThrowOnError extends boolean = false>(options: Options<ListCalendarEventsData, ThrowOnError>): RequestResult<ListCalendarEventsResponses, ListCalendarEventsErrors, ThrowOnError> => (options.client ?? client).get<ListCalendarEventsResponses, ListCalendarEventsErrors, ThrowOnError>({
@@ -1302,7 +1304,7 @@ export const listCalendarEvents = <ThrowOnError extends boolean = false>(options
 /**
  * Switch a meeting on or off
  *
- * Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all calendars of your
+ * Overrides the rules for one meeting or one occurrence of a series. `false` applies to all calendars of your
  * consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays when the
  * meeting is moved.
  *

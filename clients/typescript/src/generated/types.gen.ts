@@ -35,14 +35,14 @@ export type JobCreate = {
     displayName?: string;
     webhooks?: Webhooks;
     /**
-     * Any object, up to 256 KiB as JSON. It is included in the job and in webhooks. Some keys are aliases of options, which count where the option itself is not set: `title`, `recordingMode` (`recording.mode`), `participantAudio` (`recording.participantAudio`), `captions` (`captions.enabled`), `captionsLanguage` (`captions.language`), `chat`, `transcript` (`transcript.enabled`), `recordingPermission` (`consent.required`) and, with test keys, `simulate`. A value of them that cannot be used is ignored, and the header `X-Standin-Warning` names the key; but `recordingPermission` with any other value than `false` counts as true.
+     * Any object, up to 256 KiB as JSON. It is included in the job and in webhooks. Some keys are aliases of options and apply if the option itself is not set: `title`, `recordingMode` (`recording.mode`), `participantAudio` (`recording.participantAudio`), `captions` (`captions.enabled`), `captionsLanguage` (`captions.language`), `chat`, `transcript` (`transcript.enabled`), `recordingPermission` (`consent.required`) and, with test keys, `simulate`. A value of them that cannot be used is ignored, and the header `X-Standin-Warning` names the key; but `recordingPermission` with any other value than `false` counts as true.
      */
     metadata?: {
         [key: string]: unknown;
     };
     autoLeave?: AutoLeaveConfig;
     /**
-     * The title of the meeting, for people. It is in the details of the job.
+     * The title of the meeting, which the details of the job contain.
      */
     title?: string;
     recording?: RecordingOptions;
@@ -135,7 +135,7 @@ export type CaptionsOptions = {
  */
 export type TranscriptOptions = {
     /**
-     * Whether the recording is transcribed. By default it is.
+     * Whether to transcribe the recording. Default: true.
      */
     enabled?: boolean;
     /**
@@ -143,8 +143,8 @@ export type TranscriptOptions = {
      */
     language?: string;
     /**
-     * Whether the meeting is also transcribed while it runs, with the events `transcript` of `liveJob`. By default it is not. It has no effect
-     * unless the service's operator has configured a live transcriber.
+     * Whether the meeting is also transcribed while it runs, with the events `transcript` of `liveJob`. Default:
+     * false. It has no effect unless the service's operator has configured a live transcriber.
      *
      */
     live?: boolean;
@@ -223,7 +223,7 @@ export type StreamOptions = {
      */
     format?: 'standin' | 'recall' | 'attendee' | 'meetingbaas';
     /**
-     * Whether the receiver sends sound that the bot plays into the meeting. By default false. Not with `recall`.
+     * Whether the receiver sends sound that the bot plays into the meeting. Default: false. Not with `recall`.
      *
      */
     send?: boolean;
@@ -245,7 +245,7 @@ export type StreamOptions = {
 export type OutputOptions = {
     onJoin?: OutputOnJoin;
     /**
-     * By default false. Whether `onJoin` is played again when the bot was out of the meeting and is back.
+     * Whether to play `onJoin` again when the bot rejoins the meeting. Default: false.
      */
     replayOnJoin?: boolean;
     camera?: CameraOptions;
@@ -706,7 +706,7 @@ export type JobParticipant = {
 };
 
 /**
- * How the job stands, or how it ended, in words for people. The texts may change.
+ * The current state or the outcome of the job in human-readable words, which may change.
  */
 export type JobOutcome = {
     /**
@@ -714,11 +714,11 @@ export type JobOutcome = {
      */
     title: string;
     /**
-     * What happened in more words.
+     * What happened
      */
     text: string;
     /**
-     * Where the cause lies: `meeting`, `request` or `service`, or null if nothing went wrong.
+     * The origin of the problem: `meeting`, `request` or `service`, or null if nothing went wrong.
      */
     cause: string | null;
     /**
@@ -726,7 +726,7 @@ export type JobOutcome = {
      */
     action: string | null;
     /**
-     * How far a job got that failed, or null.
+     * How far the failed job got, or null.
      */
     stage: string | null;
     /**
@@ -850,7 +850,7 @@ export type IngestEvent = {
          */
         outcome?: unknown;
         /**
-         * String. `lifecycle.permission_response`: more about the outcome. `lifecycle.output_failed`: why, for people.
+         * String. `lifecycle.permission_response`: more about the outcome. `lifecycle.output_failed`: a human-readable explanation.
          */
         detail?: unknown;
         /**
@@ -906,8 +906,8 @@ export type IngestResult = {
 };
 
 /**
- * Texts that a bot read in the meeting, in the order of their changes. The bots of a job may report
- * 100,000 texts, counting corrections, with 32 MiB of text and authors in all.
+ * Chat messages and captions that a bot read in the meeting, in the order of their changes. The bots of a job
+ * may report 100,000 texts, counting corrections, with 32 MiB of text and authors in all.
  *
  */
 export type IngestTexts = {
@@ -1038,7 +1038,7 @@ export type Heartbeat = {
          */
         memoryBytes?: number;
         /**
-         * Who is in the meeting. Omitted before the bot is.
+         * The participants of the meeting. Omitted before the bot has joined.
          */
         roster?: {
             /**
@@ -1054,7 +1054,7 @@ export type Heartbeat = {
                  */
                 name: string;
                 /**
-                 * Whether the participant speaks. Default: false.
+                 * Whether the participant is speaking. Default: false.
                  */
                 speaking?: boolean;
             }>;
@@ -1710,7 +1710,7 @@ export type LiveStream = {
 };
 
 /**
- * What became of what the bot plays or shows.
+ * A sound or picture of the bot has started, finished or failed.
  */
 export type LiveOutput = {
     /**
@@ -1726,7 +1726,7 @@ export type LiveOutput = {
      */
     command: string;
     /**
-     * Whether others hear or see it, it was played or shown to the end, or it was not.
+     * `started`: others hear or see it. `finished`: it was played or shown to the end. `failed`: it was not.
      */
     state: 'started' | 'finished' | 'failed';
     /**
@@ -1734,7 +1734,7 @@ export type LiveOutput = {
      */
     reason?: string;
     /**
-     * Why it failed, for people.
+     * A human-readable explanation.
      */
     detail?: string;
     /**
@@ -1744,7 +1744,7 @@ export type LiveOutput = {
 };
 
 /**
- * Everybody in the meeting but the bot.
+ * Everyone in the meeting except the bot.
  */
 export type LiveParticipants = {
     /**
@@ -1772,7 +1772,7 @@ export type LiveParticipant = {
 };
 
 /**
- * Those who speak.
+ * The participants who are speaking.
  */
 export type LiveSpeaking = {
     /**
@@ -1824,7 +1824,7 @@ export type LiveText = {
 };
 
 /**
- * What the live transcriber has heard. Times in milliseconds are relative to the start of the recording, as in the manifest.
+ * The live transcript of an utterance. Times in milliseconds are relative to the start of the recording, as in the manifest.
  */
 export type LiveTranscript = {
     /**
@@ -1889,7 +1889,7 @@ export type LiveTranscript = {
         confidence?: number;
     }>;
     /**
-     * How many of the first words do not change any more.
+     * How many of the first words are final.
      */
     confirmed: number;
     /**
@@ -2006,7 +2006,7 @@ export type PlayAudio = {
      */
     data?: string;
     /**
-     * By default false. Whether the bot stops what it plays, and what waits, for this.
+     * Whether to stop the current sound and discard the queued ones first. Default: false.
      */
     interrupt?: boolean;
 };
@@ -2028,7 +2028,7 @@ export type SpeakText = {
      */
     language?: string;
     /**
-     * By default false. Whether the bot stops what it plays, and what waits, for this.
+     * Whether to stop the current sound and discard the queued ones first. Default: false.
      */
     interrupt?: boolean;
 };
@@ -2082,7 +2082,7 @@ export type OutputFile = {
 };
 
 /**
- * A web page, which the bot opens at 1280x720 pixels in a browser session of its own. It is seen, and not heard.
+ * A web page, which the bot opens at 1280x720 pixels in a browser session of its own. Its sound is not played.
  */
 export type OutputPage = {
     /**
@@ -2155,7 +2155,7 @@ export type Transcript = {
  */
 export type TextMatches = {
     /**
-     * Those of the newest jobs first, and those of a job by startMs.
+     * The matches by job, newest first, and within a job by startMs.
      */
     matches: Array<TextMatch>;
 };
@@ -2511,7 +2511,7 @@ export type WebhookEndpoint = {
      */
     events: Array<string>;
     /**
-     * What it is for, for people.
+     * What the endpoint is for.
      */
     description: string;
     /**
@@ -2573,11 +2573,11 @@ export type WebhookEndpointCreate = {
      */
     url: string;
     /**
-     * What to send. `participant.*` and `chat.message` can be many in a meeting.
+     * What to send. A meeting can cause many `participant.*` and `chat.message` events.
      */
     events: Array<string>;
     /**
-     * What it is for, for people.
+     * What the endpoint is for.
      */
     description?: string;
     /**
@@ -2591,11 +2591,11 @@ export type WebhookEndpointCreate = {
  */
 export type WebhookEndpointPatch = {
     /**
-     * What to send. `participant.*` and `chat.message` can be many in a meeting.
+     * What to send. A meeting can cause many `participant.*` and `chat.message` events.
      */
     events?: Array<string>;
     /**
-     * What it is for, for people.
+     * What the endpoint is for.
      */
     description?: string;
     /**
@@ -2627,7 +2627,7 @@ export type WebhookTest = {
 };
 
 /**
- * What an endpoint responded to a test event.
+ * The response of an endpoint to a test event.
  */
 export type WebhookTestResult = {
     /**
@@ -2797,7 +2797,7 @@ export type Key = {
      */
     createdAt: string;
     /**
-     * The e-mail address of a user, the name of a key, or `command line`. Empty when unknown.
+     * The email address of a user, the name of a key, or `command line`. Empty when unknown.
      */
     createdBy: string;
     /**
@@ -2836,7 +2836,7 @@ export type NewKey = {
      */
     createdAt: string;
     /**
-     * The e-mail address of a user, the name of a key, or `command line`. Empty when unknown.
+     * The email address of a user, the name of a key, or `command line`. Empty when unknown.
      */
     createdBy: string;
     /**
@@ -2864,7 +2864,7 @@ export type KeyList = {
 };
 
 /**
- * Something that was changed.
+ * A change in a team.
  */
 export type AuditEntry = {
     /**
@@ -2876,7 +2876,7 @@ export type AuditEntry = {
      */
     at: string;
     /**
-     * Who changed it: the e-mail address of a user, `key` and the name of a key, or `command line`.
+     * Who changed it: the email address of a user, `key` and the name of a key, or `command line`.
      */
     actor: string;
     /**
@@ -3040,7 +3040,7 @@ export type WebhookSecret = {
  */
 export type CalendarCreate = {
     /**
-     * A name, for people.
+     * A display name.
      */
     name: string;
     /**
@@ -3088,7 +3088,7 @@ export type CalendarCreate = {
  */
 export type CalendarPatch = {
     /**
-     * A name, for people.
+     * A display name.
      */
     name?: string;
     /**
@@ -3213,7 +3213,7 @@ export type Calendar = {
      */
     state: 'waiting' | 'active' | 'failing' | 'revoked';
     /**
-     * Why the calendar could not be read, for people, or null.
+     * Why the calendar could not be read, or null.
      */
     error: string | null;
     /**
@@ -3221,7 +3221,7 @@ export type Calendar = {
      */
     syncedAt: string | null;
     /**
-     * When the calendar is read next. It may be past.
+     * When the calendar is read next. It may be in the past.
      */
     nextSyncAt: string;
     /**
@@ -3235,7 +3235,7 @@ export type Calendar = {
  */
 export type CalendarList = {
     /**
-     * The calendars, the oldest first.
+     * The calendars, oldest first.
      */
     calendars: Array<Calendar>;
 };
@@ -3316,7 +3316,7 @@ export type CalendarEvent = {
      */
     record: boolean;
     /**
-     * Why, for people, such as “not recorded: you declined”.
+     * The reason, such as “not recorded: you declined”.
      */
     reason: string;
     /**
@@ -3645,7 +3645,7 @@ export type Readiness = {
 };
 
 /**
- * The body of a webhook. `event` tells which one it is.
+ * The body of a webhook. `event` names its type.
  */
 export type WebhookEvent = ({
     event: 'job.status_changed';
@@ -4148,7 +4148,7 @@ export type StreamChangedData = {
 };
 
 /**
- * What became of what the bot plays or shows.
+ * A sound or picture of the bot has started, finished or failed.
  */
 export type BotOutput = {
     /**
@@ -4200,7 +4200,7 @@ export type BotOutputData = {
      */
     command: string;
     /**
-     * Whether others hear or see it, it was played or shown to the end, or it was not.
+     * `started`: others hear or see it. `finished`: it was played or shown to the end. `failed`: it was not.
      */
     state: 'started' | 'finished' | 'failed';
     /**
@@ -4208,7 +4208,7 @@ export type BotOutputData = {
      */
     reason?: string;
     /**
-     * Why it failed, for people. Absent unless it failed.
+     * A human-readable explanation. Absent unless it failed.
      */
     detail?: string;
 };
@@ -4408,7 +4408,7 @@ export type WebhookChatMessage = {
 };
 
 /**
- * What became of a meeting of a connected calendar.
+ * A meeting of a connected calendar has changed.
  */
 export type CalendarEventChanged = {
     /**
@@ -4486,7 +4486,7 @@ export type WebhookMeeting = {
      */
     record: boolean;
     /**
-     * Why, or why not, for people.
+     * The reason, in words.
      */
     reason: string;
     /**
@@ -4546,7 +4546,7 @@ export type WebhookCalendar = {
      */
     calendarId: string;
     /**
-     * Its name, for people.
+     * The display name.
      */
     name: string;
     /**
@@ -4679,11 +4679,11 @@ export type JobPatchWritable = {
  */
 export type WebhookEndpointPatchWritable = {
     /**
-     * What to send. `participant.*` and `chat.message` can be many in a meeting.
+     * What to send. A meeting can cause many `participant.*` and `chat.message` events.
      */
     events?: Array<string>;
     /**
-     * What it is for, for people.
+     * What the endpoint is for.
      */
     description?: string;
     /**
@@ -5585,7 +5585,7 @@ export type SpeakErrors = {
      */
     500: Error;
     /**
-     * No speech server is configured, or it does not answer. Nothing was changed.
+     * No speech server is configured, or it does not respond. Nothing was changed.
      */
     503: Error;
 };
@@ -6305,7 +6305,7 @@ export type TestWebhookEndpointError = TestWebhookEndpointErrors[keyof TestWebho
 
 export type TestWebhookEndpointResponses = {
     /**
-     * What the endpoint responded.
+     * The response of the endpoint.
      */
     200: WebhookTestResult;
 };
@@ -7851,7 +7851,7 @@ export type ReadOutputErrors = {
      */
     500: Error;
     /**
-     * No speech server is configured, or it does not answer. Nothing was changed.
+     * No speech server is configured, or it does not respond. Nothing was changed.
      */
     503: Error;
 };

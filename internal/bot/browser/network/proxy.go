@@ -120,7 +120,7 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 	}
 	p.serving.Go(func() {
 		if err := p.server.Serve(limitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
-			settings.Log.Error("the browser's proxy has ended", "error", err)
+			settings.Log.Error("browser proxy ended", "error", err)
 		}
 	})
 	return p, nil

@@ -14,12 +14,12 @@ T = TypeVar("T", bound="AuditEntry")
 
 @_attrs_define
 class AuditEntry:
-    """Something that was changed.
+    """A change in a team.
 
     Attributes:
         id (UUID): The ID.
         at (datetime.datetime): When it was changed.
-        actor (str): Who changed it: the e-mail address of a user, `key` and the name of a key, or `command line`.
+        actor (str): Who changed it: the email address of a user, `key` and the name of a key, or `command line`.
         action (str): What was done. The words may change.
         target (str): An ID, a name or an address. May be empty.
     """

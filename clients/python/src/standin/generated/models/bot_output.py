@@ -26,7 +26,7 @@ T = TypeVar("T", bound="BotOutput")
 
 @_attrs_define
 class BotOutput:
-    """What became of what the bot plays or shows.
+    """A sound or picture of the bot has started, finished or failed.
 
     Attributes:
         delivery_id (str): The ID of the delivery, the same for all attempts. Use it to discard duplicates.

@@ -34,10 +34,11 @@ class BotOutputData:
         command_id (str): The ID of the command. Empty without one.
         command (str): The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the
             options `streams`, `output.onJoin` and `output.camera`.
-        state (BotOutputDataState): Whether others hear or see it, it was played or shown to the end, or it was not.
+        state (BotOutputDataState): `started`: others hear or see it. `finished`: it was played or shown to the end.
+            `failed`: it was not.
         sequence (int | Unset): The number of the event within its job.
         reason (str | Unset): Why it failed, an `OutputFailure`. Absent unless it failed.
-        detail (str | Unset): Why it failed, for people. Absent unless it failed.
+        detail (str | Unset): A human-readable explanation. Absent unless it failed.
     """
 
     event: Literal["bot.output"]

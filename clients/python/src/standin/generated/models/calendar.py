@@ -36,9 +36,9 @@ class Calendar:
         poll_seconds (int): How often the calendar is read, in seconds.
         state (CalendarState): `waiting` to be read for the first time, `active`, `failing` if it could not be read, or
             `revoked` if its owner has to connect it again.
-        error (None | str): Why the calendar could not be read, for people, or null.
+        error (None | str): Why the calendar could not be read, or null.
         synced_at (datetime.datetime | None): When the calendar was last read, or null.
-        next_sync_at (datetime.datetime): When the calendar is read next. It may be past.
+        next_sync_at (datetime.datetime): When the calendar is read next. It may be in the past.
         created_at (datetime.datetime): When the calendar was connected.
     """
 

@@ -22,7 +22,7 @@ class CalendarCreate:
     """A calendar to connect.
 
     Attributes:
-        name (str): A name, for people.
+        name (str): A display name.
         provider (CalendarCreateProvider | Unset): `feed` for a calendar at an `icsUrl`, the default; `google` for
             Google Calendar; `microsoft` for Microsoft 365 and Outlook.com.
         ics_url (str | Unset): With the provider `feed`: the address of the calendar in iCal format, an https, http or

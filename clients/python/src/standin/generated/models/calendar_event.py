@@ -34,7 +34,7 @@ class CalendarEvent:
         response (None | str): The response of the owner of the calendar, such as `accepted`, `declined` or `needs-
             action`, or null if it is unknown.
         record (bool): Whether a bot comes.
-        reason (str): Why, for people, such as “not recorded: you declined”.
+        reason (str): The reason, such as “not recorded: you declined”.
         override (bool | None): Whether the meeting was switched on or off, or null if the rules decide.
         job_id (None | UUID): The ID of the job, or null.
         job_status (None | str): The status of the job, or null.

@@ -21,7 +21,7 @@ T = TypeVar("T", bound="CalendarEventChanged")
 
 @_attrs_define
 class CalendarEventChanged:
-    """What became of a meeting of a connected calendar.
+    """A meeting of a connected calendar has changed.
 
     Attributes:
         delivery_id (str): The ID of the delivery, the same for all attempts. Use it to discard duplicates.

@@ -18,7 +18,7 @@ class CalendarList:
     """All connected calendars.
 
     Attributes:
-        calendars (list[Calendar]): The calendars, the oldest first.
+        calendars (list[Calendar]): The calendars, oldest first.
     """
 
     calendars: list[Calendar]

@@ -21,7 +21,7 @@ class CalendarPatch:
     """Changes to a calendar.
 
     Attributes:
-        name (str | Unset): A name, for people.
+        name (str | Unset): A display name.
         ics_url (str | Unset): Replaces the address of a feed.
         refresh_token (str | Unset): Replaces the refresh token.
         client_id (str | Unset): Replaces the ID of the OAuth client. Empty for that of the service.

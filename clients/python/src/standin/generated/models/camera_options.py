@@ -21,9 +21,9 @@ class CameraOptions:
 
     Attributes:
         image (OutputPage | Unset): A web page, which the bot opens at 1280x720 pixels in a browser session of its own.
-            It is seen, and not heard.
+            Its sound is not played.
         page (OutputPage | Unset): A web page, which the bot opens at 1280x720 pixels in a browser session of its own.
-            It is seen, and not heard.
+            Its sound is not played.
         name_card (bool | Unset): A card with the bot's name.
     """
 

@@ -30,7 +30,7 @@ class HeartbeatStats:
             if they cannot be measured.
         memory_bytes (int | Unset): Memory used by the bot and its browser. Memory shared by several processes is
             divided among them. Omitted if it cannot be measured.
-        roster (HeartbeatStatsRoster | Unset): Who is in the meeting. Omitted before the bot is.
+        roster (HeartbeatStatsRoster | Unset): The participants of the meeting. Omitted before the bot has joined.
     """
 
     bytes_recorded: int | Unset = UNSET

@@ -17,7 +17,7 @@ T = TypeVar("T", bound="HeartbeatStatsRoster")
 
 @_attrs_define
 class HeartbeatStatsRoster:
-    """Who is in the meeting. Omitted before the bot is.
+    """The participants of the meeting. Omitted before the bot has joined.
 
     Attributes:
         participants (list[HeartbeatStatsRosterParticipantsItem]): The participants, in the order of joining.

@@ -18,7 +18,7 @@ class HeartbeatStatsRosterParticipantsItem:
     Attributes:
         id (str): The ID in the roster of the bot's attempt.
         name (str): The name on the page.
-        speaking (bool | Unset): Whether the participant speaks. Default: false.
+        speaking (bool | Unset): Whether the participant is speaking. Default: false.
     """
 
     id: str

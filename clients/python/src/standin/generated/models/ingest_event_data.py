@@ -27,7 +27,7 @@ class IngestEventData:
             granted (Any | Unset): Boolean. `lifecycle.permission_response`: whether the host allowed the recording.
             outcome (Any | Unset): String. `lifecycle.permission_response`: granted, denied or timeout.
             detail (Any | Unset): String. `lifecycle.permission_response`: more about the outcome.
-                `lifecycle.output_failed`: why, for people.
+                `lifecycle.output_failed`: a human-readable explanation.
             command_id (Any | Unset): String. `lifecycle.output_*`: the ID of the command.
             command (Any | Unset): String. `lifecycle.output_*`: the kind of the command.
             reason (Any | Unset): String. `lifecycle.output_failed`: an `OutputFailure`.

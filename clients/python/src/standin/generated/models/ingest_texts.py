@@ -16,8 +16,8 @@ T = TypeVar("T", bound="IngestTexts")
 
 @_attrs_define
 class IngestTexts:
-    """Texts that a bot read in the meeting, in the order of their changes. The bots of a job may report
-    100,000 texts, counting corrections, with 32 MiB of text and authors in all.
+    """Chat messages and captions that a bot read in the meeting, in the order of their changes. The bots of a job
+    may report 100,000 texts, counting corrections, with 32 MiB of text and authors in all.
 
         Attributes:
             job_id (UUID): The ID of the bot's job.

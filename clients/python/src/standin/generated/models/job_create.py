@@ -42,14 +42,14 @@ class JobCreate:
             blank name becomes the default. Default: Standin.
         webhooks (Webhooks | Unset): The URLs that receive the events of this job.
         metadata (JobCreateMetadata | Unset): Any object, up to 256 KiB as JSON. It is included in the job and in
-            webhooks. Some keys are aliases of options, which count where the option itself is not set: `title`,
-            `recordingMode` (`recording.mode`), `participantAudio` (`recording.participantAudio`), `captions`
-            (`captions.enabled`), `captionsLanguage` (`captions.language`), `chat`, `transcript` (`transcript.enabled`),
-            `recordingPermission` (`consent.required`) and, with test keys, `simulate`. A value of them that cannot be used
-            is ignored, and the header `X-Standin-Warning` names the key; but `recordingPermission` with any other value
-            than `false` counts as true.
+            webhooks. Some keys are aliases of options and apply if the option itself is not set: `title`, `recordingMode`
+            (`recording.mode`), `participantAudio` (`recording.participantAudio`), `captions` (`captions.enabled`),
+            `captionsLanguage` (`captions.language`), `chat`, `transcript` (`transcript.enabled`), `recordingPermission`
+            (`consent.required`) and, with test keys, `simulate`. A value of them that cannot be used is ignored, and the
+            header `X-Standin-Warning` names the key; but `recordingPermission` with any other value than `false` counts as
+            true.
         auto_leave (AutoLeaveConfig | Unset): When the bot leaves. It leaves as soon as any of the limits is reached.
-        title (str | Unset): The title of the meeting, for people. It is in the details of the job.
+        title (str | Unset): The title of the meeting, which the details of the job contain.
         recording (RecordingOptions | Unset): What is recorded. An option that is not set is the team's, or else the
             service's, setting.
         captions (CaptionsOptions | Unset): The live captions of the meeting platform. An option that is not set is the

@@ -11,8 +11,8 @@ T = TypeVar("T", bound="JobCreateMetadata")
 
 @_attrs_define
 class JobCreateMetadata:
-    """Any object, up to 256 KiB as JSON. It is included in the job and in webhooks. Some keys are aliases of options,
-    which count where the option itself is not set: `title`, `recordingMode` (`recording.mode`), `participantAudio`
+    """Any object, up to 256 KiB as JSON. It is included in the job and in webhooks. Some keys are aliases of options and
+    apply if the option itself is not set: `title`, `recordingMode` (`recording.mode`), `participantAudio`
     (`recording.participantAudio`), `captions` (`captions.enabled`), `captionsLanguage` (`captions.language`), `chat`,
     `transcript` (`transcript.enabled`), `recordingPermission` (`consent.required`) and, with test keys, `simulate`. A
     value of them that cannot be used is ignored, and the header `X-Standin-Warning` names the key; but

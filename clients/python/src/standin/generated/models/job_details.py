@@ -61,7 +61,7 @@ class JobDetails:
             recorded nothing by choice, or null.
         participants (list[JobParticipant]): Who was in the meeting, or is there now; the first 100, without the bot.
             Empty once the recording is deleted.
-        outcome (JobOutcome): How the job stands, or how it ended, in words for people. The texts may change.
+        outcome (JobOutcome): The current state or the outcome of the job in human-readable words, which may change.
         recording (JobRecording | Unset): The links of a recording. Requests need an API key of the consumer.
         transcript (JobTranscript | Unset): The link of a transcript. Requests need an API key of the consumer.
     """

@@ -13,14 +13,14 @@ T = TypeVar("T", bound="JobOutcome")
 
 @_attrs_define
 class JobOutcome:
-    """How the job stands, or how it ended, in words for people. The texts may change.
+    """The current state or the outcome of the job in human-readable words, which may change.
 
     Attributes:
         title (str): What happened.
-        text (str): What happened in more words.
-        cause (None | str): Where the cause lies: `meeting`, `request` or `service`, or null if nothing went wrong.
+        text (str): What happened
+        cause (None | str): The origin of the problem: `meeting`, `request` or `service`, or null if nothing went wrong.
         action (None | str): What to do next, or null.
-        stage (None | str): How far a job got that failed, or null.
+        stage (None | str): How far the failed job got, or null.
         end_reason (None | str): `end.reason` of the manifest, or null.
         doc_url (None | str | Unset): The section of the runbook about the failure, relative to the service, or null if
             the job did not fail.

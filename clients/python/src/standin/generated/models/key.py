@@ -29,7 +29,7 @@ class Key:
             another scope.
         prefix (str): The first characters of the key.
         created_at (datetime.datetime): When it was created.
-        created_by (str): The e-mail address of a user, the name of a key, or `command line`. Empty when unknown.
+        created_by (str): The email address of a user, the name of a key, or `command line`. Empty when unknown.
         last_used_at (datetime.datetime | None): When it was last used, to a minute. Null if it never was.
         expires_at (datetime.datetime | None): When it stops working. Null if it does not expire.
     """

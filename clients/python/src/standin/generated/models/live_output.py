@@ -17,17 +17,18 @@ T = TypeVar("T", bound="LiveOutput")
 
 @_attrs_define
 class LiveOutput:
-    """What became of what the bot plays or shows.
+    """A sound or picture of the bot has started, finished or failed.
 
     Attributes:
         type_ (LiveOutputType): The kind of the event.
         command_id (str): The ID of the command. Empty without one.
         command (str): The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the
             options `streams`, `output.onJoin` and `output.camera`.
-        state (LiveOutputState): Whether others hear or see it, it was played or shown to the end, or it was not.
+        state (LiveOutputState): `started`: others hear or see it. `finished`: it was played or shown to the end.
+            `failed`: it was not.
         at (datetime.datetime): When the service received it.
         reason (str | Unset): Why it failed, an `OutputFailure`.
-        detail (str | Unset): Why it failed, for people.
+        detail (str | Unset): A human-readable explanation.
     """
 
     type_: LiveOutputType

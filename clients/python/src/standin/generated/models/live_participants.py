@@ -17,7 +17,7 @@ T = TypeVar("T", bound="LiveParticipants")
 
 @_attrs_define
 class LiveParticipants:
-    """Everybody in the meeting but the bot.
+    """Everyone in the meeting except the bot.
 
     Attributes:
         type_ (LiveParticipantsType): The kind of the event.

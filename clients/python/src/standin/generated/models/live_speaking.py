@@ -13,7 +13,7 @@ T = TypeVar("T", bound="LiveSpeaking")
 
 @_attrs_define
 class LiveSpeaking:
-    """Those who speak.
+    """The participants who are speaking.
 
     Attributes:
         type_ (LiveSpeakingType): The kind of the event.

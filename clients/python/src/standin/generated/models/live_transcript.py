@@ -20,7 +20,7 @@ T = TypeVar("T", bound="LiveTranscript")
 
 @_attrs_define
 class LiveTranscript:
-    """What the live transcriber has heard. Times in milliseconds are relative to the start of the recording, as in the
+    """The live transcript of an utterance. Times in milliseconds are relative to the start of the recording, as in the
     manifest.
 
         Attributes:
@@ -32,7 +32,7 @@ class LiveTranscript:
             end_ms (int): The end of the sound of the utterance so far.
             text (str): Plain text, not markup. Empty if nothing was said after all.
             words (list[LiveTranscriptWordsItem]): The words.
-            confirmed (int): How many of the first words do not change any more.
+            confirmed (int): How many of the first words are final.
             started_at (datetime.datetime): When the utterance began.
             ended_at (datetime.datetime): The end of its sound so far.
             participant_id (str | Unset): The ID of the speaker during this attempt. Absent if unknown.

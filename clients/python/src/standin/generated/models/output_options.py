@@ -26,8 +26,7 @@ class OutputOptions:
 
         Attributes:
             on_join (OutputOnJoin | Unset): What the bot plays when it is admitted. Either `uri` or `text` is required.
-            replay_on_join (bool | Unset): By default false. Whether `onJoin` is played again when the bot was out of the
-                meeting and is back.
+            replay_on_join (bool | Unset): Whether to play `onJoin` again when the bot rejoins the meeting. Default: false.
             camera (CameraOptions | Unset): What the bot shows as its camera from the start. Exactly one property is
                 required.
     """

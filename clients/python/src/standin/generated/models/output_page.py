@@ -11,7 +11,7 @@ T = TypeVar("T", bound="OutputPage")
 
 @_attrs_define
 class OutputPage:
-    """A web page, which the bot opens at 1280x720 pixels in a browser session of its own. It is seen, and not heard.
+    """A web page, which the bot opens at 1280x720 pixels in a browser session of its own. Its sound is not played.
 
     Attributes:
         uri (str): The http or https URL. It must be on the public internet.

@@ -19,7 +19,7 @@ class PlayAudio:
         uri (str | Unset): The http or https URL of the file. The service fetches it once. It must be on the public
             internet.
         data (str | Unset): The file in base64, up to about 750 kB, because a body has at most 1 MiB.
-        interrupt (bool | Unset): By default false. Whether the bot stops what it plays, and what waits, for this.
+        interrupt (bool | Unset): Whether to stop the current sound and discard the queued ones first. Default: false.
     """
 
     uri: str | Unset = UNSET

@@ -23,7 +23,7 @@ class SharedPicture:
     Attributes:
         image (OutputFile | Unset): A file. Either `uri` or `data` is required.
         page (OutputPage | Unset): A web page, which the bot opens at 1280x720 pixels in a browser session of its own.
-            It is seen, and not heard.
+            Its sound is not played.
         none (bool | Unset): Ends the screen share.
     """
 

@@ -19,7 +19,7 @@ class SpeakText:
         text (str): The text. It must not be blank.
         voice (str | Unset): A voice of the speech server. By default that of `STANDIN_SPEECH_VOICE`.
         language (str | Unset): The language as a BCP 47 tag, for speech servers that take one.
-        interrupt (bool | Unset): By default false. Whether the bot stops what it plays, and what waits, for this.
+        interrupt (bool | Unset): Whether to stop the current sound and discard the queued ones first. Default: false.
     """
 
     text: str

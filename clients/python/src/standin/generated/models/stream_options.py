@@ -32,7 +32,7 @@ class StreamOptions:
         format_ (StreamOptionsFormat | Unset): The protocol, by default `standin`. The others are the formats of
             Recall.ai, Attendee and Meeting BaaS (which has
             `mixed` sound only), so that receivers for them can be used.
-        send (bool | Unset): Whether the receiver sends sound that the bot plays into the meeting. By default false. Not
+        send (bool | Unset): Whether the receiver sends sound that the bot plays into the meeting. Default: false. Not
             with `recall`.
         events (list[StreamOptionsEventsItem] | Unset): Events of `liveJob` that are sent as text messages beside the
             sound, from each connection

@@ -18,7 +18,7 @@ class TextMatches:
     """The matches of a search.
 
     Attributes:
-        matches (list[TextMatch]): Those of the newest jobs first, and those of a job by startMs.
+        matches (list[TextMatch]): The matches by job, newest first, and within a job by startMs.
     """
 
     matches: list[TextMatch]

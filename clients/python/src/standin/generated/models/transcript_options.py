@@ -16,12 +16,12 @@ class TranscriptOptions:
     """The transcript that the service makes of the meeting, if its operator has configured a transcriber.
 
     Attributes:
-        enabled (bool | Unset): Whether the recording is transcribed. By default it is.
+        enabled (bool | Unset): Whether to transcribe the recording. Default: true.
         language (str | Unset): The language that is spoken, as a BCP 47 tag. By default the service's setting, or else
             detected.
         live (bool | Unset): Whether the meeting is also transcribed while it runs, with the events `transcript` of
-            `liveJob`. By default it is not. It has no effect
-            unless the service's operator has configured a live transcriber.
+            `liveJob`. Default:
+            false. It has no effect unless the service's operator has configured a live transcriber.
         keyterms (list[str] | Unset): Words and names that are likely to be said. Recognizers take them as a hint.
     """
 

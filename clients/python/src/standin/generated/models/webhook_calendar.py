@@ -16,7 +16,7 @@ class WebhookCalendar:
 
     Attributes:
         calendar_id (UUID): The ID of the calendar.
-        name (str): Its name, for people.
+        name (str): The display name.
         state (str): Its state, as in `GET /api/v1/calendars/{id}`.
         previous (str): The state before.
         error (None | str): Why it cannot be read, or null.

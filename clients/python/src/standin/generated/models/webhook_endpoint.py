@@ -23,7 +23,7 @@ class WebhookEndpoint:
         url (str): The URL.
         registered (bool): Whether your team registered it. Otherwise only jobs name the URL.
         events (list[str]): The events that a registered endpoint takes. Empty for other URLs.
-        description (str): What it is for, for people.
+        description (str): What the endpoint is for.
         enabled (bool): Whether events are sent to it.
         created_at (datetime.datetime | None): When it was registered, or null.
         state (WebhookEndpointState): `untried` before the first attempt, `answering` if the last attempt was

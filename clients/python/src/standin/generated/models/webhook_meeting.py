@@ -25,7 +25,7 @@ class WebhookMeeting:
         ends_at (datetime.datetime): When it ends.
         meeting_url (None | str): The URL of the meeting, or null.
         record (bool): Whether a bot is sent.
-        reason (str): Why, or why not, for people.
+        reason (str): The reason, in words.
         job_id (None | UUID): The ID of the job, or null.
     """
 

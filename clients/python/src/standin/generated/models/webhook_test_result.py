@@ -11,7 +11,7 @@ T = TypeVar("T", bound="WebhookTestResult")
 
 @_attrs_define
 class WebhookTestResult:
-    """What an endpoint responded to a test event.
+    """The response of an endpoint to a test event.
 
     Attributes:
         event (str): The name of the event.

@@ -106,9 +106,9 @@ def sync_detailed(
     finalized or deleted, are not stored. The response gives the reason.
 
     Args:
-        body (IngestTexts): Texts that a bot read in the meeting, in the order of their changes.
-            The bots of a job may report
-            100,000 texts, counting corrections, with 32 MiB of text and authors in all.
+        body (IngestTexts): Chat messages and captions that a bot read in the meeting, in the
+            order of their changes. The bots of a job
+            may report 100,000 texts, counting corrections, with 32 MiB of text and authors in all.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -145,9 +145,9 @@ def sync(
     finalized or deleted, are not stored. The response gives the reason.
 
     Args:
-        body (IngestTexts): Texts that a bot read in the meeting, in the order of their changes.
-            The bots of a job may report
-            100,000 texts, counting corrections, with 32 MiB of text and authors in all.
+        body (IngestTexts): Chat messages and captions that a bot read in the meeting, in the
+            order of their changes. The bots of a job
+            may report 100,000 texts, counting corrections, with 32 MiB of text and authors in all.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -179,9 +179,9 @@ async def asyncio_detailed(
     finalized or deleted, are not stored. The response gives the reason.
 
     Args:
-        body (IngestTexts): Texts that a bot read in the meeting, in the order of their changes.
-            The bots of a job may report
-            100,000 texts, counting corrections, with 32 MiB of text and authors in all.
+        body (IngestTexts): Chat messages and captions that a bot read in the meeting, in the
+            order of their changes. The bots of a job
+            may report 100,000 texts, counting corrections, with 32 MiB of text and authors in all.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -216,9 +216,9 @@ async def asyncio(
     finalized or deleted, are not stored. The response gives the reason.
 
     Args:
-        body (IngestTexts): Texts that a bot read in the meeting, in the order of their changes.
-            The bots of a job may report
-            100,000 texts, counting corrections, with 32 MiB of text and authors in all.
+        body (IngestTexts): Chat messages and captions that a bot read in the meeting, in the
+            order of their changes. The bots of a job
+            may report 100,000 texts, counting corrections, with 32 MiB of text and authors in all.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

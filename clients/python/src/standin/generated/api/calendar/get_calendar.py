@@ -72,7 +72,7 @@ def sync_detailed(
     *,
     client: AuthenticatedClient,
 ) -> Response[Calendar | Error]:
-    """Fetch a calendar
+    """Get a calendar
 
      With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
     they
@@ -105,7 +105,7 @@ def sync(
     *,
     client: AuthenticatedClient,
 ) -> Calendar | Error | None:
-    """Fetch a calendar
+    """Get a calendar
 
      With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
     they
@@ -133,7 +133,7 @@ async def asyncio_detailed(
     *,
     client: AuthenticatedClient,
 ) -> Response[Calendar | Error]:
-    """Fetch a calendar
+    """Get a calendar
 
      With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
     they
@@ -164,7 +164,7 @@ async def asyncio(
     *,
     client: AuthenticatedClient,
 ) -> Calendar | Error | None:
-    """Fetch a calendar
+    """Get a calendar
 
      With `state` `failing` or `revoked`, `error` says why the calendar cannot be read. Its jobs stay as
     they

@@ -104,10 +104,9 @@ def sync_detailed(
 ) -> Response[CalendarEventList | Error]:
     """List the meetings of a calendar
 
-     The meetings that end after `from` and start before `to`, by their start: up to 500. Each has the
-    decision whether
-    a bot comes, and the reason in words. Meetings are known from a day ago until 30 days ahead, up to
-    1000.
+     The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
+    whether a bot
+    joins, and why. Meetings are known from a day ago until 30 days ahead, up to 1000.
 
     Args:
         id (UUID):
@@ -144,10 +143,9 @@ def sync(
 ) -> CalendarEventList | Error | None:
     """List the meetings of a calendar
 
-     The meetings that end after `from` and start before `to`, by their start: up to 500. Each has the
-    decision whether
-    a bot comes, and the reason in words. Meetings are known from a day ago until 30 days ahead, up to
-    1000.
+     The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
+    whether a bot
+    joins, and why. Meetings are known from a day ago until 30 days ahead, up to 1000.
 
     Args:
         id (UUID):
@@ -179,10 +177,9 @@ async def asyncio_detailed(
 ) -> Response[CalendarEventList | Error]:
     """List the meetings of a calendar
 
-     The meetings that end after `from` and start before `to`, by their start: up to 500. Each has the
-    decision whether
-    a bot comes, and the reason in words. Meetings are known from a day ago until 30 days ahead, up to
-    1000.
+     The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
+    whether a bot
+    joins, and why. Meetings are known from a day ago until 30 days ahead, up to 1000.
 
     Args:
         id (UUID):
@@ -217,10 +214,9 @@ async def asyncio(
 ) -> CalendarEventList | Error | None:
     """List the meetings of a calendar
 
-     The meetings that end after `from` and start before `to`, by their start: up to 500. Each has the
-    decision whether
-    a bot comes, and the reason in words. Meetings are known from a day ago until 30 days ahead, up to
-    1000.
+     The meetings that end after `from` and start before `to`, by their start: up to 500. Each says
+    whether a bot
+    joins, and why. Meetings are known from a day ago until 30 days ahead, up to 1000.
 
     Args:
         id (UUID):

@@ -64,7 +64,7 @@ def sync_detailed(
 ) -> Response[CalendarList | Error]:
     """List connected calendars
 
-     All calendars, the oldest first.
+     All calendars, oldest first.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -89,7 +89,7 @@ def sync(
 ) -> CalendarList | Error | None:
     """List connected calendars
 
-     All calendars, the oldest first.
+     All calendars, oldest first.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -110,7 +110,7 @@ async def asyncio_detailed(
 ) -> Response[CalendarList | Error]:
     """List connected calendars
 
-     All calendars, the oldest first.
+     All calendars, oldest first.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.
@@ -133,7 +133,7 @@ async def asyncio(
 ) -> CalendarList | Error | None:
     """List connected calendars
 
-     All calendars, the oldest first.
+     All calendars, oldest first.
 
     Raises:
         errors.UnexpectedStatus: If the server returns an undocumented status code and Client.raise_on_unexpected_status is True.

@@ -109,8 +109,8 @@ def sync_detailed(
 ) -> Response[CalendarEvent | Error]:
     """Switch a meeting on or off
 
-     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
-    calendars of your
+     Overrides the rules for one meeting or one occurrence of a series. `false` applies to all calendars
+    of your
     consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
     when the
     meeting is moved.
@@ -150,8 +150,8 @@ def sync(
 ) -> CalendarEvent | Error | None:
     """Switch a meeting on or off
 
-     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
-    calendars of your
+     Overrides the rules for one meeting or one occurrence of a series. `false` applies to all calendars
+    of your
     consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
     when the
     meeting is moved.
@@ -186,8 +186,8 @@ async def asyncio_detailed(
 ) -> Response[CalendarEvent | Error]:
     """Switch a meeting on or off
 
-     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
-    calendars of your
+     Overrides the rules for one meeting or one occurrence of a series. `false` applies to all calendars
+    of your
     consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
     when the
     meeting is moved.
@@ -225,8 +225,8 @@ async def asyncio(
 ) -> CalendarEvent | Error | None:
     """Switch a meeting on or off
 
-     Decides about one meeting, or occurrence of a series, against the rules. `false` counts for all
-    calendars of your
+     Overrides the rules for one meeting or one occurrence of a series. `false` applies to all calendars
+    of your
     consumer that have the meeting. `true` also brings back a bot that was cancelled. The decision stays
     when the
     meeting is moved.

@@ -113,15 +113,17 @@ def sync_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Play audio
 
-     The bot plays an audio file on its microphone, after those that wait. The job needs the option
-    `output`. The service fetches
-    and decodes the file before it answers: MP3, WAV, AAC, FLAC, Opus or Vorbis, up to 64 MiB and 10
-    minutes. The microphone is on only
-    while the bot plays, and for 2 seconds afterwards.
+     The bot plays an audio file on its microphone, after the files that are already queued. The job
+    needs the
+    option `output`. The service fetches and decodes the file before it answers: MP3, WAV, AAC, FLAC,
+    Opus or
+    Vorbis, up to 64 MiB and 10 minutes. The microphone is on only while the bot plays, and for 2
+    seconds
+    afterwards.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started`, then
-    `output_finished` or
-    `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started`, then
+    `output_finished`
+    or `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
 
     Args:
         id (UUID):
@@ -155,15 +157,17 @@ def sync(
 ) -> CommandQueuedResponse | Error | None:
     """Play audio
 
-     The bot plays an audio file on its microphone, after those that wait. The job needs the option
-    `output`. The service fetches
-    and decodes the file before it answers: MP3, WAV, AAC, FLAC, Opus or Vorbis, up to 64 MiB and 10
-    minutes. The microphone is on only
-    while the bot plays, and for 2 seconds afterwards.
+     The bot plays an audio file on its microphone, after the files that are already queued. The job
+    needs the
+    option `output`. The service fetches and decodes the file before it answers: MP3, WAV, AAC, FLAC,
+    Opus or
+    Vorbis, up to 64 MiB and 10 minutes. The microphone is on only while the bot plays, and for 2
+    seconds
+    afterwards.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started`, then
-    `output_finished` or
-    `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started`, then
+    `output_finished`
+    or `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
 
     Args:
         id (UUID):
@@ -192,15 +196,17 @@ async def asyncio_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Play audio
 
-     The bot plays an audio file on its microphone, after those that wait. The job needs the option
-    `output`. The service fetches
-    and decodes the file before it answers: MP3, WAV, AAC, FLAC, Opus or Vorbis, up to 64 MiB and 10
-    minutes. The microphone is on only
-    while the bot plays, and for 2 seconds afterwards.
+     The bot plays an audio file on its microphone, after the files that are already queued. The job
+    needs the
+    option `output`. The service fetches and decodes the file before it answers: MP3, WAV, AAC, FLAC,
+    Opus or
+    Vorbis, up to 64 MiB and 10 minutes. The microphone is on only while the bot plays, and for 2
+    seconds
+    afterwards.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started`, then
-    `output_finished` or
-    `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started`, then
+    `output_finished`
+    or `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
 
     Args:
         id (UUID):
@@ -232,15 +238,17 @@ async def asyncio(
 ) -> CommandQueuedResponse | Error | None:
     """Play audio
 
-     The bot plays an audio file on its microphone, after those that wait. The job needs the option
-    `output`. The service fetches
-    and decodes the file before it answers: MP3, WAV, AAC, FLAC, Opus or Vorbis, up to 64 MiB and 10
-    minutes. The microphone is on only
-    while the bot plays, and for 2 seconds afterwards.
+     The bot plays an audio file on its microphone, after the files that are already queued. The job
+    needs the
+    option `output`. The service fetches and decodes the file before it answers: MP3, WAV, AAC, FLAC,
+    Opus or
+    Vorbis, up to 64 MiB and 10 minutes. The microphone is on only while the bot plays, and for 2
+    seconds
+    afterwards.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started`, then
-    `output_finished` or
-    `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started`, then
+    `output_finished`
+    or `output_failed` with a reason. A sound that was started is not repeated if its bot is lost.
 
     Args:
         id (UUID):

@@ -89,8 +89,9 @@ def sync_detailed(
     """Ask the host for permission to record
 
      The bot asks the host of the meeting. The host's response is sent as the webhook event
-    `bot.recording_permission_response`. While an earlier request is not acknowledged by the bot, its
-    `commandId` is returned and no other command is queued.
+    `bot.recording_permission_response`. Until the bot acknowledges an earlier request, further requests
+    return
+    its `commandId` and queue nothing.
 
     Args:
         id (UUID):
@@ -122,8 +123,9 @@ def sync(
     """Ask the host for permission to record
 
      The bot asks the host of the meeting. The host's response is sent as the webhook event
-    `bot.recording_permission_response`. While an earlier request is not acknowledged by the bot, its
-    `commandId` is returned and no other command is queued.
+    `bot.recording_permission_response`. Until the bot acknowledges an earlier request, further requests
+    return
+    its `commandId` and queue nothing.
 
     Args:
         id (UUID):
@@ -150,8 +152,9 @@ async def asyncio_detailed(
     """Ask the host for permission to record
 
      The bot asks the host of the meeting. The host's response is sent as the webhook event
-    `bot.recording_permission_response`. While an earlier request is not acknowledged by the bot, its
-    `commandId` is returned and no other command is queued.
+    `bot.recording_permission_response`. Until the bot acknowledges an earlier request, further requests
+    return
+    its `commandId` and queue nothing.
 
     Args:
         id (UUID):
@@ -181,8 +184,9 @@ async def asyncio(
     """Ask the host for permission to record
 
      The bot asks the host of the meeting. The host's response is sent as the webhook event
-    `bot.recording_permission_response`. While an earlier request is not acknowledged by the bot, its
-    `commandId` is returned and no other command is queued.
+    `bot.recording_permission_response`. Until the bot acknowledges an earlier request, further requests
+    return
+    its `commandId` and queue nothing.
 
     Args:
         id (UUID):

@@ -113,9 +113,9 @@ def sync_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Send a chat message
 
-     The bot sends the text to the chat of the meeting, in several messages if it is too long for one.
-    Line breaks and
-    tabs become spaces.
+     The bot sends the text to the meeting chat, split into several messages if it is too long for one.
+    Line breaks
+    and tabs become spaces.
 
     Args:
         id (UUID):
@@ -149,9 +149,9 @@ def sync(
 ) -> CommandQueuedResponse | Error | None:
     """Send a chat message
 
-     The bot sends the text to the chat of the meeting, in several messages if it is too long for one.
-    Line breaks and
-    tabs become spaces.
+     The bot sends the text to the meeting chat, split into several messages if it is too long for one.
+    Line breaks
+    and tabs become spaces.
 
     Args:
         id (UUID):
@@ -180,9 +180,9 @@ async def asyncio_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Send a chat message
 
-     The bot sends the text to the chat of the meeting, in several messages if it is too long for one.
-    Line breaks and
-    tabs become spaces.
+     The bot sends the text to the meeting chat, split into several messages if it is too long for one.
+    Line breaks
+    and tabs become spaces.
 
     Args:
         id (UUID):
@@ -214,9 +214,9 @@ async def asyncio(
 ) -> CommandQueuedResponse | Error | None:
     """Send a chat message
 
-     The bot sends the text to the chat of the meeting, in several messages if it is too long for one.
-    Line breaks and
-    tabs become spaces.
+     The bot sends the text to the meeting chat, split into several messages if it is too long for one.
+    Line breaks
+    and tabs become spaces.
 
     Args:
         id (UUID):

@@ -113,15 +113,16 @@ def sync_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Show a picture as the bot's camera
 
-     The bot shows an image, a video or a web page as its camera, in place of what it showed before, or
-    turns the camera off. The job
-    needs the option `output`. The service fetches and decodes files before it answers.
+     The bot shows an image, a video or a web page as its camera, which replaces the previous one, or
+    turns the
+    camera off. The job needs the option `output`. The service fetches and decodes files before it
+    answers.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started` when
-    others see it, then
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started` when others see
+    it, then
     `output_finished` or `output_failed` with a reason. An image and a page are shown until another
-    picture replaces them. A video is
-    played once, without sound, and its last picture stays.
+    picture
+    replaces them. A video is played once, without sound, and its last picture stays.
 
     Args:
         id (UUID):
@@ -155,15 +156,16 @@ def sync(
 ) -> CommandQueuedResponse | Error | None:
     """Show a picture as the bot's camera
 
-     The bot shows an image, a video or a web page as its camera, in place of what it showed before, or
-    turns the camera off. The job
-    needs the option `output`. The service fetches and decodes files before it answers.
+     The bot shows an image, a video or a web page as its camera, which replaces the previous one, or
+    turns the
+    camera off. The job needs the option `output`. The service fetches and decodes files before it
+    answers.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started` when
-    others see it, then
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started` when others see
+    it, then
     `output_finished` or `output_failed` with a reason. An image and a page are shown until another
-    picture replaces them. A video is
-    played once, without sound, and its last picture stays.
+    picture
+    replaces them. A video is played once, without sound, and its last picture stays.
 
     Args:
         id (UUID):
@@ -192,15 +194,16 @@ async def asyncio_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Show a picture as the bot's camera
 
-     The bot shows an image, a video or a web page as its camera, in place of what it showed before, or
-    turns the camera off. The job
-    needs the option `output`. The service fetches and decodes files before it answers.
+     The bot shows an image, a video or a web page as its camera, which replaces the previous one, or
+    turns the
+    camera off. The job needs the option `output`. The service fetches and decodes files before it
+    answers.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started` when
-    others see it, then
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started` when others see
+    it, then
     `output_finished` or `output_failed` with a reason. An image and a page are shown until another
-    picture replaces them. A video is
-    played once, without sound, and its last picture stays.
+    picture
+    replaces them. A video is played once, without sound, and its last picture stays.
 
     Args:
         id (UUID):
@@ -232,15 +235,16 @@ async def asyncio(
 ) -> CommandQueuedResponse | Error | None:
     """Show a picture as the bot's camera
 
-     The bot shows an image, a video or a web page as its camera, in place of what it showed before, or
-    turns the camera off. The job
-    needs the option `output`. The service fetches and decodes files before it answers.
+     The bot shows an image, a video or a web page as its camera, which replaces the previous one, or
+    turns the
+    camera off. The job needs the option `output`. The service fetches and decodes files before it
+    answers.
 
-    What becomes of it is on the timeline, in the live stream and in webhooks: `output_started` when
-    others see it, then
+    The outcome is on the timeline, in the live stream and in webhooks: `output_started` when others see
+    it, then
     `output_finished` or `output_failed` with a reason. An image and a page are shown until another
-    picture replaces them. A video is
-    played once, without sound, and its last picture stays.
+    picture
+    replaces them. A video is played once, without sound, and its last picture stays.
 
     Args:
         id (UUID):

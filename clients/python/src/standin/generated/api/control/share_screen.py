@@ -113,9 +113,9 @@ def sync_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Share a picture as the bot's screen
 
-     The bot shares an image or a web page as its screen, in place of what it shared before, or ends the
-    screen share. Otherwise like
-    `setCamera`.
+     The bot shares an image or a web page as its screen, which replaces the previous one, or ends the
+    screen
+    share. Otherwise it works like `setCamera`.
 
     Args:
         id (UUID):
@@ -149,9 +149,9 @@ def sync(
 ) -> CommandQueuedResponse | Error | None:
     """Share a picture as the bot's screen
 
-     The bot shares an image or a web page as its screen, in place of what it shared before, or ends the
-    screen share. Otherwise like
-    `setCamera`.
+     The bot shares an image or a web page as its screen, which replaces the previous one, or ends the
+    screen
+    share. Otherwise it works like `setCamera`.
 
     Args:
         id (UUID):
@@ -180,9 +180,9 @@ async def asyncio_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Share a picture as the bot's screen
 
-     The bot shares an image or a web page as its screen, in place of what it shared before, or ends the
-    screen share. Otherwise like
-    `setCamera`.
+     The bot shares an image or a web page as its screen, which replaces the previous one, or ends the
+    screen
+    share. Otherwise it works like `setCamera`.
 
     Args:
         id (UUID):
@@ -214,9 +214,9 @@ async def asyncio(
 ) -> CommandQueuedResponse | Error | None:
     """Share a picture as the bot's screen
 
-     The bot shares an image or a web page as its screen, in place of what it shared before, or ends the
-    screen share. Otherwise like
-    `setCamera`.
+     The bot shares an image or a web page as its screen, which replaces the previous one, or ends the
+    screen
+    share. Otherwise it works like `setCamera`.
 
     Args:
         id (UUID):

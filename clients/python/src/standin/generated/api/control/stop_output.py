@@ -88,8 +88,9 @@ def sync_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Stop the bot's output
 
-     The bot stops what it plays, and what waits to be played. Each of these ends with `output_failed`
-    and the reason `interrupted`.
+     The bot stops the current sound and discards the queued ones. Each of them ends with `output_failed`
+    and the
+    reason `interrupted`.
 
     Args:
         id (UUID):
@@ -120,8 +121,9 @@ def sync(
 ) -> CommandQueuedResponse | Error | None:
     """Stop the bot's output
 
-     The bot stops what it plays, and what waits to be played. Each of these ends with `output_failed`
-    and the reason `interrupted`.
+     The bot stops the current sound and discards the queued ones. Each of them ends with `output_failed`
+    and the
+    reason `interrupted`.
 
     Args:
         id (UUID):
@@ -147,8 +149,9 @@ async def asyncio_detailed(
 ) -> Response[CommandQueuedResponse | Error]:
     """Stop the bot's output
 
-     The bot stops what it plays, and what waits to be played. Each of these ends with `output_failed`
-    and the reason `interrupted`.
+     The bot stops the current sound and discards the queued ones. Each of them ends with `output_failed`
+    and the
+    reason `interrupted`.
 
     Args:
         id (UUID):
@@ -177,8 +180,9 @@ async def asyncio(
 ) -> CommandQueuedResponse | Error | None:
     """Stop the bot's output
 
-     The bot stops what it plays, and what waits to be played. Each of these ends with `output_failed`
-    and the reason `interrupted`.
+     The bot stops the current sound and discards the queued ones. Each of them ends with `output_failed`
+    and the
+    reason `interrupted`.
 
     Args:
         id (UUID):

@@ -82,7 +82,7 @@ def sync_detailed(
 ) -> Response[Any | Error]:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Deliveries to its URL that are pending fail.
+     Deletes a registered endpoint. Pending deliveries to its URL fail.
 
     Args:
         id (UUID):
@@ -113,7 +113,7 @@ def sync(
 ) -> Any | Error | None:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Deliveries to its URL that are pending fail.
+     Deletes a registered endpoint. Pending deliveries to its URL fail.
 
     Args:
         id (UUID):
@@ -139,7 +139,7 @@ async def asyncio_detailed(
 ) -> Response[Any | Error]:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Deliveries to its URL that are pending fail.
+     Deletes a registered endpoint. Pending deliveries to its URL fail.
 
     Args:
         id (UUID):
@@ -168,7 +168,7 @@ async def asyncio(
 ) -> Any | Error | None:
     """Delete a webhook endpoint
 
-     Deletes a registered endpoint. Deliveries to its URL that are pending fail.
+     Deletes a registered endpoint. Pending deliveries to its URL fail.
 
     Args:
         id (UUID):

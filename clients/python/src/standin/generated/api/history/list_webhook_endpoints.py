@@ -86,13 +86,13 @@ def sync_detailed(
 ) -> Response[Error | WebhookEndpointPage]:
     """List webhook endpoints
 
-     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
-    and to which a
+     The endpoints that your team registered with keys of this key's mode, and every URL of a job to
+    which a
     webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
-    attempts in a row,
-    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
-    pending deliveries as
-    soon as it acknowledges one.
+    attempts
+    in a row, of any webhooks. The service then posts to it at intervals of up to five minutes, and
+    sends the
+    pending deliveries as soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):
@@ -126,13 +126,13 @@ def sync(
 ) -> Error | WebhookEndpointPage | None:
     """List webhook endpoints
 
-     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
-    and to which a
+     The endpoints that your team registered with keys of this key's mode, and every URL of a job to
+    which a
     webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
-    attempts in a row,
-    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
-    pending deliveries as
-    soon as it acknowledges one.
+    attempts
+    in a row, of any webhooks. The service then posts to it at intervals of up to five minutes, and
+    sends the
+    pending deliveries as soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):
@@ -161,13 +161,13 @@ async def asyncio_detailed(
 ) -> Response[Error | WebhookEndpointPage]:
     """List webhook endpoints
 
-     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
-    and to which a
+     The endpoints that your team registered with keys of this key's mode, and every URL of a job to
+    which a
     webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
-    attempts in a row,
-    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
-    pending deliveries as
-    soon as it acknowledges one.
+    attempts
+    in a row, of any webhooks. The service then posts to it at intervals of up to five minutes, and
+    sends the
+    pending deliveries as soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):
@@ -199,13 +199,13 @@ async def asyncio(
 ) -> Error | WebhookEndpointPage | None:
     """List webhook endpoints
 
-     The endpoints that your team registered with keys of this key's mode, and every URL that jobs name
-    and to which a
+     The endpoints that your team registered with keys of this key's mode, and every URL of a job to
+    which a
     webhook was posted. Each has the result of recent attempts. An endpoint is `dead` after five failed
-    attempts in a row,
-    of any webhooks. The service then posts to it at intervals of up to five minutes, and sends the
-    pending deliveries as
-    soon as it acknowledges one.
+    attempts
+    in a row, of any webhooks. The service then posts to it at intervals of up to five minutes, and
+    sends the
+    pending deliveries as soon as it acknowledges one.
 
     Args:
         cursor (str | Unset):

@@ -108,9 +108,9 @@ def sync_detailed(
 ) -> Response[Error | WebhookTestResult]:
     """Send a test event
 
-     Posts an example of an event once, signed like any webhook, and returns the response. Its job does
-    not exist, which the
-    metadata of the job states: `testEvent`.
+     Posts an example of an event once, signed like any webhook, and returns the response. Its job is
+    made up: the
+    metadata has `testEvent`.
 
     Args:
         id (UUID):
@@ -144,9 +144,9 @@ def sync(
 ) -> Error | WebhookTestResult | None:
     """Send a test event
 
-     Posts an example of an event once, signed like any webhook, and returns the response. Its job does
-    not exist, which the
-    metadata of the job states: `testEvent`.
+     Posts an example of an event once, signed like any webhook, and returns the response. Its job is
+    made up: the
+    metadata has `testEvent`.
 
     Args:
         id (UUID):
@@ -175,9 +175,9 @@ async def asyncio_detailed(
 ) -> Response[Error | WebhookTestResult]:
     """Send a test event
 
-     Posts an example of an event once, signed like any webhook, and returns the response. Its job does
-    not exist, which the
-    metadata of the job states: `testEvent`.
+     Posts an example of an event once, signed like any webhook, and returns the response. Its job is
+    made up: the
+    metadata has `testEvent`.
 
     Args:
         id (UUID):
@@ -209,9 +209,9 @@ async def asyncio(
 ) -> Error | WebhookTestResult | None:
     """Send a test event
 
-     Posts an example of an event once, signed like any webhook, and returns the response. Its job does
-    not exist, which the
-    metadata of the job states: `testEvent`.
+     Posts an example of an event once, signed like any webhook, and returns the response. Its job is
+    made up: the
+    metadata has `testEvent`.
 
     Args:
         id (UUID):

@@ -87,10 +87,10 @@ def sync_detailed(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> Response[AuditLogPage | Error]:
-    """List who changed what
+    """List the audit log
 
-     What users, keys and the command line have changed in your team, the newest first: keys, users,
-    webhooks, calendars,
+     Changes in your team by users, keys and the command line, newest first: keys, users, webhooks,
+    calendars,
     deleted recordings, and actions of users with jobs. Entries are kept for a year. Needs the scope
     `admin`.
 
@@ -124,10 +124,10 @@ def sync(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> AuditLogPage | Error | None:
-    """List who changed what
+    """List the audit log
 
-     What users, keys and the command line have changed in your team, the newest first: keys, users,
-    webhooks, calendars,
+     Changes in your team by users, keys and the command line, newest first: keys, users, webhooks,
+    calendars,
     deleted recordings, and actions of users with jobs. Entries are kept for a year. Needs the scope
     `admin`.
 
@@ -156,10 +156,10 @@ async def asyncio_detailed(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> Response[AuditLogPage | Error]:
-    """List who changed what
+    """List the audit log
 
-     What users, keys and the command line have changed in your team, the newest first: keys, users,
-    webhooks, calendars,
+     Changes in your team by users, keys and the command line, newest first: keys, users, webhooks,
+    calendars,
     deleted recordings, and actions of users with jobs. Entries are kept for a year. Needs the scope
     `admin`.
 
@@ -191,10 +191,10 @@ async def asyncio(
     cursor: str | Unset = UNSET,
     limit: int | Unset = 20,
 ) -> AuditLogPage | Error | None:
-    """List who changed what
+    """List the audit log
 
-     What users, keys and the command line have changed in your team, the newest first: keys, users,
-    webhooks, calendars,
+     Changes in your team by users, keys and the command line, newest first: keys, users, webhooks,
+    calendars,
     deleted recordings, and actions of users with jobs. Entries are kept for a year. Needs the scope
     `admin`.
 

@@ -67,8 +67,8 @@ def sync_detailed(
 ) -> Response[Error | KeyList]:
     """List API keys
 
-     The keys of your consumer that are not revoked, the newest first. With a test key, only test keys.
-    Needs the scope
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
+    the scope
     `admin`.
 
     Raises:
@@ -94,8 +94,8 @@ def sync(
 ) -> Error | KeyList | None:
     """List API keys
 
-     The keys of your consumer that are not revoked, the newest first. With a test key, only test keys.
-    Needs the scope
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
+    the scope
     `admin`.
 
     Raises:
@@ -117,8 +117,8 @@ async def asyncio_detailed(
 ) -> Response[Error | KeyList]:
     """List API keys
 
-     The keys of your consumer that are not revoked, the newest first. With a test key, only test keys.
-    Needs the scope
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
+    the scope
     `admin`.
 
     Raises:
@@ -142,8 +142,8 @@ async def asyncio(
 ) -> Error | KeyList | None:
     """List API keys
 
-     The keys of your consumer that are not revoked, the newest first. With a test key, only test keys.
-    Needs the scope
+     The keys of your consumer that are not revoked, newest first. With a test key, only test keys. Needs
+    the scope
     `admin`.
 
     Raises:

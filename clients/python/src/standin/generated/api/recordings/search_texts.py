@@ -104,8 +104,8 @@ def sync_detailed(
      Searches what was said and written in your team's meetings in this key's mode (live or test) whose
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
-    any case, or
-    words that begin with them. Those of the newest jobs come first.
+    any case,
+    or words that begin with them. Matches of the newest jobs come first.
 
     Args:
         q (str):
@@ -151,8 +151,8 @@ def sync(
      Searches what was said and written in your team's meetings in this key's mode (live or test) whose
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
-    any case, or
-    words that begin with them. Those of the newest jobs come first.
+    any case,
+    or words that begin with them. Matches of the newest jobs come first.
 
     Args:
         q (str):
@@ -193,8 +193,8 @@ async def asyncio_detailed(
      Searches what was said and written in your team's meetings in this key's mode (live or test) whose
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
-    any case, or
-    words that begin with them. Those of the newest jobs come first.
+    any case,
+    or words that begin with them. Matches of the newest jobs come first.
 
     Args:
         q (str):
@@ -238,8 +238,8 @@ async def asyncio(
      Searches what was said and written in your team's meetings in this key's mode (live or test) whose
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
-    any case, or
-    words that begin with them. Those of the newest jobs come first.
+    any case,
+    or words that begin with them. Matches of the newest jobs come first.
 
     Args:
         q (str):
