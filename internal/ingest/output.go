@@ -81,7 +81,7 @@ var OutputStates = map[job.Trigger]string{job.BotOutputStarted: "started", job.B
 // KnownOutput returns the kind of output that an event of a bot names, or "other".
 func KnownOutput(command string) string {
 	switch command {
-	case string(PlayAudio), string(Speak), string(SetCamera), string(ShareScreen), OutputStream, OutputOnJoin, OutputCamera:
+	case string(PlayAudio), string(Speak), string(SetCamera), string(ShareScreen), OutputStream, OutputPage, OutputOnJoin, OutputCamera:
 		return command
 	}
 	return "other"
@@ -90,6 +90,7 @@ func KnownOutput(command string) string {
 // The kinds of output without a command, in the events of bots.
 const (
 	OutputStream = "stream"  // live sound of the receivers of streams
+	OutputPage   = "page"    // sound of a page that is shown
 	OutputOnJoin = "on_join" // of the option output.onJoin
 	OutputCamera = "camera"  // of the option output.camera
 )

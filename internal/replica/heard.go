@@ -1,10 +1,12 @@
 package replica
 
 import (
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/pion/rtp"
+	"github.com/pion/webrtc/v4/pkg/media/oggwriter"
 )
 
 // maxPackets is how many packets of a guest's microphone, camera or screen a meeting
@@ -27,6 +29,21 @@ type Packet struct {
 
 // Heard returns the last packets of a guest's microphone, oldest first.
 func (m *Meeting) Heard(guest string) []Packet { return m.packets(guest, microphoneMedium) }
+
+// WriteOgg writes packets of a microphone to a new file.
+func WriteOgg(path string, packets []Packet) error {
+	const sampleRate, channels = 48_000, 2
+	writer, err := oggwriter.New(path, sampleRate, channels)
+	if err != nil {
+		return err
+	}
+	for _, packet := range packets {
+		if err := writer.WriteRTP(packet.Packet); err != nil {
+			return errors.Join(err, writer.Close())
+		}
+	}
+	return writer.Close()
+}
 
 // Seen returns the last packets of a guest's camera, oldest first.
 func (m *Meeting) Seen(guest string) []Packet { return m.packets(guest, cameraMedium) }

@@ -113,6 +113,7 @@ type Browser struct {
 	options Options
 	process int
 	session cdp.Session
+	title   chan string // the title of a captured tab, while no capture begins
 
 	// newTab returns the chromedp context of a new tab. chromedp ties the life of
 	// a browser and its tabs to a tree of contexts, so the root context lives as
@@ -218,6 +219,7 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		options: options,
 		process: command.Process.Pid,
 		session: connection,
+		title:   make(chan string, 1),
 		newTab: func(tab ...chromedp.ContextOption) (context.Context, context.CancelFunc) {
 			return chromedp.NewContext(root, tab...)
 		},
@@ -225,6 +227,7 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		shutDown:   shutDown,
 		done:       make(chan struct{}),
 	}
+	browser.title <- options.CaptureTitle
 	go func() {
 		var blocking sync.WaitGroup
 		blocking.Go(func() { browser.blockExternalRedirects(lifetime, responses) })
@@ -334,19 +337,31 @@ func (b *Browser) Mode() Mode { return b.options.Mode }
 // PID returns the process id of Chromium's main process.
 func (b *Browser) PID() int { return b.process }
 
-// CaptureTitle returns the title of the tab that Chromium captures without
-// asking a user.
-func (b *Browser) CaptureTitle() string { return b.options.CaptureTitle }
+// ReserveCaptureTitle returns the title of the tab that Chromium captures without asking a
+// user. It waits until no other tab may have it; release allows that again.
+func (b *Browser) ReserveCaptureTitle(ctx context.Context) (title string, release func(), err error) {
+	select {
+	case title = <-b.title:
+		return title, func() { b.title <- title }, nil
+	case <-ctx.Done():
+		return "", nil, ctx.Err()
+	}
+}
 
 // GrantMicrophoneAndCamera allows pages of the origin (scheme, host and port) to
 // use the microphone, which is silent, and the camera, which shows Chromium's
 // test picture. It does not apply to tab capture.
 func (b *Browser) GrantMicrophoneAndCamera(ctx context.Context, origin string) error {
+	return b.grantDevices(ctx, origin, "")
+}
+
+// grantDevices is GrantMicrophoneAndCamera in a browser context. An empty origin means all.
+func (b *Browser) grantDevices(ctx context.Context, origin string, browserContext cdp.BrowserContextID) error {
 	for _, name := range []string{"microphone", "camera"} {
 		_, err := cdp.Call(ctx, b.session, protocol.SetPermission, protocol.SetPermissionParams{
 			Permission: &protocol.PermissionDescriptor{Name: name},
 			Setting:    protocol.PermissionSettingGranted,
-			Origin:     origin,
+			Origin:     origin, BrowserContextID: browserContext,
 		})
 		if err != nil {
 			return fmt.Errorf("grant the %s: %w", name, b.explain(ctx, err))

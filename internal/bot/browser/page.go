@@ -57,14 +57,18 @@ func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
 }
 
 // NewPageApart is like NewPage, in a browser context of its own: the page shares no
-// cookies, storage or permissions with others, and loses them when it is closed.
+// cookies, storage or permissions with others, and loses them when it is closed. It may use
+// the microphone and the camera, as of GrantMicrophoneAndCamera.
 func (b *Browser) NewPageApart(ctx context.Context) (*Page, error) {
 	if gone := b.Err(); gone != nil {
 		return nil, gone
 	}
 	p, err := b.openPage(ctx, chromedp.WithNewBrowserContext())
 	if err == nil {
-		if err = applyIsolation(ctx, b.session, b.options, p.contextID); err != nil {
+		if err = applyIsolation(ctx, b.session, b.options, p.contextID); err == nil {
+			err = b.grantDevices(ctx, "", p.contextID)
+		}
+		if err != nil {
 			p.Close()
 		}
 	}

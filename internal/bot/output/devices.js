@@ -3,6 +3,7 @@
 // the only thing of them that the page gets. Frames of another origin keep Chromium's
 // silent microphone and test picture.
 (() => {
+  if (!window.MediaDevices) return; // an insecure page has no devices
   const {getUserMedia, getDisplayMedia} = MediaDevices.prototype;
   const picture = {width: 1280, height: 720, aspectRatio: 16 / 9, frameRate: 30};
   const names = {audio: "microphone", video: "camera"};

@@ -28,6 +28,8 @@
   }
 
   window[key] = {
+    get opened() { return context !== undefined; },
+
     // push plays PCM, in base64, after what was pushed before. It returns when that
     // begins, in ms of the Unix time. It plays no rest of a sound that began in another
     // document.

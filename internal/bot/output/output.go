@@ -30,7 +30,17 @@ var picturesScript string
 
 // Prepare replaces the devices of a page. It must be called before the page is loaded.
 func Prepare(ctx context.Context, page *browser.Page) error {
-	for _, script := range []string{microphoneScript, picturesScript} {
+	return prepare(ctx, page, microphoneScript, picturesScript)
+}
+
+// PrepareMicrophone is Prepare for a page that Hear lets hear: it replaces only the
+// microphone.
+func PrepareMicrophone(ctx context.Context, page *browser.Page) error {
+	return prepare(ctx, page, microphoneScript)
+}
+
+func prepare(ctx context.Context, page *browser.Page, scripts ...string) error {
+	for _, script := range scripts {
 		if err := page.EvalApartOnNewDocument(ctx, script); err != nil {
 			return fmt.Errorf("prepare the bot's devices: %w", err)
 		}
@@ -61,6 +71,8 @@ const (
 
 // ErrNoMicrophone means that the page has not asked for a microphone.
 var ErrNoMicrophone = errors.New("the page has not asked for a microphone")
+
+var errPageBusy = errors.New("the page does not respond")
 
 // ErrReloaded means that the page was loaded again while a sound was played.
 var ErrReloaded = errors.New("the page was loaded again")
@@ -134,30 +146,45 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 // push sends PCM, which may be the rest of a sound, to the page and to the recording. It
 // returns when it begins and ends.
 func (p *Player) push(ctx context.Context, pcm []byte, rest bool) (from, to time.Time, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errors.New("the page does not respond"))
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
 	defer cancel()
-	var pushed struct {
+	sent, err := push(ctx, p.Page, pcm, rest)
+	if err != nil {
+		return time.Time{}, time.Time{}, err
+	}
+	if recording := p.Recording(); recording != nil {
+		if err := recording.Mix(ctx, pcm, sent.atMs); err != nil {
+			p.Log.Warn("the recording lacks a piece of the bot's sound", "error", err) // it may just have ended
+		}
+	}
+	return sent.from, sent.to, nil
+}
+
+// pushed is when sound that was sent to a page begins and ends.
+type pushed struct {
+	atMs     float64 // the begin, in the browser's clock
+	from, to time.Time
+}
+
+// push sends PCM, which may be the rest of a sound, to the microphone of a page.
+func push(ctx context.Context, page *browser.Page, pcm []byte, rest bool) (pushed, error) {
+	var answer struct {
 		Opened bool
 		AtMs   float64
 	}
 	script := fmt.Sprintf("%s.push(%q, %t)", microphone, base64.StdEncoding.EncodeToString(pcm), rest)
-	if err := p.Page.Eval(ctx, script, &pushed); err != nil {
-		return time.Time{}, time.Time{}, fmt.Errorf("play on the page's microphone: %w", err)
+	if err := page.Eval(ctx, script, &answer); err != nil {
+		return pushed{}, fmt.Errorf("play on the page's microphone: %w", err)
 	}
 	switch {
-	case !pushed.Opened && rest:
-		return time.Time{}, time.Time{}, ErrReloaded
-	case !pushed.Opened:
-		return time.Time{}, time.Time{}, ErrNoMicrophone
+	case !answer.Opened && rest:
+		return pushed{}, ErrReloaded
+	case !answer.Opened:
+		return pushed{}, ErrNoMicrophone
 	}
 	now := time.Now()
-	from = now.Add(time.Duration((pushed.AtMs - float64(now.UnixMicro())/1000) * float64(time.Millisecond)))
-	if recording := p.Recording(); recording != nil {
-		if err := recording.Mix(ctx, pcm, pushed.AtMs); err != nil {
-			p.Log.Warn("the recording lacks a piece of the bot's sound", "error", err) // it may just have ended
-		}
-	}
-	return from, from.Add(time.Duration(len(pcm)/BytesPerSample) * time.Second / SampleRate), nil
+	from := now.Add(time.Duration((answer.AtMs - float64(now.UnixMicro())/1000) * float64(time.Millisecond)))
+	return pushed{answer.AtMs, from, from.Add(time.Duration(len(pcm)/BytesPerSample) * time.Second / SampleRate)}, nil
 }
 
 // stop ends the sound in the page and in the recording, also when the page is gone.

@@ -70,7 +70,7 @@ func (s Screen) CheckUsed(ctx context.Context, page *browser.Page) error {
 
 // call calls a function of pictures.js with JavaScript expressions as arguments.
 func (s Screen) call(ctx context.Context, page *browser.Page, function string, arguments ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errors.New("the page does not respond"))
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
 	defer cancel()
 	call := fmt.Sprintf("%s.%s(%q", pictures, function, s)
 	for _, argument := range arguments {

@@ -9,9 +9,13 @@ import (
 // capture makes the recorder tab capture the meeting tab, which the browser finds by
 // a temporary title.
 func (r *Recorder) capture(ctx context.Context) (err error) {
+	title, release, err := r.browser.ReserveCaptureTitle(ctx)
+	if err != nil {
+		return fmt.Errorf("wait for another capture: %w", err)
+	}
+	defer release()
 	ctx, cancel := context.WithTimeout(ctx, captureTimeout)
 	defer cancel()
-	title := r.browser.CaptureTitle()
 	if err := r.meeting.EvalInPage(ctx, call(setTitleScript, title), nil); err != nil {
 		return fmt.Errorf("set the page's title: %w", err)
 	}

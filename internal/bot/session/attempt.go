@@ -124,7 +124,7 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 	s.faults = newMediaFaults(s.recording)
 	s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
 	s.speaker = a.newSpeaker(page, s.recording)
-	s.camera, s.shared = a.newDisplay(page, meeting.Camera, output.Camera), a.newDisplay(page, meeting.ScreenShare, output.SharedScreen)
+	s.camera, s.shared = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera), a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
 	end := s.run(ctx)
 	if s.interrupted.reason != "" {
 		a.interrupted = s.interrupted

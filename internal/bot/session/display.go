@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/output"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/sound"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -37,7 +40,10 @@ type display struct {
 	screen  output.Screen
 	events  events
 	page    *meetingPage
-	open    func(ctx context.Context, chromium *browser.Browser, address string) (*browser.Page, error)
+	open    func(ctx context.Context, chromium *browser.Browser, address string, ready func(context.Context, *browser.Page) error) (*browser.Page, error)
+	audio   recorder.Settings                          // of the capture of a page's sound
+	listen  func() (frames <-chan []byte, stop func()) // to the meeting
+	say     func(ctx context.Context, speech *sound.Speech, kind string)
 	read    func(ctx context.Context, commandID string) ([]byte, error)
 	ack     func(command ingest.Command, err error)
 
@@ -53,10 +59,11 @@ type display struct {
 }
 
 // newDisplay returns the display of a session for a device.
-func (a *attempt) newDisplay(page *meetingPage, device meeting.Device, screen output.Screen) *display {
+func (a *attempt) newDisplay(page *meetingPage, speaker *speaker, device meeting.Device, screen output.Screen) *display {
 	d := &display{
 		log: a.log, enabled: a.settings.Output, device: device, screen: screen, events: a.events, page: page,
-		open: a.opener.openShown, read: a.client.Output, ack: a.commands.settleOutput, calls: make(chan func(context.Context)),
+		open: a.opener.openShown, audio: recorder.Settings{AudioOnly: true, Log: a.log, AllowAddress: a.opener.egress.Allow},
+		listen: a.sound.Listen, say: speaker.playLive, read: a.client.Output, ack: a.commands.settleOutput, calls: make(chan func(context.Context)),
 	}
 	d.queue.settle = d.settle
 	return d
@@ -208,13 +215,33 @@ func (d *display) play(ctx context.Context, pictures [][]byte) error {
 	return nil
 }
 
-// showPage shows a web page until ctx ends.
+// showPage shows a web page until ctx ends. Others hear what it plays, and its microphone
+// hears the meeting as far as that is recorded.
 func (d *display) showPage(ctx context.Context, command ingest.Command, address string) error {
-	page, err := d.open(ctx, d.page.browser, address)
-	if err != nil {
+	ctx, cancel := context.WithCancelCause(ctx)
+	voice := &pageVoice{say: func(speech *sound.Speech) {
+		d.inLoop(ctx, func(loop context.Context) { d.say(loop, speech, ingest.OutputPage) })
+	}}
+	var beside sync.WaitGroup
+	defer voice.close()
+	defer beside.Wait()
+	defer cancel(nil) // before both are awaited, because the loop may wait for this function
+	page, err := d.open(ctx, d.page.browser, address, func(ctx context.Context, page *browser.Page) error {
+		return voice.capture(ctx, d.page.browser, page, d.audio)
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return &outputError{ingest.OutputUnavailable, "the page could not be opened: " + err.Error()}
 	}
 	defer page.Close()
+	beside.Go(func() { output.Hear(ctx, page, d.listen) })
+	beside.Go(func() {
+		if voice.lost(ctx) {
+			cancel(&outputError{ingest.OutputUnavailable, "the sound of the page is not captured any longer"})
+		}
+	})
 	started := false
 	err = page.Screencast(ctx, ingest.PictureWidth, ingest.PictureHeight, pageRate, func(image []byte) error {
 		show := func(ctx context.Context) error { return d.screen.Show(ctx, d.page.tab, image) }
@@ -226,6 +253,9 @@ func (d *display) showPage(ctx context.Context, command ingest.Command, address 
 	})
 	if errors.Is(err, browser.ErrPageCrashed) {
 		return &outputError{ingest.OutputUnavailable, "the page crashed"}
+	}
+	if lost := (*outputError)(nil); errors.As(context.Cause(ctx), &lost) && d.page.browser.Err() == nil {
+		return lost
 	}
 	return err
 }

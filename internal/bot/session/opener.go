@@ -199,14 +199,21 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 }
 
 // openShown opens a page that the bot shows in the meeting, in a browser context of its
-// own. Like the meeting's page, it reaches the internet only through the egress proxy.
-func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, address string) (*browser.Page, error) {
+// own, and calls ready before the page is loaded. Like the meeting's page, it reaches the
+// internet only through the egress proxy.
+func (o *opener) openShown(ctx context.Context, chromium *browser.Browser, address string, ready func(context.Context, *browser.Page) error) (*browser.Page, error) {
 	page, err := chromium.NewPageApart(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if err = page.SetContentSize(ctx, ingest.PictureWidth, ingest.PictureHeight); err == nil {
-		err = page.GuardNavigation(ctx, job.IsWebAddress)
+	if err = page.GuardNavigation(ctx, job.IsWebAddress); err == nil {
+		err = output.PrepareMicrophone(ctx, page)
+	}
+	if err == nil {
+		err = ready(ctx, page)
+	}
+	if err == nil {
+		err = page.SetContentSize(ctx, ingest.PictureWidth, ingest.PictureHeight)
 	}
 	if err == nil {
 		ctx, cancel := context.WithTimeout(ctx, o.settings.Timeouts.Open)

@@ -20,6 +20,7 @@ import (
 	"standin/internal/bot/sound"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/retry"
 	"standin/internal/text"
 )
 
@@ -30,6 +31,8 @@ const (
 	maxLive = 24 * time.Hour
 	// muteDelay is how long the microphone stays on after a sound, for the next one.
 	muteDelay = 2 * time.Second
+	// recordingCheck is how often a sound that waits for the recording checks it.
+	recordingCheck = 50 * time.Millisecond
 	// maxMuted is in how many snapshots the microphone must be off during a sound until
 	// the host has turned it off. The first may be older than the sound.
 	maxMuted = 2
@@ -61,6 +64,8 @@ type speaker struct {
 	download func(ctx context.Context, commandID string) ([]byte, error)
 	ack      func(command ingest.Command, err error)
 	record   *atomic.Pointer[recorder.Recorder]
+	// recordingStarts reports whether a recording is about to start.
+	recordingStarts func() bool
 
 	queue      taskQueue
 	calls      chan func(context.Context) // from the sound that is played to the loop
@@ -76,7 +81,8 @@ type speaker struct {
 func (a *attempt) newSpeaker(page *meetingPage, recording *recordingSession) *speaker {
 	s := &speaker{
 		log: a.log, enabled: a.settings.Output, report: a.report, events: a.events, page: page, name: a.settings.DisplayName,
-		download: a.client.Output, ack: a.commands.settleOutput, record: &recording.voice, calls: make(chan func(context.Context)),
+		download: a.client.Output, ack: a.commands.settleOutput, record: &recording.voice,
+		recordingStarts: recording.shouldRecord, calls: make(chan func(context.Context)),
 	}
 	s.queue.settle = s.settle
 	return s
@@ -110,15 +116,15 @@ func (s *speaker) add(ctx context.Context, command ingest.Command) {
 	})
 }
 
-// playLive queues what a receiver of the job's streams says.
-func (s *speaker) playLive(ctx context.Context, speech *sound.Speech) {
+// playLive queues what a receiver of the job's streams or a shown page says; kind is which.
+func (s *speaker) playLive(ctx context.Context, speech *sound.Speech, kind string) {
 	if s.page.phase != phaseAdmitted || !s.enabled {
 		speech.Stop()
 		return
 	}
-	command := ingest.Command{Kind: ingest.OutputStream}
+	command := ingest.Command{Kind: ingest.CommandKind(kind)}
 	s.queue.add(ctx, task{
-		name: ingest.OutputStream, timeout: maxLive,
+		name: kind, timeout: maxLive,
 		do: func(ctx context.Context) error {
 			ctx, cancel := context.WithCancelCause(ctx)
 			defer cancel(nil)
@@ -130,7 +136,7 @@ func (s *speaker) playLive(ctx context.Context, speech *sound.Speech) {
 				case <-ctx.Done():
 				}
 			}()
-			return s.playPCM(ctx, command, speech)
+			return s.playPCM(ctx, speech, func() {})
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {
 			s.end()
@@ -175,11 +181,14 @@ func (s *speaker) run(ctx context.Context, command ingest.Command) error {
 	case err != nil:
 		return &outputError{ingest.OutputUnavailable, "the sound could not be read from the service: " + err.Error()}
 	}
-	return s.playPCM(ctx, command, bytes.NewReader(pcm))
+	return s.playPCM(ctx, bytes.NewReader(pcm), func() { s.emit(job.BotOutputStarted, command, nil) })
 }
 
-// playPCM plays a sound, which may be live.
-func (s *speaker) playPCM(ctx context.Context, command ingest.Command, pcm io.Reader) error {
+// playPCM plays a sound, which may be live. The loop calls started when others hear it.
+func (s *speaker) playPCM(ctx context.Context, pcm io.Reader, started func()) error {
+	if err := s.awaitRecording(ctx); err != nil {
+		return err
+	}
 	if recording := s.recording(); recording != nil {
 		// Nothing is mixed, but the track of the bot's own sound starts in time.
 		_ = recording.Mix(ctx, nil, 0)
@@ -188,11 +197,29 @@ func (s *speaker) playPCM(ctx context.Context, command ingest.Command, pcm io.Re
 	return player.Play(ctx, pcm, s.unmute, func(at time.Time) {
 		s.inLoop(ctx, func(context.Context) {
 			s.startedAt = at
-			if command.Kind != ingest.OutputStream {
-				s.emit(job.BotOutputStarted, command, nil)
-			}
+			started()
 		})
 	})
+}
+
+// awaitRecording waits for a recording that is about to start, because it is to contain the
+// sound. It runs beside the loop.
+func (s *speaker) awaitRecording(ctx context.Context) error {
+	for deadline := time.Now().Add(recorderStartTimeout); ; {
+		starting := make(chan bool, 1)
+		s.inLoop(ctx, func(context.Context) { starting <- s.recordingStarts() })
+		select {
+		case wait := <-starting:
+			if !wait || time.Now().After(deadline) {
+				return nil
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if err := retry.Sleep(ctx, recordingCheck); err != nil {
+			return err
+		}
+	}
 }
 
 // recording returns the recording that runs now.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/pion/webrtc/v4/pkg/media/oggwriter"
 
 	"standin/internal/bot/output"
 	"standin/internal/bot/report"
@@ -75,14 +74,7 @@ func (h *harness) heardFile(guest string) (path string, packets []replica.Packet
 	if len(packets) == 0 {
 		h.Fatal("nothing was heard of the bot")
 	}
-	writer, err := oggwriter.New(path, output.SampleRate, 2)
-	for i := 0; err == nil && i < len(packets); i++ {
-		err = writer.WriteRTP(packets[i].Packet)
-	}
-	if err == nil {
-		err = writer.Close()
-	}
-	if err != nil {
+	if err := replica.WriteOgg(path, packets); err != nil {
 		h.Fatal(err)
 	}
 	return path, packets

@@ -13,6 +13,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/sound"
+	"standin/internal/ingest"
 	"standin/internal/job"
 )
 
@@ -89,7 +90,7 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 	case command := <-s.client.Commands():
 		return s.commands.accept(ctx, command, s)
 	case speech := <-s.sound.Speeches():
-		s.speaker.playLive(ctx, speech)
+		s.speaker.playLive(ctx, speech, ingest.OutputStream)
 		return nil
 	case call := <-s.speaker.calls:
 		call(ctx)

@@ -68,6 +68,15 @@ func TestVoiceLost(t *testing.T) {
 							h.Errorf("%d beeps were heard afterwards, want %d", again, next)
 						}
 						heard += next
+						part, spoke := h.report.Parts[len(h.report.Parts)-1].StartedAt, time.Time{}
+						for _, speech := range h.report.Speech {
+							if speech.PersonID == report.OwnID && speech.From.After(spoke) {
+								spoke = speech.From
+							}
+						}
+						if spoke.Before(part) {
+							h.Errorf("the sound that waited began %v before the recording", part.Sub(spoke))
+						}
 					}
 					files := make(map[string]int) // the beeps in each; parts may share one
 					for _, packed := range h.report.PackedParts {
@@ -77,8 +86,7 @@ func TestVoiceLost(t *testing.T) {
 					for _, beeps := range files {
 						recorded += beeps
 					}
-					// The bot learns later that its page is lost. A crash loses the last piece, and
-					// the next recording begins during the sound.
+					// The bot learns later that its page is lost. A crash loses the last piece.
 					if h.Logf("%d beeps were heard, %d recorded", heard, recorded); recorded > heard+3 || recorded < heard/2 {
 						h.Error("others heard something else than was recorded")
 					}

@@ -29,6 +29,8 @@ const (
 	// maxWaiting limits the sound that waits for the service: two seconds of the mixed
 	// sound and some participants. Older frames are discarded.
 	maxWaiting = 500
+	// maxListening limits the frames that wait for a listener: half a second.
+	maxListening = 25
 	// maxMessage limits what the service sends.
 	maxMessage = ingest.MaxPlayedBytes
 )
@@ -52,7 +54,8 @@ type Link struct {
 	mu        sync.Mutex
 	startedAt time.Time // of the recording, in the report's clock; zero until then
 	wanted    ingest.SoundWanted
-	changed   chan struct{} // closed when wanted changes
+	listeners map[chan []byte]bool
+	changed   chan struct{} // closed when wanted or the listeners change
 	numbers   map[string]int
 	owners    []owner // by number - 1
 	speaking  []ingest.SoundSpeaker
@@ -74,7 +77,8 @@ func New(settings Settings) *Link {
 	}
 	return &Link{
 		settings: settings, started: make(chan struct{}), ended: make(chan struct{}),
-		speeches: make(chan *Speech, 1), changed: make(chan struct{}), numbers: make(map[string]int), wake: make(chan struct{}, 1),
+		speeches: make(chan *Speech, 1), listeners: make(map[chan []byte]bool), changed: make(chan struct{}),
+		numbers: make(map[string]int), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -96,7 +100,31 @@ func (l *Link) End() { close(l.ended) }
 func (l *Link) Wanted() (ingest.SoundWanted, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.wanted, l.changed
+	wanted := l.wanted
+	wanted.Mixed = wanted.Mixed || len(l.listeners) > 0
+	return wanted, l.changed
+}
+
+// Listen starts to send the frames of the mixed sound, while it is recorded, to a channel,
+// until stop is called. It discards those that would have to wait longer than half a second.
+func (l *Link) Listen() (frames <-chan []byte, stop func()) {
+	listener := make(chan []byte, maxListening)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.listeners[listener] = true
+	l.signalChange()
+	return listener, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.listeners, listener)
+		l.signalChange()
+	}
+}
+
+// signalChange tells those who hold the channel of Wanted.
+func (l *Link) signalChange() {
+	close(l.changed)
+	l.changed = make(chan struct{})
 }
 
 // Hear implements recorder.LiveSoundListener.
@@ -104,8 +132,11 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, s := range sound {
+		if s.TrackID == "" {
+			l.sendListeners(s.PCM)
+		}
 		number, ok := l.number(s.TrackID)
-		if !ok {
+		if !ok || number == 0 && !l.wanted.Mixed {
 			continue
 		}
 		l.waiting = append(l.waiting, ingest.EncodeSound(ingest.SoundFrame{Source: number, At: l.settings.Clock(s.At), PCM: s.PCM}))
@@ -114,6 +145,16 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 		l.waiting = l.waiting[extra:]
 	}
 	l.signal()
+}
+
+// sendListeners sends a frame of the mixed sound to the listeners that have room for it.
+func (l *Link) sendListeners(pcm []byte) {
+	for listener := range l.listeners {
+		select {
+		case listener <- pcm:
+		default: // it is too slow
+		}
+	}
 }
 
 // number returns the number of a track, 0 for the mixed sound. It returns false if all
@@ -201,8 +242,7 @@ func (l *Link) want(wanted ingest.SoundWanted) {
 		return
 	}
 	l.wanted = wanted
-	close(l.changed)
-	l.changed = make(chan struct{})
+	l.signalChange()
 }
 
 // Run connects to the service, again whenever the connection is lost, until End is
@@ -368,11 +408,11 @@ func (l *Link) Speeches() <-chan *Speech { return l.speeches }
 
 // play adds samples to the current speech, or begins one.
 func (l *Link) play(pcm []byte) {
-	if l.speech != nil && l.speech.add(pcm) {
+	if l.speech != nil && l.speech.Add(pcm) {
 		return
 	}
-	l.speech = newSpeech()
-	l.speech.add(pcm)
+	l.speech = NewSpeech()
+	l.speech.Add(pcm)
 	select {
 	case <-l.speeches: // nobody took it
 	default:

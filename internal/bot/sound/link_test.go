@@ -144,6 +144,36 @@ func TestLink(t *testing.T) {
 	}
 }
 
+// TestListen: a listener of the bot itself hears the mixed sound, also while the service wants
+// none.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	link := sound.New(sound.Settings{Clock: func(at time.Time) time.Time { return at }})
+	_, changed := link.Wanted()
+	frames, stop := link.Listen()
+	select {
+	case <-changed:
+	default:
+		t.Error("the change is not told")
+	}
+	if wanted, _ := link.Wanted(); wanted != (ingest.SoundWanted{Mixed: true}) {
+		t.Errorf("wanted %+v", wanted)
+	}
+	pcm := bytes.Repeat([]byte{1, 2}, ingest.SoundFrameSamples)
+	for range 1000 { // nobody reads
+		link.Hear([]recorder.LiveSound{{At: time.Now(), PCM: pcm}, {TrackID: "a", At: time.Now(), PCM: pcm[:2]}})
+	}
+	for range cap(frames) {
+		if frame := <-frames; !bytes.Equal(frame, pcm) {
+			t.Fatalf("heard %d bytes", len(frame))
+		}
+	}
+	stop()
+	if wanted, _ := link.Wanted(); wanted.Mixed {
+		t.Error("the mixed sound is wanted after the end")
+	}
+}
+
 // TestSpeech: what a receiver says is read as it arrives. It ends with a pause, or at once
 // when the receiver stops it.
 func TestSpeech(t *testing.T) {

@@ -14,9 +14,9 @@ const (
 	maxSpeech = 60 * 2 * 48_000
 )
 
-// Speech is sound to play into the meeting, of receivers of the job's streams: signed
-// 16-bit little-endian, mono, 48 kHz. It ends when no more samples arrive for a while, or
-// when the receiver stops it; what was not read then is discarded.
+// Speech is live sound to play into the meeting: signed 16-bit little-endian, mono, 48 kHz.
+// It ends when no more samples arrive for a while, or when its source stops it; what was not
+// read then is discarded.
 type Speech struct {
 	mu      sync.Mutex
 	waiting []byte
@@ -25,7 +25,8 @@ type Speech struct {
 	stopped chan struct{} // closed by Stop
 }
 
-func newSpeech() *Speech { return &Speech{wake: make(chan struct{}, 1), stopped: make(chan struct{})} }
+// NewSpeech returns a Speech without samples.
+func NewSpeech() *Speech { return &Speech{wake: make(chan struct{}, 1), stopped: make(chan struct{})} }
 
 // Stopped is closed by Stop: what was read and is not played yet is not wanted.
 func (s *Speech) Stopped() <-chan struct{} { return s.stopped }
@@ -70,8 +71,8 @@ func (s *Speech) Stop() {
 	s.signal()
 }
 
-// add adds samples. It returns false if the speech has ended.
-func (s *Speech) add(pcm []byte) bool {
+// Add adds samples. It returns false if the speech has ended.
+func (s *Speech) Add(pcm []byte) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {

@@ -238,8 +238,8 @@ export type StreamOptions = {
 
 /**
  * Allows the bot to play sound and to show pictures in the meeting: `play-audio`, `speak`, `camera` and `screen-share`. Without this
- * option, these operations result in 409 `invalid_state`, and nothing of the meeting page's devices is changed. `{}` is enough. In a
- * change of a job, it replaces the earlier one.
+ * option, and without a default of the team, these operations result in 409 `invalid_state`, and nothing of the meeting page's devices
+ * is changed. `{}` is enough. In a change of a job, it replaces the earlier one.
  *
  */
 export type OutputOptions = {
@@ -1662,7 +1662,7 @@ export type LiveCommand = {
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+     * The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
      */
     command: string;
     /**
@@ -1722,7 +1722,7 @@ export type LiveOutput = {
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+     * The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
      */
     command: string;
     /**
@@ -2082,7 +2082,7 @@ export type OutputFile = {
 };
 
 /**
- * A web page, which the bot opens at 1280x720 pixels in a browser session of its own. Its sound is not played.
+ * A web page, which the bot opens at 1280x720 pixels in a browser session of its own. Others hear what it plays, and its microphone hears the meeting while that is recorded.
  */
 export type OutputPage = {
     /**
@@ -4196,7 +4196,7 @@ export type BotOutputData = {
      */
     commandId: string;
     /**
-     * The kind of the command, a `CommandKind`; without one, `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
+     * The kind of the command, a `CommandKind`; without one, `page` for the sound of a page, and `stream`, `on_join` or `camera` for the options `streams`, `output.onJoin` and `output.camera`.
      */
     command: string;
     /**

@@ -21,9 +21,9 @@ class CameraOptions:
 
     Attributes:
         image (OutputPage | Unset): A web page, which the bot opens at 1280x720 pixels in a browser session of its own.
-            Its sound is not played.
+            Others hear what it plays, and its microphone hears the meeting while that is recorded.
         page (OutputPage | Unset): A web page, which the bot opens at 1280x720 pixels in a browser session of its own.
-            Its sound is not played.
+            Others hear what it plays, and its microphone hears the meeting while that is recorded.
         name_card (bool | Unset): A card with the bot's name.
     """
 

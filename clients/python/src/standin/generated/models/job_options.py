@@ -39,9 +39,9 @@ class JobOptions:
         streams (list[StreamOptions] | Unset): The receivers of the live sound.
         output (OutputOptions | Unset): Allows the bot to play sound and to show pictures in the meeting: `play-audio`,
             `speak`, `camera` and `screen-share`. Without this
-            option, these operations result in 409 `invalid_state`, and nothing of the meeting page's devices is changed.
-            `{}` is enough. In a
-            change of a job, it replaces the earlier one.
+            option, and without a default of the team, these operations result in 409 `invalid_state`, and nothing of the
+            meeting page's devices
+            is changed. `{}` is enough. In a change of a job, it replaces the earlier one.
         simulate (Simulation | Unset): What happens to the simulated bot of a test job. With a live key, this option is
             invalid.
     """

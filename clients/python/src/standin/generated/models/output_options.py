@@ -20,9 +20,9 @@ T = TypeVar("T", bound="OutputOptions")
 class OutputOptions:
     """Allows the bot to play sound and to show pictures in the meeting: `play-audio`, `speak`, `camera` and `screen-
     share`. Without this
-    option, these operations result in 409 `invalid_state`, and nothing of the meeting page's devices is changed. `{}`
-    is enough. In a
-    change of a job, it replaces the earlier one.
+    option, and without a default of the team, these operations result in 409 `invalid_state`, and nothing of the
+    meeting page's devices
+    is changed. `{}` is enough. In a change of a job, it replaces the earlier one.
 
         Attributes:
             on_join (OutputOnJoin | Unset): What the bot plays when it is admitted. Either `uri` or `text` is required.

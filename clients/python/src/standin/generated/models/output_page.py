@@ -11,10 +11,11 @@ T = TypeVar("T", bound="OutputPage")
 
 @_attrs_define
 class OutputPage:
-    """A web page, which the bot opens at 1280x720 pixels in a browser session of its own. Its sound is not played.
+    """A web page, which the bot opens at 1280x720 pixels in a browser session of its own. Others hear what it plays, and
+    its microphone hears the meeting while that is recorded.
 
-    Attributes:
-        uri (str): The http or https URL. It must be on the public internet.
+        Attributes:
+            uri (str): The http or https URL. It must be on the public internet.
     """
 
     uri: str

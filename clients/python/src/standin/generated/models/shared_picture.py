@@ -23,7 +23,7 @@ class SharedPicture:
     Attributes:
         image (OutputFile | Unset): A file. Either `uri` or `data` is required.
         page (OutputPage | Unset): A web page, which the bot opens at 1280x720 pixels in a browser session of its own.
-            Its sound is not played.
+            Others hear what it plays, and its microphone hears the meeting while that is recorded.
         none (bool | Unset): Ends the screen share.
     """
 

@@ -1,0 +1,100 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"time"
+
+	"standin/internal/bot/browser"
+	"standin/internal/bot/recorder"
+	"standin/internal/bot/sound"
+	"standin/internal/ingest"
+)
+
+const (
+	// audibleSample is the amplitude from which on a page is heard: -50 dBFS.
+	audibleSample = 100
+	// pagePause is how long a page may be silent within what it says.
+	pagePause = 300 * time.Millisecond
+)
+
+// pageVoice makes the bot say what a shown page plays. It implements
+// recorder.LiveSoundListener.
+type pageVoice struct {
+	say      func(*sound.Speech) // begins to play a speech
+	captured *recorder.SoundMonitor
+	speech   *sound.Speech // nil while the page is silent
+	heardAt  time.Time     // of the last audible frame
+}
+
+// capture starts to capture what a page plays. The page must not be loaded yet, because it
+// must not learn the title by which the browser finds a tab to capture.
+func (v *pageVoice) capture(ctx context.Context, chromium *browser.Browser, page *browser.Page, settings recorder.Settings) (err error) {
+	settings.LiveSound = v
+	v.captured, err = recorder.MonitorSound(ctx, chromium, page, settings)
+	return err
+}
+
+// lost waits until the capture or ctx ends, and reports whether the capture did.
+func (v *pageVoice) lost(ctx context.Context) bool {
+	select {
+	case <-v.captured.Done():
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// close ends the capture, and what is being said.
+func (v *pageVoice) close() {
+	if v.captured != nil {
+		v.captured.Close()
+	}
+	if v.speech != nil {
+		v.speech.Stop()
+	}
+}
+
+// Wanted implements recorder.LiveSoundListener.
+func (v *pageVoice) Wanted() (ingest.SoundWanted, <-chan struct{}) {
+	return ingest.SoundWanted{Mixed: true}, nil
+}
+
+// Hear implements recorder.LiveSoundListener. A speech that was stopped is not continued:
+// the page is heard again after a pause.
+func (v *pageVoice) Hear(frames []recorder.LiveSound) {
+	for _, frame := range frames {
+		if audible(frame.PCM) {
+			v.heardAt = frame.At
+		}
+		if frame.At.Sub(v.heardAt) > pagePause {
+			v.speech = nil
+			continue
+		}
+		if v.speech == nil || !v.speech.Add(frame.PCM) && !v.stopped() {
+			v.speech = sound.NewSpeech()
+			v.speech.Add(frame.PCM)
+			v.say(v.speech)
+		}
+	}
+}
+
+// stopped reports whether the speech was stopped, instead of ended by a gap.
+func (v *pageVoice) stopped() bool {
+	select {
+	case <-v.speech.Stopped():
+		return true
+	default:
+		return false
+	}
+}
+
+// audible reports whether PCM is louder than silence.
+func audible(pcm []byte) bool {
+	for ; len(pcm) >= 2; pcm = pcm[2:] {
+		if sample := int16(binary.LittleEndian.Uint16(pcm)); sample > audibleSample || sample < -audibleSample { //nolint:gosec // two's complement
+			return true
+		}
+	}
+	return false
+}
