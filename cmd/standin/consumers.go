@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -115,6 +116,7 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 				{"recording mode", own(string(one.Recording.Mode))},
 				{"layout", own(string(one.Recording.Layout))},
 				{"resolution", own(string(one.Recording.Resolution))},
+				{"output", outputText(one.Output)},
 				{"recordings kept for", retentionText(one.Retention)},
 				{"jobs kept for", retentionText(one.JobRetention)},
 				{"created", to.time(one.CreatedAt)},
@@ -141,12 +143,15 @@ type consumersSetCommand struct {
 	Layout          string `placeholder:"gallery" enum:"speaker,gallery,content,page,default," default:"" help:"Default of the team's jobs for what the video shows, in the same form: speaker, gallery, content, page or default."`
 	Resolution      string `placeholder:"1080p" enum:"720p,1080p,default," default:"" help:"Default of the team's jobs for the size of the video, in the same form: 720p, 1080p or default."`
 	JobRetention    string `placeholder:"90d" help:"How long the team's jobs are kept after they end, in the same form. A job is kept at least as long as its recording."`
+	botOutputFlags  `embed:"" group:"Default of the team's jobs for what bots play and show:"`
+	NoOutput        bool `help:"Remove the team's default for what bots play and show."`
 }
 
 // Run changes the consumer.
 func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
-	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" {
-		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --transcript-event or --command-event")
+	if c.Retention == "" && c.JobRetention == "" && c.TranscriptEvent == "" && c.CommandEvent == "" && c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" &&
+		c.output() == nil && !c.NoOutput {
+		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
 	}
 	return c.withStore(ctx, func(s *store.Store) error {
 		for _, setting := range []struct {
@@ -172,8 +177,53 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 		if err := c.setRecording(ctx, s, to); err != nil {
 			return err
 		}
+		if err := c.setOutput(ctx, s, to); err != nil {
+			return err
+		}
 		return c.setEvents(ctx, s, to)
 	})
+}
+
+// setOutput sets or removes what the bots of the team's jobs play and show.
+func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, to terminal) error {
+	given := c.output()
+	if given == nil && !c.NoOutput {
+		return nil
+	}
+	if given != nil && c.NoOutput {
+		return errors.New("--no-output removes the options that the other flags set: give one of them")
+	}
+	var own *job.OutputOptions
+	encoded, err := json.Marshal(given) // both types have the form of the API
+	if err == nil {
+		err = json.Unmarshal(encoded, &own)
+	}
+	if err != nil {
+		return fmt.Errorf("convert the options of output: %w", err)
+	}
+	if own != nil {
+		if path, problem := own.Check(); path != nil {
+			return fmt.Errorf("output %v: %s", path, problem)
+		}
+	}
+	one, err := s.ConsumerByName(ctx, c.Name)
+	if err != nil {
+		return fmt.Errorf("team %q: %w", c.Name, err)
+	}
+	if err := s.SetOutputOptions(ctx, one.ID, own); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(to.Out, "output of %s: %s\n", c.Name, outputText(own))
+	return err
+}
+
+// outputText describes a team's default of output.
+func outputText(own *job.OutputOptions) string {
+	if own == nil {
+		return "none"
+	}
+	encoded, _ := json.Marshal(own) // texts and flags
+	return string(encoded)
 }
 
 func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, to terminal) error {

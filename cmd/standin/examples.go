@@ -86,7 +86,7 @@ var examples = map[string][]string{
 	"teams list":                {"standin teams list"},
 	"teams usage":               {"standin teams usage", "standin teams usage --from 2026-11-01 --csv > november.csv"},
 	"teams show":                {"standin teams show crew", "standin teams show crew --secret"},
-	"teams set":                 {"standin teams set crew --retention 30d", "standin teams set crew --recording-mode audio --transcript-event on"},
+	"teams set":                 {"standin teams set crew --retention 30d", "standin teams set crew --recording-mode audio --transcript-event on", "standin teams set crew --camera-name --say-on-join 'I record this meeting.'"},
 	"teams delete":              {"standin teams delete crew --yes"},
 	"teams rotate-secret":       {"standin teams rotate-secret crew > secret"},
 	"teams set-webhook-version": {"standin teams set-webhook-version crew 2"},

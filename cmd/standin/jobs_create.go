@@ -205,13 +205,18 @@ type optionFlags struct {
 	TranscriptLanguage string   `placeholder:"TAG" help:"Language that is spoken, such as en. Default: detected."`
 	LiveTranscript     string   `enum:",on,off" default:"" help:"Transcribe the meeting also while it runs: on or off. Default: off."`
 	Keyterm            []string `placeholder:"TEXT" sep:"none" help:"Word or name that is likely to be said. Can be given up to 100 times."`
-	Output             bool     `name:"allow-output" help:"Allow the bot to play sound and to show pictures in the meeting."`
-	PlayOnJoin         string   `xor:"on-join" placeholder:"URL" help:"Audio file that the bot plays when it is admitted."`
-	SayOnJoin          string   `xor:"on-join" placeholder:"TEXT" help:"Text that the bot speaks when it is admitted."`
-	CameraImage        string   `xor:"camera" placeholder:"URL" help:"Image that the bot shows as its camera."`
-	CameraPage         string   `xor:"camera" placeholder:"URL" help:"Web page that the bot shows as its camera."`
-	CameraName         bool     `xor:"camera" help:"Show a card with the bot's name as its camera."`
 	AskPermission      string   `enum:",on,off" default:"" help:"Ask the host for permission and record only when it is granted: on or off. Default: the service's setting."`
+	botOutputFlags
+}
+
+// botOutputFlags are the flags for what the bots of jobs play and show.
+type botOutputFlags struct {
+	Output      bool   `name:"allow-output" help:"Allow the bot to play sound and to show pictures in the meeting."`
+	PlayOnJoin  string `xor:"on-join" placeholder:"URL" help:"Audio file that the bot plays when it is admitted."`
+	SayOnJoin   string `xor:"on-join" placeholder:"TEXT" help:"Text that the bot speaks when it is admitted."`
+	CameraImage string `xor:"camera" placeholder:"URL" help:"Image that the bot shows as its camera."`
+	CameraPage  string `xor:"camera" placeholder:"URL" help:"Web page that the bot shows as its camera, and that hears the meeting and speaks in it."`
+	CameraName  bool   `xor:"camera" help:"Show a card with the bot's name as its camera."`
 }
 
 // options returns the options that are set.
@@ -232,7 +237,7 @@ func (f optionFlags) options() client.Options {
 }
 
 // output returns the options of output, nil for none.
-func (f optionFlags) output() *client.OutputOptions {
+func (f botOutputFlags) output() *client.OutputOptions {
 	var output client.OutputOptions
 	if f.PlayOnJoin != "" || f.SayOnJoin != "" {
 		output.OnJoin = &client.OutputOnJoin{URI: f.PlayOnJoin, Text: f.SayOnJoin}

@@ -9,6 +9,7 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 
 	"standin/internal/account"
+	"standin/internal/job"
 )
 
 // printJSON writes a value as indented JSON.
@@ -59,20 +60,21 @@ func showKeys(keys []account.Key) []shownKey {
 
 // shownConsumer is the JSON form of a consumer.
 type shownConsumer struct {
-	ID                  string    `json:"id"`
-	Name                string    `json:"name"`
-	Email               string    `json:"email"`
-	WebhookURL          string    `json:"webhookUrl"`
-	WebhookVersion      int       `json:"webhookVersion"`
-	TranscriptEvent     bool      `json:"transcriptEvent"`         // receives job.transcript_ready
-	CommandEvent        bool      `json:"commandEvent"`            // receives bot.command_outcome
-	RecordingMode       string    `json:"recordingMode"`           // of jobs that do not set their own; empty: service default
-	Layout              string    `json:"layout"`                  // likewise
-	Resolution          string    `json:"resolution"`              // likewise
-	WebhookSecret       string    `json:"webhookSecret,omitempty"` // only with --secret
-	RetentionSeconds    *float64  `json:"retentionSeconds"`        // null: service default; 0: forever
-	JobRetentionSeconds *float64  `json:"jobRetentionSeconds"`     // the same, of jobs
-	CreatedAt           time.Time `json:"createdAt"`
+	ID                  string             `json:"id"`
+	Name                string             `json:"name"`
+	Email               string             `json:"email"`
+	WebhookURL          string             `json:"webhookUrl"`
+	WebhookVersion      int                `json:"webhookVersion"`
+	TranscriptEvent     bool               `json:"transcriptEvent"`         // receives job.transcript_ready
+	CommandEvent        bool               `json:"commandEvent"`            // receives bot.command_outcome
+	RecordingMode       string             `json:"recordingMode"`           // of jobs that do not set their own; empty: service default
+	Layout              string             `json:"layout"`                  // likewise
+	Resolution          string             `json:"resolution"`              // likewise
+	Output              *job.OutputOptions `json:"output"`                  // likewise; null: none
+	WebhookSecret       string             `json:"webhookSecret,omitempty"` // only with --secret
+	RetentionSeconds    *float64           `json:"retentionSeconds"`        // null: service default; 0: forever
+	JobRetentionSeconds *float64           `json:"jobRetentionSeconds"`     // the same, of jobs
+	CreatedAt           time.Time          `json:"createdAt"`
 }
 
 func showConsumer(one account.Consumer, secret bool) shownConsumer {
@@ -80,6 +82,7 @@ func showConsumer(one account.Consumer, secret bool) shownConsumer {
 		ID: one.ID.String(), Name: one.Name, Email: one.Email, WebhookURL: one.WebhookURL, WebhookVersion: one.WebhookVersion,
 		TranscriptEvent: one.TranscriptEvent, CommandEvent: one.CommandEvent, CreatedAt: one.CreatedAt,
 		RecordingMode: string(one.Recording.Mode), Layout: string(one.Recording.Layout), Resolution: string(one.Recording.Resolution),
+		Output: one.Output,
 	}
 	if secret {
 		shown.WebhookSecret = one.WebhookSecret

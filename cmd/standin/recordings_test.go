@@ -168,6 +168,22 @@ func TestConsumersSetRetention(t *testing.T) {
 			t.Errorf("after setting the events %s: %s", choice, out)
 		}
 	}
+	for _, test := range []struct {
+		flags []string
+		shown string
+	}{
+		{[]string{"--camera-name", "--say-on-join", "Hello"}, `{"onJoin":{"text":"Hello"},"camera":{"nameCard":true}}`}, {[]string{"--no-output"}, "none"},
+	} {
+		if code, out, stderr := command(append([]string{"consumers", "set", "acme", "--data-dir", dir}, test.flags...)...); code != 0 || out != "output of acme: "+test.shown+"\n" {
+			t.Errorf("%v: exit code %d, %s%s", test.flags, code, out, stderr)
+		}
+		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "output               "+test.shown+"\n") {
+			t.Errorf("after %v: %s", test.flags, out)
+		}
+	}
+	if code, _, stderr := command("consumers", "set", "acme", "--camera-page", "ftp://example.com/", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "camera page uri") {
+		t.Errorf("invalid page: exit code %d, %s", code, stderr)
+	}
 	if code, _, stderr := command("consumers", "set", "acme", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "--job-retention") {
 		t.Errorf("nothing to set: exit code %d, %s", code, stderr)
 	}

@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,6 +201,7 @@ func (t *task) assignment(ctx context.Context) (launch.Assignment, error) {
 	}
 	options := r.Resolved()
 	options.Recording = options.Recording.Or(consumer.Recording)
+	options.Output = cmp.Or(options.Output, consumer.Output)
 	return launch.Assignment{
 		JobID:             r.ID,
 		Attempt:           r.Attempt,

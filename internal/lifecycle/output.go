@@ -10,6 +10,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/store"
 )
 
 // MaxSpokenText is the maximum length of a spoken text, in characters.
@@ -79,7 +80,11 @@ func checkOutput(ctx context.Context, c *Change, caller account.Caller) error {
 	if err := checkControllable(c, caller); err != nil {
 		return err
 	}
-	if c.Options.Output == nil {
+	options, err := outputOptions(ctx, &c.tx.Reader, c.Record)
+	if err != nil {
+		return err
+	}
+	if options == nil {
 		return &job.Error{Code: job.InvalidState, Message: "the job does not allow output: create it with output: {}"}
 	}
 	waiting, err := c.tx.PendingCommands(ctx, c.ID)
@@ -92,8 +97,8 @@ func checkOutput(ctx context.Context, c *Change, caller account.Caller) error {
 	return nil
 }
 
-// AdmitOutput returns the job's options of output, which may be nil, when a bot of the job
-// may read what it plays and shows.
+// AdmitOutput returns the job's or its consumer's options of output, which may be nil, when a
+// bot of the job may read what it plays and shows.
 func (s *Service) AdmitOutput(ctx context.Context, id uuid.UUID) (*job.OutputOptions, error) {
 	r, err := s.Store.Job(ctx, id)
 	switch {
@@ -102,7 +107,20 @@ func (s *Service) AdmitOutput(ctx context.Context, id uuid.UUID) (*job.OutputOpt
 	case s.tokenExpired(r.Status, r.StatusSince):
 		return nil, errTokenExpired()
 	}
-	return r.Options.Output, nil
+	return outputOptions(ctx, &s.Store.Reader, r)
+}
+
+// outputOptions returns the output options of a job, or else of its consumer; nil if neither
+// has any.
+func outputOptions(ctx context.Context, db *store.Reader, r job.Record) (*job.OutputOptions, error) {
+	if r.Options.Output != nil {
+		return r.Options.Output, nil
+	}
+	consumer, err := db.Consumer(ctx, r.ConsumerID)
+	if err != nil {
+		return nil, fmt.Errorf("read the consumer's output options: %w", err)
+	}
+	return consumer.Output, nil
 }
 
 // deleteOutput deletes what settled commands made the bot play or show.

@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"standin/internal/ingest"
+	"standin/internal/job"
 	"standin/internal/recording/build"
 	"standin/internal/speech"
 )
@@ -75,7 +76,7 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 			_, _ = w.Write(contractWAV())
 		case r.URL.Path == "/logo.png":
 			_, _ = w.Write(contractPNG(t))
-		case r.URL.Path == "/beep.wav":
+		case r.URL.Path == "/beep.wav", r.URL.Path == "/greeting.mp3":
 			_, _ = w.Write(contractWAV())
 		case r.URL.Path == "/page.html":
 			_, _ = io.WriteString(w, "<!doctype html>")
@@ -166,6 +167,18 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 		op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"video":{"data":"` + base64.StdEncoding.EncodeToString(contractGIF(t)) + `"}}`,
 	}).text(t, "commandId")
 	h.expectCode(t, 400, "invalid_input", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: `{"text":" "}`})
+	h.sendDocumented(t, server.URL)
+
+	team, err := h.Store().ConsumerByName(t.Context(), "ada")
+	if err == nil {
+		err = h.Store().SetOutputOptions(t.Context(), team.ID, &job.OutputOptions{OnJoin: &job.OutputOnJoin{Text: "Hello"}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.expect(t, 202, contractRequest{op: "speak", in: []string{without}, bearer: h.ada, body: bodies["speak"]})
+	own(200, without, "on-join")
+	own(404, id, "on-join") // the job has its own options
 	broken.Store(true)
 	h.expectCode(t, 503, "unavailable", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: bodies["speak"]})
 	own(503, greeting, "on-join")

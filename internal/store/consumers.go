@@ -15,7 +15,7 @@ import (
 )
 
 const consumerColumns = `id, name, email, webhook_secret, previous_secret, previous_secret_expires,
-	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event, recording`
+	webhook_url, webhook_version, created_at, retention_ms, job_retention_ms, transcript_event, command_event, recording, output`
 
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
@@ -81,14 +81,17 @@ func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (a
 
 func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
 	var recordings, jobs sql.NullInt64
-	var recording []byte
+	var recording, output []byte
 	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent, &recording)
+		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent, &recording, &output)
 	if err != nil {
 		return c, err
 	}
 	if err := json.Unmarshal(recording, &c.Recording); err != nil {
 		return c, fmt.Errorf("decode the recording options of a consumer: %w", err)
+	}
+	if err := json.Unmarshal(output, &c.Output); err != nil {
+		return c, fmt.Errorf("decode the output options of a consumer: %w", err)
 	}
 	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
 	return c, nil
@@ -124,6 +127,16 @@ func (s *Store) SetRecordingOptions(ctx context.Context, consumer uuid.UUID, opt
 		return fmt.Errorf("encode recording options: %w", err)
 	}
 	return s.changeConsumer(ctx, `UPDATE consumers SET recording = $2 WHERE id = $1`, consumer, string(encoded))
+}
+
+// SetOutputOptions sets the output options of a consumer's jobs that do not set their own,
+// nil for none.
+func (s *Store) SetOutputOptions(ctx context.Context, consumer uuid.UUID, options *job.OutputOptions) error {
+	encoded, err := json.Marshal(options)
+	if err != nil {
+		return fmt.Errorf("encode output options: %w", err)
+	}
+	return s.changeConsumer(ctx, `UPDATE consumers SET output = $2 WHERE id = $1`, consumer, string(encoded))
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are
