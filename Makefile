@@ -76,18 +76,19 @@ kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)
 	STANDIN_TEST_KILLS=$(KILLS) go test ./cmd/standin -run '^TestKills$$' -v -count=1 -timeout 60m
 
 .PHONY: cost
-cost: ## Measure the CPU and memory of bots and of other ways to record, concurrent recordings, and delays (about 35 minutes)
+cost: ## Measure the CPU and memory of bots and of other ways to record, concurrent recordings and voices, and delays (about 40 minutes)
 	@scripts/setup.sh cost
-	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings|TestVisitTimes)$$' -v -count=1 -timeout 90m
+	STANDIN_TEST_COST=30 go test ./cmd/standin -run '^(TestCost|TestConcurrentRecordings|TestConcurrentVoices|TestVisitTimes)$$' -v -count=1 -timeout 90m
 
 .PHONY: beat
-beat: ## Record one minute and 30 minutes, and measure audio/video sync
+beat: ## Record one minute and 30 minutes, and measure audio/video sync and live sound
 	@scripts/setup.sh test
 	STANDIN_TEST_SECONDS=60 go test ./cmd/standin -run '^TestBeat$$' -v -count=1
 	STANDIN_TEST_QUALITY=exact go test ./internal/bot/recorder -count=1 -parallel 1
 	STANDIN_TEST_SECONDS=60 go test ./internal/bot/session -run '^TestParticipantAudio$$' -count=1
 	STANDIN_TEST_QUALITY=exact go test ./internal/bot/session -run '^TestBargeIn$$' -count=1
 	STANDIN_TEST_SECONDS=1800 go test ./cmd/standin -run '^TestBeat$$' -v -count=1 -timeout 60m
+	STANDIN_TEST_SECONDS=1800 go test ./internal/bot/session -run '^TestLiveSound$$/^meet$$' -v -count=1 -timeout 60m
 
 .PHONY: lint
 lint: ## Run golangci-lint and actionlint

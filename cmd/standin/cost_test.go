@@ -149,7 +149,7 @@ func TestConcurrentRecordings(t *testing.T) {
 	h := newHarnessOf(t, fullPicture)
 	var bots []*killCase
 	for number := range concurrentBots {
-		c := sendInto(t, h, number, 2, map[string]any{"participantAudio": false}, nil)
+		c := sendInto(t, h, number, 2, map[string]any{"metadata": map[string]any{"participantAudio": false}})
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
 		bots = append(bots, c)
 	}
@@ -208,17 +208,17 @@ func TestVisitTimes(t *testing.T) {
 	}
 }
 
-// sendInto sends a bot into a new meeting with the given number of participants.
-func sendInto(t *testing.T, h *harness, number, people int, metadata, recording map[string]any) *killCase {
+// sendInto sends a bot into a new meeting with the given number of participants, by a job with
+// options.
+func sendInto(t *testing.T, h *harness, number, people int, options map[string]any) *killCase {
 	t.Helper()
 	c := &killCase{harness: h}
 	var err error
 	if c.meeting, err = h.replica.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: crowd(people)}); err != nil {
 		t.Fatal(err)
 	}
-	c.id = h.create(map[string]any{
-		"externalId": fmt.Sprintf("cost-%d", number), "meetingUrl": c.meeting.URL(), "metadata": notNil(metadata), "recording": notNil(recording),
-	})
+	options["externalId"], options["meetingUrl"] = fmt.Sprintf("cost-%d", number), c.meeting.URL()
+	c.id = h.create(options)
 	return c
 }
 
@@ -242,7 +242,7 @@ type cost struct {
 func measureBot(t *testing.T, people int, metadata, recording map[string]any, length time.Duration) cost {
 	t.Helper()
 	h := newHarnessOf(t, fullPicture)
-	c := sendInto(t, h, people, people, metadata, recording)
+	c := sendInto(t, h, people, people, map[string]any{"metadata": notNil(metadata), "recording": notNil(recording)})
 	inside := []job.Status{job.InMeeting, job.RecordingStarted, job.PermissionRequested}
 	c.await("in_meeting", func(status job.Status) bool { return slices.Contains(inside, status) })
 	return measureSessions(length, h.bot(c.id, 0))

@@ -40,6 +40,27 @@ var participantSoundBody string
 // participantSoundScript collects the sound of participants in the meeting page.
 var participantSoundScript = "(() => {\n" + liveSoundScript + participantSoundBody + "})();"
 
+// The jitter buffers of the page's receivers: of a recording, as in receivers.js, and while
+// somebody listens.
+const (
+	recordedDelay = 200 * time.Millisecond
+	liveDelay     = 100 * time.Millisecond
+)
+
+// delayScript sets the jitter buffers of the page and its same-origin frames.
+const delayScript = `(ms => {
+	const set = view => {
+		view[Symbol.for("standin.jitterBufferMs")] = ms;
+		for (const reference of view[Symbol.for("standin.connections")] || []) {
+			for (const receiver of reference.deref()?.getReceivers() || []) receiver.jitterBufferTarget = ms;
+		}
+		for (let i = 0; i < view.length; i++) {
+			try { set(view[i]); } catch { /* a cross-origin frame, or one that was removed */ }
+		}
+	};
+	set(window);
+})(%d)`
+
 // LiveSound is sound that was just heard: ingest.SoundFrameBytes of PCM.
 type LiveSound struct {
 	// TrackID is the ID of the page's MediaStreamTrack of one participant; empty for
@@ -115,6 +136,7 @@ func startLiveSound(ctx context.Context, tab, meeting *browser.Page, settings Se
 	s.fetching.Go(func() {
 		s.fetch(ctx, meeting, participantQueues, func(w ingest.SoundWanted) bool { return w.Participants })
 	})
+	s.fetching.Go(func() { s.followDelay(ctx, meeting) })
 	return s
 }
 
@@ -161,6 +183,34 @@ func (s *liveSound) fetch(ctx context.Context, page *browser.Page, queues string
 			_ = retry.Sleep(ctx, fetchRetry)
 		}
 	}
+}
+
+// followDelay keeps the jitter buffers of the meeting page small while somebody listens,
+// until ctx ends.
+func (s *liveSound) followDelay(ctx context.Context, meeting *browser.Page) {
+	for delay := recordedDelay; ctx.Err() == nil; {
+		wanted, changed := s.listener.Wanted()
+		want := recordedDelay
+		if wanted.Mixed || wanted.Participants {
+			want = liveDelay
+		}
+		if want != delay {
+			delay = want
+			if err := s.setDelay(ctx, meeting, delay); err != nil && ctx.Err() == nil {
+				s.log.Debug("cannot set the jitter buffers", "error", err)
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (s *liveSound) setDelay(ctx context.Context, meeting *browser.Page, delay time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	return meeting.EvalInPage(ctx, fmt.Sprintf(delayScript, delay.Milliseconds()), nil)
 }
 
 // fetchOnce fetches the sound that waits, or the next.

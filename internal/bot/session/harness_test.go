@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -105,6 +106,12 @@ type harness struct {
 // harnessTimeout is generous: the machine may be busy.
 const harnessTimeout = 4 * time.Minute
 
+// testLength returns the length of the meeting that STANDIN_TEST_SECONDS sets, or 0.
+func testLength() time.Duration {
+	seconds, _ := strconv.Atoi(os.Getenv("STANDIN_TEST_SECONDS"))
+	return time.Duration(seconds) * time.Second
+}
+
 // newHarness opens a meeting and a service, and prepares a bot.
 func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s scenario, d *delays) *harness {
 	t.Helper()
@@ -120,7 +127,7 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 	h.settings = Settings{
 		JobID: testJob, Token: token, ServiceURL: h.service.URL(), MeetingURL: h.meeting.URL(), Platform: platform,
 		DisplayName:  "Standin for Eve",
-		AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600},
+		AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600 + int(testLength().Seconds())},
 		AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
 		Timeouts: Timeouts{RejoinPause: 50 * time.Millisecond, MaxRejoins: 2, Settle: time.Second, Leave: 10 * time.Second, Command: harnessTimeout},
 		Dir:      t.TempDir(), Version: "v9", BrowserMode: browser.Headless,
@@ -155,7 +162,7 @@ func (h *harness) run() {
 	if !h.scenario.outside {
 		testbrowser.Reserve(h)
 	}
-	ctx, cancel := context.WithTimeout(h.Context(), harnessTimeout)
+	ctx, cancel := context.WithTimeout(h.Context(), harnessTimeout+testLength())
 	defer cancel()
 	running, stopped := context.WithCancel(ctx)
 	h.running = running
