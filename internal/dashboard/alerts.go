@@ -28,6 +28,9 @@ type AlertsView struct {
 // Enabled reports whether alerts are sent anywhere.
 func (v AlertsView) Enabled() bool { return v.Webhook != "" || len(v.Mail) > 0 }
 
+// Every formats the cooldown.
+func (v AlertsView) Every() string { return limitText(int(v.Cooldown.Seconds())) }
+
 // AlertRule is a rule and its state.
 type AlertRule struct {
 	Name    string

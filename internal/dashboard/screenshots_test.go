@@ -27,7 +27,7 @@ func TestScreenshots(t *testing.T) {
 	}
 	h := newHarness(t, func(s *service.Settings) {
 		s.ShareLinks = 168 * time.Hour
-		s.Alerts = alert.Options{Webhook: receiver(t, 200, ""), WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour, FailureRate: 10, Endpoint: time.Nanosecond, Capacity: 5 * time.Minute}
+		s.Alerts = alert.Options{Webhook: receiver(t, 200, ""), WebhookSecret: "whsec_c2VjcmV0", Cooldown: time.Hour, FailureRate: 10, Endpoint: 15 * time.Minute, Disk: 90, Capacity: 5 * time.Minute}
 	})
 	link := h.firstLink()
 	outside := openTab(t)
@@ -37,6 +37,9 @@ func TestScreenshots(t *testing.T) {
 	shoot(outside, folder, "shared", h.BaseURL()+sharedLink(f.signedIn(f.ada.Email), "/jobs/"+f.done.String()))
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
+	if _, err := h.Store().ClaimAlert(t.Context(), "endpoint_failing ", time.Now(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
 	pages := f.pages()
 	user := f.signedIn(f.ada.Email)
 	await(t, func() bool { return strings.Contains(user.get(pages["webhooks"]).body, ">dead<") }) // after five attempts

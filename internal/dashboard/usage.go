@@ -130,10 +130,20 @@ func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageV
 func (v usageView) View(byTeam bool) string { return usageAddress("/usage", v.From, v.To, byTeam) }
 
 // hoursText formats a length of recordings.
-func hoursText(d time.Duration) string { return fmt.Sprintf("%.1f h", d.Hours()) }
+func hoursText(d time.Duration) string {
+	if d > 0 && d < time.Hour {
+		return minutesText(d)
+	}
+	return fmt.Sprintf("%.1f h", d.Hours())
+}
 
 // minutesText formats the time of bots.
-func minutesText(d time.Duration) string { return fmt.Sprintf("%.0f min", d.Minutes()) }
+func minutesText(d time.Duration) string {
+	if d > 0 && d < time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	return fmt.Sprintf("%.0f min", d.Minutes())
+}
 
 // successText formats a success rate; "–" without jobs that count.
 func successText(u job.Usage) string {

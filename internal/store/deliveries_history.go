@@ -129,8 +129,12 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 		conditions += fmt.Sprintf(" AND (d.emitted_at, d.id) < ($%d, $%d)", len(args)-1, len(args))
 	}
 	args = append(args, limit+1)
+	owner := `d.consumer_id = $2 AND d.mode = $3`
+	if filter.JobID != uuid.Nil {
+		owner = `d.consumer_id || '' = $2 AND d.mode || '' = $3` // so that the planner reads only those of the job
+	}
 	deliveries, err = list(ctx, db, scanDeliveryRecord(now), selectDeliveryRecords+`
-		WHERE d.consumer_id = $2 AND d.mode = $3`+conditions+fmt.Sprintf(` ORDER BY d.emitted_at DESC, d.id DESC LIMIT $%d`, len(args)), args...)
+		WHERE `+owner+conditions+fmt.Sprintf(` ORDER BY d.emitted_at DESC, d.id DESC LIMIT $%d`, len(args)), args...)
 	if err != nil {
 		return nil, false, fmt.Errorf("list deliveries: %w", err)
 	}

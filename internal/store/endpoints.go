@@ -179,8 +179,9 @@ const selectEndpoints = `
 	SELECT e.key, e.id, e.consumer_id, e.url, e.mode, e.events, e.description, e.enabled, e.created_at,
 		e.failures, e.failing_since, e.probe_at, e.last_try_at, e.latency_ms, e.last_status, e.last_error, e.last_delivered_at,
 		(SELECT COUNT(*) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting'),
-		(SELECT MIN(d.due_at) FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting'
-			AND (e.failures >= $2 OR NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `)))
+		CASE WHEN e.failures >= $2 THEN (SELECT MIN(w.due_at) FROM deliveries w WHERE w.endpoint = e.key AND w.state = 'waiting')
+			ELSE (SELECT MIN(d.due_at) FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting'
+				AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `)) END
 	FROM webhook_endpoints e WHERE e.consumer_id = $3 AND e.mode IN ('', $4)`
 
 // ListEndpoints returns up to limit of a consumer's endpoints after a key, and whether there

@@ -43,6 +43,14 @@ func TestHotPlans(t *testing.T) {
 			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{State: webhook.DeliveryFailed}, webhook.LogCursor{}, 20, now)
 			return err
 		}, []string{"SEARCH d USING INDEX deliveries_failed (consumer_id=? AND mode=?)"}, false},
+		"log of a job": {func(ctx context.Context, s *store.Store) error {
+			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{JobID: uuid.New()}, webhook.LogCursor{}, 20, now)
+			return err
+		}, []string{"SEARCH d USING INDEX deliveries_of_job (job_id=?)"}, true},
+		"webhook endpoints": {func(ctx context.Context, s *store.Store) error {
+			_, _, err := s.ListEndpoints(ctx, uuid.New(), job.Live, "", 20, now)
+			return err
+		}, []string{"SEARCH w USING COVERING INDEX deliveries_waiting (endpoint=?)", "SEARCH d USING INDEX deliveries_waiting (endpoint=?)"}, false},
 		"log of an endpoint": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{Endpoint: uuid.New()}, webhook.LogCursor{}, 20, now)
 			return err

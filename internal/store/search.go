@@ -63,8 +63,8 @@ func (tx *Tx) DeleteSearchTexts(ctx context.Context, jobID uuid.UUID) error {
 }
 
 // SearchTexts returns up to limit texts of the consumer's recordings that
-// contain all words of a text, in any case, or words that begin with them, and pass
-// the filter: those of the newest jobs first. A text without letters and digits matches
+// contain all words of a text, in any case, or words that begin with them if they have three
+// letters, and pass the filter: those of the newest jobs first. A text without letters and digits matches
 // nothing. It uses the full-text index.
 func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.Mode, text string, filter job.TextFilter, limit int) ([]job.SearchMatch, error) {
 	words, speaker := searchWords(text), searchWords(filter.Speaker)

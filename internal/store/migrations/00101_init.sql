@@ -432,7 +432,7 @@ CREATE TABLE deliveries (
     CHECK ((due_at IS NULL) = (state <> 'waiting'))
 );
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX deliveries_waiting ON deliveries (endpoint, emitted_at, sequence, id) WHERE state = 'waiting';
+CREATE INDEX deliveries_waiting ON deliveries (endpoint, emitted_at, sequence, id, due_at) WHERE state = 'waiting';
 CREATE INDEX deliveries_ahead ON deliveries (subject, endpoint, sequence) WHERE state = 'waiting';
 CREATE INDEX deliveries_of_job ON deliveries (job_id, sequence, id);
 CREATE INDEX deliveries_of_consumer ON deliveries (consumer_id, emitted_at, id) WHERE job_id IS NULL;

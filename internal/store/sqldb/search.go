@@ -1,6 +1,9 @@
 package sqldb
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // searchSQLite uses the FTS5 table search_texts_words, whose column owner limits a
 // search to one consumer.
@@ -8,9 +11,9 @@ var searchSQLite = Search{
 	From: `search_texts_words JOIN search_texts s ON s.id = search_texts_words.rowid`,
 	ID:   `search_texts_words.rowid`,
 	Match: func(owner string, words, speaker []string) (string, []any) {
-		query := `owner : "` + owner + `" AND text : (` + prefixes(words, `"`, `"*`, " AND ") + `)`
+		query := `owner : "` + owner + `" AND text : (` + prefixes(words, `"`, `*`, " AND ") + `)`
 		if len(speaker) > 0 {
-			query += ` AND speaker : (` + prefixes(speaker, `"`, `"*`, " AND ") + `)`
+			query += ` AND speaker : (` + prefixes(speaker, `"`, `*`, " AND ") + `)`
 		}
 		return `search_texts_words MATCH $1 AND s.owner = $2`, []any{query, owner}
 	},
@@ -22,19 +25,27 @@ var searchPostgres = Search{
 	From: `search_texts s`,
 	ID:   `s.id + 0`, // so that the planner reads the full-text index, and not all rows in their order
 	Match: func(owner string, words, speaker []string) (string, []any) {
-		condition, args := `to_tsvector('simple', s.text) @@ to_tsquery('simple', $1) AND s.owner = $2`, []any{prefixes(words, `'`, `':*`, " & "), owner}
+		condition, args := `to_tsvector('simple', s.text) @@ to_tsquery('simple', $1) AND s.owner = $2`, []any{prefixes(words, `'`, `:*`, " & "), owner}
 		if len(speaker) > 0 {
-			condition, args = condition+` AND to_tsvector('simple', s.speaker) @@ to_tsquery('simple', $3)`, append(args, prefixes(speaker, `'`, `':*`, " & "))
+			condition, args = condition+` AND to_tsvector('simple', s.speaker) @@ to_tsquery('simple', $3)`, append(args, prefixes(speaker, `'`, `:*`, " & "))
 		}
 		return condition, args
 	},
 }
 
-// prefixes joins words, each between two quotes.
-func prefixes(words []string, before, after, separator string) string {
+// minPrefix is the length in characters from which a word stands for all words that begin with
+// it. Too many begin with shorter ones.
+const minPrefix = 3
+
+// prefixes joins words, each between quotes. star follows those that stand for the words that
+// begin with them.
+func prefixes(words []string, quote, star, separator string) string {
 	quoted := make([]string, len(words))
 	for i, word := range words {
-		quoted[i] = before + word + after
+		quoted[i] = quote + word + quote
+		if utf8.RuneCountInString(word) >= minPrefix {
+			quoted[i] += star
+		}
 	}
 	return strings.Join(quoted, separator)
 }

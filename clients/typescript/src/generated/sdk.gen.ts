@@ -881,7 +881,7 @@ export const listenToJob = <ThrowOnError extends boolean = false>(options: Optio
  *
  * Searches what was said and written in your team's meetings in this key's mode (live or test) whose recordings
  * are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in any case,
- * or words that begin with them. Matches of the newest jobs come first.
+ * or words that begin with them, if they have three letters. Matches of the newest jobs come first.
  *
  */
 export const searchTexts = <ThrowOnError extends boolean = false>(options: Options<SearchTextsData, ThrowOnError>): RequestResult<SearchTextsResponses, SearchTextsErrors, ThrowOnError> => (options.client ?? client).get<SearchTextsResponses, SearchTextsErrors, ThrowOnError>({

@@ -105,7 +105,7 @@ def sync_detailed(
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case,
-    or words that begin with them. Matches of the newest jobs come first.
+    or words that begin with them, if they have three letters. Matches of the newest jobs come first.
 
     Args:
         q (str):
@@ -152,7 +152,7 @@ def sync(
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case,
-    or words that begin with them. Matches of the newest jobs come first.
+    or words that begin with them, if they have three letters. Matches of the newest jobs come first.
 
     Args:
         q (str):
@@ -194,7 +194,7 @@ async def asyncio_detailed(
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case,
-    or words that begin with them. Matches of the newest jobs come first.
+    or words that begin with them, if they have three letters. Matches of the newest jobs come first.
 
     Args:
         q (str):
@@ -239,7 +239,7 @@ async def asyncio(
     recordings
     are complete: segments of transcripts, captions and chat messages that contain all words of `q`, in
     any case,
-    or words that begin with them. Matches of the newest jobs come first.
+    or words that begin with them, if they have three letters. Matches of the newest jobs come first.
 
     Args:
         q (str):
