@@ -177,6 +177,9 @@ func webhookEndpoints(t *testing.T, w world) {
 }
 
 func keys(t *testing.T, w world) {
+	if usage, err := w.Usage(t.Context(), "", ""); err != nil || usage.Total.Jobs < 0 {
+		t.Errorf("used %+v (%v)", usage, err)
+	}
 	key, err := w.CreateKey(t.Context(), client.NewKey{Name: t.Name(), Scope: "read"})
 	if err != nil {
 		t.Fatal(err)

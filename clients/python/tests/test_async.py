@@ -398,6 +398,7 @@ async def test_webhook_endpoints() -> None:
 
 async def test_keys() -> None:
     async with AsyncStandin(URL, KEY) as standin:
+        assert (await standin.get_usage()).total.jobs >= 0
         key = await standin.create_key(m.KeyCreate(name=str(uuid4()), scope=m.KeyScope.READ))
         assert key.name in [other.name for other in await standin.list_keys()]
         async with AsyncStandin(URL, key.key) as reading:

@@ -395,6 +395,7 @@ def test_webhook_endpoints() -> None:
 
 def test_keys() -> None:
     with Standin(URL, KEY) as standin:
+        assert (standin.get_usage()).total.jobs >= 0
         key = standin.create_key(m.KeyCreate(name=str(uuid4()), scope=m.KeyScope.READ))
         assert key.name in [other.name for other in standin.list_keys()]
         with Standin(URL, key.key) as reading:

@@ -32,6 +32,7 @@ import type {
   TimelineEntry,
   Transcript,
   TranscriptionRequest,
+  UsageReport,
   WebhookEndpoint,
   WebhookEndpointCreate,
   WebhookEndpointPatch,
@@ -449,6 +450,11 @@ export class Standin {
   /** Returns a new webhook secret, which cannot be read again. The old one also signs for a day. */
   async rotateWebhookSecret(): Promise<WebhookSecret> {
     return (await api.rotateWebhookSecret(this.#call)).data;
+  }
+
+  /** Returns what the team has used from one day (UTC), such as 2026-11-26, to another, both included. Default: the last 30 days. */
+  async getUsage(days: { from?: string; to?: string } = {}): Promise<UsageReport> {
+    return (await api.getUsage({ ...this.#call, query: days })).data as UsageReport; // not a table
   }
 
   /** Returns the keys of the team that are not revoked. As for creating and revoking keys, this needs a key with the scope `admin`. */

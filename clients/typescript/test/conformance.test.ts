@@ -345,6 +345,7 @@ suite('conformance', { concurrency: true }, () => {
   });
 
   test('keys', async () => {
+    assert.ok((await standin.getUsage()).total.jobs >= 0);
     const key = await standin.createKey({ name: randomUUID(), scope: 'read' });
     assert.ok((await standin.listKeys()).some(({ name }) => name === key.name));
     const reading = new Standin({ baseUrl, apiKey: key.key });

@@ -7,7 +7,7 @@ import base64
 import hashlib
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from types import TracebackType
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -59,7 +59,7 @@ from .generated.api.jobs import (
     list_jobs,
     patch_job,
 )
-from .generated.api.keys import create_key, get_me, list_keys, revoke_key
+from .generated.api.keys import create_key, get_me, get_usage, list_keys, revoke_key
 from .generated.api.recordings import delete_recording, get_manifest, get_transcript, search_texts, transcribe_again
 from .generated.types import UNSET
 from .live import EventParser, LiveEvent
@@ -562,6 +562,11 @@ class AsyncStandin:
     async def rotate_webhook_secret(self) -> models.WebhookSecret:
         """Returns a new webhook secret, which cannot be read again. The old one also signs for a day."""
         return parsed(await rotate_webhook_secret.asyncio_detailed(client=self.api), models.WebhookSecret)
+
+    async def get_usage(self, first: date | None = None, last: date | None = None) -> models.UsageReport:
+        """Returns what the team has used from one day (UTC) to another, both included: by default the last 30 days."""
+        response = await get_usage.asyncio_detailed(client=self.api, from_=first or UNSET, to=last or UNSET)
+        return parsed(response, models.UsageReport)
 
     async def list_keys(self) -> list[models.Key]:
         """Returns the keys of the team that are not revoked. The key of this client needs the scope `admin`, also to
