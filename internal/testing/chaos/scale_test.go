@@ -56,6 +56,9 @@ type measured struct {
 // TestScale checks with many scheduled jobs that due jobs get one bot each, on time,
 // and that neither the time of creates nor the memory of the service grows.
 func TestScale(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	for name, open := range map[string]func(*testing.T, string) (dataDir, address string){
 		"SQLite": func(t *testing.T, dir string) (string, string) {

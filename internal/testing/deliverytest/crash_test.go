@@ -46,6 +46,9 @@ func TestMain(m *testing.M) {
 // acknowledged under one delivery ID, in the order of its job, and the outbox is empty
 // in the end.
 func TestNothingIsLostInCrashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	storetest.OnBoth(t, cluster, crash)
 }
