@@ -246,7 +246,14 @@ func (e Event) ID() string {
 	if e.UID == "" || e.Original.IsZero() {
 		return e.UID
 	}
-	return e.UID + "/" + e.Original.Format("20060102T150405Z")
+	return occurrenceID(e.UID, e.Original)
+}
+
+// originalLayout is how the original start of an occurrence is written in its ID.
+const originalLayout = "20060102T150405Z"
+
+func occurrenceID(uid string, original time.Time) string {
+	return uid + "/" + original.UTC().Format(originalLayout)
 }
 
 // Invite returns the invite of the event, or of one occurrence of a series.

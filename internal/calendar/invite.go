@@ -36,12 +36,13 @@ type Invite struct {
 	Source         Source // FromIntake when empty
 }
 
-// Source is how an invite came.
+// Source is how a bot was asked for.
 type Source string
 
-// The sources of invites.
+// The sources of invites, and FromAPI for a request for a job.
 const (
-	FromIntake Source = "intake" // by the API
+	FromAPI    Source = "api"
+	FromIntake Source = "intake" // an invite by the API
 	FromMail   Source = "mail"
 )
 
@@ -120,20 +121,42 @@ func parseMeetingURL(text string) (*url.URL, bool) {
 }
 
 // EventID identifies the event of a canonical invite: by its iCalendar UID, or for an
-// occurrence of a recurring event by that and its recurrence ID. It is empty without a
-// UID.
+// occurrence of a recurring event by that and its recurrence ID. If the latter is a time,
+// the result is that of Event.ID. It is empty without a UID.
 func (i Invite) EventID() string {
 	if i.ICalUID == "" || i.RecurrenceID == "" {
 		return i.ICalUID
 	}
+	for _, layout := range []string{originalLayout, time.RFC3339} {
+		if original, err := time.Parse(layout, i.RecurrenceID); err == nil {
+			return occurrenceID(i.ICalUID, original)
+		}
+	}
 	return i.ICalUID + "\n" + i.RecurrenceID // neither has line breaks
+}
+
+// Event returns the UID of the event of a canonical invite and, for an occurrence of a
+// recurring event, what identifies it in the EventID.
+func (i Invite) Event() (uid, occurrence string) { return splitEventID(i.EventID()) }
+
+func splitEventID(id string) (uid, occurrence string) {
+	if uid, occurrence, found := strings.Cut(id, "\n"); found {
+		return uid, occurrence
+	}
+	if at := strings.LastIndexByte(id, '/'); at > 0 {
+		if _, err := time.Parse(originalLayout, id[at+1:]); err == nil {
+			return id[:at], id[at+1:]
+		}
+	}
+	return id, ""
 }
 
 // SameEvent reports whether the invite can be for the event with an EventID: one of both
 // may lack the recurrence ID.
 func (i Invite) SameEvent(eventID string) bool {
-	uid, recurrence, _ := strings.Cut(eventID, "\n")
-	return uid == i.ICalUID && (recurrence == i.RecurrenceID || recurrence == "" || i.RecurrenceID == "")
+	uid, occurrence := i.Event()
+	otherUID, other := splitEventID(eventID)
+	return uid == otherUID && (occurrence == other || occurrence == "" || other == "")
 }
 
 // Key identifies a canonical invite by its EventID and time, or without

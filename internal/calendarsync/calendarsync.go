@@ -141,6 +141,9 @@ type Facts struct {
 	ByRules    Verdict
 }
 
+// IsCancelled is the Facts.Problem of a cancelled event.
+const IsCancelled = "it is cancelled"
+
 // Verdict is what the rules of a calendar say about an event.
 type Verdict struct {
 	Record bool

@@ -182,7 +182,13 @@ func (w *Service) Events(ctx context.Context, caller account.Caller, id uuid.UUI
 // complete adds what has become of the jobs of events since they were decided, and where
 // they are known from.
 func (w *Service) complete(ctx context.Context, c Calendar, events []Event) error {
-	sources, err := w.Store.JobSources(ctx, c.ID)
+	var jobs []uuid.UUID
+	for _, e := range events {
+		if e.JobID != uuid.Nil {
+			jobs = append(jobs, e.JobID)
+		}
+	}
+	sources, err := w.Store.JobSources(ctx, jobs)
 	if err != nil {
 		return err
 	}

@@ -123,7 +123,7 @@ func newEvent(c Calendar, e calendar.Event) Event {
 func problemOf(e calendar.Event) string {
 	switch {
 	case e.Cancelled:
-		return "it is cancelled"
+		return IsCancelled
 	case e.Problem != "":
 		return "it cannot be read: " + e.Problem
 	case e.AllDay:

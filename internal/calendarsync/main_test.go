@@ -30,6 +30,13 @@ import (
 var cluster *storetest.Cluster
 
 func TestMain(m *testing.M) {
+	if address := os.Getenv(syncDatabase); address != "" {
+		if err := runSync(context.Background(), address); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
@@ -39,11 +46,12 @@ var november = time.Date(2026, 11, 26, 8, 0, 0, 0, time.UTC)
 // harness is a service on a real database, with a server of feeds and a clock.
 type harness struct {
 	*calendarsync.Service
-	jobs   *lifecycle.Service
-	store  *store.Store
-	caller account.Caller
-	server *httptest.Server
-	apis   *calendartest.Server
+	jobs    *lifecycle.Service
+	invites *lifecycle.InviteScheduler
+	store   *store.Store
+	caller  account.Caller
+	server  *httptest.Server
+	apis    *calendartest.Server
 
 	mu       sync.Mutex
 	now      time.Time
@@ -60,7 +68,8 @@ func newHarness(t *testing.T, address string) *harness {
 	}
 	h := &harness{store: s, now: november, feeds: make(map[string]string), apis: calendartest.New(t)}
 	h.server = httptest.NewServer(http.HandlerFunc(h.serve))
-	h.jobs = lifecycle.New(lifecycle.Settings{Store: s, BaseURL: "https://standin.test", Now: h.time, Events: new(event.Publisher)})
+	h.jobs = newJobs(s, h.time)
+	h.invites = &lifecycle.InviteScheduler{Jobs: h.jobs, Plans: h.store}
 	t.Cleanup(func() {
 		h.server.Close()
 		h.jobs.Close()
@@ -69,7 +78,7 @@ func newHarness(t *testing.T, address string) *harness {
 		}
 	})
 	h.restart(t)
-	consumer, err := s.EnsureConsumer(t.Context(), account.NewConsumer("crew", "", "", november))
+	consumer, err := s.EnsureConsumer(t.Context(), account.NewConsumer("crew", "crew@example.test", "", november))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,14 +89,25 @@ func newHarness(t *testing.T, address string) *harness {
 // restart replaces the service by one that remembers nothing but the database.
 func (h *harness) restart(t *testing.T) {
 	t.Helper()
-	key, err := calendarsync.NewKey([]byte("a key for the tests"))
+	settings, err := serviceSettings(h.store, h.invites, h.time)
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.Service = calendarsync.New(calendarsync.Settings{
-		Store: h.store, Jobs: &lifecycle.InviteScheduler{Jobs: h.jobs, Plans: h.store}, Key: key, Now: h.time, Log: slog.New(slog.DiscardHandler),
-		Network: calendarsync.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, APIs: h.apis.Settings(), BaseURL: "https://standin.test",
-	})
+	settings.APIs = h.apis.Settings()
+	h.Service = calendarsync.New(settings)
+}
+
+// serviceSettings returns the settings of a service without APIs.
+func serviceSettings(s calendarsync.Store, jobs calendarsync.Jobs, now func() time.Time) (calendarsync.Settings, error) {
+	key, err := calendarsync.NewKey([]byte("a key for the tests"))
+	return calendarsync.Settings{
+		Store: s, Jobs: jobs, Key: key, Now: now, Log: slog.New(slog.DiscardHandler),
+		Network: calendarsync.Network{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, BaseURL: "https://standin.test",
+	}, err
+}
+
+func newJobs(s *store.Store, now func() time.Time) *lifecycle.Service {
+	return lifecycle.New(lifecycle.Settings{Store: s, BaseURL: "https://standin.test", Now: now, Events: new(event.Publisher)})
 }
 
 // onBoth runs a test on SQLite and on PostgreSQL.

@@ -8,12 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"standin/internal/calendar"
 	"standin/internal/job"
 )
 
 // TestAnyOrder publishes versions of two meetings in two calendars in random order, also
-// older ones again, while bots stand at doors and the clock passes. There is never more
-// than one bot for a time, and the jobs end as the newest versions say.
+// older ones again, while newer and newer ones arrive by mail, bots stand at doors and the
+// clock passes. There is never more than one bot for a time, and the jobs end as the newest
+// versions say.
 func TestAnyOrder(t *testing.T) {
 	t.Parallel()
 	runs := 60
@@ -22,7 +24,7 @@ func TestAnyOrder(t *testing.T) {
 	}
 	starts := []string{friday, later, "DTSTART;TZID=Europe/Berlin:20261130T090000|DURATION:PT30M|", "DTSTART;VALUE=DATE:20261127|", "DTSTART:20261125T100000Z|DURATION:PT1H|"}
 	endings := []string{meet, meet, meet2, "LOCATION:Room 5", "STATUS:CANCELLED|" + meet}
-	wanted := map[string]string{friday: "11-27 09:00", later: "11-27 14:00", starts[2]: "11-30 08:00"}
+	wanted := map[string]time.Time{friday: at(27, 9), later: at(27, 14), starts[2]: at(30, 8)}
 	for seed := range runs {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
@@ -31,15 +33,20 @@ func TestAnyOrder(t *testing.T) {
 			paths := []string{"/ann.ics", "/cleo.ics"}
 			meetings := []string{planning, review}
 			versions := make([][]string, len(meetings)) // of each meeting, the oldest first
+			invites := make([][]calendar.Invite, len(meetings))
 			var want []string
 			for m, text := range meetings {
 				start, ending := "", ""
 				for n := range 1 + random.IntN(5) {
 					start, ending = starts[random.IntN(len(starts))], endings[random.IntN(len(endings))]
 					versions[m] = append(versions[m], fmt.Sprintf("%sSEQUENCE:%d|%s%s", text, n, start, ending))
+					invites[m] = append(invites[m], calendar.Invite{
+						OrganizerEmail: "crew@example.test", MeetingURL: strings.TrimPrefix(ending, "LOCATION:"), Platform: job.Meet, JoinAt: wanted[start],
+						ICalUID: []string{"planning", "review"}[m], Cancelled: wanted[start].IsZero() || ending != meet && ending != meet2, Source: calendar.FromMail,
+					})
 				}
-				if at := wanted[start]; at != "" && (ending == meet || ending == meet2) {
-					want = append(want, at+" "+ending[strings.LastIndexByte(ending, '/')+1:])
+				if at := wanted[start]; !at.IsZero() && (ending == meet || ending == meet2) {
+					want = append(want, at.Format("01-02 15:04 ")+ending[strings.LastIndexByte(ending, '/')+1:])
 				}
 			}
 			slices.Sort(want)
@@ -63,7 +70,32 @@ func TestAnyOrder(t *testing.T) {
 					seen[place] = true
 				}
 			}
+			mailed := make([]int, len(meetings)) // versions
+			mail := func(m int) {
+				t.Helper()
+				before := calendar.Invite{Cancelled: true}
+				if mailed[m] > 0 {
+					before = invites[m][mailed[m]-1]
+				}
+				next := invites[m][mailed[m]]
+				mailed[m]++
+				if next.Cancelled {
+					if before.Cancelled {
+						invites[m][mailed[m]-1] = before
+						return
+					}
+					next.MeetingURL, next.JoinAt = before.MeetingURL, before.JoinAt
+				}
+				h.pass(time.Second)
+				if _, err := h.invites.Schedule(t.Context(), next); err != nil && !job.ErrorIs(err, job.NotFound) {
+					t.Fatal(err)
+				}
+			}
 			for range 12 {
+				if m := random.IntN(2 * len(meetings)); m < len(meetings) && mailed[m] < len(invites[m]) {
+					mail(m)
+					check()
+				}
 				path := random.IntN(len(paths))
 				var events []string
 				for m := range meetings {
@@ -84,6 +116,12 @@ func TestAnyOrder(t *testing.T) {
 				h.pass(time.Minute)
 				check()
 			}
+			for m := range meetings {
+				for mailed[m] < len(invites[m]) {
+					mail(m)
+				}
+			}
+			h.pass(time.Second)
 			for _, n := range random.Perm(len(paths)) {
 				h.set(paths[n], versions[0][len(versions[0])-1], versions[1][len(versions[1])-1])
 				h.sync(t, calendars[n].ID)

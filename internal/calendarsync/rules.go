@@ -167,18 +167,23 @@ func Decide(events []Event) (newest Event, record bool, reasons []string) {
 
 // decideShared decides for all calendars. The reason is empty if the rules decide.
 func decideShared(newest Event, current []Event) outcome {
-	overridden := func(to bool) bool {
-		return slices.ContainsFunc(current, func(e Event) bool { return e.Override != nil && *e.Override == to })
-	}
 	switch {
 	case newest.Problem != "":
 		return outcome{false, "not recorded: " + newest.Problem}
-	case overridden(false):
+	case overridden(current, false):
 		return outcome{false, "not recorded: it was switched off"}
-	case overridden(true):
+	case overridden(current, true):
 		return outcome{true, "recorded: it was switched on"}
 	}
 	return outcome{record: slices.ContainsFunc(current, func(e Event) bool { return e.ByRules.Record })}
+}
+
+// SwitchedOff reports whether a person has switched a meeting off in one of the calendars
+// that have it.
+func SwitchedOff(events []Event) bool { return overridden(events, false) }
+
+func overridden(events []Event, to bool) bool {
+	return slices.ContainsFunc(events, func(e Event) bool { return !e.Removed && e.Override != nil && *e.Override == to })
 }
 
 // compareVersions returns 1 if the facts of a are newer than those of b, and -1 if they

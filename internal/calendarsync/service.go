@@ -46,16 +46,18 @@ type Store interface {
 	ChangeSync(ctx context.Context, id uuid.UUID, change func(*Sync)) (found bool, err error)
 
 	CalendarEvents(ctx context.Context, calendar uuid.UUID) ([]Event, error)
+	CancelledEvents(ctx context.Context, calendar uuid.UUID, now time.Time) ([]Event, error)
+	NextStart(ctx context.Context, calendar uuid.UUID, after time.Time) (time.Time, error)
 	UpcomingEvents(ctx context.Context, calendar uuid.UUID, from, to time.Time, limit int) ([]Event, error)
 	CalendarEvent(ctx context.Context, calendar, event uuid.UUID) (Event, error)
 	SaveCalendarEvents(ctx context.Context, c Calendar, events []Event) (valid bool, err error)
 	DirtyMeetings(ctx context.Context, c Calendar, limit int) ([]Meeting, error)
-	JobSources(ctx context.Context, calendar uuid.UUID) (map[uuid.UUID][]string, error)
+	JobSources(ctx context.Context, jobs []uuid.UUID) (map[uuid.UUID][]string, error)
 }
 
 // Jobs changes the jobs of meetings. It is implemented by lifecycle.InviteScheduler.
 type Jobs interface {
-	SyncMeeting(ctx context.Context, m Meeting) error
+	SyncMeetings(ctx context.Context, meetings []Meeting) error
 	OverrideEvent(ctx context.Context, caller account.Caller, calendar, event uuid.UUID, override *bool) error
 }
 
@@ -175,15 +177,18 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 	}
 	c.State, c.Error, c.Failures, c.SyncedAt = Active, "", 0, exact(now)
 	c.DueAt = now.Add(c.Poll - rand.N(c.Poll/10))
-	events, err := w.Store.CalendarEvents(ctx, c.ID)
+	var save []Event
+	if changed {
+		var events []Event
+		if events, err = w.Store.CalendarEvents(ctx, c.ID); err == nil {
+			save, changes = compare(events, meetings, exact(now))
+		}
+	} else {
+		save, err = w.Store.CancelledEvents(ctx, c.ID, now)
+	}
 	if err != nil {
 		return Changes{}, err
 	}
-	if !changed {
-		meetings = unchanged(events)
-	}
-	save, changes := compare(events, meetings, exact(now))
-	c.DueAt = beforeNext(*c, events, meetings, now)
 	for len(save) > 0 {
 		n := min(len(save), batch)
 		valid, err := w.Store.SaveCalendarEvents(ctx, *c, save[:n])
@@ -195,50 +200,17 @@ func (w *Service) read(ctx context.Context, c *Calendar) (changes Changes, err e
 		}
 		save = save[n:]
 	}
-	return changes, nil
+	before := lead + leadSpread*time.Duration(c.ID[len(c.ID)-1])/256 // not all calendars at once
+	next, err := w.Store.NextStart(ctx, c.ID, now.Add(before))
+	if at := next.Add(-before); err == nil && !next.IsZero() && at.Before(c.DueAt) { // a change at the last moment is followed
+		c.DueAt = at
+	}
+	return changes, err
 }
 
 // errLeaseLost is the error of a sync whose calendar was changed, deleted, or claimed
 // again since.
 var errLeaseLost = errors.New("the lease of the calendar is lost")
-
-// unchanged returns events as if they had been read again.
-func unchanged(events []Event) []Event {
-	var found []Event
-	for _, e := range events {
-		if !e.Removed {
-			found = append(found, e)
-		}
-	}
-	return found
-}
-
-// beforeNext returns when a calendar is read next: when it is due, or shortly before its
-// next meeting that may get a bot, so that a change at the last moment is followed.
-func beforeNext(c Calendar, known, read []Event, now time.Time) time.Time {
-	override := make(map[string]*bool)
-	for _, e := range known {
-		override[identity(e)] = e.Override
-	}
-	before := lead + leadSpread*time.Duration(c.ID[len(c.ID)-1])/256 // not all calendars at once
-	for _, e := range read {                                         // by their start
-		at, wanted := e.Start.Add(-before), e.ByRules.Record
-		if person := override[identity(e)]; person != nil {
-			wanted = *person
-		}
-		if wanted && e.Problem == "" && at.After(now) {
-			return earlier(at, c.DueAt)
-		}
-	}
-	return c.DueAt
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
 
 // fetchFeed reads the feed of a calendar. It reports false if nothing has changed.
 func (w *Service) fetchFeed(ctx context.Context, c *Calendar, known Validators, now time.Time) (meetings []Event, changed bool, err error) {
@@ -278,14 +250,5 @@ func (w *Service) settle(ctx context.Context, c Calendar) error {
 	if err != nil {
 		return err
 	}
-	var errs []error // of one meeting must not stop the others
-	for _, m := range meetings {
-		if err := w.Jobs.SyncMeeting(ctx, m); err != nil {
-			errs = append(errs, err)
-		}
-		if ctx.Err() != nil {
-			break
-		}
-	}
-	return errors.Join(errs...)
+	return w.Jobs.SyncMeetings(ctx, meetings)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/calendar"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/store"
@@ -97,7 +98,9 @@ func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (foun
 	}
 	found, err = tx.JobByExternalID(ctx, j.ConsumerID, j.Mode, j.ExternalID)
 	if job.ErrorIs(err, job.NotFound) {
-		found, err = otherJob(ctx, &tx.Reader, j, now)
+		if found, err = otherJob(ctx, &tx.Reader, j, now); err == nil {
+			err = tx.SaveJobInvite(ctx, j.ConsumerID, found.ID, "", calendar.FromAPI)
+		}
 	}
 	if job.ErrorIs(err, job.NotFound) {
 		return job.Job{}, false, nil

@@ -18,9 +18,10 @@ type Details struct {
 	Speaking      []string  // the IDs of those of them who speak
 	EndedAt       time.Time // zero for a job that has not ended
 	TranscriptURI string    // of the transcript, or else the captions; empty without both
+	Sources       []string  // how the bot was asked for, as store.JobSources returns them
 }
 
-// Details returns the details of jobs by ID. It reads the database once.
+// Details returns the details of jobs by ID. It reads the database twice.
 func (s *Service) Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]Details, error) {
 	ids := make([]uuid.UUID, len(jobs))
 	for i, j := range jobs {
@@ -30,10 +31,14 @@ func (s *Service) Details(ctx context.Context, jobs []job.Job) (map[uuid.UUID]De
 	if err != nil {
 		return nil, err
 	}
+	sources, err := s.Store.JobSources(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	all := make(map[uuid.UUID]Details, len(jobs))
 	for _, j := range jobs {
 		p := progress[j.ID]
-		details := Details{Summary: p.Summary}
+		details := Details{Summary: p.Summary, Sources: sources[j.ID]}
 		if j.Status.Terminal() {
 			details.EndedAt = p.StatusSince
 		}

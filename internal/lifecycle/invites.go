@@ -38,6 +38,9 @@ type InviteScheduler struct {
 	WebhookSecret string
 }
 
+// inviteJob begins the externalId of the jobs that invites create.
+const inviteJob = "calendar-invite:"
+
 // pastInvite is how long after the time of an invite its job's timeline records
 // that the time had passed.
 const pastInvite = 15 * time.Minute
@@ -106,7 +109,10 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 		if err := s.run(ctx); err != nil {
 			return err
 		}
-		return s.note(ctx)
+		if err := s.note(ctx); err != nil {
+			return err
+		}
+		return s.markEvents(ctx)
 	})
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("schedule an invite: %w", err)
@@ -118,14 +124,10 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 	return s.result, i.syncOthers(ctx, s.others)
 }
 
-// syncOthers syncs the meetings of connected calendars that had the job of an invite.
+// syncOthers syncs the meetings of connected calendars that had the job of an invite, or
+// are its event.
 func (i *InviteScheduler) syncOthers(ctx context.Context, others []calendarsync.Meeting) error {
-	for _, m := range others {
-		if err := i.SyncMeeting(ctx, m); err != nil {
-			return err
-		}
-	}
-	return nil
+	return i.SyncMeetings(ctx, others)
 }
 
 // cancel cancels the job of an invite.
@@ -137,7 +139,10 @@ func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (c
 			return err
 		}
 		s = &inviteTx{consumer: consumer.ID, invite: invite, change: i.Jobs.newChange(tx, job.Record{})}
-		return s.cancel(ctx)
+		if err := s.cancel(ctx); err != nil {
+			return err
+		}
+		return s.markEvents(ctx)
 	})
 	if job.ErrorIs(err, job.NotFound) {
 		return calendar.Result{}, &job.Error{Code: job.NotFound, Message: "no calendar invite has created a job for this meeting"}
@@ -185,7 +190,15 @@ type inviteTx struct {
 	change *Change // of the job that is found or created
 	left   *Change // of the job that the created one replaces; nil without one
 	result calendar.Result
-	others []calendarsync.Meeting // of connected calendars that had a job which was changed
+	others []calendarsync.Meeting // of connected calendars, to sync after the commit
+}
+
+// by returns who changes jobs, as the timeline names it.
+func (s *inviteTx) by() string {
+	if s.meeting != nil {
+		return byCalendar
+	}
+	return byInvite
 }
 
 // run finds or creates the job.
@@ -199,7 +212,7 @@ func (s *inviteTx) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if found && s.meeting == nil && s.isOfAnother() {
+	if found && s.isShared() {
 		return s.join(ctx)
 	}
 	allowed, err := s.withinLimit(ctx)
@@ -266,7 +279,7 @@ func (s *inviteTx) leave(ctx context.Context) error {
 	if err := c.tx.SaveJobRequest(ctx, c.Record); err != nil {
 		return err
 	}
-	if err := c.cancel(ctx, map[string]string{"by": byInvite}); err != nil {
+	if err := c.cancel(ctx, map[string]string{"by": s.by()}); err != nil {
 		return err
 	}
 	return c.tx.SaveJob(ctx, c.Record)
@@ -371,7 +384,7 @@ func (s *inviteTx) update(ctx context.Context) error {
 	}
 	switch {
 	case len(changed) > 0:
-		if err := c.saveRequest(ctx, byInvite, changed); err != nil {
+		if err := c.saveRequest(ctx, s.by(), changed); err != nil {
 			return err
 		}
 	case previousKey != c.CalendarKey:
@@ -464,7 +477,7 @@ func (s *inviteTx) newRecord() (job.Record, error) {
 			ID:          id,
 			ConsumerID:  s.consumer,
 			Mode:        job.Live,
-			ExternalID:  "calendar-invite:" + id.String(),
+			ExternalID:  inviteJob + id.String(),
 			MeetingURL:  s.invite.MeetingURL,
 			Platform:    s.invite.Platform,
 			DisplayName: job.DefaultDisplayName,

@@ -11,6 +11,7 @@ import (
 	"standin/internal/calendar"
 	"standin/internal/calendarsync"
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // outside reports whether a bot was started that is not in the meeting yet.
@@ -53,6 +54,13 @@ func (s *inviteTx) isOfAnother() bool {
 	return uid != "" && s.invite.ICalUID != "" && !s.invite.SameEvent(uid)
 }
 
+// isShared reports whether the invite leaves the job that was found as it is: it follows
+// another event, or is the consumer's own.
+func (s *inviteTx) isShared() bool {
+	own := s.change.CalendarKey == "" && s.invite.ICalUID != "" && !s.change.Status.Terminal()
+	return s.meeting == nil && (own || s.isOfAnother())
+}
+
 // release leaves the job that was found to another event whose invite has asked for it
 // too, and reports whether there is one.
 func (s *inviteTx) release(ctx context.Context) (bool, error) {
@@ -60,25 +68,35 @@ func (s *inviteTx) release(ctx context.Context) (bool, error) {
 	if s.meeting != nil {
 		return false, nil
 	}
-	others, err := c.tx.OtherJobInvites(ctx, c.ID, s.invite.EventID())
-	others = slices.DeleteFunc(others, s.invite.SameEvent)
-	if err != nil || len(others) == 0 {
+	others, err := c.tx.JobInvites(ctx, c.ID)
+	if err != nil {
 		return false, err
+	}
+	released, err := c.follow(ctx, slices.DeleteFunc(others, s.invite.SameEvent))
+	if !released || err != nil {
+		return false, err
+	}
+	_, err = c.tx.DeleteJobInvite(ctx, c.ID, s.invite.EventID())
+	return true, err
+}
+
+// follow makes the job follow the first of some events, by their IDs. It reports false if
+// there is none, or if that has a job.
+func (c *Change) follow(ctx context.Context, events []string) (bool, error) {
+	if len(events) == 0 {
+		return false, nil
 	}
 	other := calendar.Invite{MeetingURL: c.MeetingURL, JoinAt: c.JoinAt}
-	other.ICalUID, other.RecurrenceID, _ = strings.Cut(others[0], "\n")
-	if _, err := c.tx.LockJobByCalendarKey(ctx, s.consumer, other.Key()); !job.ErrorIs(err, job.NotFound) {
-		return false, err
-	}
-	if _, err := c.tx.DeleteJobInvite(ctx, c.ID, s.invite.EventID()); err != nil {
+	other.ICalUID, other.RecurrenceID, _ = strings.Cut(events[0], "\n")
+	if _, err := c.tx.LockJobByCalendarKey(ctx, c.ConsumerID, other.Key()); !job.ErrorIs(err, job.NotFound) {
 		return false, err
 	}
 	c.ICalUID, c.CalendarKey = other.EventID(), other.Key()
 	return true, c.tx.SaveJobRequest(ctx, c.Record)
 }
 
-// join leaves the event to the job that was found, which follows another one. A job of its
-// own at another time, whose bot is not in the meeting yet, is cancelled.
+// join leaves the event to the shared job that was found. A job of its own at another time
+// or address, whose bot is not in the meeting yet, is cancelled.
 func (s *inviteTx) join(ctx context.Context) error {
 	shared := s.change
 	s.setResult(calendar.Deduped)
@@ -100,14 +118,25 @@ func (s *inviteTx) note(ctx context.Context) error {
 }
 
 // markOthers notes the meetings of connected calendars that had a job which an invite has
-// changed. Other calendars of the same event follow when they are read.
+// changed.
 func (s *inviteTx) markOthers(ctx context.Context, jobID uuid.UUID) error {
 	if s.meeting != nil { // which does the same
 		return nil
 	}
-	others, err := s.change.tx.MarkOtherEvents(ctx, calendarsync.Meeting{ConsumerID: s.consumer, UID: s.invite.ICalUID}, jobID)
-	for _, m := range others {
-		if m.UID != s.invite.ICalUID {
+	others, err := s.change.tx.MarkOtherEvents(ctx, calendarsync.Meeting{ConsumerID: s.consumer}, jobID)
+	s.others = append(s.others, others...)
+	return err
+}
+
+// markEvents notes the meetings of connected calendars that are the invite's event.
+func (s *inviteTx) markEvents(ctx context.Context) error {
+	uid, _ := s.invite.Event()
+	if uid == "" {
+		return nil
+	}
+	found, err := s.change.tx.MarkEvents(ctx, s.consumer, uid, s.invite.EventID())
+	for _, m := range found {
+		if !slices.Contains(s.others, m) {
 			s.others = append(s.others, m)
 		}
 	}
@@ -121,7 +150,7 @@ func (s *inviteTx) findDismissed(ctx context.Context) (found bool, err error) {
 	if !found || err != nil {
 		return false, err
 	}
-	if s.meeting != nil || s.invite.RecurrenceID != "" || !s.change.JoinAt.Add(dismissal).Before(s.change.Now) {
+	if _, occurrence := s.invite.Event(); s.meeting != nil || occurrence != "" || !s.change.JoinAt.Add(dismissal).Before(s.change.Now) {
 		if found, err = s.dismissed(ctx); found || err != nil {
 			return found, err
 		}
@@ -145,7 +174,7 @@ func (s *inviteTx) dismissed(ctx context.Context) (bool, error) {
 	s.result.Dismissed = true
 	if key := s.invite.Key(); c.CalendarKey != "" && s.invite.ICalUID != "" && c.CalendarKey != key {
 		c.ICalUID, c.CalendarKey, c.JoinAt = s.invite.EventID(), key, s.invite.JoinAt
-		if err := c.saveRequest(ctx, byInvite, []string{"joinAt"}); err != nil {
+		if err := c.saveRequest(ctx, s.by(), []string{"joinAt"}); err != nil {
 			return false, err
 		}
 		return true, c.tx.SaveJob(ctx, c.Record)
@@ -163,6 +192,11 @@ func (s *inviteTx) find(ctx context.Context) (bool, error) {
 		}
 	}
 	r, err := s.change.tx.LockJobByCalendarKey(ctx, s.consumer, s.invite.Key())
+	if err == nil && meetinglink.Key(r.MeetingURL) != meetinglink.Key(s.invite.MeetingURL) {
+		if found, err := s.use(s.change.tx.LockOpenJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt)); found || err != nil {
+			return found, err // the meeting to which the event was moved
+		}
+	}
 	if job.ErrorIs(err, job.NotFound) {
 		r, err = s.change.tx.LockJobByMeeting(ctx, s.consumer, s.invite.MeetingURL, s.invite.JoinAt, false)
 		if err == nil && !s.matches(r) {

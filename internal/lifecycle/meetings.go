@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,16 +25,39 @@ const calendarJob = "calendar:"
 // byCalendar is a connected calendar, as the timeline names it.
 const byCalendar = "calendar"
 
-// maxOtherMeetings limits the meetings that are synced because one of them has changed a
-// job that they share. The others stay due.
-const maxOtherMeetings = 20
+const (
+	// maxOtherMeetings limits the meetings that are synced because one of them has changed
+	// a job that they share. The others stay due.
+	maxOtherMeetings = 20
 
-// SyncMeeting implements calendarsync.Jobs. In one transaction, it decides about a
-// meeting of connected calendars and changes its job as Schedule does for an invite: the
-// one of the event, or else one for the same meeting at the same time, whoever has asked
-// for it. A job that no calendar has created is not cancelled.
-func (i *InviteScheduler) SyncMeeting(ctx context.Context, m calendarsync.Meeting) error {
-	return i.syncMeeting(ctx, m, nil)
+	maxTogether = 20 // meetings that are synced in one transaction
+)
+
+// SyncMeetings implements calendarsync.Jobs. It decides about meetings of connected
+// calendars and changes their jobs as Schedule does for an invite: the one of the event,
+// or else one for the same meeting at the same time, whoever has asked for it. All
+// meetings have one consumer. One that fails does not stop the others.
+//
+// What an invite has changed since the calendars were read stays: they may not know of it
+// yet. A job that an invite asks for too is cancelled if the calendars say that the event
+// is cancelled, and not if they no longer want a bot. If a person switches the event off,
+// its bot counts as cancelled by the consumer, whoever has asked for it. The jobs that the
+// consumer itself has created stay in every case.
+func (i *InviteScheduler) SyncMeetings(ctx context.Context, meetings []calendarsync.Meeting) error {
+	var errs []error
+	for together := range slices.Chunk(meetings, maxTogether) {
+		err := i.syncTogether(ctx, together, nil)
+		if err != nil && len(together) > 1 && ctx.Err() == nil {
+			err = nil
+			for _, m := range together {
+				err = errors.Join(err, i.syncTogether(ctx, []calendarsync.Meeting{m}, nil))
+			}
+		}
+		if errs = append(errs, err); ctx.Err() != nil {
+			break
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // OverrideEvent implements calendarsync.Jobs. It saves whether a person wants a bot for
@@ -45,7 +69,7 @@ func (i *InviteScheduler) OverrideEvent(ctx context.Context, caller account.Call
 		return err
 	}
 	m := calendarsync.Meeting{ConsumerID: caller.ConsumerID, UID: e.UID, Original: e.Original}
-	return i.syncMeeting(ctx, m, &eventOverride{calendarID, eventID, override})
+	return i.syncTogether(ctx, []calendarsync.Meeting{m}, &eventOverride{calendarID, eventID, override})
 }
 
 // eventOverride is what a person wants for an event.
@@ -54,25 +78,41 @@ type eventOverride struct {
 	value           *bool
 }
 
-func (i *InviteScheduler) syncMeeting(ctx context.Context, m calendarsync.Meeting, override *eventOverride) error {
-	limit, err := i.monthlyLimit(ctx, m.ConsumerID)
+// syncTogether syncs meetings of one consumer in one transaction, and then those that
+// shared their jobs.
+func (i *InviteScheduler) syncTogether(ctx context.Context, meetings []calendarsync.Meeting, override *eventOverride) error {
+	limit, err := i.monthlyLimit(ctx, meetings[0].ConsumerID)
 	if err != nil {
 		return fmt.Errorf("find the plan of a calendar's consumer: %w", err)
 	}
-	pending := []calendarsync.Meeting{m}
-	for n := 0; n < len(pending) && n < maxOtherMeetings; n++ {
-		var s *meetingSync
+	for left := maxOtherMeetings; len(meetings) > 0; {
+		var synced []*meetingSync
 		err := i.Jobs.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-			s = &meetingSync{Meeting: pending[n], service: i.Jobs, tx: tx, limit: limit, override: override}
-			return s.run(ctx)
+			synced = nil
+			for _, m := range meetings {
+				s := &meetingSync{Meeting: m, service: i.Jobs, tx: tx, limit: limit, override: override}
+				if err := s.run(ctx); err != nil {
+					return err
+				}
+				synced = append(synced, s)
+			}
+			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("sync a meeting of a calendar: %w", err)
+			return fmt.Errorf("sync the meetings of a calendar: %w", err)
 		}
-		for _, c := range s.changes {
-			i.Jobs.publish(c)
+		meetings, override = nil, nil
+		for _, s := range synced {
+			for _, c := range s.changes {
+				i.Jobs.publish(c)
+			}
+			for _, m := range s.others {
+				if !slices.Contains(meetings, m) && left > 0 {
+					meetings = append(meetings, m)
+					left--
+				}
+			}
 		}
-		pending, override = append(pending, s.others...), nil
 	}
 	return nil
 }
@@ -98,10 +138,14 @@ func (s *meetingSync) run(ctx context.Context) error {
 		return err
 	}
 	if o := s.override; o != nil {
+		before, err := s.tx.CalendarEvent(ctx, o.calendar, o.event)
+		if err != nil {
+			return err
+		}
 		if _, err := s.tx.OverrideEvent(ctx, o.calendar, o.event, o.value); err != nil {
 			return err
 		}
-		s.again = o.value != nil && *o.value
+		s.again = o.value != nil && *o.value || o.value == nil && before.Override != nil && !*before.Override
 	}
 	events, err := s.tx.MeetingEvents(ctx, s.Meeting)
 	if err != nil {
@@ -158,18 +202,71 @@ func (s *meetingSync) settle(ctx context.Context, events []calendarsync.Event) e
 	if isOver && !s.isAhead(events) {
 		return nil
 	}
-	decided, err := decision{}, error(nil)
-	if record && !isOver {
+	off := calendarsync.SwitchedOff(events)
+	decided, invited, err := s.asInvited(ctx, newest, record)
+	switch {
+	case err != nil:
+		return err
+	case off:
+		decided = decision{}
+	case !invited && record && !isOver:
 		decided, err = s.schedule(ctx, newest)
 	}
 	if err == nil {
-		err = s.cancel(ctx, events, decided)
+		gone := !invited && newest.ID != uuid.Nil && (isOver || newest.Problem == calendarsync.IsCancelled)
+		err = s.cancel(ctx, events, newest, decided, off, gone)
+	}
+	if err == nil && decided == (decision{}) && newest.MeetingURL != "" && newest.Problem == "" && !isOver {
+		decided, err = s.anotherJob(ctx, newest)
 	}
 	for n := range events {
 		e := &events[n]
 		e.Record, e.Reason, e.JobID = decided.record, cmp.Or(decided.reason, reasons[n]), decided.jobID
 	}
 	return err
+}
+
+// otherwise is the reason of a bot that the calendars do not ask for.
+const otherwise = "recorded: its bot was asked for in another way"
+
+// asInvited returns what an invite has made of an event since the calendars have said
+// something new about it. It reports false if none has.
+func (s *meetingSync) asInvited(ctx context.Context, newest calendarsync.Event, record bool) (decision, bool, error) {
+	if newest.Key == "" {
+		return decision{}, false, nil
+	}
+	at, err := s.tx.LastInvite(ctx, s.ConsumerID, newest.Key)
+	if err != nil || !at.After(newest.UpdatedAt) {
+		return decision{}, false, err
+	}
+	r, err := s.tx.LockJobByICalUID(ctx, s.ConsumerID, newest.Key)
+	switch {
+	case job.ErrorIs(err, job.NotFound) || err == nil && r.FailureCode == job.QuotaExceeded:
+		return decision{}, false, nil
+	case err != nil:
+		return decision{}, false, err
+	case r.Status == job.Cancelled && s.again:
+		return decision{}, false, nil
+	case r.Status == job.Cancelled:
+		byConsumer, err := s.tx.CancelledByConsumer(ctx, r.ID)
+		if byConsumer {
+			return decision{false, byHand, r.ID}, true, err
+		}
+		return decision{false, "not recorded: an invitation says that it is cancelled", r.ID}, true, err
+	case !record:
+		return decision{true, otherwise, r.ID}, true, nil
+	}
+	return decision{record: true, jobID: r.ID}, true, nil
+}
+
+// anotherJob returns the job of the consumer for the same meeting at the same time, which
+// the calendars do not ask for.
+func (s *meetingSync) anotherJob(ctx context.Context, e calendarsync.Event) (decision, error) {
+	r, err := s.tx.LockOpenJobByMeeting(ctx, s.ConsumerID, e.MeetingURL, e.Start)
+	if job.ErrorIs(err, job.NotFound) {
+		return decision{}, nil
+	}
+	return decision{true, otherwise, r.ID}, err
 }
 
 // isAhead reports whether the job of an event has not been due yet: the meeting was moved
@@ -184,6 +281,9 @@ type decision struct {
 	reason string // instead of that of calendarsync.Decide, if not empty
 	jobID  uuid.UUID
 }
+
+// byHand is the reason of a bot that a person has sent away.
+const byHand = "not recorded: its bot was cancelled"
 
 // schedule finds, moves or creates the job of an event.
 func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decision, error) {
@@ -221,7 +321,7 @@ func (s *meetingSync) schedule(ctx context.Context, e calendarsync.Event) (decis
 	}
 	switch {
 	case t.result.Dismissed:
-		return decision{false, "not recorded: its bot was cancelled", t.change.ID}, nil
+		return decision{false, byHand, t.change.ID}, nil
 	case t.result.Kind == calendar.FreeTierExhausted:
 		return decision{false, "not recorded: the free meetings of this month are used up", t.change.ID}, nil
 	}
@@ -235,25 +335,37 @@ func (s *meetingSync) markOthers(ctx context.Context, jobID uuid.UUID) error {
 	return err
 }
 
-// cancel cancels the jobs of a meeting's events that a calendar has created for them, but
-// the one that was decided on. If the meeting was moved, a bot that is in it stays.
-func (s *meetingSync) cancel(ctx context.Context, events []calendarsync.Event, decided decision) error {
-	for n, e := range events {
-		if e.JobID == uuid.Nil || e.JobID == decided.jobID || n > 0 && e.JobID == events[n-1].JobID {
-			continue
-		}
-		r, err := s.tx.LockJob(ctx, e.JobID)
-		if job.ErrorIs(err, job.NotFound) {
-			continue // erased
-		}
-		if err != nil {
-			return err
-		}
-		if r.ICalUID != e.Key || !strings.HasPrefix(r.ExternalID, calendarJob) || r.Status.Terminal() || decided.record && !undispatched(r.Status) && !outside(r.Status) {
+// cancel cancels the jobs of a meeting's events but the one that was decided on: those
+// that a calendar has created, and if the event was switched off or is gone, those of
+// invites. If the meeting was moved, a bot that is in it stays.
+func (s *meetingSync) cancel(ctx context.Context, events []calendarsync.Event, newest calendarsync.Event, decided decision, off, gone bool) error {
+	jobs, err := s.jobsOf(ctx, events, off || gone)
+	if err != nil {
+		return err
+	}
+	event := calendar.Invite{ICalUID: events[0].Key}
+	for _, r := range jobs {
+		own := r.ICalUID == event.ICalUID && strings.HasPrefix(r.ExternalID, calendarJob)
+		invited := strings.HasPrefix(r.ExternalID, inviteJob) && (off || gone && r.ICalUID == event.ICalUID)
+		if r.ID == decided.jobID || !own && !invited || r.Status.Terminal() || decided.record && !undispatched(r.Status) && !outside(r.Status) {
 			continue
 		}
 		c := s.service.newChange(s.tx, r)
-		if err := c.cancel(ctx, map[string]string{"by": byCalendar}); err != nil {
+		if !off {
+			isMoved := newest.ID != uuid.Nil && !r.JoinAt.Equal(newest.Start)
+			kept, err := s.keep(ctx, c, event, gone || isMoved || decided.record)
+			if err != nil {
+				return err
+			}
+			if kept {
+				continue
+			}
+		}
+		var data any = map[string]string{"by": byCalendar}
+		if off {
+			data = nil // a person has sent it away
+		}
+		if err := c.cancel(ctx, data); err != nil {
 			return err
 		}
 		if err := s.tx.SaveJob(ctx, c.Record); err != nil {
@@ -265,6 +377,46 @@ func (s *meetingSync) cancel(ctx context.Context, events []calendarsync.Event, d
 		}
 	}
 	return nil
+}
+
+// jobsOf returns the jobs of a meeting's events. With all, it also finds those that the
+// events are not known to have.
+func (s *meetingSync) jobsOf(ctx context.Context, events []calendarsync.Event, all bool) (jobs []job.Record, err error) {
+	add := func(r job.Record, err error) error {
+		if err == nil && !slices.ContainsFunc(jobs, func(known job.Record) bool { return known.ID == r.ID }) {
+			jobs = append(jobs, r)
+		}
+		if job.ErrorIs(err, job.NotFound) { // such as an erased job
+			return nil
+		}
+		return err
+	}
+	for _, e := range events {
+		if e.JobID != uuid.Nil {
+			err = errors.Join(err, add(s.tx.LockJob(ctx, e.JobID)))
+		}
+		if all {
+			err = errors.Join(err, add(s.tx.LockJobByICalUID(ctx, s.ConsumerID, e.Key)))
+		}
+		if all && e.MeetingURL != "" {
+			err = errors.Join(err, add(s.tx.LockOpenJobByMeeting(ctx, s.ConsumerID, e.MeetingURL, e.Start)))
+		}
+	}
+	return jobs, err
+}
+
+// keep reports whether the job of a calendar's event stays because an invite asks for it:
+// one for the same event, unless that is gone from its time, or for another one, which the
+// job then follows.
+func (s *meetingSync) keep(ctx context.Context, c *Change, event calendar.Invite, gone bool) (bool, error) {
+	invites, err := s.tx.JobInvites(ctx, c.ID)
+	if err != nil {
+		return false, err
+	}
+	if !gone && slices.ContainsFunc(invites, event.SameEvent) {
+		return true, nil
+	}
+	return c.follow(ctx, slices.DeleteFunc(invites, event.SameEvent))
 }
 
 // complete gives a new job the settings of its calendar.

@@ -57,10 +57,32 @@ func (db *Reader) UpcomingEvents(ctx context.Context, calendar uuid.UUID, from, 
 		calendar, millis(from), millis(to), limit)
 }
 
+// CancelledEvents returns the events of a calendar that are not over and whose bot was
+// cancelled since it was decided that it comes.
+func (db *Reader) CancelledEvents(ctx context.Context, calendar uuid.UUID, now time.Time) ([]calendarsync.Event, error) {
+	return db.events(ctx, `WHERE e.calendar_id = $1 AND e.ends_at > $2 AND e.record = 1 AND e.removed = 0 AND j.status = 'cancelled' ORDER BY e.id`, calendar, millis(now))
+}
+
+// NextStart returns when the first event of a calendar after a time starts for which a bot
+// may be wanted; zero without one. It uses the index calendar_events_start.
+func (db *Reader) NextStart(ctx context.Context, calendar uuid.UUID, after time.Time) (start time.Time, err error) {
+	err = db.queryRow(ctx, `SELECT MIN(starts_at) FROM calendar_events
+		WHERE calendar_id = $1 AND starts_at > $2 AND removed = 0 AND problem = '' AND COALESCE(overridden, rule_record) = 1`, calendar, millis(after)).Scan(timeColumn{&start})
+	if err != nil {
+		return time.Time{}, fmt.Errorf("find the next event of a calendar: %w", err)
+	}
+	return start, nil
+}
+
+const (
+	ofMeeting           = `WHERE e.consumer_id = $1 AND e.uid = $2 AND e.original = $3 ORDER BY e.id`
+	selectMeetingEvents = selectEvents + ofMeeting
+)
+
 // MeetingEvents returns the events of a meeting in all calendars of its consumer. It
 // uses the index calendar_events_meeting.
 func (db *Reader) MeetingEvents(ctx context.Context, m calendarsync.Meeting) ([]calendarsync.Event, error) {
-	return db.events(ctx, `WHERE e.consumer_id = $1 AND e.uid = $2 AND e.original = $3 ORDER BY e.id`, m.ConsumerID, m.UID, originalMillis(m.Original))
+	return db.events(ctx, ofMeeting, m.ConsumerID, m.UID, originalMillis(m.Original))
 }
 
 func (db *Reader) events(ctx context.Context, which string, args ...any) ([]calendarsync.Event, error) {
@@ -88,30 +110,36 @@ func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar,
 	return valid, err
 }
 
+const saveEvent = `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, event_key, sequence, modified, title, organizer, starts_at, ends_at, zone,
+		meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, '', '')
+	ON CONFLICT (id) DO UPDATE SET original = $5, sequence = $7, modified = $8, title = $9, organizer = $10, starts_at = $11, ends_at = $12, zone = $13,
+		meeting_url = $14, platform = $15, attendees = $16, response = $17, problem = $18, rule_record = $19, rule_reason = $20, updated_at = $21, removed = $22, dirty = 1`
+
 func (tx *Tx) saveEvent(ctx context.Context, c calendarsync.Calendar, e calendarsync.Event) error {
 	key, err := tx.eventKey(ctx, c.ConsumerID, e)
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, `INSERT INTO calendar_events (id, calendar_id, consumer_id, uid, original, event_key, sequence, modified, title, organizer, starts_at, ends_at, zone,
-			meeting_url, platform, attendees, response, problem, rule_record, rule_reason, updated_at, removed, dirty, record, reason, job_id)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, 1, 0, '', '')
-		ON CONFLICT (id) DO UPDATE SET original = $5, sequence = $7, modified = $8, title = $9, organizer = $10, starts_at = $11, ends_at = $12, zone = $13,
-			meeting_url = $14, platform = $15, attendees = $16, response = $17, problem = $18, rule_record = $19, rule_reason = $20, updated_at = $21, removed = $22, dirty = 1`,
+	_, err = tx.exec(ctx, saveEvent,
 		e.ID, c.ID, c.ConsumerID, e.UID, originalMillis(e.Original), key, e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, millis(e.Start), millis(e.End), e.Zone,
 		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, boolInt(e.ByRules.Record), e.ByRules.Reason, millis(e.UpdatedAt), boolInt(e.Removed))
 	return err
 }
 
+const (
+	selectEventKey = `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND original = $3 ORDER BY id LIMIT 1`
+	selectKey      = `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND event_key = $3 LIMIT 1`
+)
+
 // eventKey returns the key of a new event: that of the same meeting in another calendar
 // of the consumer, or else its own, which no other meeting has.
 func (tx *Tx) eventKey(ctx context.Context, consumer uuid.UUID, e calendarsync.Event) (string, error) {
-	known, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND original = $3 ORDER BY id LIMIT 1`,
-		consumer, e.UID, originalMillis(e.Original))
+	known, err := list(ctx, &tx.Reader, scanColumn[string], selectEventKey, consumer, e.UID, originalMillis(e.Original))
 	if err != nil || len(known) > 0 {
 		return firstOr(known, ""), err
 	}
-	others, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT event_key FROM calendar_events WHERE consumer_id = $1 AND uid = $2 AND event_key = $3 LIMIT 1`, consumer, e.UID, e.Key)
+	others, err := list(ctx, &tx.Reader, scanColumn[string], selectKey, consumer, e.UID, e.Key)
 	if err != nil || len(others) == 0 {
 		return e.Key, err
 	}
@@ -125,27 +153,35 @@ func firstOr[T any](values []T, otherwise T) T {
 	return otherwise
 }
 
-// DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
-// It uses the index calendar_events_dirty.
-func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
-	found, err := list(ctx, db, func(row sqldb.Row) (m calendarsync.Meeting, err error) {
+// scanMeeting scans the UID and the original start of a meeting of a consumer.
+func scanMeeting(consumer uuid.UUID) func(sqldb.Row) (calendarsync.Meeting, error) {
+	return func(row sqldb.Row) (calendarsync.Meeting, error) {
+		m := calendarsync.Meeting{ConsumerID: consumer}
 		var original int64
-		err = row.Scan(&m.UID, &original)
-		if m.ConsumerID = c.ConsumerID; original != 0 {
+		err := row.Scan(&m.UID, &original)
+		if original != 0 {
 			m.Original = fromMillis(original)
 		}
 		return m, err
-	}, `SELECT uid, original FROM calendar_events WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
+	}
+}
+
+// DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
+// It uses the index calendar_events_dirty.
+func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
+	found, err := list(ctx, db, scanMeeting(c.ConsumerID), `SELECT uid, original FROM calendar_events WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find the changed events of a calendar: %w", err)
 	}
 	return found, nil
 }
 
+const settleEvent = `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4 WHERE id = $1`
+
 // SettleEvent saves what was decided about an event. One that its calendar no longer has
 // is removed.
 func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
-	query, args := `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4 WHERE id = $1`, []any{e.ID, boolInt(e.Record), e.Reason, ""}
+	query, args := settleEvent, []any{e.ID, boolInt(e.Record), e.Reason, ""}
 	if e.JobID != uuid.Nil {
 		args[3] = e.JobID.String()
 	}
@@ -183,16 +219,24 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 	if _, err := tx.exec(ctx, `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original)); err != nil {
 		return nil, fmt.Errorf("find other events of a job: %w", err)
 	}
-	found, err := list(ctx, &tx.Reader, func(row sqldb.Row) (other calendarsync.Meeting, err error) {
-		var original int64
-		err = row.Scan(&other.UID, &original)
-		if other.ConsumerID = m.ConsumerID; original != 0 {
-			other.Original = fromMillis(original)
-		}
-		return other, err
-	}, `SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
+	found, err := list(ctx, &tx.Reader, scanMeeting(m.ConsumerID), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
 	if err != nil {
 		return nil, fmt.Errorf("find other events of a job: %w", err)
+	}
+	return found, nil
+}
+
+// MarkEvents makes the events of connected calendars due that an invite is for, and
+// returns their meetings. The ID is that of the invite's event. It uses the index
+// calendar_events_meeting.
+func (tx *Tx) MarkEvents(ctx context.Context, consumer uuid.UUID, uid, eventID string) ([]calendarsync.Meeting, error) {
+	const which = ` consumer_id = $1 AND uid = $2 AND event_key = $3 AND removed = 0`
+	found, err := list(ctx, &tx.Reader, scanMeeting(consumer), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+which, consumer, uid, eventID)
+	if err == nil && len(found) > 0 {
+		_, err = tx.exec(ctx, `UPDATE calendar_events SET dirty = 1 WHERE`+which, consumer, uid, eventID)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the events of an invite: %w", err)
 	}
 	return found, nil
 }

@@ -50,20 +50,24 @@ func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Co
 		`SELECT `+consumerColumns+` FROM consumers WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
 }
 
+const lockConsumer = `SELECT id FROM consumers WHERE id = $1`
+
 // LockConsumer blocks other LockConsumer calls for the consumer until the
 // transaction ends. It does not block inserts that refer to the consumer.
 func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
 	var found uuid.UUID
-	if err := tx.queryRow(ctx, `SELECT id FROM consumers WHERE id = $1`+tx.dialect.ForUpdate, id).Scan(&found); err != nil {
+	if err := tx.queryRow(ctx, lockConsumer+tx.dialect.ForUpdate, id).Scan(&found); err != nil {
 		return fmt.Errorf("lock consumer %s: %w", id, err)
 	}
 	return nil
 }
 
+const selectJobByKey = `SELECT ` + jobColumns + ` FROM jobs WHERE consumer_id = $1 AND calendar_key = $2`
+
 // LockJobByCalendarKey returns and locks the job that an invite with this key
 // created or moved. It uses the index jobs_calendar_key.
 func (tx *Tx) LockJobByCalendarKey(ctx context.Context, consumer uuid.UUID, key string) (job.Record, error) {
-	return tx.oneJob(ctx, `SELECT `+jobColumns+` FROM jobs WHERE consumer_id = $1 AND calendar_key = $2`+tx.dialect.ForUpdate, consumer, key)
+	return tx.oneJob(ctx, selectJobByKey+tx.dialect.ForUpdate, consumer, key)
 }
 
 // hashMeeting returns the column meeting_key of a meeting URL.
@@ -83,13 +87,15 @@ func (tx *Tx) LockJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingU
 		ORDER BY CASE status WHEN 'cancelled' THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
 }
 
+const selectOpenJobByMeeting = `
+	SELECT ` + jobColumns + ` FROM jobs
+	WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_key = $3 AND status NOT IN ('completed', 'failed', 'cancelled')
+	ORDER BY created_at, id LIMIT 1`
+
 // LockOpenJobByMeeting returns and locks the consumer's live job for the meeting of this
 // URL at joinAt that has not ended. It uses the index jobs_join.
 func (tx *Tx) LockOpenJobByMeeting(ctx context.Context, consumer uuid.UUID, meetingURL string, joinAt time.Time) (job.Record, error) {
-	return tx.oneJob(ctx, `
-		SELECT `+jobColumns+` FROM jobs
-		WHERE consumer_id = $1 AND mode = 'live' AND join_at = $2 AND meeting_key = $3 AND status NOT IN ('completed', 'failed', 'cancelled')
-		ORDER BY created_at, id LIMIT 1`+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
+	return tx.oneJob(ctx, selectOpenJobByMeeting+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
 }
 
 // LockUndispatchedByICalUID returns and locks the consumer's newest job with
@@ -117,6 +123,15 @@ func (tx *Tx) LockCancelledByICalUID(ctx context.Context, consumer uuid.UUID, ui
 		SELECT `+jobColumns+` FROM jobs
 		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status = 'cancelled'
 		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+}
+
+// LockJobByICalUID returns and locks the consumer's newest job with that iCalUID that has
+// not ended, or else the newest one. It uses the index jobs_ical.
+func (tx *Tx) LockJobByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
+	return tx.oneJob(ctx, `
+		SELECT `+jobColumns+` FROM jobs
+		WHERE consumer_id = $1 AND ical_uid_hash = $2
+		ORDER BY CASE WHEN status IN ('completed', 'failed', 'cancelled') THEN 1 ELSE 0 END, created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
 }
 
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
