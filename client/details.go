@@ -19,6 +19,7 @@ type JobDetails struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"participants"` // the first 100
+	Sources []string `json:"sources"` // how the bot was asked for: api, feed, google, intake, mail or microsoft
 	Outcome struct {
 		Title     string  `json:"title"`
 		Text      string  `json:"text"`

@@ -69,6 +69,7 @@ func (f outputFlags) printJob(to terminal, api *client.Client, shown client.JobD
 			{"meeting", shown.MeetingURL},
 			{"platform", shown.Platform},
 			{"joins", to.time(shown.JoinAt)},
+			{"sources", strings.Join(shown.Sources, ", ")},
 			{"attempts", attempts},
 			{"started", to.maybe(shown.StartedAt)},
 			{"ended", to.maybe(shown.EndedAt)},

@@ -57,6 +57,10 @@ func TestCalendars(t *testing.T) {
 			t.Errorf("switched %s: %s", one[0], body)
 		}
 	}
+	jobPage := regexp.MustCompile(`/jobs/[0-9a-f-]{36}`).FindString(ada.get(page).body)
+	if body := ada.get(jobPage).body; !strings.Contains(body, "<dt>Asked for by</dt><dd>iCal address</dd>") {
+		t.Errorf("the page of the job does not say who asked for it: %s", body)
+	}
 	if got := ada.submit(page, page, form("record", "organized", "address", feed+"/gone.ics")); got.status != http.StatusSeeOther {
 		t.Errorf("change: %d %s", got.status, got.body)
 	}

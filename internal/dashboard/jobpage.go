@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -47,6 +48,7 @@ type jobView struct {
 	Meeting        meetingView // while it runs
 	Detail         string      // of the failure, unless the explanation says it
 	Records        string      // what the bot keeps, in words
+	Sources        []string    // how the bot was asked for, if not only by a request for a job
 	Metadata       string      // indented
 }
 
@@ -140,7 +142,14 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 	}
 	view.Explanation = outcome.Explain(found, statusBefore(entries, job.Failed), end, partial)
 	view.Detail = detailOf(found.FailureDetail, view.Explanation)
-	if view.Meeting, err = d.readMeeting(ctx, as, found, entries); err != nil {
+	details, err := d.settings.Jobs.Details(ctx, []job.Job{found})
+	if err != nil {
+		return view, fmt.Errorf("read the details of a job: %w", err)
+	}
+	if view.Sources = details[found.ID].Sources; slices.Equal(view.Sources, []string{"api"}) {
+		view.Sources = nil // as usual
+	}
+	if view.Meeting, err = d.readMeeting(ctx, as, found, details[found.ID], entries); err != nil {
 		return view, err
 	}
 	view.Controls = controlsOf(found, view.Recording != nil)

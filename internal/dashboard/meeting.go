@@ -42,7 +42,7 @@ type talkView struct {
 }
 
 // readMeeting reads what happens in the meeting of a job.
-func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Job, entries []job.TimelineEntry) (meetingView, error) {
+func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Job, details lifecycle.Details, entries []job.TimelineEntry) (meetingView, error) {
 	if !j.Status.Dispatched() || j.Status.Teardown() {
 		return meetingView{}, nil
 	}
@@ -58,11 +58,7 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 		view.NoPicture = noPicture(j)
 	}
 	view.Picture = newest.TakenAt
-	details, err := d.settings.Jobs.Details(ctx, []job.Job{j})
-	if err != nil {
-		return view, fmt.Errorf("read who is in a meeting: %w", err)
-	}
-	view.People = peopleOf(details[j.ID])
+	view.People = peopleOf(details)
 	texts, err := d.settings.Search.LatestTexts(ctx, j.ID, shownTalk)
 	if err != nil {
 		return view, err

@@ -185,7 +185,7 @@ func (d *Dashboard) searchPage(req *pageRequest, session account.Session) error 
 // sourcesText names where a meeting is known from.
 func sourcesText(sources []string) string {
 	names := map[string]string{
-		"api": "the API", "feed": "a calendar address", "google": "Google Calendar", "intake": "calendar intake", "mail": "mail", "microsoft": "Microsoft 365",
+		"api": "API or dashboard", "feed": "iCal address", "google": "Google Calendar", "intake": "calendar intake", "mail": "mail", "microsoft": "Microsoft 365",
 	}
 	var found []string
 	for _, source := range sources {

@@ -20,6 +20,7 @@ type detailedJob struct {
 	EndedAt         *job.Timestamp    `json:"endedAt"`
 	DurationSeconds *float64          `json:"durationSeconds"`
 	Participants    []job.Participant `json:"participants"`
+	Sources         []string          `json:"sources"`
 	Outcome         outcomeBody       `json:"outcome"`
 	Recording       *recordingBody    `json:"recording,omitempty"`
 	Transcript      *transcriptBody   `json:"transcript,omitempty"`
@@ -74,7 +75,7 @@ func newDetailedJob(j job.Job, d lifecycle.Details) detailedJob {
 	explained := outcome.Explain(j, d.FailedIn, d.EndReason, d.Partial)
 	body := detailedJob{
 		View: job.NewView(j), Title: nullText(j.Title()), DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks),
-		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{}, d.Participants...),
+		Options: j.Resolved(), EndedAt: job.NullTimestamp(d.EndedAt), Participants: append([]job.Participant{}, d.Participants...), Sources: append([]string{}, d.Sources...),
 		Outcome: outcomeBody{
 			Title: explained.Title, Text: explained.Text, Cause: nullText(causes[explained.Side]), Action: nullText(explained.Action),
 			Stage: nullText(explained.Stage), EndReason: nullText(d.EndReason), DocURL: nullText(runbook(j.FailureCode)),

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // contractCalendarBody connects a calendar that cannot be read.
@@ -55,6 +57,12 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	j := h.expect(t, 200, contractRequest{op: "getJob", in: []string{jobID}, bearer: h.ada})
 	if !strings.Contains(string(settings.body), `"displayName":"Notes"`) || !strings.Contains(string(j.body), `"afterSoloSeconds":7`) || !strings.Contains(string(j.body), `"afterMaxSeconds":14400`) {
 		t.Errorf("the job: %s %s", j.body, settings.body)
+	}
+	again := h.expect(t, 200, contractRequest{op: "createJob", bearer: h.ada, body: fmt.Sprintf(
+		`{"externalId":%q,"meetingUrl":"https://meet.google.com/cal-enda-rsx?authuser=1","joinAt":%q,"dedupe":true}`, uuid.NewString(), start.Format(time.RFC3339))})
+	details := h.expect(t, 200, contractRequest{op: "getJobDetails", in: []string{jobID}, bearer: h.ada})
+	if again.text(t, "id") != jobID || fmt.Sprint(details.field(t, "sources")) != "[api feed]" {
+		t.Errorf("the same meeting by the API: %s; details %s", again.body, details.body)
 	}
 	off := h.expect(t, 200, contractRequest{op: "patchCalendarEvent", in: []string{id, eventID}, bearer: h.ada, body: `{"override":false}`})
 	if got := h.expect(t, 200, contractRequest{op: "getJob", in: []string{jobID}, bearer: h.ada}).text(t, "status"); got != "cancelled" || !strings.Contains(string(off.body), "it was switched off") {

@@ -536,6 +536,12 @@ export type JobDetails = {
      * Who was in the meeting, or is there now; the first 100, without the bot. Empty once the recording is deleted.
      */
     participants: Array<JobParticipant>;
+    /**
+     * How the bot was asked for: by a request for a job (`api`), by an invitation by `mail` or by the API (`intake`), or by connected calendars
+     * (`feed`, `google`, `microsoft`).
+     *
+     */
+    sources: Array<'api' | 'feed' | 'google' | 'intake' | 'mail' | 'microsoft'>;
     outcome: JobOutcome;
     recording?: JobRecording;
     transcript?: JobTranscript;
@@ -648,6 +654,12 @@ export type ListedJob = {
      * Who was in the meeting, or is there now; the first 100, without the bot. Empty once the recording is deleted.
      */
     participants?: Array<JobParticipant>;
+    /**
+     * How the bot was asked for: by a request for a job (`api`), by an invitation by `mail` or by the API (`intake`), or by connected calendars
+     * (`feed`, `google`, `microsoft`).
+     *
+     */
+    sources?: Array<'api' | 'feed' | 'google' | 'intake' | 'mail' | 'microsoft'>;
     outcome?: JobOutcome;
     recording?: JobRecording;
     transcript?: JobTranscript;
@@ -3386,7 +3398,8 @@ export type CalendarInvite = {
      */
     icalUid?: string | null;
     /**
-     * Identifies the occurrence of a recurring event, for example by its original time as in the calendar. All
+     * Identifies the occurrence of a recurring event, best by its original time, such as `20261127T090000Z` or
+     * `2026-11-27T10:00:00+01:00`, by which calendars and mail know it too. All
      * occurrences of a series have the same UID: without this, the next occurrence moves the job of the one before.
      *
      */

@@ -119,6 +119,7 @@ from .job_create_metadata import JobCreateMetadata
 from .job_details import JobDetails
 from .job_details_auto_leave import JobDetailsAutoLeave
 from .job_details_metadata import JobDetailsMetadata
+from .job_details_sources_item import JobDetailsSourcesItem
 from .job_failed import JobFailed
 from .job_failed_data import JobFailedData
 from .job_failed_version import JobFailedVersion
@@ -155,6 +156,7 @@ from .list_team_deliveries_state import ListTeamDeliveriesState
 from .listed_job import ListedJob
 from .listed_job_auto_leave import ListedJobAutoLeave
 from .listed_job_metadata import ListedJobMetadata
+from .listed_job_sources_item import ListedJobSourcesItem
 from .listen_to_job_audio import ListenToJobAudio
 from .listen_to_job_sample_rate import ListenToJobSampleRate
 from .live_command import LiveCommand
@@ -401,6 +403,7 @@ __all__ = (
     "JobDetails",
     "JobDetailsAutoLeave",
     "JobDetailsMetadata",
+    "JobDetailsSourcesItem",
     "JobFailed",
     "JobFailedData",
     "JobFailedVersion",
@@ -435,6 +438,7 @@ __all__ = (
     "ListedJob",
     "ListedJobAutoLeave",
     "ListedJobMetadata",
+    "ListedJobSourcesItem",
     "ListenToJobAudio",
     "ListenToJobSampleRate",
     "ListJobsExpandItem",

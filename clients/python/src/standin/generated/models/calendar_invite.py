@@ -27,8 +27,9 @@ class CalendarInvite:
         subject (str | Unset): The subject of the meeting. It is stored in the metadata of the job. Default: (no
             subject).
         ical_uid (None | str | Unset): The UID of the calendar event.
-        recurrence_id (None | str | Unset): Identifies the occurrence of a recurring event, for example by its original
-            time as in the calendar. All
+        recurrence_id (None | str | Unset): Identifies the occurrence of a recurring event, best by its original time,
+            such as `20261127T090000Z` or
+            `2026-11-27T10:00:00+01:00`, by which calendars and mail know it too. All
             occurrences of a series have the same UID: without this, the next occurrence moves the job of the one before.
         cancelled (bool | Unset): Whether the meeting was cancelled. Default: false.
         source (CalendarInviteSource | Unset): How the invite came, as the `sources` of calendar events list it.

@@ -10,6 +10,7 @@ from attrs import field as _attrs_field
 from dateutil.parser import isoparse
 
 from ..models.failure_code import FailureCode
+from ..models.job_details_sources_item import JobDetailsSourcesItem
 from ..models.job_status import JobStatus
 from ..models.platform import Platform
 from ..types import UNSET, Unset
@@ -61,6 +62,9 @@ class JobDetails:
             recorded nothing by choice, or null.
         participants (list[JobParticipant]): Who was in the meeting, or is there now; the first 100, without the bot.
             Empty once the recording is deleted.
+        sources (list[JobDetailsSourcesItem]): How the bot was asked for: by a request for a job (`api`), by an
+            invitation by `mail` or by the API (`intake`), or by connected calendars
+            (`feed`, `google`, `microsoft`).
         outcome (JobOutcome): The current state or the outcome of the job in human-readable words, which may change.
         recording (JobRecording | Unset): The links of a recording. Requests need an API key of the consumer.
         transcript (JobTranscript | Unset): The link of a transcript. Requests need an API key of the consumer.
@@ -88,6 +92,7 @@ class JobDetails:
     ended_at: datetime.datetime | None
     duration_seconds: float | None
     participants: list[JobParticipant]
+    sources: list[JobDetailsSourcesItem]
     outcome: JobOutcome
     recording: JobRecording | Unset = UNSET
     transcript: JobTranscript | Unset = UNSET
@@ -161,6 +166,11 @@ class JobDetails:
             participants_item = participants_item_data.to_dict()
             participants.append(participants_item)
 
+        sources = []
+        for sources_item_data in self.sources:
+            sources_item = sources_item_data.value
+            sources.append(sources_item)
+
         outcome = self.outcome.to_dict()
 
         recording: dict[str, Any] | Unset = UNSET
@@ -197,6 +207,7 @@ class JobDetails:
                 "endedAt": ended_at,
                 "durationSeconds": duration_seconds,
                 "participants": participants,
+                "sources": sources,
                 "outcome": outcome,
             }
         )
@@ -340,6 +351,13 @@ class JobDetails:
 
             participants.append(participants_item)
 
+        sources = []
+        _sources = d.pop("sources")
+        for sources_item_data in _sources:
+            sources_item = JobDetailsSourcesItem(sources_item_data)
+
+            sources.append(sources_item)
+
         outcome = JobOutcome.from_dict(d.pop("outcome"))
 
         _recording = d.pop("recording", UNSET)
@@ -379,6 +397,7 @@ class JobDetails:
             ended_at=ended_at,
             duration_seconds=duration_seconds,
             participants=participants,
+            sources=sources,
             outcome=outcome,
             recording=recording,
             transcript=transcript,

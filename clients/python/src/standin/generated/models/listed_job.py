@@ -11,6 +11,7 @@ from dateutil.parser import isoparse
 
 from ..models.failure_code import FailureCode
 from ..models.job_status import JobStatus
+from ..models.listed_job_sources_item import ListedJobSourcesItem
 from ..models.platform import Platform
 from ..types import UNSET, Unset
 
@@ -61,6 +62,9 @@ class ListedJob:
             recorded nothing by choice, or null.
         participants (list[JobParticipant] | Unset): Who was in the meeting, or is there now; the first 100, without the
             bot. Empty once the recording is deleted.
+        sources (list[ListedJobSourcesItem] | Unset): How the bot was asked for: by a request for a job (`api`), by an
+            invitation by `mail` or by the API (`intake`), or by connected calendars
+            (`feed`, `google`, `microsoft`).
         outcome (JobOutcome | Unset): The current state or the outcome of the job in human-readable words, which may
             change.
         recording (JobRecording | Unset): The links of a recording. Requests need an API key of the consumer.
@@ -89,6 +93,7 @@ class ListedJob:
     ended_at: datetime.datetime | None | Unset = UNSET
     duration_seconds: float | None | Unset = UNSET
     participants: list[JobParticipant] | Unset = UNSET
+    sources: list[ListedJobSourcesItem] | Unset = UNSET
     outcome: JobOutcome | Unset = UNSET
     recording: JobRecording | Unset = UNSET
     transcript: JobTranscript | Unset = UNSET
@@ -176,6 +181,13 @@ class ListedJob:
                 participants_item = participants_item_data.to_dict()
                 participants.append(participants_item)
 
+        sources: list[str] | Unset = UNSET
+        if not isinstance(self.sources, Unset):
+            sources = []
+            for sources_item_data in self.sources:
+                sources_item = sources_item_data.value
+                sources.append(sources_item)
+
         outcome: dict[str, Any] | Unset = UNSET
         if not isinstance(self.outcome, Unset):
             outcome = self.outcome.to_dict()
@@ -223,6 +235,8 @@ class ListedJob:
             field_dict["durationSeconds"] = duration_seconds
         if participants is not UNSET:
             field_dict["participants"] = participants
+        if sources is not UNSET:
+            field_dict["sources"] = sources
         if outcome is not UNSET:
             field_dict["outcome"] = outcome
         if recording is not UNSET:
@@ -383,6 +397,15 @@ class ListedJob:
 
                 participants.append(participants_item)
 
+        _sources = d.pop("sources", UNSET)
+        sources: list[ListedJobSourcesItem] | Unset = UNSET
+        if _sources is not UNSET:
+            sources = []
+            for sources_item_data in _sources:
+                sources_item = ListedJobSourcesItem(sources_item_data)
+
+                sources.append(sources_item)
+
         _outcome = d.pop("outcome", UNSET)
         outcome: JobOutcome | Unset
         if isinstance(_outcome, Unset):
@@ -427,6 +450,7 @@ class ListedJob:
             ended_at=ended_at,
             duration_seconds=duration_seconds,
             participants=participants,
+            sources=sources,
             outcome=outcome,
             recording=recording,
             transcript=transcript,
