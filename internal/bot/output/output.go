@@ -67,6 +67,9 @@ const (
 	maxWaiting = time.Second
 	// callTimeout limits one call of the page.
 	callTimeout = 2 * time.Second
+	// pushTimeout limits the call that sends sound: on a busy machine, a gap is better than
+	// the end of the sound.
+	pushTimeout = 10 * time.Second
 )
 
 // ErrNoMicrophone means that the page has not asked for a microphone.
@@ -146,7 +149,7 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 // push sends PCM, which may be the rest of a sound, to the page and to the recording. It
 // returns when it begins and ends.
 func (p *Player) push(ctx context.Context, pcm []byte, rest bool) (from, to time.Time, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
+	ctx, cancel := context.WithTimeoutCause(ctx, pushTimeout, errPageBusy)
 	defer cancel()
 	sent, err := push(ctx, p.Page, pcm, rest)
 	if err != nil {
