@@ -17,6 +17,7 @@ CREATE TABLE consumers (
     transcript_event        BIGINT NOT NULL DEFAULT 0 CHECK (transcript_event IN (0, 1)), -- receives job.transcript_ready
     command_event           BIGINT NOT NULL DEFAULT 0 CHECK (command_event IN (0, 1)), -- receives bot.command_outcome
     recording               TEXT NOT NULL DEFAULT '{}', -- options of jobs that do not set their own
+    output                  TEXT NOT NULL DEFAULT 'null', -- likewise
     event_sequence          BIGINT NOT NULL DEFAULT 0 -- of its last event without a job
 );
 CREATE INDEX consumers_email ON consumers (lower(email));
@@ -260,11 +261,11 @@ CREATE TABLE screenshots (
     image         TEXT NOT NULL -- JPEG in base64; empty without a picture
 );
 
--- The invites that a job is for, if they came by mail or by the API.
+-- The requests and invites that a job is for.
 CREATE TABLE job_invites (
     job_id     TEXT NOT NULL REFERENCES jobs (id),
     event_hash TEXT NOT NULL, -- of event_id, which may be long
-    source     TEXT NOT NULL CHECK (source IN ('intake', 'mail')),
+    source     TEXT NOT NULL CHECK (source IN ('api', 'intake', 'mail')),
     event_id   TEXT NOT NULL, -- of the invite; empty without a UID
     PRIMARY KEY (job_id, event_hash, source)
 );

@@ -19,7 +19,7 @@ var files embed.FS
 // A release runs on the schema of the next one, so that nodes are upgraded one after the other: a
 // migration only adds what the release before it can ignore, and what is no longer used is removed
 // one release later.
-const Newest = 104
+const Newest = 102
 
 // perRelease is the factor in the number of a migration.
 const perRelease = 100
