@@ -64,7 +64,7 @@ func TestCalendars(t *testing.T) {
 	if got := ada.submit(page, page, form("record", "organized", "address", feed+"/gone.ics")); got.status != http.StatusSeeOther {
 		t.Errorf("change: %d %s", got.status, got.body)
 	}
-	if body := ada.get(page).body; !strings.Contains(body, "there is no calendar at this address (404)") || !strings.Contains(body, `<span class="badge bad">failing</span>`) {
+	if body := ada.get(page).body; !strings.Contains(body, "There is no calendar at this address (404)") || !strings.Contains(body, `<span class="badge bad">failing</span>`) {
 		t.Errorf("a calendar that cannot be read: %s", body)
 	}
 	ada.submit(page, page, form("record", "organized"))
