@@ -91,7 +91,7 @@ func TestHostileTexts(t *testing.T) {
 		"/jobs": reported, "/jobs?mode=test": reported, "/jobs?search=" + url.QueryEscape(hostile): "Google Meet", "/operator": reported, "/webhooks": "Default endpoint",
 		"/team": name[:40], "/keys": "API keys", "/jobs/new?meetingUrl=" + url.QueryEscape(hostile): "Send a bot",
 		"/webhooks/deliveries/" + h.deliveries(failed)[0].ID:                             reported,
-		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "none of the job statuses", "/jobs?from=" + url.QueryEscape(hostile): "Dates must have the form",
+		"/jobs?note=" + url.QueryEscape(hostile) + "&status=" + url.QueryEscape(hostile): "no such status", "/jobs?from=" + url.QueryEscape(hostile): "Dates must have the form",
 	} {
 		check(path, shows)
 	}

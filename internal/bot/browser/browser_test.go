@@ -181,7 +181,7 @@ func TestPage(t *testing.T) {
 		}
 	})
 	t.Run("click on the first visible match", func(t *testing.T) {
-		if err := p.Click(ctx, ".go"); err != nil {
+		if err := p.ClickElement(ctx, `document.querySelectorAll(".go")`); err != nil {
 			t.Fatal(err)
 		}
 		var clicked bool
@@ -201,14 +201,14 @@ func TestPage(t *testing.T) {
 	t.Run("elements that cannot be clicked", func(t *testing.T) {
 		for selector, hidden := range map[string]bool{"#hidden": true, "#nowhere": false} {
 			var element *browser.ElementError
-			if err := p.Click(ctx, selector); !errors.As(err, &element) || element.Hidden != hidden {
-				t.Errorf("Click(%s) = %v, want an ElementError with Hidden %v", selector, err, hidden)
+			if err := p.ClickElement(ctx, `document.querySelectorAll("`+selector+`")`); !errors.As(err, &element) || element.Hidden != hidden {
+				t.Errorf("click on %s: %v, want an ElementError with Hidden %v", selector, err, hidden)
 			}
 		}
 	})
 	t.Run("typing replaces the text", func(t *testing.T) {
 		const text = "Zoë's Bot 漢 (1)"
-		if err := p.Type(ctx, "#name", text); err != nil {
+		if err := p.TypeInto(ctx, `document.querySelector("#name")`, "#name", text); err != nil {
 			t.Fatal(err)
 		}
 		var got struct {

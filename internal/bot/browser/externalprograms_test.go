@@ -97,7 +97,7 @@ func TestFramesCannotStartPrograms(t *testing.T) {
 			if err := p.EvalInPage(ctx, "new Promise(resolve => setTimeout(resolve, 1500))", nil); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Click(ctx, "#count"); err != nil {
+			if err := p.ClickElement(ctx, `document.querySelector("#count")`); err != nil {
 				t.Fatal(err)
 			}
 			var clicks int

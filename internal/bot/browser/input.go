@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -80,16 +79,10 @@ const releaseScript = `(() => {
 	return aim.missed;
 })()`
 
-// Click clicks the center of the first visible element that matches the CSS
-// selector, with mouse events. It does not wait for the element: if no element is
-// visible, or another one covers it, Click returns an *ElementError.
-func (p *Page) Click(ctx context.Context, selector string) error {
-	return p.click(ctx, selectorExpression(selector), selector)
-}
-
-// ClickElement is like Click for the first visible element of the value of a
-// JavaScript expression: an element or a list. The expression may use same-origin
-// frames.
+// ClickElement clicks the center of the first visible element of the value of a
+// JavaScript expression, an element or a list, with mouse events. The expression may use
+// same-origin frames. ClickElement does not wait for the element: if no element is
+// visible, or another one covers it, it returns an *ElementError.
 func (p *Page) ClickElement(ctx context.Context, expression string) error {
 	return p.click(ctx, expression, expression)
 }
@@ -162,12 +155,6 @@ func (p *Page) MoveMouse(ctx context.Context, x, y float64) error {
 	return nil
 }
 
-// Type clicks the first visible field that matches the CSS selector and replaces
-// its content with the text, using key events.
-func (p *Page) Type(ctx context.Context, selector, text string) error {
-	return p.TypeInto(ctx, selectorExpression(selector), selector, text)
-}
-
 // PasteInto is like TypeInto but inserts the whole text in one step. Use it for
 // long texts.
 func (p *Page) PasteInto(ctx context.Context, expression, name, text string) error {
@@ -180,8 +167,8 @@ func (p *Page) PasteInto(ctx context.Context, expression, name, text string) err
 	})
 }
 
-// TypeInto is like Type for the field that a JavaScript expression returns. name is
-// the locator in errors.
+// TypeInto clicks the field that a JavaScript expression returns and replaces its
+// content with the text, using key events. name is the locator in errors.
 func (p *Page) TypeInto(ctx context.Context, expression, name, text string) error {
 	if err := p.click(ctx, expression, name); err != nil {
 		return err
@@ -240,14 +227,6 @@ func (p *Page) aim(ctx context.Context, expression, name string) (x, y float64, 
 		return 0, 0, &ElementError{Locator: name, Hidden: target.State == "hidden"}
 	}
 	return target.X, target.Y, nil
-}
-
-// selectorExpression returns the expression for the elements that match a
-// selector.
-func selectorExpression(selector string) string {
-	// Encoding a string cannot fail, and JSON strings are JavaScript strings.
-	quoted, _ := json.Marshal(selector)
-	return "document.querySelectorAll(" + string(quoted) + ")"
 }
 
 // mouse sends one mouse event.

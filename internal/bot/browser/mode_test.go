@@ -107,7 +107,7 @@ func TestModes(t *testing.T) {
 				t.Errorf("the page is %s, focus %v", seen.State, seen.Focus)
 			}
 
-			if err := page.Type(ctx, "#name", "Standin"); err != nil {
+			if err := page.TypeInto(ctx, `document.querySelector("#name")`, "#name", "Standin"); err != nil {
 				t.Fatal(err)
 			}
 			var input struct {

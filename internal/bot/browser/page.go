@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"time"
 
 	"github.com/chromedp/cdproto"
-	protocol "github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/css"
 	"github.com/chromedp/cdproto/dom"
@@ -338,112 +336,6 @@ func (p *Page) info(ctx context.Context) (info target.Info, err error) {
 		return nil
 	})
 	return info, err
-}
-
-// SetContentSize resizes the window so that the page has this size, without the
-// bars of the window. It restores a minimized window.
-func (p *Page) SetContentSize(ctx context.Context, width, height int) error {
-	return p.inWindow(ctx, func(ctx context.Context, window protocol.WindowID) error {
-		if err := p.setWindowState(ctx, window, protocol.WindowStateNormal); err != nil {
-			return err
-		}
-		_, err := cdp.Call(ctx, p.browser.session, protocol.SetContentsSize, protocol.SetContentsSizeParams{
-			WindowID: window, Width: int64(width), Height: int64(height),
-		})
-		return err
-	})
-}
-
-// SetMinimized minimizes or restores the page's window. A minimized page keeps
-// running and is visible to its scripts, but it is rendered only while it is
-// captured.
-func (p *Page) SetMinimized(ctx context.Context, minimized bool) error {
-	state := protocol.WindowStateNormal
-	if minimized {
-		state = protocol.WindowStateMinimized
-	}
-	return p.inWindow(ctx, func(ctx context.Context, window protocol.WindowID) error {
-		return p.setWindowState(ctx, window, state)
-	})
-}
-
-// inWindow calls do with the page's window.
-func (p *Page) inWindow(ctx context.Context, do func(context.Context, protocol.WindowID) error) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		window, err := cdp.Call(ctx, p.browser.session, protocol.GetWindowForTarget,
-			protocol.GetWindowForTargetParams{TargetID: p.session.TargetID})
-		if err != nil {
-			return err
-		}
-		return do(ctx, window.WindowID)
-	})
-}
-
-func (p *Page) setWindowState(ctx context.Context, window protocol.WindowID, state protocol.WindowState) error {
-	_, err := cdp.Call(ctx, p.browser.session, protocol.SetWindowBounds, protocol.SetWindowBoundsParams{
-		WindowID: window, Bounds: &protocol.Bounds{WindowState: state},
-	})
-	return err
-}
-
-// Screenshot returns a PNG image of the page.
-func (p *Page) Screenshot(ctx context.Context) ([]byte, error) {
-	return p.screenshot(ctx, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
-}
-
-// Picture returns a JPEG image of the page with a quality from 0 to 100. The browser must not
-// scale it: that would resize the page, and show in a recording.
-func (p *Page) Picture(ctx context.Context, quality int) ([]byte, error) {
-	return p.screenshot(ctx, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatJpeg, Quality: new(int64(quality))})
-}
-
-func (p *Page) screenshot(ctx context.Context, params page.CaptureScreenshotParams) ([]byte, error) {
-	var image []byte
-	err := p.call(ctx, func(ctx context.Context) error {
-		answer, err := cdp.Call(ctx, p.session, page.CaptureScreenshot, params)
-		image = answer.Data
-		return err
-	})
-	return image, err
-}
-
-// Screencast calls frame for pictures of the page, JPEG images of at most width and height
-// pixels, when the page changes, and not more often than rate times per second. It returns
-// when ctx ends, frame fails, or the page is gone.
-func (p *Page) Screencast(ctx context.Context, width, height, rate int, frame func(image []byte) error) error {
-	const quality = 80
-	return p.call(ctx, func(ctx context.Context) error {
-		listening, stopListening := context.WithCancel(ctx)
-		defer stopListening()
-		frames := cdp.Events(listening, p.session, page.ScreencastFrame)
-		percent, last := int64(quality), true
-		_, err := cdp.Call(ctx, p.session, page.StartScreencast, page.StartScreencastParams{
-			Format: page.StartScreencastFormatJpeg, Quality: &percent, MaxWidth: int64(width), MaxHeight: int64(height), MaxFramesInFlight: 1, SendLastFrame: &last,
-		})
-		if err != nil {
-			abandonEvents(frames, stopListening)
-			return err
-		}
-		pace := time.NewTicker(time.Second / time.Duration(rate))
-		defer pace.Stop()
-		for event, err := range frames {
-			if err == nil {
-				err = frame(event.Data)
-			}
-			if err != nil {
-				return err
-			}
-			select {
-			case <-pace.C:
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-			if _, err := cdp.Call(ctx, p.session, page.ScreencastFrameAck, page.ScreencastFrameAckParams{SessionID: event.SessionID}); err != nil {
-				return err
-			}
-		}
-		return context.Canceled // the connection ended; call returns the reason
-	})
 }
 
 // Crashed returns a channel that is closed when the renderer process has crashed.
