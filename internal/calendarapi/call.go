@@ -11,12 +11,12 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 
 	"golang.org/x/oauth2"
 
 	"standin/internal/calendar"
+	"standin/internal/retry"
 )
 
 const (
@@ -222,13 +222,13 @@ func errorCode(encoded []byte) string {
 // statusError says what the status and the error code of a response mean for the owner of
 // a calendar.
 func statusError(p Provider, response *http.Response, code string) error {
-	status := response.StatusCode
+	status, pause := response.StatusCode, retry.After(response.Header.Get("Retry-After"), time.Now(), maxRetryAfter)
 	limited := code == "rateLimitExceeded" || code == "userRateLimitExceeded" || code == "quotaExceeded"
 	switch {
 	case status == http.StatusGone, code == "fullSyncRequired", code == "SyncStateNotFound", code == "syncStateNotFound", code == "SyncStateInvalid", code == "resyncRequired":
 		return &Error{Reason: p.Title() + " no longer knows what was read before", gone: true}
 	case status == http.StatusTooManyRequests, limited:
-		return &Error{Reason: p.Title() + " accepts no more requests for a while", RetryAfter: retryAfter(response)}
+		return &Error{Reason: p.Title() + " accepts no more requests for a while", RetryAfter: pause}
 	case status == http.StatusUnauthorized:
 		return &Error{Reason: p.Title() + " does not accept the access token: connect the calendar again"}
 	case status == http.StatusForbidden:
@@ -236,19 +236,7 @@ func statusError(p Provider, response *http.Response, code string) error {
 	case status == http.StatusNotFound:
 		return &Error{Reason: p.Title() + " has no calendar with this ID, or the account may not read it"}
 	}
-	return &Error{Reason: fmt.Sprintf("%s responded with %d", p.Title(), status), RetryAfter: retryAfter(response)}
-}
-
-// retryAfter returns the pause that a response asks for (RFC 9110, section 10.2.3).
-func retryAfter(response *http.Response) time.Duration {
-	value := response.Header.Get("Retry-After")
-	var pause time.Duration
-	if seconds, err := strconv.Atoi(value); err == nil {
-		pause = time.Duration(min(max(seconds, 0), int(maxRetryAfter/time.Second))) * time.Second
-	} else if at, err := http.ParseTime(value); err == nil {
-		pause = time.Until(at)
-	}
-	return min(max(pause, 0), maxRetryAfter)
+	return &Error{Reason: fmt.Sprintf("%s responded with %d", p.Title(), status), RetryAfter: pause}
 }
 
 // connectError says why no response came. It leaves out the URL, which may have tokens.

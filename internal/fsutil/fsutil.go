@@ -1,4 +1,4 @@
-// Package fsutil writes files durably and locks them between processes.
+// Package fsutil writes files durably, locks them between processes and reads secrets.
 package fsutil
 
 import (
@@ -10,7 +10,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
+
+// ReadSecret returns the content of a file with a secret, without the white space
+// around it.
+func ReadSecret(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	return strings.TrimSpace(string(content)), err
+}
 
 // Sync makes the content of a file durable, or the names in a directory. The name
 // of a new file is durable only after its directory was synced.

@@ -12,6 +12,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/retry"
 )
 
 const (
@@ -68,12 +69,8 @@ func (h *Hub) Wake(id uuid.UUID) {
 	h.mu.Lock()
 	f := h.feeds[id]
 	h.mu.Unlock()
-	if f == nil {
-		return
-	}
-	select {
-	case f.wake <- struct{}{}:
-	default:
+	if f != nil {
+		f.wake.Send()
 	}
 }
 
@@ -84,7 +81,7 @@ func (h *Hub) Join(id uuid.UUID) (f *Feed, leave func()) {
 	defer h.mu.Unlock()
 	f = h.feeds[id]
 	if f == nil {
-		f = &Feed{id: id, source: h.source, log: h.log, wake: make(chan struct{}, 1), changed: make(chan struct{}), left: make(chan struct{})}
+		f = &Feed{id: id, source: h.source, log: h.log, wake: retry.NewSignal(), changed: make(chan struct{}), left: make(chan struct{})}
 		h.feeds[id] = f
 		select {
 		case h.opened <- f:
@@ -108,7 +105,7 @@ type Feed struct {
 	source    Source
 	log       *slog.Logger
 	listeners int // protected by Hub.mu
-	wake      chan struct{}
+	wake      retry.Signal
 	left      chan struct{} // closed when the last listener has left
 
 	mu      sync.Mutex

@@ -80,7 +80,7 @@ func (w *Worker) authenticateNext(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer w.releaseArrival(id)
-	notify(w.arrived) // there may be more
+	w.arrived.Send() // there may be more
 	p, err := w.store.message(ctx, id)
 	if err != nil {
 		return false, err
@@ -96,7 +96,7 @@ func (w *Worker) authenticateNext(ctx context.Context) (bool, error) {
 		return true, w.postpone(ctx, p, refused, &temporaryError{err: judgeErr, attempts: maxLookupAttempts})
 	}
 	if j.verdict == waiting {
-		notify(w.wake)
+		w.wake.Send()
 	} else {
 		w.logVerdict(p.id, p.source, p.remote, j)
 	}

@@ -118,13 +118,8 @@ func (r *mailboxReader) run(ctx context.Context) {
 
 // session connects and reads the mailbox until an error occurs.
 func (r *mailboxReader) session(ctx context.Context) error {
-	announced := make(chan struct{}, 1)
-	client, err := r.connect(&imapclient.UnilateralDataHandler{Mailbox: func(*imapclient.UnilateralDataMailbox) {
-		select {
-		case announced <- struct{}{}:
-		default:
-		}
-	}})
+	announced := retry.NewSignal()
+	client, err := r.connect(&imapclient.UnilateralDataHandler{Mailbox: func(*imapclient.UnilateralDataMailbox) { announced.Send() }})
 	if err != nil {
 		return err
 	}

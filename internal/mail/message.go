@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/emersion/go-message"
 	_ "github.com/emersion/go-message/charset" // decodes texts that are not UTF-8
 	"github.com/emersion/go-message/mail"
 
 	"standin/internal/calendar"
+	"standin/internal/text"
 )
 
 // Limits of what is read of a message, far above those of real invitations.
@@ -204,16 +204,4 @@ func isCalendar(text []byte) bool {
 }
 
 // printable returns a text of at most limit characters on one line.
-func printable(text string, limit int) string {
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	runes := []rune(strings.TrimSpace(text))
-	if len(runes) > limit {
-		runes = append(runes[:limit-1], '…')
-	}
-	return string(runes)
-}
+func printable(s string, limit int) string { return text.CleanLine(s, limit) }

@@ -69,9 +69,9 @@ type Worker struct {
 	store    *Store
 	resolver *resolver
 	lock     *os.File
-	server   *smtpServer   // nil without SMTP
-	wake     chan struct{} // a message is authenticated, or a reply is due
-	arrived  chan struct{} // a message is to be authenticated
+	server   *smtpServer  // nil without SMTP
+	wake     retry.Signal // a message is authenticated, or a reply is due
+	arrived  retry.Signal // a message is to be authenticated
 	turns    turns
 	step     func(name string) // called between the steps of receiving; for tests
 
@@ -92,7 +92,7 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), wake: make(chan struct{}, 1), arrived: make(chan struct{}, authenticators),
+		settings: settings, resolver: newResolver(settings.Policy.LookupTXT, settings.Now), wake: retry.NewSignal(), arrived: retry.NewSignal(),
 		step: func(string) {}, inFlight: make(map[int64]bool),
 	}
 	var err error
@@ -140,16 +140,15 @@ func (w *Worker) Run(ctx context.Context) error {
 	for range authenticators - 1 {
 		parts.Go(func() error { return w.authenticateArrivals(ctx) })
 	}
-	replies := make(chan struct{}) // work finds them soon enough
-	parts.Go(func() error { return w.repeat(ctx, replies, w.store.nextReply, w.sendReplies) })
+	parts.Go(func() error { return w.repeat(ctx, nil, w.store.nextReply, w.sendReplies) })
 	parts.Go(func() error { return w.repeat(ctx, w.wake, w.store.nextWork, w.work) })
 	parts.Go(func() error { return w.purge(ctx) })
 	return parts.Wait()
 }
 
-// repeat does work that is due until ctx is cancelled: now, when wake receives, when
+// repeat does work that is due until ctx is cancelled: now, when wake is signaled, when
 // the time of next comes, and after pollInterval.
-func (w *Worker) repeat(ctx context.Context, wake <-chan struct{}, next func(context.Context) (time.Time, error), work func(context.Context) error) error {
+func (w *Worker) repeat(ctx context.Context, wake retry.Signal, next func(context.Context) (time.Time, error), work func(context.Context) error) error {
 	for ctx.Err() == nil {
 		if err := work(ctx); err != nil {
 			return ignoreEnd(ctx, err)
@@ -162,13 +161,7 @@ func (w *Worker) repeat(ctx context.Context, wake <-chan struct{}, next func(con
 		if !at.IsZero() {
 			wait = min(wait, max(0, at.Sub(w.settings.Now())))
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-wake:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		wake.Wait(ctx, wait)
 	}
 	return nil
 }
@@ -203,19 +196,11 @@ func (w *Worker) receive(ctx context.Context, m received) error {
 	switch {
 	case id == 0: // it was received before
 	case m.judgment == nil:
-		notify(w.arrived)
+		w.arrived.Send()
 	case m.judgment.verdict == waiting:
-		notify(w.wake)
+		w.wake.Send()
 	default:
 		w.logVerdict(id, m.source, m.remote, *m.judgment)
 	}
 	return nil
-}
-
-// notify wakes who receives from a channel.
-func notify(wake chan<- struct{}) {
-	select {
-	case wake <- struct{}{}:
-	default: // it is awake
-	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"standin/client"
+	"standin/internal/retry"
 )
 
 // transcriptScheme begins the URIs of transcripts: transcript://JOB.
@@ -119,7 +120,7 @@ func (s *subscriptions) unsubscribe(_ context.Context, request *mcp.UnsubscribeR
 // follow notifies the agent of changes of a transcript until the job has ended, or may no
 // longer be read.
 func (s *subscriptions) follow(ctx context.Context, uri, id string) {
-	changed := make(chan struct{}, 1)
+	changed := retry.NewSignal()
 	s.running.Go(func() {
 		for range changed {
 			_ = s.notify(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // the agent may be gone, which ends ctx
@@ -136,10 +137,7 @@ func (s *subscriptions) follow(ctx context.Context, uri, id string) {
 		for event, err = range s.api.Live(ctx, id, last) {
 			switch event.Name {
 			case "state", "caption", "chat", "end":
-				select {
-				case changed <- struct{}{}:
-				default:
-				}
+				changed.Send()
 			}
 			if event.ID != "" {
 				last = event.ID

@@ -1,5 +1,5 @@
-// Package retry has the pauses between attempts: a sleep that a context
-// interrupts, and exponential backoff.
+// Package retry has what loops wait with: a sleep that a context interrupts, a signal
+// that ends a wait early, exponential backoff, and the pauses that servers ask for.
 package retry
 
 import (

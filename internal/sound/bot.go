@@ -34,7 +34,7 @@ var errReplaced = errors.New("another bot of the job has connected")
 type bot struct {
 	conn   *websocket.Conn
 	cancel context.CancelCauseFunc
-	wake   chan struct{}
+	wake   retry.Signal
 
 	mu      sync.Mutex
 	wanted  *Wanted  // not sent yet
@@ -60,7 +60,7 @@ func (h *Hub) ServeBot(
 	if startedAt, err = origin(ctx, startedAt); err != nil {
 		return fmt.Errorf("find the start of the recording: %w", err)
 	}
-	b := &bot{conn: conn, cancel: cancel, wake: make(chan struct{}, 1)}
+	b := &bot{conn: conn, cancel: cancel, wake: retry.NewSignal()}
 	h.connect(job, b)
 	var running sync.WaitGroup
 	running.Go(func() { cancel(b.send(ctx)) })
@@ -158,7 +158,7 @@ func (b *bot) want(wanted Wanted) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.wanted = &wanted
-	b.signal()
+	b.wake.Send()
 }
 
 // play sends sound to play. It reports false if too much waits.
@@ -169,7 +169,7 @@ func (b *bot) play(pcm []byte) bool {
 		return false
 	}
 	b.playing = append(b.playing, pcm)
-	b.signal()
+	b.wake.Send()
 	return true
 }
 
@@ -178,18 +178,11 @@ func (b *bot) stopPlaying() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.playing, b.stop = nil, true
-	b.signal()
+	b.wake.Send()
 }
 
 // replaced ends the connection.
 func (b *bot) replaced() { b.cancel(errReplaced) }
-
-func (b *bot) signal() {
-	select {
-	case b.wake <- struct{}{}:
-	default: // send looks anyway
-	}
-}
 
 // send sends what waits until ctx ends.
 func (b *bot) send(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/retry"
 )
 
 // The format of a Frame.
@@ -113,7 +114,7 @@ func (h *Hub) Connected(job uuid.UUID) bool {
 func (h *Hub) Subscribe(job uuid.UUID, wanted Wanted) *Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	s := &Subscription{hub: h, job: job, wanted: wanted, ready: make(chan struct{}, 1)}
+	s := &Subscription{hub: h, job: job, wanted: wanted, ready: retry.NewSignal()}
 	r := h.enter(job)
 	r.subscribers[s] = struct{}{}
 	if r.bot != nil {
@@ -127,7 +128,7 @@ type Subscription struct {
 	hub    *Hub
 	job    uuid.UUID
 	wanted Wanted
-	ready  chan struct{} // has a value when something was added
+	ready  retry.Signal // has a value when something was added
 
 	mu    sync.Mutex
 	queue []Frame
@@ -221,7 +222,7 @@ func (s *Subscription) add(frame Frame) {
 		s.gap.To = max(s.gap.To, lost.Start+FrameDuration)
 		s.gap.Frames++
 	}
-	s.signal()
+	s.ready.Send()
 }
 
 // end ends the sound after what is queued.
@@ -229,14 +230,7 @@ func (s *Subscription) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = true
-	s.signal()
-}
-
-func (s *Subscription) signal() {
-	select {
-	case s.ready <- struct{}{}:
-	default: // Next looks anyway
-	}
+	s.ready.Send()
 }
 
 // publish distributes a frame of a bot, unless another bot has replaced it.

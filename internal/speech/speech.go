@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"standin/internal/dialguard"
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording/build"
@@ -103,22 +104,19 @@ func NewMaker(settings Settings) (*Maker, error) {
 	}
 	m.address = address.JoinPath("audio", "speech").String()
 	if settings.APIKeyFile != "" {
-		key, err := os.ReadFile(settings.APIKeyFile)
-		if err != nil {
+		if m.settings.APIKey, err = fsutil.ReadSecret(settings.APIKeyFile); err != nil {
 			return nil, fmt.Errorf("read the API key of the speech server: %w", err)
 		}
-		m.settings.APIKey = strings.TrimSpace(string(key))
 	}
 	return m, nil
 }
 
 // newHTTPClient returns a client that connects to allowed addresses only.
 func newHTTPClient(guard *dialguard.Guard, redirects int) *http.Client {
+	transport := guard.Transport(nil)
+	transport.MaxIdleConnsPerHost = concurrency
 	return &http.Client{
-		Transport: &http.Transport{
-			DialContext: guard.DialContext, TLSHandshakeTimeout: dialTimeout, MaxIdleConnsPerHost: concurrency, IdleConnTimeout: time.Minute,
-			MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
-		},
+		Transport: transport,
 		CheckRedirect: func(request *http.Request, via []*http.Request) error {
 			switch {
 			case redirects == 0:

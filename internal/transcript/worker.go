@@ -3,9 +3,6 @@ package transcript
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -92,7 +89,7 @@ type Settings struct {
 // Worker transcribes the recordings that are due.
 type Worker struct {
 	Settings
-	wake     chan struct{}
+	wake     retry.Signal
 	outcomes *prometheus.CounterVec
 }
 
@@ -115,37 +112,26 @@ func NewWorker(settings Settings) *Worker {
 	for _, outcome := range []string{outcomeAttached, outcomeRetrying, outcomeFailed} {
 		outcomes.WithLabelValues(outcome) // there from the start, so that rates have a beginning
 	}
-	return &Worker{Settings: settings, wake: make(chan struct{}, 1), outcomes: outcomes}
+	return &Worker{Settings: settings, wake: retry.NewSignal(), outcomes: outcomes}
 }
 
 // Collectors returns the metrics of the worker, for registration.
 func (w *Worker) Collectors() []prometheus.Collector { return []prometheus.Collector{w.outcomes} }
 
 // Wake reports that a transcription may be due. It does not block.
-func (w *Worker) Wake() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
+func (w *Worker) Wake() { w.wake.Send() }
 
 // Run works until ctx ends.
 func (w *Worker) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for range w.Concurrency {
 		running.Go(func() {
-			poll := time.NewTicker(pollInterval)
-			defer poll.Stop()
 			for ctx.Err() == nil {
 				if w.RunNext(ctx) {
 					w.Wake() // another goroutine may take the next one
 					continue
 				}
-				select {
-				case <-w.wake:
-				case <-poll.C:
-				case <-ctx.Done():
-				}
+				w.wake.Wait(ctx, pollInterval)
 			}
 		})
 	}
@@ -170,257 +156,4 @@ func (w *Worker) RunNext(ctx context.Context) bool {
 		h.failed(ctx, err)
 	}
 	return true
-}
-
-// errLeaseLost is the error of a transcription that another node has claimed, or
-// whose recording was deleted.
-var errLeaseLost = errors.New("the lease of the transcription is lost")
-
-// errLimit is the error of another transcription that would be partial.
-var errLimit = permanentError{errors.New("the job's limit of minutes is reached, counting all transcriptions")}
-
-// permanentError is an error that another attempt would not avoid.
-type permanentError struct{ error }
-
-func (e permanentError) Unwrap() error { return e.error }
-
-// failed makes the transcription due again after a pause, or ends it.
-func (h *task) failed(ctx context.Context, err error) {
-	t := h.current()
-	refused := new(Error)
-	isRefused, permanent := errors.As(err, &refused), errors.As(err, new(permanentError))
-	w, log := h.Worker, h.Log.With("job", t.JobID, "error", err)
-	detail := "the recording could not be read; the service's log has the reason"
-	switch {
-	case isRefused:
-		detail = refused.public()
-	case errors.Is(err, errLimit):
-		detail = errLimit.Error()
-	}
-	switch age := w.Now().Sub(t.CreatedAt); {
-	case errors.Is(err, errLeaseLost):
-		log.Info("transcription stopped")
-		return
-	case permanent, refused.Permanent, age >= w.GiveUpAfter:
-		log.Warn("transcription failed", "detail", refused.Detail, "age", age)
-		w.outcomes.WithLabelValues(outcomeFailed).Inc()
-		if _, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail}); err != nil {
-			log.Error("cannot record the failure of a transcription; repeating it", "failure", err)
-		}
-		return
-	}
-	backoff := retry.Backoff{Min: minRetry, Max: maxRetry, Failures: t.Failures}
-	pause := max(backoff.Next(), refused.RetryAfter)
-	first := t.Failures == 0
-	t.Failures = backoff.Failures
-	log.Warn("transcription failed; retrying", "detail", refused.Detail, "failures", t.Failures, "retry_in", pause)
-	w.outcomes.WithLabelValues(outcomeRetrying).Inc()
-	if first {
-		retry := job.TranscriptRetry{Detail: detail, RetryAt: job.Timestamp(w.Now().Add(pause))}
-		if _, err := w.Jobs.ReportTranscriptRetry(ctx, t.JobID, t.Lease, retry); err != nil {
-			log.Error("cannot record why a transcription is retried", "failure", err)
-		}
-	}
-	if _, err := w.Queue.SaveTranscription(ctx, t, w.Now().Add(pause)); err != nil {
-		log.Error("cannot save transcription; repeating it when its lease ends", "failure", err)
-	}
-}
-
-// task is a transcription whose lease this node has.
-type task struct {
-	*Worker
-
-	mu    sync.Mutex
-	state job.Transcription
-}
-
-func (h *task) current() job.Transcription {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.state
-}
-
-// save saves a change, and extends the lease.
-func (h *task) save(ctx context.Context, change func(*job.Transcription)) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	change(&h.state)
-	valid, err := h.Queue.SaveTranscription(ctx, h.state, h.Now().Add(lease))
-	if err == nil && !valid {
-		err = errLeaseLost
-	}
-	return err
-}
-
-// keep extends the lease until stop is called. Its context ends when the lease is
-// lost.
-func (h *task) keep(ctx context.Context) (working context.Context, stop func()) {
-	working, cancel := context.WithCancelCause(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		ticker := time.NewTicker(lease / 4)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-			case <-working.Done():
-				return
-			}
-			err := h.save(working, func(*job.Transcription) {})
-			if errors.Is(err, errLeaseLost) {
-				cancel(err)
-				return
-			}
-			if err != nil && working.Err() == nil {
-				h.Log.Error("cannot extend the lease of a transcription", "job", h.state.JobID, "error", err)
-			}
-		}
-	})
-	return working, func() { cancel(nil); done.Wait() }
-}
-
-// work makes the texts of the recording searchable, transcribes it, and attaches
-// the transcript.
-func (h *task) work(ctx context.Context) error {
-	id := h.state.JobID
-	r, err := h.Queue.Job(ctx, id)
-	if err != nil {
-		return err
-	}
-	manifest, err := h.manifest(ctx)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return h.end(ctx, nil) // deleted, or stored elsewhere
-	}
-	if err != nil {
-		return err
-	}
-	texts, err := h.Queue.Texts(ctx, id)
-	if err != nil {
-		return err
-	}
-	if err := h.storeTexts(ctx, manifest, texts); err != nil {
-		return err
-	}
-	wanted := r.Resolved().Transcript
-	options := job.TranscriptionOptions{Language: wanted.Language, Keyterms: wanted.Keyterms}
-	unwanted := wanted.Enabled != nil && !*wanted.Enabled
-	if again := h.state.Again; again != nil {
-		unwanted, options = false, again.Or(options)
-	}
-	if r.Mode == job.Test || unwanted {
-		return h.end(ctx, nil)
-	}
-	if h.state.Again == nil {
-		document, heard, err := h.heardLive(ctx, manifest, texts)
-		if err != nil {
-			return err
-		}
-		if heard && (h.Recognizer == nil || !document.Partial) {
-			document.Language = wanted.Language
-			return h.attach(ctx, manifest, document, 0)
-		}
-	}
-	if h.Recognizer == nil {
-		return h.end(ctx, nil)
-	}
-	document, audio, err := h.transcribe(ctx, manifest, options)
-	if err == nil && h.state.Again != nil && document.Partial {
-		err = errLimit
-	}
-	if errors.Is(context.Cause(ctx), errLeaseLost) {
-		return errLeaseLost
-	}
-	if err != nil {
-		return err
-	}
-	return h.attach(ctx, manifest, document, audio)
-}
-
-func (h *task) manifest(ctx context.Context) (m recording.Manifest, err error) {
-	text, err := h.Storage.Manifest(ctx, h.state.JobID)
-	if err != nil {
-		return m, err
-	}
-	if err := json.Unmarshal(text, &m); err != nil {
-		return m, permanentError{fmt.Errorf("read the manifest: %w", err)}
-	}
-	return m, nil
-}
-
-// storeTexts makes chat messages, captions and what the live transcriber has heard
-// searchable.
-func (h *task) storeTexts(ctx context.Context, m recording.Manifest, texts []job.MeetingText) error {
-	start := m.Timeline.Origin()
-	found := map[job.TextKind][]job.SearchText{}
-	for _, text := range texts {
-		if text.Text == "" || text.Speech != nil && !text.Speech.Final || text.Kind == job.TranscriptText && h.state.Again != nil {
-			continue // a correction left it empty, or there is a better text
-		}
-		at := int64(0)
-		if !start.IsZero() {
-			at = max(0, text.StartedAt.Sub(start).Milliseconds())
-		}
-		found[text.Kind] = append(found[text.Kind], job.SearchText{StartMs: at, Speaker: text.Author, Text: text.Text})
-	}
-	for kind, all := range found {
-		stored, err := h.Jobs.StoreSearchTexts(ctx, h.state.JobID, h.state.Lease, kind, all)
-		if err != nil {
-			return err
-		}
-		if !stored {
-			return errLeaseLost
-		}
-	}
-	return nil
-}
-
-// attach stores the transcript with the recording.
-func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, audio time.Duration) error {
-	id := h.state.JobID
-	text, err := d.JSON()
-	if err != nil {
-		return err
-	}
-	revision, err := h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
-		{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text},
-		{Name: VTTFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)},
-	})
-	if err != nil {
-		return err
-	}
-	stored, err := h.Jobs.StoreSearchTexts(ctx, id, h.state.Lease, job.TranscriptText, d.searchTexts())
-	if err != nil {
-		return err
-	}
-	if !stored {
-		return h.removeDeleted(ctx)
-	}
-	h.outcomes.WithLabelValues(outcomeAttached).Inc()
-	h.Log.Info("recording transcribed", "job", m.JobID, "segments", len(d.Segments), "audio", audio, "partial", d.Partial)
-	live := len(d.Segments) > 0 && d.Segments[0].Source == Live
-	return h.end(ctx, &job.TranscriptResult{Segments: len(d.Segments), AudioMs: audio.Milliseconds(), Partial: d.Partial, Live: live, Revision: revision})
-}
-
-// removeDeleted deletes what was attached to a recording that was deleted
-// meanwhile.
-func (h *task) removeDeleted(ctx context.Context) error {
-	r, err := h.Queue.Job(ctx, h.state.JobID)
-	switch {
-	case err != nil && !job.ErrorIs(err, job.NotFound):
-		return err
-	case err != nil || !r.RecordingDeletedAt.IsZero():
-		if err := h.Storage.DeleteRecording(ctx, h.state.JobID); err != nil {
-			return err
-		}
-	}
-	return errLeaseLost
-}
-
-// end ends the transcription.
-func (h *task) end(ctx context.Context, result *job.TranscriptResult) error {
-	ended, err := h.Jobs.EndTranscription(ctx, h.state.JobID, h.state.Lease, result)
-	if err == nil && !ended {
-		return h.removeDeleted(ctx)
-	}
-	return err
 }

@@ -157,21 +157,9 @@ func responseError(response *http.Response, body []byte) error {
 		return &RefusedError{Status: status, Code: content.Error, Message: content.Message, unknownJob: unknownJob}
 	}
 	return &unavailableError{
-		retryAfter: retryAfter(response.Header.Get("Retry-After"), time.Now()),
+		retryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxRetryAfter),
 		err:        fmt.Errorf("the service responded with status %d", status),
 	}
-}
-
-// retryAfter parses both forms of the header (RFC 9110, section 10.2.3). It
-// returns at most maxRetryAfter, and 0 if there is none.
-func retryAfter(header string, now time.Time) time.Duration {
-	var after time.Duration
-	if seconds, err := strconv.Atoi(header); err == nil {
-		after = time.Duration(min(seconds, 3600)) * time.Second
-	} else if at, err := http.ParseTime(header); err == nil {
-		after = at.Sub(now)
-	}
-	return min(max(after, 0), maxRetryAfter)
 }
 
 func (c *Client) newBackoff() retry.Backoff {

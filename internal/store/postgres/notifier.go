@@ -23,8 +23,10 @@ const (
 	// listenIdle is how long a listening connection may be silent before it is
 	// pinged.
 	listenIdle = 10 * time.Second
-	// notifyTimeout bounds each request on a notifier's connection.
+	// notifyTimeout bounds each request on a notifier's connection, and the pause before
+	// it connects again, which starts with notifyRetry.
 	notifyTimeout = 5 * time.Second
+	notifyRetry   = 200 * time.Millisecond
 	// maxNotifiedJobs bounds the jobs in a message, which PostgreSQL limits to
 	// 8000 bytes.
 	maxNotifiedJobs = 150
@@ -53,12 +55,12 @@ type Notifier struct {
 
 	mu      sync.Mutex
 	pending Notification
-	ready   chan struct{}
+	ready   retry.Signal
 }
 
 // NewNotifier returns a Notifier. Run calls receive. db is nil on SQLite.
 func NewNotifier(db *DB, receive func(Notification), log *slog.Logger) *Notifier {
-	n := &Notifier{sender: uuid.NewString(), receive: receive, log: log, ready: make(chan struct{}, 1)}
+	n := &Notifier{sender: uuid.NewString(), receive: receive, log: log, ready: retry.NewSignal()}
 	if db != nil {
 		n.config = db.pool.Config().ConnConfig
 	}
@@ -77,10 +79,7 @@ func (n *Notifier) Notify(notification Notification) {
 		n.pending.Commands = append(n.pending.Commands, notification.Commands...)
 	}
 	n.mu.Unlock()
-	select {
-	case n.ready <- struct{}{}:
-	default:
-	}
+	n.ready.Send()
 }
 
 // Run sends and receives until ctx is cancelled.
@@ -97,7 +96,7 @@ func (n *Notifier) Run(ctx context.Context) {
 // reconnect calls fn with a connection, and again with a new one each time it
 // returns.
 func (n *Notifier) reconnect(ctx context.Context, action string, fn func(context.Context, *pgx.Conn) error) {
-	pause := time.Duration(0)
+	backoff := retry.Backoff{Min: notifyRetry, Max: notifyTimeout}
 	for ctx.Err() == nil {
 		start := time.Now()
 		err := n.connect(ctx, fn)
@@ -105,9 +104,9 @@ func (n *Notifier) reconnect(ctx context.Context, action string, fn func(context
 			return
 		}
 		if time.Since(start) > listenIdle {
-			pause = 0 // the connection was good for a while
+			backoff.Reset() // the connection was good for a while
 		}
-		pause = min(max(2*pause, 100*time.Millisecond), notifyTimeout)
+		pause := backoff.Next()
 		n.log.Warn("cannot "+action+"; polling covers lost notifications", "error", err, "retry_in", pause)
 		_ = retry.Sleep(ctx, pause) // the loop checks ctx
 	}

@@ -34,7 +34,7 @@ const (
 // connector recognizes utterances on a WebSocket for each source, which is open while the
 // source speaks.
 type connector struct {
-	guard         *dialguard.Guard
+	http          *http.Client // connects to allowed networks only
 	address       *url.URL
 	authorization string
 	key           string
@@ -153,10 +153,7 @@ func (c *connector) dial(ctx context.Context, d dialogue) (connection, error) {
 		header.Set("Authorization", c.authorization)
 	}
 	//nolint:bodyclose // Dial closes it
-	socket, response, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPHeader: header, HTTPClient: &http.Client{
-		Transport:     &http.Transport{DialContext: c.guard.DialContext, TLSHandshakeTimeout: dialTimeout},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the key is for this host
-	}})
+	socket, response, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
 	if err != nil {
 		failed := &Error{Err: errors.New("the WebSocket was not opened")} // the error contains the query
 		if refused := new(dialguard.RefusedError); errors.As(err, &refused) {

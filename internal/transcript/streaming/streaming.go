@@ -134,6 +134,7 @@ const (
 // although they are not public. It is nil if the settings name none.
 func New(config Config, allow []netip.Prefix) (Recognizer, error) {
 	guard := &dialguard.Guard{Allow: allow, Timeout: dialTimeout}
+	client := &http.Client{Transport: guard.Transport(nil), CheckRedirect: dialguard.NoRedirects} // the key is for this host
 	switch config.Protocol {
 	case "":
 		if config.URL != "" {
@@ -141,23 +142,23 @@ func New(config Config, allow []netip.Prefix) (Recognizer, error) {
 		}
 		return nil, nil
 	case OpenAIHTTP:
-		client, err := transcript.NewClient(transcript.Config{
+		recognizer, err := transcript.NewClient(transcript.Config{
 			URL: cmp.Or(config.URL, openAIURL), APIKey: config.APIKey, Model: config.Model, Timeout: requestTimeout,
 		}, allow)
 		if err != nil {
 			return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER_URL: %w", err)
 		}
-		return &windows{client: client}, nil
+		return &windows{client: recognizer}, nil
 	case OpenAIRealtime:
 		address, err := address(cmp.Or(config.URL, openAIURL), "realtime")
 		return &connector{
-			guard: guard, address: address, authorization: bearer("Bearer", config.APIKey), key: config.APIKey,
+			http: client, address: address, authorization: bearer("Bearer", config.APIKey), key: config.APIKey,
 			model: cmp.Or(config.Model, "gpt-live-transcribe"), open: openRealtime,
 		}, err
 	case Deepgram:
 		address, err := address(cmp.Or(config.URL, deepgramURL), "listen")
 		return &connector{
-			guard: guard, address: address, authorization: bearer("Token", config.APIKey), key: config.APIKey,
+			http: client, address: address, authorization: bearer("Token", config.APIKey), key: config.APIKey,
 			model: cmp.Or(config.Model, "nova-3"), open: openDeepgram,
 		}, err
 	}

@@ -1,0 +1,77 @@
+package dialguard
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of the connections of a Transport.
+const (
+	maxResponseHeaders = 64 << 10
+	idleTimeout        = time.Minute
+)
+
+// Transport returns a transport that dials through the guard. It ignores the proxies of
+// the environment, which would connect where the guard cannot check. If proxy is not
+// nil, only the proxy is dialed: it resolves names, so that only literal addresses can
+// be refused here.
+func (g *Guard) Transport(proxy *url.URL) *http.Transport {
+	transport := &http.Transport{
+		DialContext:            g.DialContext,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    g.Timeout,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxResponseHeaders,
+	}
+	if proxy != nil {
+		transport.DialContext = (&net.Dialer{Timeout: g.Timeout, Resolver: g.Resolver}).DialContext
+		transport.Proxy = func(r *http.Request) (*url.URL, error) { return proxy, g.CheckHost(r.Context(), r.URL.Hostname()) }
+	}
+	return transport
+}
+
+// NoRedirects is an http.Client.CheckRedirect that follows no redirect: what a request
+// carries is for its host alone.
+func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// ParseNetworks parses a setting for Guard.Allow: CIDRs or single addresses, separated
+// by commas.
+func ParseNetworks(setting string) ([]netip.Prefix, error) {
+	var networks []netip.Prefix
+	for part := range strings.SplitSeq(setting, ",") {
+		part = strings.TrimSpace(part)
+		if part == "" {
+			continue
+		}
+		if !strings.Contains(part, "/") {
+			if addr, err := netip.ParseAddr(part); err == nil {
+				part += "/" + strconv.Itoa(addr.BitLen())
+			}
+		}
+		prefix, err := netip.ParsePrefix(part)
+		if err != nil {
+			return nil, fmt.Errorf("parse a network: %w", err)
+		}
+		networks = append(networks, prefix.Masked())
+	}
+	return networks, nil
+}
+
+// ParseProxy parses the URL of a forward proxy. It returns nil for an empty setting.
+func ParseProxy(setting string) (*url.URL, error) {
+	if setting == "" {
+		return nil, nil
+	}
+	proxy, err := url.Parse(setting)
+	if err != nil || proxy.Host == "" || proxy.Scheme != "http" && proxy.Scheme != "https" {
+		return nil, errors.New("the proxy is not an http or https URL") // the URL may contain a password
+	}
+	return proxy, nil
+}
