@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/text"
 )
 
 // AuditLifetime is how long the entries of the audit log are kept.
@@ -32,6 +34,6 @@ type AuditStore interface {
 func NewAuditEntry(consumerID uuid.UUID, actor, action, target string, now time.Time) AuditEntry {
 	const longest = 300
 	return AuditEntry{
-		ID: uuid.Must(uuid.NewV7()), ConsumerID: consumerID, At: now, Actor: actor, Action: action, Target: truncate(singleLine(target), longest),
+		ID: uuid.Must(uuid.NewV7()), ConsumerID: consumerID, At: now, Actor: actor, Action: action, Target: text.CleanLine(target, longest),
 	}
 }

@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // User is a person who signs in to the dashboard. Each belongs to one consumer.
@@ -90,12 +89,9 @@ type UserStore interface {
 
 // Users manages users, their invitations and their sessions.
 type Users struct {
-	store         UserStore
-	now           func() time.Time
-	webhookSecret string
-	hashing       chan struct{} // semaphore for computing hashes
-	revocations   *Revocations
-	links         signInLinks
+	settings UserSettings
+	hashing  chan struct{} // semaphore for computing hashes
+	links    signInLinks
 }
 
 // UserSettings configure Users.
@@ -108,14 +104,11 @@ type UserSettings struct {
 
 // NewUsers returns Users.
 func NewUsers(settings UserSettings) *Users {
-	return &Users{
-		store: settings.Store, now: settings.Now, webhookSecret: settings.WebhookSecret,
-		hashing: make(chan struct{}, maxConcurrentHashes), revocations: settings.Revocations,
-	}
+	return &Users{settings: settings, hashing: make(chan struct{}, maxConcurrentHashes)}
 }
 
 // Exist reports whether there is a user.
-func (u *Users) Exist(ctx context.Context) (bool, error) { return u.store.HasUsers(ctx) }
+func (u *Users) Exist(ctx context.Context) (bool, error) { return u.settings.Store.HasUsers(ctx) }
 
 // ErrBadCredentials is the error of a failed sign-in. It does not reveal whether
 // the user exists.
@@ -124,7 +117,7 @@ var ErrBadCredentials = errors.New("the email address or the password is wrong")
 // SignIn returns the user with that e-mail and password, or ErrBadCredentials. It
 // takes equally long for unknown users.
 func (u *Users) SignIn(ctx context.Context, email, password string) (User, error) {
-	found, err := u.store.UserByEmail(ctx, plainEmail(email))
+	found, err := u.settings.Store.UserByEmail(ctx, plainEmail(email))
 	if err != nil && !job.ErrorIs(err, job.NotFound) {
 		return User{}, fmt.Errorf("find a user: %w", err)
 	}
@@ -155,7 +148,7 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	if identity.Issuer == "" || identity.Subject == "" {
 		return User{}, ErrNotInvited
 	}
-	found, err := u.store.UserByIdentity(ctx, identity)
+	found, err := u.settings.Store.UserByIdentity(ctx, identity)
 	if err == nil || !job.ErrorIs(err, job.NotFound) {
 		return found, err
 	}
@@ -163,7 +156,7 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 	if !verified || email == "" {
 		return User{}, ErrNotInvited
 	}
-	found, err = u.store.UserByEmail(ctx, email)
+	found, err = u.settings.Store.UserByEmail(ctx, email)
 	switch {
 	case err == nil && found.Identity != Identity{}:
 		return User{}, ErrNotInvited // the provider has reassigned the address
@@ -171,20 +164,20 @@ func (u *Users) SignInOIDC(ctx context.Context, identity Identity, email string,
 		return User{}, ErrHasPassword
 	case err == nil:
 		found.Identity = identity
-		return found, u.store.SetIdentity(ctx, found.ID, identity)
+		return found, u.settings.Store.SetIdentity(ctx, found.ID, identity)
 	case !job.ErrorIs(err, job.NotFound):
 		return User{}, err
 	}
-	invitation, err := u.store.InvitationByEmail(ctx, email, u.now())
+	invitation, err := u.settings.Store.InvitationByEmail(ctx, email, u.settings.Now())
 	if job.ErrorIs(err, job.NotFound) {
 		return User{}, ErrNotInvited
 	}
 	if err != nil {
 		return User{}, err
 	}
-	invited := invitation.user(u.now())
-	invited.Name, invited.Identity = cmp.Or(truncate(singleLine(name), maxUserName), email), identity
-	return invited, u.store.AcceptInvitation(ctx, invitation.Hash, invited, u.now())
+	invited := invitation.user(u.settings.Now())
+	invited.Name, invited.Identity = cmp.Or(text.CleanLine(name, maxUserName), email), identity
+	return invited, u.settings.Store.AcceptInvitation(ctx, invitation.Hash, invited, u.settings.Now())
 }
 
 // LinkOIDC connects a signed-in user to an identity with the user's verified e-mail.
@@ -194,12 +187,12 @@ func (u *Users) LinkOIDC(ctx context.Context, user User, identity Identity, emai
 		return User{}, ErrHasPassword
 	}
 	user.Identity = identity
-	return user, u.store.SetIdentity(ctx, user.ID, identity)
+	return user, u.settings.Store.SetIdentity(ctx, user.ID, identity)
 }
 
 // Of returns the users of a consumer, by e-mail.
 func (u *Users) Of(ctx context.Context, consumerID uuid.UUID) ([]User, error) {
-	return u.store.ConsumerUsers(ctx, consumerID)
+	return u.settings.Store.ConsumerUsers(ctx, consumerID)
 }
 
 // Remove removes a user of the same consumer and ends all of the user's
@@ -210,7 +203,7 @@ func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, revokeKeys bo
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot remove yourself"}
 	}
 	if !by.Operator {
-		users, err := u.store.ConsumerUsers(ctx, by.ConsumerID)
+		users, err := u.settings.Store.ConsumerUsers(ctx, by.ConsumerID)
 		if err != nil {
 			return err
 		}
@@ -220,10 +213,10 @@ func (u *Users) Remove(ctx context.Context, by User, id uuid.UUID, revokeKeys bo
 	}
 	var at time.Time
 	if revokeKeys {
-		at = u.now()
+		at = u.settings.Now()
 	}
-	defer u.revocations.Announce()
-	return u.store.RemoveUser(ctx, by.ConsumerID, id, at)
+	defer u.settings.Revocations.Announce()
+	return u.settings.Store.RemoveUser(ctx, by.ConsumerID, id, at)
 }
 
 // SetRole changes the role of another user of the same consumer.
@@ -234,7 +227,7 @@ func (u *Users) SetRole(ctx context.Context, by User, id uuid.UUID, role Role) e
 	if by.ID == id {
 		return &job.Error{Code: job.InvalidInput, Message: "you cannot change your own role", Path: []any{"role"}}
 	}
-	return u.store.SetRole(ctx, by.ConsumerID, id, role)
+	return u.settings.Store.SetRole(ctx, by.ConsumerID, id, role)
 }
 
 // ChangePassword sets the password of a session's user and ends all other
@@ -253,53 +246,28 @@ func (u *Users) ChangePassword(ctx context.Context, session Session, old, passwo
 	if err != nil {
 		return err
 	}
-	defer u.revocations.Announce()
-	return u.store.SetPassword(ctx, session.User.ID, hash, session.Hash)
+	defer u.settings.Revocations.Announce()
+	return u.settings.Store.SetPassword(ctx, session.User.ID, hash, session.Hash)
 }
 
 // plainEmail returns the canonical form of an address, empty for an invalid one.
-func plainEmail(text string) string {
-	text = strings.ToLower(strings.TrimSpace(text))
-	address, err := mail.ParseAddress(text)
-	if err != nil || address.Address != text || len(text) > maxEmail || !printableText(text) {
+func plainEmail(email string) string {
+	email = strings.ToLower(strings.TrimSpace(email))
+	address, err := mail.ParseAddress(email)
+	if err != nil || address.Address != email || text.CheckLine(email, maxEmail) != nil {
 		return ""
 	}
-	return text
+	return email
 }
 
 // checkName returns an error for a name that is blank, too long or not a single
 // line.
-func checkName(field, label, text string, maxLength int) error {
-	switch {
-	case strings.TrimSpace(text) == "":
+func checkName(field, label, name string, maxLength int) error {
+	if strings.TrimSpace(name) == "" {
 		return &job.Error{Code: job.InvalidInput, Message: label + " is missing.", Path: []any{field}}
-	case utf8.RuneCountInString(text) > maxLength:
-		return &job.Error{Code: job.InvalidInput, Message: fmt.Sprintf("%s must have at most %d characters.", label, maxLength), Path: []any{field}}
-	case !printableText(text):
-		return &job.Error{Code: job.InvalidInput, Message: label + " contains control characters.", Path: []any{field}}
+	}
+	if err := text.CheckLine(name, maxLength); err != nil {
+		return &job.Error{Code: job.InvalidInput, Message: label + " " + err.Error() + ".", Path: []any{field}}
 	}
 	return nil
-}
-
-// printableText reports whether text is valid UTF-8 without control characters.
-func printableText(text string) bool {
-	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
-}
-
-// singleLine removes control characters and invalid UTF-8.
-func singleLine(text string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == utf8.RuneError {
-			return -1
-		}
-		return r
-	}, text))
-}
-
-// truncate returns at most the first maxLength characters of a text.
-func truncate(text string, maxLength int) string {
-	if runes := []rune(text); len(runes) > maxLength {
-		return string(runes[:maxLength])
-	}
-	return text
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // Lifetimes of links that create users.
@@ -51,12 +52,12 @@ func NewToken() string { return base64.RawURLEncoding.EncodeToString(randomBytes
 // FirstUserToken creates a token for the first user's link. It returns false if
 // there is already a user.
 func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
-	exists, err := u.store.HasUsers(ctx)
+	exists, err := u.settings.Store.HasUsers(ctx)
 	if err != nil || exists {
 		return "", false, err
 	}
-	token, now := NewToken(), u.now()
-	err = u.store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(FirstLinkLifetime)})
+	token, now := NewToken(), u.settings.Now()
+	err = u.settings.Store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(FirstLinkLifetime)})
 	if err != nil {
 		return "", false, fmt.Errorf("insert the first user's invitation: %w", err)
 	}
@@ -78,13 +79,13 @@ func (u *Users) InviteAs(ctx context.Context, by User, email string, role Role, 
 	if address == "" {
 		return "", &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
 	}
-	if _, err := u.store.UserByEmail(ctx, address); err == nil {
+	if _, err := u.settings.Store.UserByEmail(ctx, address); err == nil {
 		return "", emailTaken()
 	} else if !job.ErrorIs(err, job.NotFound) {
 		return "", err
 	}
-	token, now := NewToken(), u.now()
-	err := u.store.InsertInvitation(ctx, Invitation{
+	token, now := NewToken(), u.settings.Now()
+	err := u.settings.Store.InsertInvitation(ctx, Invitation{
 		Hash: Hash(token), ConsumerID: by.ConsumerID, Email: address, Role: role, Operator: operator && by.Operator,
 		CreatedAt: now, ExpiresAt: now.Add(InvitationLifetime),
 	})
@@ -100,12 +101,12 @@ func emailTaken() error {
 
 // Invitations returns the valid invitations of a consumer.
 func (u *Users) Invitations(ctx context.Context, consumerID uuid.UUID) ([]Invitation, error) {
-	return u.store.ConsumerInvitations(ctx, consumerID, u.now())
+	return u.settings.Store.ConsumerInvitations(ctx, consumerID, u.settings.Now())
 }
 
 // Withdraw deletes an invitation of the user's consumer by its hash.
 func (u *Users) Withdraw(ctx context.Context, by User, hash string) error {
-	return u.store.DeleteInvitation(ctx, by.ConsumerID, hash)
+	return u.settings.Store.DeleteInvitation(ctx, by.ConsumerID, hash)
 }
 
 // Invitation returns the invitation with that token. The error is a *job.Error
@@ -114,11 +115,11 @@ func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error
 	if len(token) != tokenLength {
 		return Invitation{}, &job.Error{Code: job.NotFound, Message: "no such invitation"}
 	}
-	found, err := u.store.Invitation(ctx, Hash(token), u.now())
+	found, err := u.settings.Store.Invitation(ctx, Hash(token), u.settings.Now())
 	if err != nil || !found.First() {
 		return found, err
 	}
-	exists, err := u.store.HasUsers(ctx)
+	exists, err := u.settings.Store.HasUsers(ctx)
 	if err == nil && exists {
 		err = &job.Error{Code: job.NotFound, Message: "no such invitation"}
 	}
@@ -139,11 +140,11 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 	if err != nil {
 		return User{}, err
 	}
-	form.Name, form.Consumer = singleLine(form.Name), singleLine(form.Consumer)
+	form.Name, form.Consumer = text.CleanLine(form.Name, len(form.Name)), text.CleanLine(form.Consumer, len(form.Consumer))
 	if err := checkName("name", "Your name", form.Name, maxUserName); err != nil {
 		return User{}, err
 	}
-	user := invitation.user(u.now())
+	user := invitation.user(u.settings.Now())
 	if invitation.First() {
 		if user.Email = plainEmail(form.Email); user.Email == "" {
 			return User{}, &job.Error{Code: job.InvalidInput, Message: "This is not an email address.", Path: []any{"email"}}
@@ -156,12 +157,12 @@ func (u *Users) Accept(ctx context.Context, token string, form NewUser) (User, e
 		return User{}, err
 	}
 	if invitation.First() {
-		consumer, err := u.store.EnsureConsumer(ctx, NewConsumer(form.Consumer, "", u.webhookSecret, u.now()))
+		consumer, err := u.settings.Store.EnsureConsumer(ctx, NewConsumer(form.Consumer, "", u.settings.WebhookSecret, u.settings.Now()))
 		if err != nil {
 			return User{}, fmt.Errorf("ensure consumer %q: %w", form.Consumer, err)
 		}
 		user.ConsumerID, user.Consumer = consumer.ID, consumer.Name
 	}
 	user.Name = form.Name
-	return user, u.store.AcceptInvitation(ctx, invitation.Hash, user, u.now())
+	return user, u.settings.Store.AcceptInvitation(ctx, invitation.Hash, user, u.settings.Now())
 }

@@ -28,7 +28,7 @@ func (u *Users) SignInToken(user User) string {
 	if u.links.byHash == nil {
 		u.links.byHash = make(map[string]signInLink)
 	}
-	u.links.byHash[Hash(token)] = signInLink{user, u.now().Add(SignInLinkLifetime)}
+	u.links.byHash[Hash(token)] = signInLink{user, u.settings.Now().Add(SignInLinkLifetime)}
 	return token
 }
 
@@ -40,7 +40,7 @@ func (u *Users) SignInWithToken(token string) (User, error) {
 	hash := Hash(token)
 	link, ok := u.links.byHash[hash]
 	delete(u.links.byHash, hash)
-	if !ok || u.now().After(link.expiresAt) {
+	if !ok || u.settings.Now().After(link.expiresAt) {
 		return User{}, ErrBadCredentials
 	}
 	return link.user, nil

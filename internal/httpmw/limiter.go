@@ -28,9 +28,7 @@ type LimiterSettings struct {
 // memory, so each node of a service has its own limits. A nil Limiter allows
 // everything. It is safe for concurrent use.
 type Limiter struct {
-	rate       Rate
-	maxBuckets int
-	now        func() time.Time
+	settings LimiterSettings
 
 	mu      sync.Mutex
 	buckets map[string]*list.Element // values are *bucket
@@ -52,13 +50,7 @@ func NewLimiter(settings LimiterSettings) *Limiter {
 	if settings.MaxBuckets == 0 {
 		settings.MaxBuckets = DefaultMaxBuckets
 	}
-	return &Limiter{
-		rate:       settings.Rate,
-		maxBuckets: settings.MaxBuckets,
-		now:        settings.Now,
-		buckets:    make(map[string]*list.Element),
-		recent:     list.New(),
-	}
+	return &Limiter{settings: settings, buckets: make(map[string]*list.Element), recent: list.New()}
 }
 
 // Allow takes a token from the bucket of a key. When the bucket is empty, it returns
@@ -69,13 +61,13 @@ func (l *Limiter) Allow(key string) (ok bool, retryAfter time.Duration) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	now := l.now()
+	now := l.settings.Now()
 	tokens := l.bucketOf(hashLong(key), now)
 	if tokens.AllowN(now, 1) {
 		return true, 0
 	}
 	missing := 1 - tokens.TokensAt(now)
-	return false, roundUp(time.Duration(missing * float64(l.rate.interval())))
+	return false, roundUp(time.Duration(missing * float64(l.settings.Rate.interval())))
 }
 
 // roundUp rounds a wait up to milliseconds.
@@ -95,10 +87,10 @@ func (l *Limiter) bucketOf(key string, now time.Time) *rate.Limiter {
 		return b.tokens
 	}
 	l.removeFull(now)
-	if l.recent.Len() >= l.maxBuckets {
+	if l.recent.Len() >= l.settings.MaxBuckets {
 		l.remove(l.recent.Back())
 	}
-	b := &bucket{key: key, tokens: rate.NewLimiter(rate.Every(l.rate.interval()), l.rate.Requests), used: now}
+	b := &bucket{key: key, tokens: rate.NewLimiter(rate.Every(l.settings.Rate.interval()), l.settings.Rate.Requests), used: now}
 	l.buckets[key] = l.recent.PushFront(b)
 	return b.tokens
 }
@@ -108,7 +100,7 @@ func (l *Limiter) bucketOf(key string, now time.Time) *rate.Limiter {
 func (l *Limiter) removeFull(now time.Time) {
 	for range 2 {
 		oldest := l.recent.Back()
-		if oldest == nil || now.Sub(oldest.Value.(*bucket).used) < l.rate.Per {
+		if oldest == nil || now.Sub(oldest.Value.(*bucket).used) < l.settings.Rate.Per {
 			return
 		}
 		l.remove(oldest)

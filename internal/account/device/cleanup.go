@@ -25,11 +25,11 @@ func (f *Flows) Run(ctx context.Context) {
 
 // deleteExpired deletes expired flows and returns how long there is nothing to do.
 func (f *Flows) deleteExpired(ctx context.Context) time.Duration {
-	now := f.now()
-	next, ok, err := f.store.DeleteExpiredDeviceFlows(ctx, now)
+	now := f.settings.Now()
+	next, ok, err := f.settings.Store.DeleteExpiredDeviceFlows(ctx, now)
 	switch {
 	case err != nil && ctx.Err() == nil:
-		f.log.Error("cannot delete expired device flows; retrying", "error", err)
+		f.settings.Log.Error("cannot delete expired device flows; retrying", "error", err)
 		return retryDelay
 	case err != nil || !ok:
 		return Lifetime

@@ -128,11 +128,8 @@ type Settings struct {
 
 // Flows runs device flows. Its methods are safe for concurrent use.
 type Flows struct {
-	store   Store
-	baseURL string
-	limits  Limits
-	now     func() time.Time
-	log     *slog.Logger
+	settings Settings
+	limits   Limits
 }
 
 // New returns Flows. Expired flows are deleted while Run runs.
@@ -142,7 +139,7 @@ func New(settings Settings) *Flows {
 		OpenPerClient: cmp.Or(settings.MaxOpenPerClient, DefaultMaxOpenPerClient),
 		LongTotal:     maxLongTotal,
 	}
-	return &Flows{store: settings.Store, baseURL: settings.BaseURL, limits: limits, now: settings.Now, log: settings.Log}
+	return &Flows{settings, limits}
 }
 
 // Init starts a flow. Flows are counted by clientAddress, which may stand for a
@@ -150,15 +147,15 @@ func New(settings Settings) *Flows {
 // It returns a *FullError when too many flows are open.
 func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, error) {
 	nonce := newNonce()
-	now := f.now().UTC().Truncate(time.Millisecond) // the precision of the database
+	now := f.settings.Now().UTC().Truncate(time.Millisecond) // the precision of the database
 	record := Record{NonceHash: hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
-	if err := f.store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
+	if err := f.settings.Store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
 		return Flow{}, fmt.Errorf("start a device flow: %w", err)
 	}
 	return Flow{
 		Nonce:     nonce,
 		Code:      Code(nonce),
-		VerifyURL: f.baseURL + "/cli?nonce=" + url.QueryEscape(nonce),
+		VerifyURL: f.settings.BaseURL + "/cli?nonce=" + url.QueryEscape(nonce),
 		ExpiresAt: record.ExpiresAt,
 	}, nil
 }
@@ -183,7 +180,7 @@ func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
 	if !plausible(nonce) {
 		return PollResult{Status: Expired}, nil
 	}
-	record, ok, err := f.store.DeviceFlow(ctx, hash(nonce), f.now())
+	record, ok, err := f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
 	switch {
 	case err != nil:
 		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
@@ -211,7 +208,7 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 		return ErrExpired
 	}
 	// A guessed nonce costs a read, not a write.
-	record, ok, err := f.store.DeviceFlow(ctx, hash(nonce), f.now())
+	record, ok, err := f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
 	if err == nil && ok && record.Sealed == "" {
 		record, ok, err = f.completePending(ctx, nonce, credentials{apiKey, email})
 	}
@@ -238,11 +235,11 @@ func (f *Flows) completePending(ctx context.Context, nonce string, given credent
 	if err != nil {
 		return Record{}, false, err
 	}
-	done, err := f.store.CompleteDeviceFlow(ctx, hash(nonce), sealed, f.now(), f.limits)
+	done, err := f.settings.Store.CompleteDeviceFlow(ctx, hash(nonce), sealed, f.settings.Now(), f.limits)
 	if err != nil || done {
 		return Record{Sealed: sealed}, done, err
 	}
-	return f.store.DeviceFlow(ctx, hash(nonce), f.now())
+	return f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
 }
 
 // PendingFlow is what the page shows of a flow before the user approves it.
@@ -260,7 +257,7 @@ func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, e
 	if !plausible(nonce) {
 		return PendingFlow{}, false, nil
 	}
-	record, ok, err := f.store.DeviceFlow(ctx, hash(nonce), f.now())
+	record, ok, err := f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
 	if err != nil {
 		return PendingFlow{}, false, fmt.Errorf("read a device flow: %w", err)
 	}
