@@ -138,7 +138,7 @@ func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifie
 	n.events.Subscribe(func(e event.Event) {
 		switch e := e.(type) {
 		case event.JobDue:
-			if !dispatch.Soon(e.At, e.Waiting, time.Now()) {
+			if !dispatch.DueSoon(e.At, e.Waiting, time.Now()) {
 				return
 			}
 			n.dispatcher.Wake()

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -14,6 +13,7 @@ import (
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/session"
 	"standin/internal/bot/zoomsdk"
+	"standin/internal/fsutil"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/launch/process"
@@ -75,12 +75,12 @@ func (c *botCommand) config() (launch.BotConfig, error) {
 	if c.Job == uuid.Nil || c.TokenFile == "" || c.ServiceURL == "" || c.MeetingURL == "" {
 		return launch.BotConfig{}, errors.New("a bot needs --config, or --job, --token-file, --service-url and --meeting-url")
 	}
-	token, err := os.ReadFile(c.TokenFile)
+	token, err := fsutil.ReadSecret(c.TokenFile)
 	if err != nil {
 		return launch.BotConfig{}, fmt.Errorf("read the token: %w", err)
 	}
 	return launch.NewBotConfig(launch.Assignment{
-		JobID: c.Job, Attempt: c.Attempt, Token: strings.TrimSpace(string(token)), ServiceURL: c.ServiceURL,
+		JobID: c.Job, Attempt: c.Attempt, Token: token, ServiceURL: c.ServiceURL,
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: job.DefaultAutoLeave(),
 		AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
 	}, c.BotSettings, c.Dir), nil

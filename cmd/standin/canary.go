@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/session"
+	"standin/internal/dialguard"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/meetinglink"
@@ -100,7 +101,7 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 	if platform == "" {
 		platform = meetinglink.PlatformOf(c.Meeting)
 	}
-	allow, err := webhook.ParseAllow(c.AllowCIDRs)
+	allow, err := dialguard.ParseNetworks(c.AllowCIDRs)
 	if err != nil {
 		return pagecheck.CanarySettings{}, err
 	}

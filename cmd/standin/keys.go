@@ -38,7 +38,7 @@ func (f dataFlags) requireDatabase() error {
 
 // open opens the database, or makes a new one.
 func (f dataFlags) open(ctx context.Context) (*store.Store, error) {
-	if !service.Shared(f.DatabaseURL) {
+	if !store.IsPostgres(f.DatabaseURL) {
 		if err := service.PrepareDataDir(f.DataDir); err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/fsutil"
 	"standin/internal/httpmw"
 	"standin/internal/launch"
 	"standin/internal/mail"
@@ -202,11 +203,11 @@ func secretOf(variable, file string) (string, error) {
 	if file == "" {
 		return os.Getenv(variable), nil
 	}
-	text, err := os.ReadFile(file)
+	secret, err := fsutil.ReadSecret(file)
 	if err != nil {
 		return "", fmt.Errorf("read the secret for %s: %w", variable, err)
 	}
-	return strings.TrimSpace(string(text)), nil
+	return secret, nil
 }
 
 type mailRunCommand struct {

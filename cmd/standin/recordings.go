@@ -183,7 +183,7 @@ func (c *recordingsSweepCommand) printLeftover(w io.Writer, leftover retention.L
 	if c.JSON {
 		return printJSONLine(w, map[string]any{
 			"jobId": leftover.JobID, "objects": leftover.Objects, "bytes": leftover.Bytes,
-			"lastWrittenAt": leftover.Newest.UTC(), "why": leftover.Reason, "delete": c.Delete,
+			"lastWrittenAt": leftover.Newest.UTC(), "reason": leftover.Reason, "delete": c.Delete,
 		})
 	}
 	_, err := fmt.Fprintf(w, "%s  %d objects, %d bytes, last written %s: %s\n", leftover.JobID, leftover.Objects, leftover.Bytes,

@@ -71,9 +71,9 @@ func (d *Dispatcher) awaitNextClaim(ctx context.Context, claimed job.Claimed) {
 	case claimed.More:
 		d.awaitWorkers(ctx)
 	case len(claimed.Jobs) == 0:
-		d.sleep(ctx, max(claimInterval, d.untilNextDue(ctx)))
+		d.wake.Wait(ctx, max(claimInterval, d.untilNextDue(ctx)))
 	default:
-		d.sleep(ctx, d.untilNextDue(ctx))
+		d.wake.Wait(ctx, d.untilNextDue(ctx))
 	}
 	d.claims.backoff.Reset()
 	_ = retry.Sleep(ctx, time.Until(d.claims.last.Add(claimInterval)))
@@ -88,7 +88,7 @@ func (d *Dispatcher) awaitOtherNode(ctx context.Context, pause time.Duration) {
 		_ = retry.Sleep(ctx, pause) // Run checks ctx
 		return
 	}
-	d.sleep(ctx, pause)
+	d.wake.Wait(ctx, pause)
 	_ = retry.Sleep(ctx, time.Until(d.claims.last.Add(claimInterval)))
 }
 
@@ -126,18 +126,4 @@ func (d *Dispatcher) untilNextDue(ctx context.Context) time.Duration {
 		return maxSleep
 	}
 	return min(maxSleep, next.Sub(now))
-}
-
-// sleep waits for a time, or until the dispatcher is woken or ctx ends.
-func (d *Dispatcher) sleep(ctx context.Context, length time.Duration) {
-	if length <= 0 {
-		return
-	}
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-d.wake:
-	case <-ctx.Done():
-	}
 }

@@ -81,7 +81,7 @@ func TestUnreadableJob(t *testing.T) {
 		h.exec(t, `UPDATE jobs SET auto_leave = '{' WHERE id = $1`, broken.String())
 		h.clock.set(joinAt)
 		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 2})
-		log := &errorLog{text: "cannot load a due job"}
+		log := &errorLog{text: "cannot load due job"}
 		h.run(t, func(s *dispatch.Settings) { s.Capacity, s.Log = capacity, slog.New(slog.NewTextHandler(log, nil)) })
 		h.untilLaunched(t, good, 0)
 		log.until(t, 1)

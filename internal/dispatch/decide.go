@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"standin/internal/job"
@@ -296,7 +297,7 @@ func (s situation) deadline() time.Time {
 	since := later(r.StatusSince, s.reachable)
 	switch {
 	case r.Status == job.Dispatching: // the bot may have been launched before joinAt
-		return later(later(r.LaunchedAt, r.JoinAt), s.reachable).Add(s.timeouts.FirstHeartbeat + s.timeouts.Joining)
+		return later(r.LaunchedAt, r.JoinAt, s.reachable).Add(s.timeouts.FirstHeartbeat + s.timeouts.Joining)
 	case r.Status == job.Joining:
 		return since.Add(s.timeouts.Joining)
 	case r.Status == job.EnteringLobby:
@@ -339,15 +340,7 @@ func maxLength(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMax
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
 func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
+	return slices.MinFunc([]time.Time{a, b}, time.Time.Compare)
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

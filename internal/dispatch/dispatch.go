@@ -81,7 +81,7 @@ type Metrics interface {
 type Dispatcher struct {
 	Settings
 
-	wake     chan struct{}
+	wake     retry.Signal
 	tasks    sync.WaitGroup
 	workers  chan struct{} // holds a value for each task that is running
 	calls    chan struct{} // holds a value for each task that calls the launcher or the storage
@@ -107,7 +107,7 @@ func New(settings Settings) *Dispatcher {
 	}
 	d := &Dispatcher{
 		Settings: settings,
-		wake:     make(chan struct{}, 1),
+		wake:     retry.NewSignal(),
 		workers:  make(chan struct{}, maxTasks),
 		calls:    make(chan struct{}, maxCalls),
 		claims:   claims{backoff: retry.Backoff{Min: minBackoff, Max: maxBackoff}, failures: retry.Backoff{Min: minBackoff, Max: maxBackoff}},
@@ -124,17 +124,12 @@ func (noMetrics) LaunchFailed()          {}
 func (noMetrics) LeaseLost()             {}
 
 // Wake makes the dispatcher look for due jobs at once.
-func (d *Dispatcher) Wake() {
-	select {
-	case d.wake <- struct{}{}:
-	default: // it is about to look
-	}
-}
+func (d *Dispatcher) Wake() { d.wake.Send() }
 
-// Soon reports whether dispatchers must be woken for a job that is due at a
+// DueSoon reports whether dispatchers must be woken for a job that is due at a
 // time, or whose bot may be launched before it. They look for due jobs at least
 // every maxSleep and find later ones then.
-func Soon(at time.Time, waiting bool, now time.Time) bool {
+func DueSoon(at time.Time, waiting bool, now time.Time) bool {
 	ahead := maxSleep
 	if waiting {
 		ahead += maxPrelaunch

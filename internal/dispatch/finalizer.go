@@ -32,7 +32,11 @@ type Finalizer struct {
 // WriteManifest writes and stores the manifest of a job whose bot reports that
 // its recording is complete.
 func (f *Finalizer) WriteManifest(ctx context.Context, r job.Record) error {
-	defer f.locks.lock(r.ID)()
+	unlock, err := f.locks.lock(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	facts, err := f.facts(ctx, r)
 	if err != nil {
 		return err
@@ -65,7 +69,11 @@ func (f *Finalizer) HasMedia(ctx context.Context, jobID uuid.UUID) (bool, error)
 
 // Salvage implements Recordings.
 func (f *Finalizer) Salvage(ctx context.Context, r job.Record, detail string, progress func(Progress) error) error {
-	defer f.locks.lock(r.ID)()
+	unlock, err := f.locks.lock(ctx, r.ID)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if err := f.storeLeftovers(ctx, r.ID); err != nil {
 		return err
 	}
@@ -223,8 +231,9 @@ type keyedMutex struct {
 	locks map[uuid.UUID]chan struct{}
 }
 
-// lock waits until nobody holds the job's mutex, and returns its unlock.
-func (m *keyedMutex) lock(id uuid.UUID) (unlock func()) {
+// lock waits until nobody holds the job's mutex, and returns its unlock. The error is that
+// of ctx.
+func (m *keyedMutex) lock(ctx context.Context, id uuid.UUID) (unlock func(), err error) {
 	for {
 		m.mu.Lock()
 		released, locked := m.locks[id]
@@ -240,9 +249,13 @@ func (m *keyedMutex) lock(id uuid.UUID) (unlock func()) {
 				delete(m.locks, id)
 				m.mu.Unlock()
 				close(done)
-			}
+			}, nil
 		}
 		m.mu.Unlock()
-		<-released
+		select {
+		case <-released:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
 }

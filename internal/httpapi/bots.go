@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,8 +29,8 @@ type Bots interface {
 	// Heartbeat holds its response for up to wait. When ctx ends earlier, it
 	// returns the error of ctx.
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
-	// AdmitUpload returns nil when media of the attempt may be stored.
-	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
+	// AdmitUpload returns nil when media of the job's bots may be stored.
+	AdmitUpload(ctx context.Context, jobID uuid.UUID) error
 	// AdmitSound returns nil when the bot of the attempt may send live sound.
 	AdmitSound(ctx context.Context, jobID uuid.UUID, attempt int) error
 	// AdmitOutput returns the job's options of output, which may be nil, when a bot of the
@@ -57,7 +56,6 @@ func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("ingest an event: %w", err)
 	}
-	response.Commands = notNull(response.Commands)
 	a.writeJSON(w, http.StatusOK, response)
 	return nil
 }
@@ -97,7 +95,6 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("process a heartbeat: %w", err)
 	}
-	response.Commands = notNull(response.Commands)
 	a.writeJSON(w, http.StatusOK, response)
 	return nil
 }
@@ -173,52 +170,24 @@ func (a *API) holdHeartbeat(ctx context.Context, beat ingest.Heartbeat, wait tim
 	if wait == 0 {
 		return a.settings.Bots.Heartbeat(ctx, beat, 0)
 	}
-	acquired, release := context.WithCancel(ctx)
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		select {
-		case <-a.draining:
-			release()
-		case <-acquired.Done():
-		}
-	})
-	response, err := a.settings.Bots.Heartbeat(acquired, beat, wait)
-	release()
-	watcher.Wait()
+	holding, stop := a.untilDrain(ctx)
+	response, err := a.settings.Bots.Heartbeat(holding, beat, wait)
+	stop()
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return a.settings.Bots.Heartbeat(ctx, beat, 0)
 	}
 	return response, err
 }
 
-// notNull keeps an empty list from being null in JSON.
-func notNull(commands []ingest.Command) []ingest.Command {
-	if commands == nil {
-		return []ingest.Command{}
-	}
-	return commands
-}
-
 func (a *API) uploadMedia(w http.ResponseWriter, r *http.Request) error {
-	token, ok := bearer(r)
-	if !ok {
-		return invalidToken()
-	}
-	id, attempt, issues := uploader(r)
-	if len(issues) > 0 {
-		return invalid(append(issues, uploadIssues(r)...))
-	}
-	httpmw.RecordOf(r).JobID = id
-	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
-		return invalidToken()
-	}
-	if issues := uploadIssues(r); len(issues) > 0 {
-		return invalid(issues)
+	id, attempt, err := a.botInPath(r, uploadIssues(r))
+	if err != nil {
+		return err
 	}
 	if r.ContentLength > a.settings.MaxUploadBytes {
 		return tooLarge(a.settings.MaxUploadBytes)
 	}
-	if err := a.settings.Bots.AdmitUpload(r.Context(), id, attempt); err != nil {
+	if err := a.settings.Bots.AdmitUpload(r.Context(), id); err != nil {
 		return fmt.Errorf("admit an upload: %w", err)
 	}
 	done, err := a.reserveUpload(r, id)
@@ -254,19 +223,33 @@ func (a *API) reserveUpload(r *http.Request, id uuid.UUID) (done func(stored boo
 	return done, err
 }
 
-// uploader returns the job and the attempt in the path, to which the token is
-// bound.
-func uploader(r *http.Request) (uuid.UUID, int, []api.Issue) {
+// botInPath returns the job and the attempt in the path, and checks the token that is bound
+// to them. rest are the issues of the rest of the request.
+func (a *API) botInPath(r *http.Request, rest []api.Issue) (jobID uuid.UUID, attempt int, err error) {
+	token, ok := bearer(r)
+	if !ok {
+		return uuid.Nil, 0, invalidToken()
+	}
 	var issues []api.Issue
-	id, ok := parseID(r.PathValue("jobId"))
+	jobID, ok = parseID(r.PathValue("jobId"))
 	if !ok {
 		issues = append(issues, issue("format", "must be a UUID", "jobId")...)
 	}
-	attempt, err := strconv.ParseUint(r.PathValue("attempt"), 10, 31)
+	number, err := strconv.ParseUint(r.PathValue("attempt"), 10, 31)
 	if err != nil {
 		issues = append(issues, issue("type", "must be an integer from 0 to 2147483647", "attempt")...)
 	}
-	return id, int(attempt), issues
+	if len(issues) > 0 {
+		return uuid.Nil, 0, invalid(append(issues, rest...))
+	}
+	httpmw.RecordOf(r).JobID = jobID
+	if !ingest.ValidToken(a.settings.SigningKey, jobID.String(), int(number), token) {
+		return uuid.Nil, 0, invalidToken()
+	}
+	if len(rest) > 0 {
+		return uuid.Nil, 0, invalid(rest)
+	}
+	return jobID, int(number), nil
 }
 
 // checksumForm is the form of a SHA-256 in hex.

@@ -170,18 +170,14 @@ func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller accou
 	if err != nil {
 		return fmt.Errorf("list calendars: %w", err)
 	}
-	bodies := make([]calendarBody, len(found))
-	for i, c := range found {
-		bodies[i] = newCalendarBody(c)
-	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Calendars []calendarBody `json:"calendars"`
-	}{bodies})
+	}{bodiesOf(found, newCalendarBody)})
 	return nil
 }
 
 func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := calendarID(r, "id")
+	id, err := pathID(r, "id", "calendar")
 	if err != nil {
 		return err
 	}
@@ -194,7 +190,7 @@ func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account
 }
 
 func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := calendarID(r, "id")
+	id, err := pathID(r, "id", "calendar")
 	if err != nil {
 		return err
 	}
@@ -229,7 +225,7 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 }
 
 func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := calendarID(r, "id")
+	id, err := pathID(r, "id", "calendar")
 	if err != nil {
 		return err
 	}
@@ -241,7 +237,7 @@ func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller acco
 }
 
 func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := calendarID(r, "id")
+	id, err := pathID(r, "id", "calendar")
 	if err != nil {
 		return err
 	}
@@ -262,7 +258,7 @@ func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller accoun
 }
 
 func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := calendarID(r, "id")
+	id, err := pathID(r, "id", "calendar")
 	if err != nil {
 		return err
 	}
@@ -283,22 +279,18 @@ func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller 
 	if err != nil {
 		return fmt.Errorf("list the events of a calendar: %w", err)
 	}
-	bodies := make([]calendarEventBody, len(found))
-	for i, e := range found {
-		bodies[i] = newCalendarEventBody(e)
-	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Events []calendarEventBody `json:"events"`
-	}{bodies})
+	}{bodiesOf(found, newCalendarEventBody)})
 	return nil
 }
 
 func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := calendarID(r, "id")
+	id, err := pathID(r, "id", "calendar")
 	if err != nil {
 		return err
 	}
-	event, err := calendarID(r, "eventId")
+	event, err := pathID(r, "eventId", "event")
 	if err != nil {
 		return err
 	}
@@ -316,20 +308,11 @@ func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller 
 	return nil
 }
 
-// calendarID returns an ID in the path. A text that is not a UUID names nothing.
-func calendarID(r *http.Request, name string) (uuid.UUID, error) {
-	id, ok := parseID(r.PathValue(name))
-	if !ok {
-		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such calendar"}
-	}
-	return id, nil
-}
-
 // calendarNotification receives the notifications of providers about changed calendars
 // (https://developers.google.com/workspace/calendar/api/guides/push,
 // https://learn.microsoft.com/graph/change-notifications-delivery-webhooks).
 func (a *API) calendarNotification(w http.ResponseWriter, r *http.Request) error {
-	id, err := calendarID(r, "id")
+	id, err := pathID(r, "id", "calendar")
 	if err != nil {
 		return err
 	}

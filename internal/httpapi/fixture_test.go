@@ -193,7 +193,7 @@ func (s *fakeJobs) AdmitOutput(context.Context, uuid.UUID) (*job.OutputOptions, 
 	return nil, nil
 }
 
-func (s *fakeJobs) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
+func (s *fakeJobs) AdmitUpload(_ context.Context, id uuid.UUID) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.jobs[id]; !ok {
@@ -202,8 +202,8 @@ func (s *fakeJobs) AdmitUpload(_ context.Context, id uuid.UUID, _ int) error {
 	return s.broken
 }
 
-func (s *fakeJobs) AdmitSound(ctx context.Context, id uuid.UUID, attempt int) error {
-	return s.AdmitUpload(ctx, id, attempt)
+func (s *fakeJobs) AdmitSound(ctx context.Context, id uuid.UUID, _ int) error {
+	return s.AdmitUpload(ctx, id)
 }
 
 func (s *fakeJobs) Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error) {
@@ -220,30 +220,30 @@ func (s *fakeJobs) UploadQuota(context.Context, uuid.UUID) (recording.UploadQuot
 }
 
 func (s *fakeJobs) Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error) {
-	if err := s.AdmitUpload(ctx, uuid.MustParse(event.JobID), event.Attempt); err != nil {
+	if err := s.AdmitUpload(ctx, uuid.MustParse(event.JobID)); err != nil {
 		return ingest.EventResponse{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.events = append(s.events, event)
-	return ingest.EventResponse{OK: true, Applied: true, Status: job.Joining}, nil
+	return ingest.EventResponse{OK: true, Applied: true, Status: job.Joining, Commands: []ingest.Command{}}, nil
 }
 
 func (s *fakeJobs) IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error) {
-	if err := s.AdmitUpload(ctx, uuid.MustParse(texts.JobID), texts.Attempt); err != nil {
+	if err := s.AdmitUpload(ctx, uuid.MustParse(texts.JobID)); err != nil {
 		return ingest.TextsResponse{}, err
 	}
 	return ingest.TextsResponse{OK: true, Stored: len(texts.Texts)}, nil
 }
 
 func (s *fakeJobs) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error) {
-	if err := s.AdmitUpload(ctx, uuid.MustParse(beat.JobID), beat.Attempt); err != nil {
+	if err := s.AdmitUpload(ctx, uuid.MustParse(beat.JobID)); err != nil {
 		return ingest.HeartbeatResponse{}, err
 	}
 	s.mu.Lock()
 	s.beats = append(s.beats, beat)
 	s.mu.Unlock()
-	answer := ingest.HeartbeatResponse{OK: true, Status: job.InMeeting, NextSeconds: 5}
+	answer := ingest.HeartbeatResponse{OK: true, Status: job.InMeeting, NextSeconds: 5, Commands: []ingest.Command{}}
 	if wait == 0 {
 		return answer, nil
 	}

@@ -64,14 +64,10 @@ func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller accoun
 	if err != nil {
 		return fmt.Errorf("list a timeline: %w", err)
 	}
-	bodies := make([]entryBody, len(entries))
-	for i, e := range entries {
-		bodies[i] = newEntryBody(e)
-	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Entries []entryBody `json:"entries"`
 		Next    *string     `json:"nextCursor"`
-	}{bodies, nullText(next)})
+	}{bodiesOf(entries, newEntryBody), nullText(next)})
 	return nil
 }
 
@@ -150,14 +146,10 @@ func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller acco
 
 // writeDeliveries responds with a page of deliveries.
 func (a *API) writeDeliveries(w http.ResponseWriter, deliveries []webhook.DeliveryRecord, next string) {
-	bodies := make([]deliveryBody, len(deliveries))
-	for i, d := range deliveries {
-		bodies[i] = newDeliveryBody(d)
-	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Deliveries []deliveryBody `json:"deliveries"`
 		Next       *string        `json:"nextCursor"`
-	}{bodies, nullText(next)})
+	}{bodiesOf(deliveries, newDeliveryBody), nullText(next)})
 }
 
 func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.Caller) error {

@@ -8,6 +8,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -142,6 +143,21 @@ func New(settings Settings) (*API, error) {
 // Drain ends held heartbeat requests, live streams and WebSockets, so that a server that shuts down does not
 // wait for them. The servers of NewServer call it on shutdown.
 func (a *API) Drain() { a.drain.Do(func() { close(a.draining) }) }
+
+// untilDrain returns a context that ends with ctx, when the API is drained, or when stop is
+// called, as the caller must.
+func (a *API) untilDrain(ctx context.Context) (draining context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		select {
+		case <-a.draining:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, func() { cancel(); watching.Wait() }
+}
 
 // Wait waits until all WebSockets have ended, after Drain.
 func (a *API) Wait() { a.sockets.Wait() }

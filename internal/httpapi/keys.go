@@ -78,13 +78,9 @@ func (a *API) listKeys(w http.ResponseWriter, r *http.Request, caller account.Ca
 	if err != nil {
 		return err
 	}
-	bodies := make([]keyBody, len(keys))
-	for i, key := range keys {
-		bodies[i] = newKeyBody(key)
-	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Keys []keyBody `json:"keys"`
-	}{bodies})
+	}{bodiesOf(keys, newKeyBody)})
 	return nil
 }
 
@@ -114,9 +110,9 @@ func (a *API) createKey(w http.ResponseWriter, r *http.Request, caller account.C
 }
 
 func (a *API) revokeKey(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, ok := parseID(r.PathValue("id"))
-	if !ok {
-		return &job.Error{Code: job.NotFound, Message: "no such key"}
+	id, err := pathID(r, "id", "key")
+	if err != nil {
+		return err
 	}
 	if err := a.settings.Keys.Revoke(r.Context(), caller, id); err != nil {
 		return err

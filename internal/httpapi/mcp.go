@@ -2,11 +2,9 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
 
 	"standin/client"
 	"standin/internal/account"
@@ -39,17 +37,8 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 	if first := bytes.TrimLeft(body, " \t\r\n"); len(first) > 0 && first[0] == '[' {
 		return invalid(issue("type", "must be one message, not a batch"))
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	var draining sync.WaitGroup
-	defer draining.Wait()
-	defer cancel()
-	draining.Go(func() {
-		select {
-		case <-a.draining:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
+	ctx, stop := a.untilDrain(r.Context())
+	defer stop()
 	token, _ := bearer(r)
 	api, err := client.New("http://"+inProcessHost, token)
 	if err != nil {

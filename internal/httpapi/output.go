@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/api"
 	"standin/internal/account"
-	"standin/internal/httpmw"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -175,23 +175,16 @@ func (a *API) output(w http.ResponseWriter, r *http.Request, caller account.Call
 
 // readOutput serves what a command or the job itself plays or shows to the job's bot.
 func (a *API) readOutput(w http.ResponseWriter, r *http.Request) error {
-	token, ok := bearer(r)
-	if !ok {
-		return invalidToken()
-	}
-	id, attempt, issues := uploader(r)
 	name := r.PathValue("commandId")
 	own := name == ingest.OnJoinOutput || name == ingest.CameraOutput
+	var issues []api.Issue
 	command, err := uuid.Parse(name)
 	if err != nil && !own {
-		issues = append(issues, issue("format", "must be a UUID", "commandId")...)
+		issues = issue("format", "must be a UUID", "commandId")
 	}
-	if len(issues) > 0 {
-		return invalid(issues)
-	}
-	httpmw.RecordOf(r).JobID = id
-	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
-		return invalidToken()
+	id, _, err := a.botInPath(r, issues)
+	if err != nil {
+		return err
 	}
 	options, err := a.settings.Bots.AdmitOutput(r.Context(), id)
 	if err != nil {

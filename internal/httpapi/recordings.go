@@ -95,7 +95,11 @@ func namedMedia(manifest []byte, name string) (mediaFile, error) {
 			return file, nil
 		}
 	}
-	return mediaFile{}, &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
+	return mediaFile{}, noSuchFile()
+}
+
+func noSuchFile() error {
+	return &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
 }
 
 func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
@@ -128,7 +132,7 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 	}
 	content, _, modified, err := a.settings.Recordings.OpenMedia(r.Context(), id, file.Name)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
+		return noSuchFile()
 	}
 	if err != nil {
 		return fmt.Errorf("open a media file: %w", err)
@@ -140,10 +144,9 @@ func (a *API) getMedia(w http.ResponseWriter, r *http.Request, caller account.Ca
 
 // convert makes a file that is not in the manifest. made is false while it is being made.
 func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []byte, name string) (file mediaFile, made bool, err error) {
-	none := &job.Error{Code: job.NotFound, Message: "The recording has no such file."}
 	how, known := build.ConversionNamed(name)
 	if !known || a.settings.Formats == nil {
-		return mediaFile{}, false, none
+		return mediaFile{}, false, noSuchFile()
 	}
 	var m recording.Manifest
 	if err := json.Unmarshal(manifest, &m); err != nil {
@@ -162,7 +165,7 @@ func (a *API) convert(ctx context.Context, consumer, id uuid.UUID, manifest []by
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
 		return file, false, nil
 	case err == nil || errors.As(err, &missing):
-		return file, false, none
+		return file, false, noSuchFile()
 	}
 	return file, false, fmt.Errorf("make %s: %w", name, err)
 }

@@ -162,14 +162,19 @@ type pageQuery struct {
 
 func (q pageQuery) page() lifecycle.Page { return lifecycle.Page{Cursor: q.Cursor, Limit: q.Limit} }
 
-// jobID returns the id of the job in the path. A text that is not a UUID names
-// no job.
+// jobID returns the id of the job in the path.
 func jobID(r *http.Request) (uuid.UUID, error) {
-	id, ok := parseID(r.PathValue("id"))
-	if !ok {
-		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such job"}
-	}
+	id, err := pathID(r, "id", "job")
 	httpmw.RecordOf(r).JobID = id
+	return id, err
+}
+
+// pathID returns the id of an entity in the path. A text that is not a UUID names none.
+func pathID(r *http.Request, name, entity string) (uuid.UUID, error) {
+	id, ok := parseID(r.PathValue(name))
+	if !ok {
+		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such " + entity}
+	}
 	return id, nil
 }
 
@@ -206,6 +211,15 @@ func (a *API) write(w http.ResponseWriter, status int, contentType string, body 
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may be gone
+}
+
+// bodiesOf returns the bodies of values: an empty list, not null, if there are none.
+func bodiesOf[T, B any](values []T, body func(T) B) []B {
+	bodies := make([]B, len(values))
+	for i, value := range values {
+		bodies[i] = body(value)
+	}
+	return bodies
 }
 
 // nullText returns a pointer to a text, nil for an empty one, so that it is

@@ -71,18 +71,11 @@ func (a *API) awaitScreenshot(ctx context.Context, caller account.Caller, id uui
 
 // ingestScreenshot stores a picture of a bot's meeting page.
 func (a *API) ingestScreenshot(w http.ResponseWriter, r *http.Request) error {
-	token, ok := bearer(r)
-	if !ok {
-		return invalidToken()
+	id, attempt, err := a.botInPath(r, nil)
+	if err != nil {
+		return err
 	}
-	id, attempt, issues := uploader(r)
-	if len(issues) > 0 {
-		return invalid(issues)
-	}
-	httpmw.RecordOf(r).JobID, httpmw.RecordOf(r).Level = id, slog.LevelDebug
-	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
-		return invalidToken()
-	}
+	httpmw.RecordOf(r).Level = slog.LevelDebug
 	if r.ContentLength > ingest.MaxScreenshot {
 		return tooLarge(ingest.MaxScreenshot)
 	}

@@ -15,7 +15,6 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/httpmw"
-	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/retry"
 	"standin/internal/sound"
@@ -37,18 +36,11 @@ const soundRecheck = 5 * time.Second
 
 // ingestSound accepts the connection of a bot for live sound.
 func (a *API) ingestSound(w http.ResponseWriter, r *http.Request) error {
-	token, ok := bearer(r)
-	if !ok {
-		return invalidToken()
+	id, attempt, err := a.botInPath(r, nil)
+	if err != nil {
+		return err
 	}
-	id, attempt, issues := uploader(r)
-	if len(issues) > 0 {
-		return invalid(issues)
-	}
-	httpmw.RecordOf(r).JobID, httpmw.RecordOf(r).Level = id, slog.LevelDebug
-	if !ingest.ValidToken(a.settings.SigningKey, id.String(), attempt, token) {
-		return invalidToken()
-	}
+	httpmw.RecordOf(r).Level = slog.LevelDebug
 	if err := a.settings.Bots.AdmitSound(r.Context(), id, attempt); err != nil {
 		return fmt.Errorf("admit the sound of a bot: %w", err)
 	}
@@ -173,16 +165,7 @@ func accept(w http.ResponseWriter, r *http.Request) (*websocket.Conn, error) {
 func (a *API) untilDrained(r *http.Request, do func(context.Context)) {
 	a.sockets.Add(1)
 	defer a.sockets.Done()
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		select {
-		case <-a.draining:
-			cancel()
-		case <-ctx.Done():
-		}
-	})
+	ctx, stop := a.untilDrain(context.WithoutCancel(r.Context()))
+	defer stop()
 	do(ctx)
-	cancel()
-	watching.Wait()
 }

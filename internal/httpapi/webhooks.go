@@ -88,14 +88,10 @@ func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, calle
 	if err != nil {
 		return fmt.Errorf("list webhook endpoints: %w", err)
 	}
-	bodies := make([]endpointBody, len(endpoints))
-	for i, e := range endpoints {
-		bodies[i] = newEndpointBody(e)
-	}
 	a.writeJSON(w, http.StatusOK, struct {
 		Endpoints []endpointBody `json:"endpoints"`
 		Next      *string        `json:"nextCursor"`
-	}{bodies, nullText(next)})
+	}{bodiesOf(endpoints, newEndpointBody), nullText(next)})
 	return nil
 }
 
@@ -124,7 +120,7 @@ func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, call
 }
 
 func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := endpointID(r)
+	id, err := pathID(r, "id", "webhook endpoint")
 	if err != nil {
 		return err
 	}
@@ -137,7 +133,7 @@ func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller 
 }
 
 func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := endpointID(r)
+	id, err := pathID(r, "id", "webhook endpoint")
 	if err != nil {
 		return err
 	}
@@ -158,7 +154,7 @@ func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, calle
 }
 
 func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := endpointID(r)
+	id, err := pathID(r, "id", "webhook endpoint")
 	if err != nil {
 		return err
 	}
@@ -170,7 +166,7 @@ func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, call
 }
 
 func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := endpointID(r)
+	id, err := pathID(r, "id", "webhook endpoint")
 	if err != nil {
 		return err
 	}
@@ -215,7 +211,7 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 }
 
 func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := endpointID(r)
+	id, err := pathID(r, "id", "webhook endpoint")
 	if err != nil {
 		return err
 	}
@@ -228,7 +224,7 @@ func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, calle
 }
 
 func (a *API) redeliverToEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := endpointID(r)
+	id, err := pathID(r, "id", "webhook endpoint")
 	if err != nil {
 		return err
 	}
@@ -251,15 +247,6 @@ func (a *API) writeCount(w http.ResponseWriter, count int) {
 	a.writeJSON(w, http.StatusAccepted, struct {
 		Count int `json:"count"`
 	}{count})
-}
-
-// endpointID returns the ID in the path. A text that is not a UUID names nothing.
-func endpointID(r *http.Request) (uuid.UUID, error) {
-	id, ok := parseID(r.PathValue("id"))
-	if !ok {
-		return uuid.Nil, &job.Error{Code: job.NotFound, Message: "no such webhook endpoint"}
-	}
-	return id, nil
 }
 
 // deliveryQuery has the parameters of listTeamDeliveries.

@@ -106,7 +106,7 @@ func (c *Change) EndPrelaunch() {
 	c.AttemptStartedAt = time.Time{}
 	c.WakeAt = c.Now
 	if undispatched(c.Status) {
-		c.WakeAt = laterOf(c.JoinAt, c.Now)
+		c.WakeAt = later(c.JoinAt, c.Now)
 	}
 }
 

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -114,39 +113,32 @@ func needsBot(kind ingest.CommandKind) bool {
 
 // queueForConsumer queues a command and records it on the timeline.
 func (c *Change) queueForConsumer(ctx context.Context, kind ingest.CommandKind, args any) (uuid.UUID, error) {
-	id, err := c.QueueCommand(ctx, kind, args)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	return id, c.addEntry(ctx, CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
-}
-
-// QueueCommand queues a command for the job's bot and returns its ID. args are
-// encoded as JSON and may be nil.
-func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args any) (uuid.UUID, error) {
-	encoded, err := encodeData(args)
-	if err != nil {
-		return uuid.Nil, err
-	}
 	id := uuid.Must(uuid.NewV7())
-	return id, c.insertCommand(ctx, id, kind, encoded)
+	return id, c.queueAs(ctx, id, kind, args)
 }
 
 // queueAs is queueForConsumer with the ID of the command.
 func (c *Change) queueAs(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args any) error {
-	encoded, err := encodeData(args)
-	if err == nil {
-		err = c.insertCommand(ctx, id, kind, encoded)
-	}
-	if err != nil {
+	if err := c.insertCommand(ctx, id, kind, args); err != nil {
 		return err
 	}
 	return c.addEntry(ctx, CommandQueued, map[string]string{"commandId": id.String(), "command": string(kind)})
 }
 
-func (c *Change) insertCommand(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args json.RawMessage) error {
+// QueueCommand queues a command of the service for the job's bot and returns its ID. args
+// are encoded as JSON and may be nil.
+func (c *Change) QueueCommand(ctx context.Context, kind ingest.CommandKind, args any) (uuid.UUID, error) {
+	id := uuid.Must(uuid.NewV7())
+	return id, c.insertCommand(ctx, id, kind, args)
+}
+
+func (c *Change) insertCommand(ctx context.Context, id uuid.UUID, kind ingest.CommandKind, args any) error {
+	encoded, err := encodeData(args)
+	if err != nil {
+		return err
+	}
 	c.commands = true
-	return c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: args, CreatedAt: c.Now})
+	return c.tx.InsertCommand(ctx, ingest.QueuedCommand{ID: id, JobID: c.ID, Kind: kind, Args: encoded, CreatedAt: c.Now})
 }
 
 // settleCommand records that a command was executed, or failed if there is a reason.

@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -64,7 +65,7 @@ func (s *Service) Create(ctx context.Context, caller account.Caller, request New
 			State:       job.New(),
 		},
 		StatusSince: now,
-		WakeAt:      laterOf(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
+		WakeAt:      later(joinAt, now), // joinAt may be long past, which is no advantage over other jobs
 	}
 	var inserted, found bool
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
@@ -115,7 +116,7 @@ func (s *Service) OtherJob(ctx context.Context, j job.Job) (job.Job, error) {
 }
 
 func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (job.Job, error) {
-	at := laterOf(j.JoinAt, now)
+	at := later(j.JoinAt, now)
 	from := at.Add(-sameTime)
 	if from.Before(now) {
 		from = time.UnixMilli(0) // its bot may have been in the meeting for long
@@ -184,9 +185,4 @@ func checkOwner(j job.Job, caller account.Caller) error {
 	return nil
 }
 
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }

@@ -198,13 +198,13 @@ func TestUploadAfterDeletion(t *testing.T) {
 	id := h.newJob(t)
 	h.begin(t, id)
 	h.ingest(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
-	if err := s.AdmitUpload(t.Context(), id, 0); err != nil {
+	if err := s.AdmitUpload(t.Context(), id); err != nil {
 		t.Fatalf("upload before the deletion: %v", err)
 	}
 	if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
+	if err := s.AdmitUpload(t.Context(), id); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("an upload after the deletion: %v", err)
 	}
 }

@@ -2,8 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"net/url"
 	"slices"
 	"time"
@@ -153,9 +151,11 @@ func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter
 	}
 	var after webhook.LogCursor
 	if page.Cursor != "" {
-		if after, err = readLogCursor(page.Cursor); err != nil {
+		millis, id, err := readCursor(logList, page.Cursor)
+		if err != nil {
 			return nil, "", err
 		}
+		after = webhook.LogCursor{EmittedAt: time.UnixMilli(millis).UTC(), ID: id}
 	}
 	deliveries, more, err := s.Store.DeliveryLog(ctx, caller.ConsumerID, caller.Mode, filter, after, limit, s.Now())
 	if err != nil {
@@ -163,16 +163,9 @@ func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter
 	}
 	if more {
 		last := deliveries[len(deliveries)-1]
-		position := binary.BigEndian.AppendUint64(nil, uint64(last.EmittedAt.UnixMilli()))
-		next = base64.RawURLEncoding.EncodeToString(append(position, last.ID...))
+		next = cursor(logList, last.EmittedAt.UnixMilli(), last.ID)
 	}
 	return deliveries, next, nil
-}
-
-// readLogCursor decodes a cursor of DeliveryLog.
-func readLogCursor(cursor string) (webhook.LogCursor, error) {
-	position, err := readDeliveryCursor(cursor) // of the same form
-	return webhook.LogCursor{EmittedAt: time.UnixMilli(position.Sequence).UTC(), ID: position.ID}, err
 }
 
 // DeliveryDetails is a delivery with its request.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/retry"
 	"standin/internal/store"
 )
 
@@ -37,7 +38,7 @@ type hub struct {
 // listener is a waiting heartbeat.
 type listener struct {
 	attempt  int
-	notified chan struct{}
+	notified retry.Signal
 }
 
 // newHub starts a hub, which close stops.
@@ -57,7 +58,7 @@ func (h *hub) close() {
 // job, or when polling finds a command for the bot of the attempt, and a function
 // to stop listening. Notifications that were not received yet are merged into one.
 func (h *hub) listen(id uuid.UUID, attempt int) (notified <-chan struct{}, stop func()) {
-	l := &listener{attempt: attempt, notified: make(chan struct{}, 1)}
+	l := &listener{attempt: attempt, notified: retry.NewSignal()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.listeners[id] == nil {
@@ -89,12 +90,8 @@ func (h *hub) wake(id uuid.UUID, selected func(*listener) bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners[id] {
-		if !selected(l) {
-			continue
-		}
-		select {
-		case l.notified <- struct{}{}:
-		default: // it has a notification already
+		if selected(l) {
+			l.notified.Send()
 		}
 	}
 }

@@ -183,9 +183,9 @@ func (c *Change) scheduleAfterEvent() {
 	}
 }
 
-// AdmitUpload returns nil when media of an attempt's bot may be stored: while
-// the recording is neither finalized nor deleted.
-func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID, _ int) error {
+// AdmitUpload returns nil when media of a job's bots may be stored: while the recording
+// is neither finalized nor deleted.
+func (s *Service) AdmitUpload(ctx context.Context, id uuid.UUID) error {
 	r, err := s.Store.Job(ctx, id)
 	switch {
 	case err != nil:

@@ -116,7 +116,7 @@ func TestIngestUnknownJob(t *testing.T) {
 			checkUnknown(t, name+", "+string(kind), err)
 		}
 	}
-	checkUnknown(t, "an upload", h.AdmitUpload(t.Context(), uuid.New(), 0))
+	checkUnknown(t, "an upload", h.AdmitUpload(t.Context(), uuid.New()))
 }
 
 // checkUnknown checks that the error names the field jobId.
@@ -325,11 +325,11 @@ func TestUploadsAreAdmitted(t *testing.T) {
 	id := h.newJob(t)
 	h.begin(t, id)
 	h.walk(t, id, job.BotRecordingStarted)
-	if err := h.AdmitUpload(t.Context(), id, 0); err != nil {
+	if err := h.AdmitUpload(t.Context(), id); err != nil {
 		t.Errorf("while recording: %v", err)
 	}
 	h.ingest(t, botEvent(id, 0, 9, job.ManifestFinalized, ""))
-	if err := h.AdmitUpload(t.Context(), id, 0); !job.ErrorIs(err, job.InvalidState) {
+	if err := h.AdmitUpload(t.Context(), id); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("after completion: %v", err)
 	}
 }

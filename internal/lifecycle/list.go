@@ -43,12 +43,9 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 	}
 	var after job.Cursor
 	if page.Cursor != "" {
-		millis, id, err := readCursor(page.Cursor)
+		millis, id, err := readIDCursor(jobList, page.Cursor)
 		if err != nil {
 			return nil, "", err
-		}
-		if millis == 0 { // of a timeline
-			return nil, "", errCursor()
 		}
 		after = job.Cursor{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
 	}
@@ -67,7 +64,7 @@ func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Fi
 	}
 	if more {
 		last := jobs[len(jobs)-1]
-		next = cursor(last.CreatedAt.UnixMilli(), last.ID)
+		next = cursor(jobList, last.CreatedAt.UnixMilli(), last.ID.String())
 	}
 	return jobs, next, nil
 }
@@ -95,7 +92,7 @@ func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, fil
 			}
 		}
 		if examined += len(read); more {
-			next = cursor(after.CreatedAt.UnixMilli(), after.ID)
+			next = cursor(jobList, after.CreatedAt.UnixMilli(), after.ID.String())
 		}
 	}
 	return jobs, next, nil
@@ -121,12 +118,8 @@ func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.U
 	}
 	var after uuid.UUID
 	if page.Cursor != "" {
-		var number int64
-		if number, after, err = readCursor(page.Cursor); err != nil {
+		if _, after, err = readIDCursor(timelineList, page.Cursor); err != nil {
 			return nil, "", err
-		}
-		if number != 0 { // of the list of jobs
-			return nil, "", errCursor()
 		}
 	}
 	entries, more, err := s.Store.ListTimeline(ctx, id, after, limit)
@@ -134,7 +127,7 @@ func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.U
 		return nil, "", err
 	}
 	if more {
-		next = cursor(0, entries[len(entries)-1].ID)
+		next = cursor(timelineList, 0, entries[len(entries)-1].ID.String())
 	}
 	return entries, next, nil
 }
@@ -151,7 +144,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 	}
 	var after webhook.DeliveryCursor
 	if page.Cursor != "" {
-		if after, err = readDeliveryCursor(page.Cursor); err != nil {
+		if after.Sequence, after.ID, err = readCursor(deliveryList, page.Cursor); err != nil {
 			return nil, "", err
 		}
 	}
@@ -161,7 +154,7 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 	}
 	if more {
 		last := deliveries[len(deliveries)-1]
-		next = deliveryCursor(webhook.DeliveryCursor{Sequence: last.Sequence, ID: last.ID})
+		next = cursor(deliveryList, last.Sequence, last.ID)
 	}
 	return deliveries, next, nil
 }
@@ -200,10 +193,10 @@ func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.
 // checkFilter returns an error if no job can match the filter.
 func checkFilter(filter job.Filter) error {
 	if slices.ContainsFunc(filter.Statuses, func(s job.Status) bool { return !slices.Contains(job.Statuses(), s) }) {
-		return &job.Error{Code: job.InvalidInput, Message: "status is none of the job statuses", Path: []any{"status"}}
+		return &job.Error{Code: job.InvalidInput, Message: "there is no such status", Path: []any{"status"}}
 	}
 	if filter.Platform != "" && !slices.Contains(job.Platforms(), filter.Platform) {
-		return &job.Error{Code: job.InvalidInput, Message: "platform is none of the platforms", Path: []any{"platform"}}
+		return &job.Error{Code: job.InvalidInput, Message: "there is no such platform", Path: []any{"platform"}}
 	}
 	return nil
 }
@@ -219,46 +212,47 @@ func (p Page) limit() (int, error) {
 	return p.Limit, nil
 }
 
-// A cursor encodes the position of a page's last entry. It needs no protection:
-// a list holds only the caller's entries, from any position.
+// The lists with cursors. A cursor is valid for its list only.
+const (
+	jobList      = 'j'
+	timelineList = 't'
+	deliveryList = 'd' // of a job
+	logList      = 'l' // of a consumer's deliveries
+	endpointList = 'e'
+)
 
-// cursor encodes a position that is a number and an ID.
-func cursor(number int64, id uuid.UUID) string {
-	position := binary.BigEndian.AppendUint64(nil, uint64(number))
-	return base64.RawURLEncoding.EncodeToString(append(position, id[:]...))
+// cursor encodes the position of a page's last entry: a number and an ID. It needs no
+// protection: a list holds only the caller's entries, from any position.
+func cursor(list byte, number int64, id string) string {
+	position := binary.BigEndian.AppendUint64([]byte{list}, uint64(number))
+	return base64.RawURLEncoding.EncodeToString(append(position, id...))
 }
 
-// readCursor decodes a cursor.
-func readCursor(text string) (int64, uuid.UUID, error) {
-	position, err := decodeCursor(text)
-	if err != nil || len(position) != 8+len(uuid.Nil) {
+// maxCursorID is the maximum length of an ID in a cursor; those of all lists are shorter.
+const maxCursorID = 1000
+
+// readCursor decodes a cursor of a list.
+func readCursor(list byte, text string) (number int64, id string, err error) {
+	if strings.ContainsAny(text, "\r\n") { // which the decoder skips
+		return 0, "", errCursor()
+	}
+	position, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(position) < 9 || len(position) > 9+maxCursorID || position[0] != list || !printable(string(position[9:])) {
+		return 0, "", errCursor()
+	}
+	return int64(binary.BigEndian.Uint64(position[1:])), string(position[9:]), nil
+}
+
+// readIDCursor decodes a cursor of a list whose IDs are UUIDs.
+func readIDCursor(list byte, text string) (number int64, id uuid.UUID, err error) {
+	number, value, err := readCursor(list, text)
+	if err != nil {
+		return 0, uuid.Nil, err
+	}
+	if id, err = uuid.Parse(value); err != nil {
 		return 0, uuid.Nil, errCursor()
 	}
-	return int64(binary.BigEndian.Uint64(position)), uuid.UUID(position[8:]), nil
-}
-
-// deliveryCursor encodes a position in a list of deliveries.
-func deliveryCursor(at webhook.DeliveryCursor) string {
-	position := binary.BigEndian.AppendUint64(nil, uint64(at.Sequence))
-	return base64.RawURLEncoding.EncodeToString(append(position, at.ID...))
-}
-
-// readDeliveryCursor decodes a deliveryCursor.
-func readDeliveryCursor(text string) (webhook.DeliveryCursor, error) {
-	position, err := decodeCursor(text)
-	if err != nil || len(position) < 8 || len(position) > 8+maxDeliveryID || !printable(string(position[8:])) {
-		return webhook.DeliveryCursor{}, errCursor()
-	}
-	return webhook.DeliveryCursor{Sequence: int64(binary.BigEndian.Uint64(position)), ID: string(position[8:])}, nil
-}
-
-// decodeCursor decodes the base64 of a cursor. Line breaks, which the decoder
-// skips, are in no valid one.
-func decodeCursor(text string) ([]byte, error) {
-	if strings.ContainsAny(text, "\r\n") {
-		return nil, errCursor()
-	}
-	return base64.RawURLEncoding.Strict().DecodeString(text)
+	return number, id, nil
 }
 
 // maxDeliveryID is the maximum length of a delivery's ID, in bytes; generated

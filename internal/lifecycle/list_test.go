@@ -230,7 +230,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 		if _, err := h.Redeliver(t.Context(), h.caller, id, first); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("redeliver a pending delivery: %v", err)
 		}
-		claimed, _, err := h.store.ClaimDeliveries(t.Context(), webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
+		claimed, _, err := webhook.ClaimDeliveries(t.Context(), h.store, webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
 		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}

@@ -21,7 +21,7 @@ func TestBotTokenAfterJobEnd(t *testing.T) {
 		s := h.serviceAt(t, func() time.Time { return ended.Add(after) })
 		_, eventErr := s.Ingest(t.Context(), botEvent(id, 0, 1, job.BotExited, ""))
 		_, beatErr := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
-		for name, err := range map[string]error{"event": eventErr, "heartbeat": beatErr, "upload": s.AdmitUpload(t.Context(), id, 0)} {
+		for name, err := range map[string]error{"event": eventErr, "heartbeat": beatErr, "upload": s.AdmitUpload(t.Context(), id)} {
 			if job.ErrorIs(err, job.Unauthorized) != expired {
 				t.Errorf("%s after %s: %v", name, after, err)
 			}

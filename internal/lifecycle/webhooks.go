@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"encoding/base64"
 	"time"
 
 	"github.com/google/uuid"
@@ -23,30 +22,24 @@ func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Pag
 	}
 	after := ""
 	if page.Cursor != "" {
-		key, err := decodeCursor(page.Cursor)
-		if err != nil || len(key) > maxEndpointKey || !printable(string(key)) {
-			return nil, "", errCursor()
+		if _, after, err = readCursor(endpointList, page.Cursor); err != nil {
+			return nil, "", err
 		}
-		after = string(key)
 	}
 	endpoints, more, err := s.Store.ListEndpoints(ctx, caller.ConsumerID, caller.Mode, after, limit, s.Now())
 	if err != nil {
 		return nil, "", err
 	}
 	if more {
-		next = base64.RawURLEncoding.EncodeToString([]byte(endpoints[len(endpoints)-1].Key))
+		next = cursor(endpointList, 0, endpoints[len(endpoints)-1].Key)
 	}
 	return endpoints, next, nil
 }
 
-// maxEndpointKey is the maximum length of an endpoint's key; generated ones are
-// shorter.
-const maxEndpointKey = 1000
-
 // RedeliverFailed sends the caller's deliveries again that failed permanently and
 // match the filter, each with its ID and to its URL, and returns their number. An
-// empty filter is a *job.Error with InvalidInput: nobody means everything that
-// ever failed.
+// empty filter, which would match every failed delivery, is a *job.Error with
+// InvalidInput.
 func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error) {
 	if filter == (webhook.FailedFilter{}) {
 		return 0, &job.Error{Code: job.InvalidInput, Message: "name a job, an address or a time span", Path: []any{}}

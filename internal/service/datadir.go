@@ -15,6 +15,7 @@ import (
 
 	"standin/internal/dispatch"
 	"standin/internal/fsutil"
+	"standin/internal/store"
 )
 
 // Files in the data folder.
@@ -112,7 +113,7 @@ func signingKey(settings Settings) ([]byte, error) {
 	if settings.IngestSigningKey != "" {
 		return []byte(settings.IngestSigningKey), nil
 	}
-	if Shared(settings.DatabaseURL) {
+	if store.IsPostgres(settings.DatabaseURL) {
 		return nil, errors.New("STANDIN_INGEST_SIGNING_KEY must be set with PostgreSQL: all nodes need the same")
 	}
 	key, err := readOrCreate(filepath.Join(settings.DataDir, keyFile), func() string {

@@ -138,7 +138,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 		return err
 	}
 	database := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
-	closedCleanly := Shared(s.settings.DatabaseURL) || sqlite.ClosedCleanly(database)
+	closedCleanly := store.IsPostgres(s.settings.DatabaseURL) || sqlite.ClosedCleanly(database)
 	if s.store, err = store.Open(ctx, database); err != nil {
 		return err
 	}

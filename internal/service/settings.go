@@ -9,13 +9,13 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
 	"standin/internal/alert"
 	"standin/internal/calendarapi"
 	"standin/internal/dashboard"
+	"standin/internal/dialguard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
 	"standin/internal/launch"
@@ -23,10 +23,10 @@ import (
 	"standin/internal/mail"
 	"standin/internal/retention"
 	"standin/internal/speech"
+	"standin/internal/store"
 	"standin/internal/tracing"
 	"standin/internal/transcript"
 	"standin/internal/transcript/streaming"
-	"standin/internal/webhook"
 )
 
 const (
@@ -143,21 +143,11 @@ func (s Settings) check() error {
 	return s.HTTP.TrustedProxies.Check()
 }
 
-// Shared reports whether several nodes can share a database.
-func Shared(databaseURL string) bool {
-	return strings.HasPrefix(databaseURL, "postgres://") || strings.HasPrefix(databaseURL, "postgresql://")
-}
-
 // readSecrets reads the secrets that are in files.
 func (s *Settings) readSecrets() error {
-	if s.OIDC.ClientSecretFile == "" {
-		return nil
-	}
-	content, err := os.ReadFile(s.OIDC.ClientSecretFile)
-	if err != nil {
+	if err := readKey(&s.OIDC.ClientSecret, s.OIDC.ClientSecretFile); err != nil {
 		return fmt.Errorf("read a secret: %w", err)
 	}
-	s.OIDC.ClientSecret = strings.TrimSpace(string(content))
 	return nil
 }
 
@@ -166,7 +156,7 @@ func (s *Settings) complete(listen net.Addr) {
 	local := "http://" + reachable(listen.String())
 	s.BaseURL = strings.TrimRight(cmp.Or(s.BaseURL, local), "/")
 	s.BotServiceURL = cmp.Or(s.BotServiceURL, local)
-	if Shared(s.DatabaseURL) { // otherwise there are no other nodes
+	if store.IsPostgres(s.DatabaseURL) { // otherwise there are no other nodes
 		s.NodeURL = strings.TrimRight(cmp.Or(s.NodeURL, "http://"+reachableFromOthers(listen.String())), "/")
 	}
 }
@@ -209,14 +199,18 @@ func reachable(address string) string {
 // reachable.
 func (s *Service) webhookAllow() ([]netip.Prefix, error) {
 	if s.settings.WebhookAllowCIDRs != "" {
-		return webhook.ParseAllow(s.settings.WebhookAllowCIDRs)
+		allow, err := dialguard.ParseNetworks(s.settings.WebhookAllowCIDRs)
+		if err != nil {
+			return nil, fmt.Errorf("STANDIN_WEBHOOK_ALLOW_CIDRS: %w", err)
+		}
+		return allow, nil
 	}
 	base, err := url.Parse(s.settings.BaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("parse the base URL: %w", err)
 	}
 	if listen, _, err := net.SplitHostPort(s.Addr()); err == nil && isLoopback(listen) && isLoopback(base.Hostname()) {
-		return webhook.ParseAllow("127.0.0.0/8,::1/128")
+		return dialguard.ParseNetworks("127.0.0.0/8,::1/128")
 	}
 	return nil, nil
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"standin/internal/dialguard"
 	"standin/internal/speech"
-	"standin/internal/webhook"
 )
 
 // newOutputMaker returns the maker of what bots play and show. It fetches files from
@@ -15,7 +15,7 @@ func (s *Service) newOutputMaker() (*speech.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := webhook.ParseAllow(s.settings.Speech.AllowCIDRs)
+	server, err := dialguard.ParseNetworks(s.settings.Speech.AllowCIDRs)
 	if err != nil {
 		return nil, fmt.Errorf("networks of the speech server: %w", err)
 	}

@@ -7,24 +7,20 @@ import (
 	"net/url"
 	"path/filepath"
 
+	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/store"
 )
 
-// Fact is a line about a running service, for its operator.
-type Fact struct {
-	Name, Text string
-}
-
 // Summary returns where the service is and what it uses, without secrets.
-func (s *Service) Summary(ctx context.Context) []Fact {
-	return []Fact{
-		{"Dashboard", s.settings.BaseURL},
-		{"API", s.settings.BaseURL + "/api/v1, reference at " + s.settings.BaseURL + "/docs"},
-		{"Data", s.settings.DataDir},
-		{"Database", s.describeDatabase()},
-		{"Storage", s.describeStorage()},
-		{"Bots", s.describeBots(ctx)},
+func (s *Service) Summary(ctx context.Context) []dashboard.Fact {
+	return []dashboard.Fact{
+		{Name: "Dashboard", Text: s.settings.BaseURL},
+		{Name: "API", Text: s.settings.BaseURL + "/api/v1, reference at " + s.settings.BaseURL + "/docs"},
+		{Name: "Data", Text: s.settings.DataDir},
+		{Name: "Database", Text: s.describeDatabase()},
+		{Name: "Storage", Text: s.describeStorage()},
+		{Name: "Bots", Text: s.describeBots(ctx)},
 	}
 }
 

@@ -22,9 +22,7 @@ func (v systemView) System(ctx context.Context) dashboard.SystemView {
 		view.Facts = append(view.Facts, dashboard.Fact{Name: "Machine", Text: name})
 	}
 	view.Facts = append(view.Facts, dashboard.Fact{Name: "Running since", Text: v.started.UTC().Format("2 Jan 2006, 15:04 UTC")})
-	for _, fact := range v.s.Summary(ctx) {
-		view.Facts = append(view.Facts, dashboard.Fact{Name: fact.Name, Text: fact.Text})
-	}
+	view.Facts = append(view.Facts, v.s.Summary(ctx)...)
 	if version, own, err := v.s.store.SchemaVersion(ctx); err == nil {
 		view.Facts = append(view.Facts, dashboard.Fact{Name: "Schema", Text: fmt.Sprintf("version %d; this program has %d", version, own)})
 	}

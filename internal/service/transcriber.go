@@ -2,14 +2,13 @@ package service
 
 import (
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
+	"standin/internal/dialguard"
+	"standin/internal/fsutil"
 	"standin/internal/lifecycle"
 	"standin/internal/transcript"
 	"standin/internal/transcript/streaming"
-	"standin/internal/webhook"
 )
 
 // NewRecognizer returns the client of the transcriber in the settings, or nil if they
@@ -21,7 +20,7 @@ func NewRecognizer(config transcript.Config) (*transcript.Client, error) {
 	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
 		return nil, fmt.Errorf("read the API key of the transcriber: %w", err)
 	}
-	allow, err := webhook.ParseAllow(config.AllowCIDRs)
+	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
 	if err != nil {
 		return nil, fmt.Errorf("networks of the transcriber: %w", err)
 	}
@@ -33,7 +32,7 @@ func NewLiveRecognizer(config streaming.Config) (streaming.Recognizer, error) {
 	if err := readKey(&config.APIKey, config.APIKeyFile); err != nil {
 		return nil, fmt.Errorf("read the API key of the live transcriber: %w", err)
 	}
-	allow, err := webhook.ParseAllow(config.AllowCIDRs)
+	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
 	if err != nil {
 		return nil, fmt.Errorf("networks of the live transcriber: %w", err)
 	}
@@ -57,9 +56,9 @@ func readKey(key *string, file string) error {
 	if file == "" {
 		return nil
 	}
-	content, err := os.ReadFile(file)
+	secret, err := fsutil.ReadSecret(file)
 	if err == nil {
-		*key = strings.TrimSpace(string(content))
+		*key = secret
 	}
 	return err
 }

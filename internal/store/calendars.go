@@ -165,11 +165,11 @@ func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string
 // holdsCalendar reports whether the lease of a calendar is valid, and locks it until the
 // transaction ends.
 func (tx *Tx) holdsCalendar(ctx context.Context, c calendarsync.Calendar) (bool, error) {
-	valid, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT lease FROM calendars WHERE id = $1`+tx.dialect.ForUpdate, c.ID)
+	lease, err := tx.firstText(ctx, `SELECT lease FROM calendars WHERE id = $1`+tx.dialect.ForUpdate, c.ID)
 	if err != nil {
 		return false, fmt.Errorf("read the lease of a calendar: %w", err)
 	}
-	return len(valid) == 1 && valid[0] == c.Lease, nil
+	return lease != "" && lease == c.Lease, nil
 }
 
 // EndSync saves the progress of a leased calendar and ends the lease. It does nothing if

@@ -63,9 +63,7 @@ func durationMillis(duration *time.Duration) sql.NullInt64 {
 }
 
 // nullText returns NULL for an empty text.
-func nullText(text string) sql.NullString {
-	return sql.NullString{String: text, Valid: text != ""}
-}
+func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
 // boolInt is a boolean as stored: 0 or 1.
 func boolInt(set bool) int {

@@ -47,7 +47,13 @@ func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after web
 // Delivery returns a delivery of a job with its tries, or a *job.Error with
 // NotFound.
 func (db *Reader) Delivery(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (webhook.DeliveryRecord, error) {
-	row := db.queryRow(ctx, selectDeliveryRecords+`WHERE id = $2 AND job_id = $3`, millis(now.Add(webhook.BlocksWithin)), id, jobID)
+	return db.oneDelivery(ctx, now, `id = $2 AND job_id = $3`, id, jobID)
+}
+
+// oneDelivery returns the delivery of a condition, whose arguments start at $2, with its
+// tries.
+func (db *Reader) oneDelivery(ctx context.Context, now time.Time, condition string, args ...any) (webhook.DeliveryRecord, error) {
+	row := db.queryRow(ctx, selectDeliveryRecords+`WHERE `+condition, append([]any{millis(now.Add(webhook.BlocksWithin))}, args...)...)
 	d, err := one(row, scanDeliveryRecord(now), "delivery")
 	if err != nil {
 		return d, err
@@ -81,14 +87,7 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 
 // DeliveryOf returns a delivery of a consumer with its tries, or a *job.Error with NotFound.
 func (db *Reader) DeliveryOf(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) (webhook.DeliveryRecord, error) {
-	row := db.queryRow(ctx, selectDeliveryRecords+`WHERE id = $2 AND consumer_id = $3 AND mode = $4`, millis(now.Add(webhook.BlocksWithin)), id, consumer, mode)
-	d, err := one(row, scanDeliveryRecord(now), "delivery")
-	if err != nil {
-		return d, err
-	}
-	deliveries := []webhook.DeliveryRecord{d}
-	err = db.fillTries(ctx, deliveries)
-	return deliveries[0], err
+	return db.oneDelivery(ctx, now, `id = $2 AND consumer_id = $3 AND mode = $4`, id, consumer, mode)
 }
 
 // DeliveryLog returns up to limit deliveries of a consumer that match a filter, newest first,

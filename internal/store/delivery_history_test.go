@@ -44,7 +44,7 @@ func post(t *testing.T, s *store.Store, deliveries ...webhook.Delivery) {
 // claimDeliveries claims the due deliveries.
 func claimDeliveries(t *testing.T, s *store.Store, at time.Time) []webhook.Delivery {
 	t.Helper()
-	claimed, _, err := s.ClaimDeliveries(t.Context(), webhook.Claim{Now: at, Lease: lease, Limit: 100})
+	claimed, _, err := webhook.ClaimDeliveries(t.Context(), s, webhook.Claim{Now: at, Lease: lease, Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,12 +143,12 @@ func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
 // heartbeat that is not older than half a lease. It takes the jobs that this node has
 // no capacity for.
 func (db *Reader) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bool, error) {
-	ids, err := list(ctx, db, scanColumn[string], `SELECT id FROM nodes WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
+	other, err := db.firstText(ctx, `SELECT id FROM nodes WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
 		claim.Node, millis(claim.Now.Add(-claim.Lease/2)))
 	if err != nil {
 		return false, fmt.Errorf("find a node with capacity: %w", err)
 	}
-	return len(ids) > 0, nil
+	return other != "", nil
 }
 
 // admission is a job to admit, and the consumer whose turn it takes: uuid.Nil for the
@@ -257,11 +257,11 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 	// The order makes PostgreSQL read an index: without it, a generic plan expects to meet a
 	// due job soon, and reads the whole table when there is none.
 	exists := func(order, where string, args []any) (bool, error) {
-		ids, err := list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT $1`, append([]any{1}, args...)...)
+		id, err := db.firstText(ctx, `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT $1`, append([]any{1}, args...)...)
 		if err != nil {
 			return false, fmt.Errorf("find due jobs: %w", err)
 		}
-		return len(ids) > 0, nil
+		return id != "", nil
 	}
 	if claim.Limit <= 0 {
 		return false, nil

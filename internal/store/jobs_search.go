@@ -18,9 +18,8 @@ import (
 // URL or display name. It uses the indexes jobs_external and jobs_created.
 func (db *Reader) SearchJobs(ctx context.Context, consumerID uuid.UUID, mode job.Mode, text string, limit int) ([]job.Job, error) {
 	var found []job.Job
-	scan := scanView
 	add := func(row sqldb.Row) error {
-		j, err := scan(row)
+		j, err := scanView(row)
 		known := slices.ContainsFunc(found, func(other job.Job) bool { return other.ID == j.ID })
 		if err == nil && !known && len(found) < limit {
 			found = append(found, j)

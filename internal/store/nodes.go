@@ -61,23 +61,12 @@ func (db *Reader) NodeJobs(ctx context.Context, node string) ([]job.Record, erro
 // BaseURL returns where consumers reach the service, as the node that was last seen has
 // it; empty if no service has run yet.
 func (db *Reader) BaseURL(ctx context.Context) (string, error) {
-	urls, err := list(ctx, db, scanColumn[string], `SELECT base_url FROM nodes ORDER BY heartbeat_at DESC LIMIT 1`)
-	if err != nil || len(urls) == 0 {
-		return "", err
-	}
-	return urls[0], nil
+	return db.firstText(ctx, `SELECT base_url FROM nodes ORDER BY heartbeat_at DESC LIMIT 1`)
 }
 
 // NodeName returns the name of a node; empty when it is unknown.
 func (db *Reader) NodeName(ctx context.Context, id string) (string, error) {
-	names, err := list(ctx, db, func(row sqldb.Row) (name string, err error) {
-		err = row.Scan(&name)
-		return name, err
-	}, `SELECT name FROM nodes WHERE id = $1`, id)
-	if err != nil || len(names) == 0 {
-		return "", err
-	}
-	return names[0], nil
+	return db.firstText(ctx, `SELECT name FROM nodes WHERE id = $1`, id)
 }
 
 // BotStats returns the last statistics of the live bots of a node, or of all

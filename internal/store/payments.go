@@ -85,8 +85,7 @@ func (tx *Tx) SaveCustomer(ctx context.Context, c billing.Customer) error {
 // subscriptionsOf selects the subscriptions of the consumer with the ID $1, the
 // name $2 and the e-mail $3: those that name the consumer, those whose customer
 // does, and those of a customer with its e-mail. A later rule applies only if
-// no earlier one names an existing consumer (package payment, Whose
-// subscription). It uses the indexes subscriptions_consumer,
+// no earlier one names an existing consumer (package billing). It uses the indexes subscriptions_consumer,
 // payment_customers_consumer, payment_customers_email and
 // subscriptions_customer.
 const subscriptionsOf = `

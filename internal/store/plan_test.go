@@ -28,7 +28,7 @@ func TestHotPlans(t *testing.T) {
 			})
 		}, []string{"jobs USING INDEX jobs_wake_others (wake_at<?)", "jobs USING INDEX jobs_upcoming (join_at<?)"}, true},
 		"claim of due deliveries": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.ClaimDeliveries(ctx, webhook.Claim{Now: now, Lease: time.Minute, Limit: 100})
+			_, _, err := webhook.ClaimDeliveries(ctx, s, webhook.Claim{Now: now, Lease: time.Minute, Limit: 100})
 			return err
 		}, []string{"SEARCH d USING INDEX deliveries_due (due_at<?)", "SEARCH ahead USING INDEX deliveries_ahead (subject=? AND endpoint=? AND sequence<?)"}, false},
 		"log of deliveries": {func(ctx context.Context, s *store.Store) error {

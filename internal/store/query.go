@@ -124,6 +124,15 @@ func scanColumn[T any](row sqldb.Row) (value T, err error) {
 	return value, err
 }
 
+// firstText returns the text in the first row of a query; empty without a row.
+func (db *Reader) firstText(ctx context.Context, query string, args ...any) (string, error) {
+	texts, err := list(ctx, db, scanColumn[string], query, args...)
+	if err != nil || len(texts) == 0 {
+		return "", err
+	}
+	return texts[0], nil
+}
+
 // changeConsumer runs a statement for one consumer in its own transaction. It returns
 // a *job.Error with NotFound if there is no such consumer.
 func (s *Store) changeConsumer(ctx context.Context, query string, args ...any) error {

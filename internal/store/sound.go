@@ -23,9 +23,5 @@ func (s *Store) SetSoundNode(ctx context.Context, jobID uuid.UUID, url, from str
 // SoundNode returns the URL of the node to which the bot of a job sends live sound; empty if
 // there is none.
 func (db *Reader) SoundNode(ctx context.Context, jobID uuid.UUID) (string, error) {
-	urls, err := list(ctx, db, scanColumn[string], `SELECT sound_url FROM jobs WHERE id = $1`, jobID)
-	if err != nil || len(urls) == 0 {
-		return "", err
-	}
-	return urls[0], nil
+	return db.firstText(ctx, `SELECT sound_url FROM jobs WHERE id = $1`, jobID)
 }

@@ -124,15 +124,10 @@ func (db *Reader) TextsAfter(ctx context.Context, jobID uuid.UUID, sequence int6
 
 // DeleteTexts deletes the texts of a job.
 func (tx *Tx) DeleteTexts(ctx context.Context, jobID uuid.UUID) error {
-	for _, statement := range []string{
+	return tx.execAll(ctx, "delete the texts of job "+jobID.String(), []string{
 		`DELETE FROM meeting_texts WHERE job_id = $1`,
 		`DELETE FROM meeting_text_totals WHERE job_id = $1`,
-	} {
-		if _, err := tx.exec(ctx, statement, jobID); err != nil {
-			return fmt.Errorf("delete the texts of job %s: %w", jobID, err)
-		}
-	}
-	return nil
+	}, jobID)
 }
 
 const textColumns = `job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech`

@@ -94,24 +94,19 @@ func (s *Store) SaveTranscription(ctx context.Context, t job.Transcription, due 
 // HoldsTranscription reports whether the lease of a transcription is still valid,
 // and locks it until the transaction ends.
 func (tx *Tx) HoldsTranscription(ctx context.Context, jobID uuid.UUID, lease string) (bool, error) {
-	valid, err := list(ctx, &tx.Reader, scanColumn[string], `SELECT lease FROM transcriptions WHERE job_id = $1 AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID)
+	held, err := tx.firstText(ctx, `SELECT lease FROM transcriptions WHERE job_id = $1 AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID)
 	if err != nil {
 		return false, fmt.Errorf("read the transcription of job %s: %w", jobID, err)
 	}
-	return len(valid) == 1 && valid[0] == lease, nil
+	return held != "" && held == lease, nil
 }
 
 // EndTranscription ends a transcription and deletes the responses of its pieces.
 func (tx *Tx) EndTranscription(ctx context.Context, jobID uuid.UUID) error {
-	for _, statement := range []string{
+	return tx.execAll(ctx, "end the transcription of job "+jobID.String(), []string{
 		`UPDATE transcriptions SET due_at = NULL, lease = '' WHERE job_id = $1`,
 		`DELETE FROM transcription_pieces WHERE job_id = $1`,
-	} {
-		if _, err := tx.exec(ctx, statement, jobID); err != nil {
-			return fmt.Errorf("end the transcription of job %s: %w", jobID, err)
-		}
-	}
-	return nil
+	}, jobID)
 }
 
 // TranscriptionPieces returns the stored responses of a transcription, by piece.

@@ -21,14 +21,12 @@ func (db *Reader) AllUsers(ctx context.Context) ([]account.User, error) {
 // SetOperator implements account.RecoveryStore.
 func (s *Store) SetOperator(ctx context.Context, id uuid.UUID, operator bool) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		value := 1
 		if !operator {
-			value = 0
 			if err := tx.checkOtherOperator(ctx, id); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.exec(ctx, `UPDATE users SET operator = $2 WHERE id = $1`, id, value); err != nil {
+		if _, err := tx.exec(ctx, `UPDATE users SET operator = $2 WHERE id = $1`, id, boolInt(operator)); err != nil {
 			return fmt.Errorf("set the role of user %s: %w", id, err)
 		}
 		return nil

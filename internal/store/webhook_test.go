@@ -216,7 +216,7 @@ func TestRedeliverManyFailed(t *testing.T) {
 		deliveries[n] = newDelivery(r, int64(n+1), fmt.Sprintf("https://%d.test/", n))
 	}
 	post(t, s, deliveries...)
-	claimed, _, err := s.ClaimDeliveries(t.Context(), webhook.Claim{Now: now, Lease: lease, Limit: many + 1})
+	claimed, _, err := webhook.ClaimDeliveries(t.Context(), s, webhook.Claim{Now: now, Lease: lease, Limit: many + 1})
 	if err != nil || len(claimed) != many {
 		t.Fatalf("claimed %d: %v", len(claimed), err)
 	}

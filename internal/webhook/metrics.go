@@ -50,7 +50,7 @@ func (s *Sender) Collectors() []prometheus.Collector {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "standin_webhook_tries_hanging", Help: "Webhook attempts in flight for more than a second.",
 		}, func() float64 { _, slow := s.scheduler.running(); return float64(slow) }),
-		&backlog{outbox: s.outbox, now: s.now},
+		&backlog{outbox: s.outbox, now: s.settings.Now},
 	}
 }
 

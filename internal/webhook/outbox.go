@@ -88,51 +88,6 @@ const BlocksWithin = time.Minute
 // as all tries of the schedule take.
 const ReasonExpired = "the receiver has not acknowledged any delivery for too long"
 
-// Claim describes the deliveries that the sender can take.
-type Claim struct {
-	Now   time.Time
-	Lease time.Duration // how long the claim lasts
-	Limit int           // how many due deliveries are examined
-	// MaxAge is after how long a delivery that waits for a dead endpoint fails; 0 is
-	// no limit.
-	MaxAge time.Duration
-
-	// Admit returns the function that decides about each delivery, in the
-	// order in which they are examined. It is called again if the transaction
-	// of the claim is retried; earlier decisions are void then. Nil admits
-	// all.
-	Admit func() AdmitFunc
-}
-
-// AdmitFunc reports whether a delivery may be taken, and if not, for how long
-// to defer it. It receives a delivery without secrets and must not block.
-type AdmitFunc func(Delivery) (admitted bool, wait time.Duration)
-
-const (
-	// MinDefer is the shortest deferral that is written.
-	MinDefer = time.Second
-	// BacklogDefer is the shortest deferral while there are more due
-	// deliveries than a claim examines, so that those that cannot be taken do
-	// not hide others.
-	BacklogDefer = 500 * time.Millisecond
-	// MaxDefer is the longest deferral. It is shorter than BlocksWithin, so that a
-	// delivery that is deferred still holds back the later ones of its job.
-	MaxDefer = 45 * time.Second
-)
-
-// DeferFor returns by how much to move the due time of a delivery that was
-// examined and not taken; 0 leaves it unchanged. more reports that some due
-// deliveries were not examined.
-func DeferFor(wait time.Duration, more bool) time.Duration {
-	switch {
-	case more:
-		return min(max(wait, BacklogDefer), MaxDefer)
-	case wait >= MinDefer:
-		return min(wait, MaxDefer)
-	}
-	return 0
-}
-
 // Result is a try and its verdict.
 type Result struct {
 	Delivery       Delivery
@@ -172,19 +127,9 @@ func EndpointID(consumer uuid.UUID, address string) uuid.UUID {
 // the retry, and while it is claimed, the end of the lease, so that deliveries
 // of a crashed sender become due again.
 type Outbox interface {
-	// ClaimDeliveries examines up to claim.Limit waiting deliveries that are
-	// due at claim.Now, longest due first, and takes those that claim.Admit
-	// admits. It takes none that must wait for an earlier one (see BlocksWithin),
-	// and does not pass those to Admit. For a dead endpoint it takes the oldest
-	// waiting delivery instead of the due one, unless that is being sent, and none
-	// before the ProbeAt that was recorded.
-	//
-	// Each delivery taken gets a lease token unique to the claim, the due time
-	// Now + Lease, and an Attempt one higher than before. The attempt is
-	// counted here, not with the result, so that numbers are unique even if a
-	// result is lost in a crash. The due time of the others moves by DeferFor.
-	// more reports that some due deliveries may not have been examined.
-	ClaimDeliveries(ctx context.Context, claim Claim) (taken []Delivery, more bool, err error)
+	// WriteClaim runs fn in a transaction, for ClaimDeliveries. fn may be called more
+	// than once.
+	WriteClaim(ctx context.Context, fn func(context.Context, ClaimTx) error) error
 
 	// ReleaseDeliveries undoes the claim of deliveries that were not tried:
 	// Attempt is decremented and they are due at once. Deliveries with a lost
@@ -209,6 +154,35 @@ type Outbox interface {
 	// Backlog returns the number of waiting deliveries and the time of the
 	// oldest event; zero if there is none.
 	Backlog(ctx context.Context) (waiting int64, oldest time.Time, err error)
+}
+
+// ClaimTx is what ClaimDeliveries does in its transaction.
+type ClaimTx interface {
+	// DueDeliveries returns up to limit waiting deliveries that are due at a time, the
+	// longest due first, without those that another claim has locked.
+	DueDeliveries(ctx context.Context, now time.Time, limit int) ([]DueDelivery, error)
+	// OldestWaiting returns the oldest delivery that waits for the endpoint of d and
+	// whose receiver has not asked to wait for longer; false if there is none, or if it
+	// is being sent.
+	OldestWaiting(ctx context.Context, d Delivery, now time.Time) (oldest Delivery, found bool, err error)
+	// ExpireDeliveries fails deliveries with ReasonExpired.
+	ExpireDeliveries(ctx context.Context, ids []string, now time.Time) error
+	// SaveClaim moves the due times of deliveries, then leases others, and returns the
+	// leased ones with the secrets of their consumers.
+	SaveClaim(ctx context.Context, taken []Delivery, deferred []Deferral) ([]Delivery, error)
+}
+
+// DueDelivery is a delivery that is due.
+type DueDelivery struct {
+	Delivery
+	Blocked bool // it waits for an earlier delivery
+	Dead    bool // its endpoint is dead, and is tried at ProbeAt
+}
+
+// Deferral moves the due time of a delivery.
+type Deferral struct {
+	ID    string
+	DueAt time.Time
 }
 
 // HostOf returns the host and port of a URL in lower case. Limits are per

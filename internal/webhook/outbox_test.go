@@ -3,7 +3,6 @@ package webhook_test
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"sync"
@@ -21,7 +20,6 @@ type memoryOutbox struct {
 
 	mu        sync.Mutex
 	rows      []*outboxRow
-	leases    int
 	released  int
 	endpoints map[string]int               // failures in a row
 	fail      func(operation string) error // nil: nothing fails
@@ -57,64 +55,67 @@ func (o *memoryOutbox) Put(_ context.Context, deliveries ...webhook.Delivery) er
 	return nil
 }
 
-func (o *memoryOutbox) ClaimDeliveries(_ context.Context, claim webhook.Claim) ([]webhook.Delivery, bool, error) {
+func (o *memoryOutbox) WriteClaim(ctx context.Context, fn func(context.Context, webhook.ClaimTx) error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.failing("claim"); err != nil {
-		return nil, false, err
+		return err
 	}
-	var due []*outboxRow
+	return fn(ctx, memoryClaim{o})
+}
+
+// memoryClaim implements webhook.ClaimTx.
+type memoryClaim struct{ *memoryOutbox }
+
+func (o memoryClaim) DueDeliveries(_ context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
+	var due []webhook.DueDelivery
 	for _, row := range o.rows {
-		if !row.final && !row.dueAt.After(claim.Now) {
-			due = append(due, row)
+		if !row.final && !row.dueAt.After(now) {
+			d := row.delivery
+			d.DueAt = row.dueAt
+			due = append(due, webhook.DueDelivery{Delivery: d, Blocked: o.behind(row, now), Dead: o.dead(row)})
 		}
 	}
-	slices.SortStableFunc(due, func(a, b *outboxRow) int {
-		return cmp.Or(a.dueAt.Compare(b.dueAt), cmp.Compare(a.delivery.Sequence, b.delivery.Sequence))
+	slices.SortStableFunc(due, func(a, b webhook.DueDelivery) int {
+		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.Sequence, b.Sequence))
 	})
-	more := len(due) >= claim.Limit
-	if more {
-		due = due[:claim.Limit]
+	return due[:min(len(due), limit)], nil
+}
+
+func (o memoryClaim) OldestWaiting(_ context.Context, d webhook.Delivery, now time.Time) (webhook.Delivery, bool, error) {
+	row := o.oldest(d, now)
+	if row == nil || row.delivery.Lease != "" {
+		return webhook.Delivery{}, false, nil
 	}
-	admit := func(webhook.Delivery) (bool, time.Duration) { return true, 0 }
-	if claim.Admit != nil {
-		admit = claim.Admit()
-	}
-	o.leases++
-	var claimed []webhook.Delivery
-	for _, row := range due {
-		if o.dead(row) && claim.MaxAge > 0 && row.delivery.EmittedAt.Before(claim.Now.Add(-claim.MaxAge)) {
+	oldest := row.delivery
+	oldest.DueAt = row.dueAt
+	return oldest, true, nil
+}
+
+func (o memoryClaim) ExpireDeliveries(_ context.Context, ids []string, _ time.Time) error {
+	for _, row := range o.rows {
+		if slices.Contains(ids, row.delivery.ID) {
 			row.final = true
 			row.verdicts = append(row.verdicts, webhook.Verdict{Outcome: webhook.GaveUp, Reason: webhook.ReasonExpired})
-			continue
 		}
-		due, probe := row, o.dead(row)
-		if probe {
-			row = o.oldest(row, claim.Now)
-		}
-		admitted, wait := false, time.Duration(0)
-		switch {
-		case row == nil || probe && row.delivery.Lease != "":
-			wait = webhook.MinDefer
-		case probe || !o.behind(row, claim.Now):
-			admitted, wait = admit(row.delivery)
-		}
-		if !admitted || row != due {
-			if by := webhook.DeferFor(wait, more); by > 0 {
-				due.dueAt = claim.Now.Add(by)
+	}
+	return nil
+}
+
+func (o memoryClaim) SaveClaim(_ context.Context, taken []webhook.Delivery, deferred []webhook.Deferral) ([]webhook.Delivery, error) {
+	for _, row := range o.rows {
+		for _, d := range deferred {
+			if d.ID == row.delivery.ID {
+				row.dueAt = d.DueAt
 			}
 		}
-		if !admitted {
-			continue
+		for _, d := range taken {
+			if d.ID == row.delivery.ID {
+				row.delivery, row.dueAt = d, d.LeasedTo
+			}
 		}
-		row.delivery.DueAt = row.dueAt
-		row.delivery.Lease = fmt.Sprint("lease ", o.leases)
-		row.delivery.LeasedTo = claim.Now.Add(claim.Lease)
-		row.delivery.Attempt++
-		row.dueAt = row.delivery.LeasedTo
-		claimed = append(claimed, row.delivery)
 	}
-	return claimed, more, nil
+	return taken, nil
 }
 
 // dead reports whether the endpoint of the row is dead.
@@ -122,10 +123,10 @@ func (o *memoryOutbox) dead(row *outboxRow) bool {
 	return o.endpoints[webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL)] >= webhook.DeadAfterFailures
 }
 
-// oldest returns the oldest row that waits for the endpoint of another one.
-func (o *memoryOutbox) oldest(of *outboxRow, now time.Time) (oldest *outboxRow) {
+// oldest returns the oldest row that waits for the endpoint of a delivery.
+func (o *memoryOutbox) oldest(of webhook.Delivery, now time.Time) (oldest *outboxRow) {
 	for _, row := range o.rows {
-		if row.final || row.notBefore.After(now) || row.delivery.ConsumerID != of.delivery.ConsumerID || row.delivery.URL != of.delivery.URL {
+		if row.final || row.notBefore.After(now) || row.delivery.ConsumerID != of.ConsumerID || row.delivery.URL != of.URL {
 			continue
 		}
 		if oldest == nil || cmp.Or(row.delivery.EmittedAt.Compare(oldest.delivery.EmittedAt), cmp.Compare(row.delivery.Sequence, oldest.delivery.Sequence)) < 0 {

@@ -25,13 +25,14 @@ import (
 // MaxResponseBody is how much of a response body is read and kept.
 const MaxResponseBody = 1 << 10
 
+// allowSetting is the setting that admits networks the dial guard refuses.
+const allowSetting = "STANDIN_WEBHOOK_ALLOW_CIDRS"
+
 const (
 	userAgent       = "Standin"
 	dialTimeout     = 5 * time.Second // leaves time for the request itself
 	maxError        = 500             // bytes of an error: some quote what the receiver sent
-	maxHeaders      = 64 << 10
-	tlsShare        = 3 // a handshake may take this fraction of a try
-	idleTimeout     = 90 * time.Second
+	tlsShare        = 3               // a handshake may take this fraction of a try
 	maxIdleConns    = 2048
 	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection
 	pingTimeout     = 5 * time.Second
@@ -40,53 +41,23 @@ const (
 
 // poster makes single tries.
 type poster struct {
-	client  *http.Client
-	guard   *dialguard.Guard
-	timeout time.Duration // of a try, from name resolution to the end of the response
-	direct  bool          // no proxy, so that the connection shows the destination's address
-	private bool          // see Settings.PrivateBodies
-	tracer  Tracer        // may be nil
-	now     func() time.Time
+	settings Settings
+	client   *http.Client
+	guard    *dialguard.Guard
 }
 
-// newPoster returns a poster that dials through the guard. It ignores proxies
-// of the environment, because they would connect where the guard cannot check.
-// It does not follow redirects and does not request compression.
+// newPoster returns a poster that dials through the guard, follows no redirects and
+// requests no compression.
 func newPoster(settings Settings) *poster {
 	guard := &dialguard.Guard{Allow: settings.Allow, OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout}
-	transport := &http.Transport{
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs},
-		DialContext:            guard.DialContext,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
-		DisableCompression:     true,
-		TLSHandshakeTimeout:    settings.TryTimeout / tlsShare,
-		IdleConnTimeout:        idleTimeout,
-		MaxIdleConns:           maxIdleConns,
-		MaxIdleConnsPerHost:    settings.MaxTriesPerHost,
-		MaxResponseHeaderBytes: maxHeaders,
-		WriteBufferSize:        writeBufferSize, // a webhook and its headers fit into one packet
-	}
-	if settings.Proxy != nil {
-		// Only the proxy is dialed. Names are resolved by it, so only literal
-		// addresses can be refused here.
-		transport.DialContext = (&net.Dialer{Timeout: dialTimeout, Resolver: settings.Resolver}).DialContext
-		transport.Proxy = func(request *http.Request) (*url.URL, error) {
-			return settings.Proxy, guard.CheckHost(request.Context(), request.URL.Hostname())
-		}
-	}
-	return &poster{
-		client: &http.Client{
-			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-		guard:   guard,
-		timeout: settings.TryTimeout,
-		direct:  settings.Proxy == nil,
-		private: settings.PrivateBodies,
-		tracer:  settings.Tracer,
-		now:     settings.Now,
-	}
+	transport := guard.Transport(settings.Proxy)
+	transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: settings.RootCAs}
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
+	transport.DisableCompression = true
+	transport.TLSHandshakeTimeout = settings.TryTimeout / tlsShare
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = maxIdleConns, settings.MaxTriesPerHost
+	transport.WriteBufferSize = writeBufferSize // a webhook and its headers fit into one packet
+	return &poster{settings, &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects}, guard}
 }
 
 // close closes idle connections.
@@ -94,9 +65,9 @@ func (p *poster) close() { p.client.CloseIdleConnections() }
 
 // post makes one try. It returns within the timeout.
 func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.settings.TryTimeout)
 	defer cancel()
-	try := Try{DeliveryID: delivery.ID, Number: delivery.Attempt, StartedAt: p.now()}
+	try := Try{DeliveryID: delivery.ID, Number: delivery.Attempt, StartedAt: p.settings.Now()}
 	started := time.Now() // the monotonic clock measures the latency
 
 	request, err := p.request(ctx, delivery, try.StartedAt)
@@ -106,12 +77,14 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	}
 	public := false
 	httpResponse, err := p.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { public = p.direct && p.isPublic(ctx, info.Conn.RemoteAddr()) },
+		GotConn: func(info httptrace.GotConnInfo) {
+			public = p.settings.Proxy == nil && p.isPublic(ctx, info.Conn.RemoteAddr())
+		},
 	})))
 	if err != nil {
 		try.Latency, try.Error, try.LoggedError = time.Since(started), errorText(err), logText(err)
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			try.Error = fmt.Sprintf("no response within %s", p.timeout)
+			try.Error = fmt.Sprintf("no response within %s", p.settings.TryTimeout)
 		}
 		return try, response{}
 	}
@@ -120,7 +93,7 @@ func (p *poster) post(ctx context.Context, delivery Delivery) (Try, response) {
 	// far as it was read.
 	// The body of an internal service is not shown to consumers (docs/internals/security.md).
 	body, _ := io.ReadAll(io.LimitReader(httpResponse.Body, MaxResponseBody))
-	if public || p.private {
+	if public || p.settings.PrivateBodies {
 		try.ResponseBody = body
 	}
 	try.Latency, try.StatusCode = time.Since(started), httpResponse.StatusCode
@@ -153,8 +126,8 @@ func (p *poster) request(ctx context.Context, delivery Delivery, at time.Time) (
 		return nil, errors.New("the URL has no host")
 	}
 	request.Header = composed.Header
-	if p.tracer != nil && delivery.JobID != uuid.Nil {
-		request.Header.Set("Traceparent", p.tracer.Traceparent(delivery))
+	if p.settings.Tracer != nil && delivery.JobID != uuid.Nil {
+		request.Header.Set("Traceparent", p.settings.Tracer.Traceparent(delivery))
 	}
 	return request, nil
 }

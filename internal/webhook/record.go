@@ -62,7 +62,7 @@ func (s *Sender) gather(first *Result) []Result {
 // record stores a group. It retries while the leases are likely to be valid: a
 // result that is not recorded means that the delivery is sent again.
 func (s *Sender) record(ctx context.Context, group []Result) (lost []string, err error) {
-	retryCtx, cancel := context.WithTimeout(ctx, s.lease-s.timeout)
+	retryCtx, cancel := context.WithTimeout(ctx, s.lease()-s.settings.TryTimeout)
 	defer cancel()
 	backoff := databaseBackoff()
 	for {
@@ -118,5 +118,5 @@ func (s *Sender) logTry(result Result, err error, lost bool) {
 		level = slog.LevelError
 		attributes = append(attributes, slog.String("error", "not recorded: "+err.Error()))
 	}
-	s.log.LogAttrs(context.Background(), level, "webhook try", attributes...)
+	s.settings.Log.LogAttrs(context.Background(), level, "webhook try", attributes...)
 }

@@ -3,9 +3,10 @@ package webhook
 import (
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
+	"slices"
 	"time"
+
+	"standin/internal/retry"
 )
 
 // Schedule lists the delays before the second and each later try, counted from
@@ -74,31 +75,9 @@ func (s Schedule) decide(r response, d Delivery, now time.Time, random float64) 
 	if !early {
 		verdict.RetryAt = now.Add(time.Duration(float64(s[failures-1]) * (1 - jitter + 2*jitter*random)))
 	}
-	if verdict.NotBefore = retryAfter(r.retryAfter, now); verdict.NotBefore.After(verdict.RetryAt) {
-		verdict.RetryAt = verdict.NotBefore
+	if pause := retry.After(r.retryAfter, now, maxRetryAfter); pause > 0 {
+		verdict.NotBefore = now.Add(pause)
+		verdict.RetryAt = slices.MaxFunc([]time.Time{verdict.RetryAt, verdict.NotBefore}, time.Time.Compare)
 	}
 	return verdict
-}
-
-// retryAfter parses the header, seconds or a date (RFC 9110, section 10.2.3),
-// and returns the time it names, at most maxRetryAfter from now. It returns
-// the zero time if the header is missing or malformed.
-func retryAfter(header string, now time.Time) time.Time {
-	header = strings.TrimSpace(header)
-	latest := now.Add(maxRetryAfter)
-	if header != "" && strings.Trim(header, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(header, 10, 64)
-		if err != nil || seconds > int64(maxRetryAfter/time.Second) { // err: out of range
-			return latest
-		}
-		return now.Add(time.Duration(seconds) * time.Second)
-	}
-	date, err := http.ParseTime(header)
-	if err != nil {
-		return time.Time{}
-	}
-	if date.After(latest) {
-		return latest
-	}
-	return date
 }

@@ -46,12 +46,7 @@ func TestDecide(t *testing.T) {
 		{"Retry-After, later", limited("60"), 1, middle, retry(time.Minute)},
 		{"Retry-After, earlier", limited("2"), 1, middle, retry(5 * time.Second)},
 		{"Retry-After, a date", limited(now.Add(time.Hour).Format(http.TimeFormat)), 1, middle, retry(time.Hour)},
-		{"Retry-After, a date gone by", limited(now.Add(-time.Hour).Format(http.TimeFormat)), 1, middle, retry(5 * time.Second)},
 		{"Retry-After, too long", limited("864000"), 1, middle, retry(24 * time.Hour)},
-		{"Retry-After, out of range", limited("99999999999999999999"), 1, middle, retry(24 * time.Hour)},
-		{"Retry-After, a date too far", limited("Fri, 31 Dec 9999 23:59:59 GMT"), 1, middle, retry(24 * time.Hour)},
-		{"Retry-After, negative", limited("-5"), 1, middle, retry(5 * time.Second)},
-		{"Retry-After, nonsense", limited("soon"), 1, middle, retry(5 * time.Second)},
 		{"Retry-After with 503", response{status: 503, retryAfter: " 7 "}, 1, middle, retry(7 * time.Second)},
 	}
 	for _, test := range tests {

@@ -77,13 +77,13 @@ func (s *scheduler) running() (all, slow int) {
 func (s *scheduler) claimable() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.hasRoom() {
+	if !s.belowLimit() {
 		return 0
 	}
 	return s.limits.queued - s.all.waiting()
 }
 
-func (s *scheduler) hasRoom() bool { return s.all.waiting() <= s.limits.queued/2 }
+func (s *scheduler) belowLimit() bool { return s.all.waiting() <= s.limits.queued/2 }
 
 // admission starts a claim and returns the function that decides about its
 // deliveries. It voids the admissions of a claim that were not added.
@@ -296,7 +296,7 @@ func (s *scheduler) finish(f *inFlight, o outcome) (c completion) {
 	}
 	c.dropped = s.truncate(e, max(0, e.capacity(s.limits)-e.running))
 	s.list(e)
-	c.start, c.claim = s.startReady(), s.hasRoom()
+	c.start, c.claim = s.startReady(), s.belowLimit()
 	return c
 }
 

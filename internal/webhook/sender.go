@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -66,35 +67,28 @@ const (
 // One goroutine claims deliveries ahead of the free slots, each try runs in its
 // own goroutine, and one goroutine records the results in groups.
 type Sender struct {
+	settings  Settings // with defaults
 	outbox    Outbox
 	poster    *poster
 	scheduler *scheduler
-	schedule  Schedule
 	metrics   *metrics
-	tracer    Tracer // may be nil
-	wake      chan struct{}
+	wake      retry.Signal
 	results   chan *Result // pointers: the buffer of a channel is allocated at once
 
 	idle atomic.Bool // no delivery was due after the last claim, so that none waits for room or an earlier one
 
 	unrecorded atomic.Int64 // results that are not stored yet
 	tries      sync.WaitGroup
-	log        *slog.Logger
-	now        func() time.Time
-	timeout    time.Duration
-	lease      time.Duration
-	grace      time.Duration
-	poll       time.Duration
 }
 
 // NewSender returns a Sender for the outbox.
 func NewSender(outbox Outbox, settings Settings) *Sender {
-	orDefault(&settings.TryTimeout, 15*time.Second)
-	orDefault(&settings.Grace, settings.TryTimeout)
-	orDefault(&settings.Poll, 5*time.Second)
-	orDefault(&settings.MaxTries, 4096)
-	orDefault(&settings.MaxTriesPerHost, 64)
-	orDefault(&settings.MaxQueued, 1024)
+	settings.TryTimeout = cmp.Or(settings.TryTimeout, 15*time.Second)
+	settings.Grace = cmp.Or(settings.Grace, settings.TryTimeout)
+	settings.Poll = cmp.Or(settings.Poll, 5*time.Second)
+	settings.MaxTries = cmp.Or(settings.MaxTries, 4096)
+	settings.MaxTriesPerHost = cmp.Or(settings.MaxTriesPerHost, 64)
+	settings.MaxQueued = cmp.Or(settings.MaxQueued, 1024)
 	if len(settings.Schedule) == 0 {
 		settings.Schedule = DefaultSchedule()
 	}
@@ -102,36 +96,21 @@ func NewSender(outbox Outbox, settings Settings) *Sender {
 		settings.Now = time.Now
 	}
 	return &Sender{
+		settings:  settings,
 		outbox:    outbox,
 		poster:    newPoster(settings),
 		scheduler: newScheduler(limits{tries: settings.MaxTries, perHost: settings.MaxTriesPerHost, queued: settings.MaxQueued}, settings.Schedule, settings.Now),
-		schedule:  settings.Schedule,
 		metrics:   newMetrics(),
-		tracer:    settings.Tracer,
-		wake:      make(chan struct{}, 1),
+		wake:      retry.NewSignal(),
 		results:   make(chan *Result, maxRecorded),
-		log:       settings.Log,
-		now:       settings.Now,
-		timeout:   settings.TryTimeout,
-		lease:     leaseTries * settings.TryTimeout,
-		grace:     settings.Grace,
-		poll:      settings.Poll,
 	}
 }
 
-func orDefault[T int | time.Duration](value *T, otherwise T) {
-	if *value == 0 {
-		*value = otherwise
-	}
-}
+// lease returns how long claimed deliveries are leased.
+func (s *Sender) lease() time.Duration { return leaseTries * s.settings.TryTimeout }
 
 // Wake makes the sender look for due deliveries. It never blocks.
-func (s *Sender) Wake() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // a wake-up is pending already
-	}
-}
+func (s *Sender) Wake() { s.wake.Send() }
 
 // Post posts a delivery once, without the outbox: for test events.
 func (s *Sender) Post(ctx context.Context, delivery Delivery) Try {
@@ -159,7 +138,7 @@ func (s *Sender) Run(ctx context.Context) {
 
 	s.claimAll(ctx, tryCtx)
 
-	stop := time.AfterFunc(s.grace, cancelTries)
+	stop := time.AfterFunc(s.settings.Grace, cancelTries)
 	defer stop.Stop()
 	s.release(ctx, s.scheduler.drain())
 	s.tries.Wait()
@@ -178,15 +157,19 @@ func (s *Sender) claimAll(ctx, tryCtx context.Context) {
 			backoff.Reset()
 		case ctx.Err() == nil:
 			sleep = backoff.Next()
-			s.log.Error("webhook outbox unavailable", "error", err, "retry_in", sleep)
+			s.settings.Log.Error("webhook outbox unavailable", "error", err, "retry_in", sleep)
 		}
 		if running, slow := s.scheduler.running(); running > slow {
 			sleep = min(sleep, sweepInterval)
 		}
 		// A wake-up shortens neither the minimum interval nor the delay after a
-		// database error.
-		_ = retry.Sleep(ctx, minClaimInterval) // the loop checks ctx
-		s.sleep(ctx, sleep-minClaimInterval, backoff.Failures == 0)
+		// database error. The loop checks ctx.
+		if err != nil {
+			_ = retry.Sleep(ctx, sleep)
+			continue
+		}
+		_ = retry.Sleep(ctx, minClaimInterval)
+		s.wake.Wait(ctx, sleep-minClaimInterval)
 	}
 }
 
@@ -195,11 +178,11 @@ func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err er
 	s.idle.Store(false) // before the outbox is read: what is due then may wait for a try that ends meanwhile
 	limit := s.scheduler.claimable()
 	if limit == 0 || s.unrecorded.Load() > maxUnrecorded {
-		return s.poll, nil // the end of a try and the recording of results wake the sender
+		return s.settings.Poll, nil // the end of a try and the recording of results wake the sender
 	}
-	now := s.now()
-	claimed, more, err := s.outbox.ClaimDeliveries(ctx, Claim{
-		Now: now, Lease: s.lease, Limit: limit, MaxAge: s.schedule.length() + expiryGrace, Admit: s.scheduler.admission,
+	now := s.settings.Now()
+	claimed, more, err := ClaimDeliveries(ctx, s.outbox, Claim{
+		Now: now, Lease: s.lease(), Limit: limit, MaxAge: s.settings.Schedule.length() + expiryGrace, Admit: s.scheduler.admission,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("claim deliveries: %w", err)
@@ -229,9 +212,9 @@ func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err er
 		return 0, fmt.Errorf("find the next delivery: %w", err)
 	}
 	if !ok {
-		return s.poll, nil
+		return s.settings.Poll, nil
 	}
-	return min(s.poll, next.Sub(s.now())), nil
+	return min(s.settings.Poll, next.Sub(s.settings.Now())), nil
 }
 
 // start runs tries, each in a goroutine.
@@ -260,7 +243,7 @@ func (s *Sender) run(ctx context.Context, f *inFlight) {
 // try makes one try and queues its result for recording. A delivery whose lease
 // may end before the try does, or whose try is canceled, is released.
 func (s *Sender) try(ctx context.Context, f *inFlight) completion {
-	if ctx.Err() != nil || f.LeasedTo.Sub(s.now()) < s.timeout {
+	if ctx.Err() != nil || f.LeasedTo.Sub(s.settings.Now()) < s.settings.TryTimeout {
 		s.release(ctx, []Delivery{f.Delivery})
 		return s.scheduler.finish(f, outcome{})
 	}
@@ -269,10 +252,10 @@ func (s *Sender) try(ctx context.Context, f *inFlight) completion {
 		s.release(ctx, []Delivery{f.Delivery})
 		return s.scheduler.finish(f, outcome{})
 	}
-	verdict := s.schedule.decide(response, f.Delivery, s.now(), rand.Float64())
+	verdict := s.settings.Schedule.decide(response, f.Delivery, s.settings.Now(), rand.Float64())
 	s.metrics.count(try, verdict)
-	if s.tracer != nil && f.JobID != uuid.Nil {
-		s.tracer.TryEnded(f.Delivery, try, verdict)
+	if s.settings.Tracer != nil && f.JobID != uuid.Nil {
+		s.settings.Tracer.TryEnded(f.Delivery, try, verdict)
 	}
 	end := s.scheduler.finish(f, outcomeOf(try, response))
 	s.unrecorded.Add(1)
@@ -289,27 +272,9 @@ func (s *Sender) release(ctx context.Context, deliveries []Delivery) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
 	if err := s.outbox.ReleaseDeliveries(ctx, deliveries); err != nil {
-		s.log.Error("webhooks not released", "deliveries", len(deliveries), "error", err)
+		s.settings.Log.Error("webhooks not released", "deliveries", len(deliveries), "error", err)
 	}
 	s.Wake()
-}
-
-// sleep waits for the duration, until ctx is done or, if wakeable, for a Wake.
-func (s *Sender) sleep(ctx context.Context, duration time.Duration, wakeable bool) {
-	if duration <= 0 {
-		return
-	}
-	var wake <-chan struct{} // nil: never ready
-	if wakeable {
-		wake = s.wake
-	}
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-wake:
-	case <-timer.C:
-	}
 }
 
 // databaseBackoff returns the delays after consecutive database errors.

@@ -366,11 +366,11 @@ func (u *unsteady) Ingest(ctx context.Context, event ingest.Event) (ingest.Event
 	return u.Service.Ingest(ctx, event)
 }
 
-func (u *unsteady) AdmitUpload(ctx context.Context, id uuid.UUID, attempt int) error {
+func (u *unsteady) AdmitUpload(ctx context.Context, id uuid.UUID) error {
 	if u.busy() {
 		return errBusy
 	}
-	return u.Service.AdmitUpload(ctx, id, attempt)
+	return u.Service.AdmitUpload(ctx, id)
 }
 
 func TestReportsAreRetried(t *testing.T) {

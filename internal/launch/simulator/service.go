@@ -151,7 +151,7 @@ func (b *bot) uploadReport(ctx context.Context, files ...recording.File) error {
 
 func (b *bot) upload(ctx context.Context, name, sha256Hex string, content []byte) error {
 	err := retryRequest(ctx, func() error {
-		if err := b.settings.Service.AdmitUpload(ctx, b.assignment.JobID, b.assignment.Attempt); err != nil {
+		if err := b.settings.Service.AdmitUpload(ctx, b.assignment.JobID); err != nil {
 			return err
 		}
 		_, err := b.settings.Uploads.PutUpload(ctx, b.assignment.JobID, b.assignment.Attempt, name, bytes.NewReader(content), sha256Hex, int64(len(content)))
@@ -181,7 +181,7 @@ func retryRequest(ctx context.Context, try func() error) error {
 // commandQueue holds commands until the bot executes them. Commands that the
 // service sends again are ignored.
 type commandQueue struct {
-	added chan struct{} // receives after add
+	added retry.Signal // sent by add
 
 	mu      sync.Mutex
 	seen    map[string]bool
@@ -189,7 +189,7 @@ type commandQueue struct {
 }
 
 func newCommandQueue() *commandQueue {
-	return &commandQueue{added: make(chan struct{}, 1), seen: make(map[string]bool)}
+	return &commandQueue{added: retry.NewSignal(), seen: make(map[string]bool)}
 }
 
 // add queues commands and reports whether any is new.
@@ -205,10 +205,7 @@ func (i *commandQueue) add(commands []ingest.Command) bool {
 		}
 	}
 	if added {
-		select {
-		case i.added <- struct{}{}:
-		default: // signaled already
-		}
+		i.added.Send()
 	}
 	return added
 }

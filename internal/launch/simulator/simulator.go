@@ -27,8 +27,8 @@ type Service interface {
 	Ingest(ctx context.Context, event ingest.Event) (ingest.EventResponse, error)
 	IngestTexts(ctx context.Context, texts ingest.Texts) (ingest.TextsResponse, error)
 	Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (ingest.HeartbeatResponse, error)
-	// AdmitUpload returns nil if the attempt's media may be stored.
-	AdmitUpload(ctx context.Context, jobID uuid.UUID, attempt int) error
+	// AdmitUpload returns nil if media of the job may be stored.
+	AdmitUpload(ctx context.Context, jobID uuid.UUID) error
 }
 
 // Uploads stores the media of simulated bots.

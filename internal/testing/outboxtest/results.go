@@ -95,7 +95,7 @@ func concurrentClaims(s *session) {
 	for range claimers {
 		waiting.Go(func() {
 			for {
-				claimed, _, err := s.ClaimDeliveries(s.Context(), webhook.Claim{Now: start, Lease: lease, Limit: 7})
+				claimed, _, err := webhook.ClaimDeliveries(s.Context(), s.Outbox, webhook.Claim{Now: start, Lease: lease, Limit: 7})
 				if err != nil {
 					s.Errorf("claim: %v", err)
 					return

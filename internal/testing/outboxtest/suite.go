@@ -115,7 +115,7 @@ func (s *session) claim(now time.Time) []webhook.Delivery {
 
 func (s *session) claimWith(claim webhook.Claim) (claimed []webhook.Delivery, more bool) {
 	s.Helper()
-	claimed, more, err := s.ClaimDeliveries(s.Context(), claim)
+	claimed, more, err := webhook.ClaimDeliveries(s.Context(), s.Outbox, claim)
 	if err != nil {
 		s.Fatalf("claim: %v", err)
 	}

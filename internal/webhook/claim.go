@@ -1,0 +1,182 @@
+package webhook
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Claim describes the deliveries that the sender can take.
+type Claim struct {
+	Now   time.Time
+	Lease time.Duration // how long the claim lasts
+	Limit int           // how many due deliveries are examined
+	// MaxAge is after how long a delivery that waits for a dead endpoint fails; 0 is
+	// no limit.
+	MaxAge time.Duration
+
+	// Admit returns the function that decides about each delivery, in the
+	// order in which they are examined. It is called again if the transaction
+	// of the claim is retried; earlier decisions are void then. Nil admits
+	// all.
+	Admit func() AdmitFunc
+}
+
+// AdmitFunc reports whether a delivery may be taken, and if not, for how long
+// to defer it. It receives a delivery without secrets and must not block.
+type AdmitFunc func(Delivery) (admitted bool, wait time.Duration)
+
+const (
+	// MinDefer is the shortest deferral that is written.
+	MinDefer = time.Second
+	// backlogDefer is the shortest deferral while there are more due
+	// deliveries than a claim examines, so that those that cannot be taken do
+	// not hide others.
+	backlogDefer = 500 * time.Millisecond
+	// maxDeferral is the longest deferral. It is shorter than BlocksWithin, so that a
+	// delivery that is deferred still holds back the later ones of its job.
+	maxDeferral = 45 * time.Second
+)
+
+// ClaimDeliveries examines up to claim.Limit waiting deliveries that are due at
+// claim.Now, longest due first, and takes those that claim.Admit admits. It takes none
+// that must wait for an earlier one (see BlocksWithin), and does not pass those to
+// Admit. For a dead endpoint it takes the oldest waiting delivery instead of the due
+// one, unless that is being sent, and none before the ProbeAt that was recorded.
+//
+// Each delivery taken gets a lease token unique to the claim, the due time Now + Lease,
+// and an Attempt one higher than before. The attempt is counted here, not with the
+// result, so that numbers are unique even if a result is lost in a crash. The due time
+// of the others may move. more reports that some due deliveries may not have been
+// examined.
+func ClaimDeliveries(ctx context.Context, outbox Outbox, claim Claim) (taken []Delivery, more bool, err error) {
+	err = outbox.WriteClaim(ctx, func(ctx context.Context, tx ClaimTx) error {
+		due, err := tx.DueDeliveries(ctx, claim.Now, claim.Limit)
+		if err != nil {
+			return err
+		}
+		more = len(due) == claim.Limit
+		c := newClaiming(claim, more)
+		if due, err = c.expire(ctx, tx, due); err != nil {
+			return err
+		}
+		for _, d := range due {
+			if err := c.examine(ctx, tx, d); err != nil {
+				return err
+			}
+		}
+		taken, err = tx.SaveClaim(ctx, c.taken, c.deferred)
+		return err
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	return taken, more, nil
+}
+
+// claiming is a claim in progress.
+type claiming struct {
+	Claim
+	more     bool
+	lease    string
+	admit    AdmitFunc
+	taken    []Delivery
+	deferred []Deferral
+}
+
+func newClaiming(claim Claim, more bool) *claiming {
+	c := &claiming{Claim: claim, more: more, lease: uuid.NewString()}
+	c.admit = func(Delivery) (bool, time.Duration) { return true, 0 }
+	if claim.Admit != nil {
+		c.admit = claim.Admit()
+	}
+	return c
+}
+
+// expire fails the deliveries that have waited for a dead endpoint for too long, and
+// returns the others. It comes first, so that none of them is tried as a probe.
+func (c *claiming) expire(ctx context.Context, tx ClaimTx, due []DueDelivery) (rest []DueDelivery, err error) {
+	var expired []string
+	for _, d := range due {
+		if d.Dead && c.tooOld(d.Delivery) {
+			expired = append(expired, d.ID)
+		} else {
+			rest = append(rest, d)
+		}
+	}
+	if len(expired) == 0 {
+		return rest, nil
+	}
+	return rest, tx.ExpireDeliveries(ctx, expired, c.Now)
+}
+
+// tooOld reports whether a delivery has waited for a dead endpoint for as long as all
+// tries of the schedule take. A delivery that is sent again has failed no try yet.
+func (c *claiming) tooOld(d Delivery) bool {
+	return c.MaxAge > 0 && d.EmittedAt.Before(c.Now.Add(-c.MaxAge)) && (d.Attempt == 0 || d.Failures > 0)
+}
+
+// examine decides about a due delivery.
+func (c *claiming) examine(ctx context.Context, tx ClaimTx, d DueDelivery) error {
+	switch {
+	case d.Dead && d.ProbeAt.After(c.Now):
+		c.deferFor(d.Delivery, d.ProbeAt.Sub(c.Now))
+		return nil
+	case d.Dead:
+		return c.probe(ctx, tx, d.Delivery)
+	case d.Blocked:
+		c.deferFor(d.Delivery, 0)
+		return nil
+	}
+	if admitted, wait := c.admit(d.Delivery); admitted {
+		c.take(d.Delivery)
+	} else {
+		c.deferFor(d.Delivery, wait)
+	}
+	return nil
+}
+
+// probe tries the oldest delivery that waits for a dead endpoint in place of the due
+// one, so that the order holds when the endpoint responds again.
+func (c *claiming) probe(ctx context.Context, tx ClaimTx, d Delivery) error {
+	oldest, found, err := tx.OldestWaiting(ctx, d, c.Now)
+	if err != nil {
+		return err
+	}
+	if !found || slices.ContainsFunc(c.taken, func(taken Delivery) bool { return taken.ID == oldest.ID }) {
+		c.deferFor(d, MinDefer) // it is being tried
+		return nil
+	}
+	oldest.ProbeAt = d.ProbeAt
+	admitted, wait := c.admit(oldest)
+	if !admitted {
+		c.deferFor(d, wait)
+		return nil
+	}
+	c.take(oldest)
+	if oldest.ID != d.ID {
+		c.deferFor(d, MinDefer)
+	}
+	return nil
+}
+
+// take leases a delivery.
+func (c *claiming) take(d Delivery) {
+	d.Lease, d.LeasedTo = c.lease, c.Now.Add(c.Lease)
+	d.Attempt++
+	c.taken = append(c.taken, d)
+}
+
+// deferFor moves the due time of a delivery that was not taken. A short wait leaves it
+// as it is, unless some due deliveries were not examined.
+func (c *claiming) deferFor(d Delivery, wait time.Duration) {
+	switch {
+	case c.more:
+		wait = max(wait, backlogDefer)
+	case wait < MinDefer:
+		return
+	}
+	c.deferred = append(c.deferred, Deferral{d.ID, c.Now.Add(min(wait, maxDeferral))})
+}
