@@ -215,7 +215,7 @@ func (db *Reader) CalendarEvent(ctx context.Context, calendar, event uuid.UUID) 
 // MarkOtherEvents makes other meetings due that have the same job, and returns them. It
 // uses the index calendar_events_job.
 func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID uuid.UUID) ([]calendarsync.Meeting, error) {
-	const others = ` job_id = $1 AND NOT (uid = $2 AND original = $3)`
+	const others = ` job_id = $1 AND job_id <> '' AND NOT (uid = $2 AND original = $3)`
 	if _, err := tx.exec(ctx, `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original)); err != nil {
 		return nil, fmt.Errorf("find other events of a job: %w", err)
 	}
