@@ -103,7 +103,7 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 	}
 	allow, err := dialguard.ParseNetworks(c.AllowCIDRs)
 	if err != nil {
-		return pagecheck.CanarySettings{}, err
+		return pagecheck.CanarySettings{}, fmt.Errorf("STANDIN_WEBHOOK_ALLOW_CIDRS: %w", err)
 	}
 	send, err := c.sendMail()
 	if err != nil {

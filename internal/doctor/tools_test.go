@@ -15,7 +15,7 @@ func TestBrowserAsItIs(t *testing.T) {
 	needTools(t)
 	check := checkBrowser(limited(t), Settings{})
 	if os.Geteuid() == 0 {
-		expect(t, check, Warn, "starts; sandbox off", "root", "ordinary user")
+		expect(t, check, Warn, "starts; sandbox off", "root", "non-root user")
 		return
 	}
 	expect(t, check, OK, "starts; sandbox enabled")

@@ -17,7 +17,7 @@ func (s *Service) newOutputMaker() (*speech.Maker, error) {
 	}
 	server, err := dialguard.ParseNetworks(s.settings.Speech.AllowCIDRs)
 	if err != nil {
-		return nil, fmt.Errorf("networks of the speech server: %w", err)
+		return nil, fmt.Errorf("STANDIN_SPEECH_ALLOW_CIDRS: %w", err)
 	}
 	maker, err := speech.NewMaker(speech.Settings{
 		Config: s.settings.Speech, AllowSpeech: server, AllowFiles: files, OwnHosts: s.ownHosts(), Dir: filepath.Join(s.settings.DataDir, "sounds"),

@@ -22,7 +22,7 @@ func NewRecognizer(config transcript.Config) (*transcript.Client, error) {
 	}
 	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
 	if err != nil {
-		return nil, fmt.Errorf("networks of the transcriber: %w", err)
+		return nil, fmt.Errorf("STANDIN_TRANSCRIBER_ALLOW_CIDRS: %w", err)
 	}
 	return transcript.NewClient(config, allow)
 }
@@ -34,7 +34,7 @@ func NewLiveRecognizer(config streaming.Config) (streaming.Recognizer, error) {
 	}
 	allow, err := dialguard.ParseNetworks(config.AllowCIDRs)
 	if err != nil {
-		return nil, fmt.Errorf("networks of the live transcriber: %w", err)
+		return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER_ALLOW_CIDRS: %w", err)
 	}
 	return streaming.New(config, allow)
 }

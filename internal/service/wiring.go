@@ -135,7 +135,7 @@ func (s *Service) newCalendars() (*calendarsync.Service, error) {
 	}
 	proxy, err := dialguard.ParseProxy(s.settings.WebhookProxy)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
 	}
 	return calendarsync.New(calendarsync.Settings{
 		Store: s.store, Jobs: s.invites, Key: key, Network: calendarsync.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy},
@@ -152,7 +152,7 @@ func (s *Service) newSender() (*webhook.Sender, error) {
 	s.settings.Log.Debug("webhook destinations allowed: public addresses and these networks", "allow", allow)
 	proxy, err := dialguard.ParseProxy(s.settings.WebhookProxy)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
 	}
 	settings := webhook.Settings{
 		Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
