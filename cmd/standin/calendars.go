@@ -57,7 +57,20 @@ func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return syncCalendar(ctx, to, api, connected.ID, c.outputFlags)
+	return syncCalendar(ctx, to, api, connected.ID, c.outputFlags, func(client.CalendarSync) error {
+		events, err := api.CalendarEvents(ctx, connected.ID) // the service may have read it before
+		if err != nil {
+			return err
+		}
+		bots := 0
+		for _, e := range events {
+			if e.Record {
+				bots++
+			}
+		}
+		_, err = fmt.Fprintf(to.Out, ": upcoming meetings: %d, with a bot: %d\n", len(events), bots)
+		return err
+	})
 }
 
 // address reads the address of the calendar, or the refresh token.
@@ -93,11 +106,14 @@ func (c *calendarsSyncCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return syncCalendar(ctx, to, api, c.ID, c.outputFlags)
+	return syncCalendar(ctx, to, api, c.ID, c.outputFlags, func(result client.CalendarSync) error {
+		_, err := fmt.Fprintf(to.Out, ": meetings: %d added, %d updated, %d removed\n", result.Added, result.Updated, result.Removed)
+		return err
+	})
 }
 
-// syncCalendar reads a calendar and prints what has changed.
-func syncCalendar(ctx context.Context, to terminal, api *client.Client, id string, output outputFlags) error {
+// syncCalendar reads a calendar and prints its state, and the rest with report.
+func syncCalendar(ctx context.Context, to terminal, api *client.Client, id string, output outputFlags, report func(client.CalendarSync) error) error {
 	result, err := api.SyncCalendar(ctx, id)
 	if err != nil {
 		return err
@@ -108,8 +124,7 @@ func syncCalendar(ctx context.Context, to terminal, api *client.Client, id strin
 			fmt.Fprintln(to.Out)
 			return fmt.Errorf("the calendar cannot be read: %s", oneLine(*result.Calendar.Error))
 		}
-		_, err := fmt.Fprintf(to.Out, ": meetings: %d added, %d updated, %d removed\n", result.Added, result.Updated, result.Removed)
-		return err
+		return report(result)
 	})
 }
 

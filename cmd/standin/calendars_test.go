@@ -50,7 +50,7 @@ func TestCalendarsCommands(t *testing.T) {
 	}
 	out, _ := d.run(t, 0, "calendars", "connect", "Ada", "--address-file", address)
 	id, rest, _ := strings.Cut(out, " ")
-	if strings.TrimSpace(rest) != "active: meetings: 1 added, 0 updated, 0 removed" {
+	if strings.TrimSpace(rest) != "active: upcoming meetings: 1, with a bot: 1" {
 		t.Errorf("connect: %q", out)
 	}
 	if out, _ := d.run(t, 0, "calendars", "list"); !strings.Contains(out, id) || strings.Contains(out, "secret") {

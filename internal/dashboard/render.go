@@ -88,6 +88,7 @@ func (d *Dashboard) functions() template.FuncMap {
 		"title":     jobTitle,
 		"place":     jobPlace,
 		"ago":       ago,
+		"minute":    minute,
 		"running":   runningSince,
 		"hour":      hour,
 		"limit":     limitText,
@@ -151,6 +152,11 @@ func when(t time.Time) template.HTML {
 // ago formats a time that the script of the page shows relative to now.
 func ago(t time.Time) template.HTML {
 	return timeElement(t, "ago", t.UTC().Format("2 Jan 2006, 15:04")+" UTC")
+}
+
+// minute formats a date and a time without seconds.
+func minute(t time.Time) template.HTML {
+	return timeElement(t, "minute", t.UTC().Format("2 Jan 2006, 15:04")+" UTC")
 }
 
 // runningSince formats the start of something; the script of the page shows how long ago it is.
