@@ -16,13 +16,13 @@ import (
 
 	"standin/internal/calendar"
 	"standin/internal/dialguard"
+	"standin/internal/retry"
 )
 
 const (
 	feedTime     = 30 * time.Second // of one request
 	dialTime     = 10 * time.Second
 	maxRedirects = 5
-	maxHeaders   = 64 << 10
 	maxAddress   = 2048
 )
 
@@ -45,22 +45,11 @@ func (e *feedError) Error() string { return e.reason }
 // feeds reads calendars that are published at an address.
 type feeds struct{ client *http.Client }
 
-// newFeeds returns a reader that dials through a guard, also after redirects. It ignores
-// proxies of the environment, which would connect where the guard cannot check.
+// newFeeds returns a reader that dials through a guard, also after redirects.
 func newFeeds(network Network) *feeds {
 	guard := &dialguard.Guard{Allow: network.Allow, OwnHosts: network.OwnHosts, Timeout: dialTime}
-	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, DialContext: guard.DialContext, ForceAttemptHTTP2: true,
-		TLSHandshakeTimeout: dialTime, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 2, MaxResponseHeaderBytes: maxHeaders,
-	}
-	if network.Proxy != nil {
-		transport.DialContext = (&net.Dialer{Timeout: dialTime}).DialContext
-		transport.Proxy = func(r *http.Request) (*url.URL, error) {
-			return network.Proxy, guard.CheckHost(r.Context(), r.URL.Hostname())
-		}
-	}
 	return &feeds{&http.Client{
-		Transport: transport, Timeout: feedTime,
+		Transport: guard.Transport(network.Proxy), Timeout: feedTime,
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			switch {
 			case len(via) > maxRedirects:
@@ -144,8 +133,7 @@ func statusError(response *http.Response) *feedError {
 	case http.StatusNotFound, http.StatusGone:
 		return &feedError{reason: "there is no calendar at this address (" + status + "): it may have been reset; copy it from the settings of the calendar again"}
 	}
-	seconds, _ := strconv.Atoi(response.Header.Get("Retry-After")) // a date is as none
-	return &feedError{reason: "the server responded with " + status, retryAfter: min(time.Duration(max(0, seconds))*time.Second, maxPause)}
+	return &feedError{reason: "the server responded with " + status, retryAfter: retry.After(response.Header.Get("Retry-After"), time.Now(), maxPause)}
 }
 
 // connectError says why a feed could not be read. It leaves out the address, which is

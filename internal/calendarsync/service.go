@@ -79,23 +79,18 @@ type Service struct {
 	Settings
 	feeds   *feeds
 	apis    *calendarapi.API
-	wake    chan struct{}
+	wake    retry.Signal
 	reading sync.Mutex // one file at a time, which bounds the memory
 }
 
 // New returns a Service. It reads nothing before Run.
 func New(settings Settings) *Service {
 	feeds := newFeeds(settings.Network)
-	return &Service{Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts), wake: make(chan struct{}, 1)}
+	return &Service{Settings: settings, feeds: feeds, apis: calendarapi.New(settings.APIs, feeds.client, settings.MeetingHosts), wake: retry.NewSignal()}
 }
 
 // Wake reports that a calendar may be due. It does not block.
-func (w *Service) Wake() {
-	select {
-	case w.wake <- struct{}{}:
-	default:
-	}
-}
+func (w *Service) Wake() { w.wake.Send() }
 
 // Run reads the calendars that are due until ctx ends.
 func (w *Service) Run(ctx context.Context) {
