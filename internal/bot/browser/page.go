@@ -7,6 +7,8 @@ import (
 	"iter"
 	"sync"
 
+	"standin/internal/retry"
+
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/css"
@@ -32,7 +34,7 @@ type Page struct {
 	crashOnce  sync.Once
 	closed     chan struct{}
 	closeOnce  sync.Once
-	dialogs    chan struct{}
+	dialogs    retry.Signal
 	guard      guard
 	pointer    pointer
 	background sync.WaitGroup
@@ -83,7 +85,7 @@ func (b *Browser) openPage(ctx context.Context, options ...chromedp.ContextOptio
 		release: release,
 		crashed: make(chan struct{}),
 		closed:  make(chan struct{}),
-		dialogs: make(chan struct{}, 1),
+		dialogs: retry.NewSignal(),
 	}
 	if err := p.attach(ctx, tab); err != nil {
 		release()
@@ -150,10 +152,7 @@ func (p *Page) handleEvent(event any) {
 	case *inspector.EventTargetCrashed:
 		p.crashOnce.Do(func() { close(p.crashed) })
 	case *page.EventJavascriptDialogOpening:
-		select {
-		case p.dialogs <- struct{}{}:
-		default:
-		}
+		p.dialogs.Send()
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"standin/internal/bot/zoomsdk"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/retry"
 )
 
 // opener opens browsers on the meeting's page. It owns everything that several
@@ -36,11 +37,11 @@ type opener struct {
 	signIn  browser.Account
 	egress  *network.Proxy // the browsers' only way out
 
-	sentHome chan struct{} // the page was sent to the platform's home page, which is blocked
+	sentHome retry.Signal // the page was sent to the platform's home page, which is blocked
 }
 
 func newOpener(settings Settings, log *slog.Logger) *opener {
-	return &opener{settings: settings, log: log, sentHome: make(chan struct{}, 1)}
+	return &opener{settings: settings, log: log, sentHome: retry.NewSignal()}
 }
 
 // prepare checks that the meeting may and can be opened.
@@ -248,10 +249,7 @@ func (o *opener) mayNavigate(address string) bool {
 	}
 	allowed := network.NavigationAllowed(address, o.settings.AllowedHosts)
 	if parsed, err := url.Parse(address); err == nil && !allowed && meeting.IsHomePage(parsed.Hostname()) {
-		select {
-		case o.sentHome <- struct{}{}:
-		default: // already known
-		}
+		o.sentHome.Send()
 	}
 	return allowed
 }

@@ -61,7 +61,7 @@ type Link struct {
 	speaking  []ingest.SoundSpeaker
 	news      []ingest.SoundMessage
 	waiting   [][]byte
-	wake      chan struct{}
+	wake      retry.Signal
 }
 
 // owner is whose audio a track is.
@@ -78,7 +78,7 @@ func New(settings Settings) *Link {
 	return &Link{
 		settings: settings, started: make(chan struct{}), ended: make(chan struct{}),
 		speeches: make(chan *Speech, 1), listeners: make(map[chan []byte]bool), changed: make(chan struct{}),
-		numbers: make(map[string]int), wake: make(chan struct{}, 1),
+		numbers: make(map[string]int), wake: retry.NewSignal(),
 	}
 }
 
@@ -144,7 +144,7 @@ func (l *Link) Hear(sound []recorder.LiveSound) {
 	if extra := len(l.waiting) - maxWaiting; extra > 0 {
 		l.waiting = l.waiting[extra:]
 	}
-	l.signal()
+	l.wake.Send()
 }
 
 // sendListeners sends a frame of the mixed sound to the listeners that have room for it.
@@ -198,7 +198,7 @@ func (l *Link) UpdateOwners(tracks []meeting.TrackOwner, nameOf func(id string) 
 			l.news = append(l.news, participantMessage(number, *of))
 		}
 	}
-	l.signal()
+	l.wake.Send()
 }
 
 // UpdateSpeaking updates which participants speak. nameOf returns the name of a participant.
@@ -219,19 +219,11 @@ func (l *Link) UpdateSpeaking(participants []meeting.Participant, nameOf func(id
 		l.news = l.news[:last] // it was not sent yet
 	}
 	l.news = append(l.news, ingest.SoundMessage{Type: ingest.SoundSpeaking, Speaking: speaking})
-	l.signal()
+	l.wake.Send()
 }
 
 func participantMessage(number int, of owner) ingest.SoundMessage {
 	return ingest.SoundMessage{Type: ingest.SoundParticipant, Source: number, ID: of.id, Name: of.name}
-}
-
-// signal wakes the sender.
-func (l *Link) signal() {
-	select {
-	case l.wake <- struct{}{}:
-	default: // it is awake already
-	}
 }
 
 // want sets which sound the service wants.

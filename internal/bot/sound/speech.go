@@ -4,6 +4,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"standin/internal/retry"
 )
 
 const (
@@ -21,12 +23,12 @@ type Speech struct {
 	mu      sync.Mutex
 	waiting []byte
 	ended   bool
-	wake    chan struct{}
+	wake    retry.Signal
 	stopped chan struct{} // closed by Stop
 }
 
 // NewSpeech returns a Speech without samples.
-func NewSpeech() *Speech { return &Speech{wake: make(chan struct{}, 1), stopped: make(chan struct{})} }
+func NewSpeech() *Speech { return &Speech{wake: retry.NewSignal(), stopped: make(chan struct{})} }
 
 // Stopped is closed by Stop: what was read and is not played yet is not wanted.
 func (s *Speech) Stopped() <-chan struct{} { return s.stopped }
@@ -68,7 +70,7 @@ func (s *Speech) Stop() {
 	default:
 		close(s.stopped)
 	}
-	s.signal()
+	s.wake.Send()
 }
 
 // Add adds samples. It returns false if the speech has ended.
@@ -79,13 +81,6 @@ func (s *Speech) Add(pcm []byte) bool {
 		return false
 	}
 	s.waiting = append(s.waiting, pcm[:min(len(pcm), maxSpeech-min(len(s.waiting), maxSpeech))]...)
-	s.signal()
+	s.wake.Send()
 	return true
-}
-
-func (s *Speech) signal() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // Read looks anyway
-	}
 }
