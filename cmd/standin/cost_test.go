@@ -172,18 +172,17 @@ func TestConcurrentRecordings(t *testing.T) {
 	}
 }
 
-// visitsTimed is the number of visits of TestVisitTimes.
-const visitsTimed = 10
-
 // TestVisitTimes measures, if STANDIN_TEST_COST is set, the time from a job's creation until
-// its recording starts, and from the end of a short meeting until its manifest, on each
-// platform's replica without a lobby.
+// its recording starts, and from the end of a meeting until its manifest, on each
+// platform's replica without a lobby. STANDIN_TEST_SECONDS is the length of the recordings
+// (default 5 seconds), and STANDIN_TEST_VISITS their number (default 10).
 func TestVisitTimes(t *testing.T) {
 	needTools(t)
 	costLength(t)
+	recorded := time.Duration(envInt(t, "STANDIN_TEST_SECONDS", 5)) * time.Second
 	h := newHarnessOf(t, fullPicture)
 	var starts, ends []time.Duration
-	for number := range visitsTimed {
+	for number := range int(envInt(t, "STANDIN_TEST_VISITS", 10)) {
 		meeting, err := h.replica.Open(replica.Settings{
 			Platform: []replica.Platform{replica.Meet, replica.Teams, replica.Zoom}[number%3], NoLobby: true, Participants: crowd(2),
 		})
@@ -194,7 +193,7 @@ func TestVisitTimes(t *testing.T) {
 		created := time.Now()
 		c.id = h.create(map[string]any{"externalId": fmt.Sprintf("visit-%d", number), "meetingUrl": meeting.URL(), "platform": []job.Platform{job.Meet, job.Teams, job.ZoomWeb}[number%3]})
 		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
-		<-time.After(5 * time.Second) // of recording
+		<-time.After(recorded)
 		ended := time.Now()
 		meeting.End()
 		c.await("the end of the job", job.Status.Terminal)

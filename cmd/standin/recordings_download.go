@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"standin/client"
 	"standin/internal/retry"
 )
@@ -68,7 +70,7 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error 
 			return fmt.Errorf("download %s: %w", oneLine(file.Name), err)
 		}
 		if c.isTable() {
-			fmt.Fprintf(to.Out, "%s  %s, SHA-256 matches\n", oneLine(one.Path), byteSize(one.Bytes))
+			fmt.Fprintf(to.Out, "%s  %s, SHA-256 matches\n", oneLine(one.Path), humanize.Bytes(uint64(one.Bytes)))
 		}
 		fetched = append(fetched, one)
 	}
@@ -234,20 +236,7 @@ func (p *progress) show() {
 	p.shown = time.Now()
 	full := int(min(p.done*width/p.total, width))
 	fmt.Fprintf(p.out, "\r%s [%s%s] %3d %%  %s of %s ", p.name, strings.Repeat("#", full), strings.Repeat(".", width-full),
-		min(p.done*100/p.total, 100), byteSize(p.done), byteSize(p.total))
-}
-
-// byteSize formats a number of bytes.
-func byteSize(bytes int64) string {
-	switch {
-	case bytes >= 1e9:
-		return fmt.Sprintf("%.2f GB", float64(bytes)/1e9)
-	case bytes >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
-	case bytes >= 1e3:
-		return fmt.Sprintf("%.1f kB", float64(bytes)/1e3)
-	}
-	return fmt.Sprintf("%d bytes", bytes)
+		min(p.done*100/p.total, 100), humanize.Bytes(uint64(p.done)), humanize.Bytes(uint64(p.total)))
 }
 
 // end moves to the next line.

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"standin/client"
 	"standin/internal/job"
 	"standin/internal/store"
@@ -52,7 +54,7 @@ func (c *usageCommand) Run(ctx context.Context, to terminal) error {
 		if err := to.table("DATE|"+usageHeader, rows); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(to.Err, "Stored now: %s\n", byteSize(report.KeptBytes))
+		_, err := fmt.Fprintf(to.Err, "Stored now: %s\n", humanize.Bytes(uint64(report.KeptBytes)))
 		return err
 	})
 }
@@ -67,7 +69,7 @@ func usageCells(u client.Usage) []string {
 	}
 	return []string{
 		strconv.Itoa(u.Completed), strconv.Itoa(u.Failed), strconv.Itoa(u.Cancelled), success,
-		fmt.Sprintf("%.2f h", u.RecordedHours), fmt.Sprintf("%.1f min", u.BotMinutes), byteSize(u.StoredBytes), byteSize(u.DeletedBytes),
+		fmt.Sprintf("%.2f h", u.RecordedHours), fmt.Sprintf("%.1f min", u.BotMinutes), humanize.Bytes(uint64(u.StoredBytes)), humanize.Bytes(uint64(u.DeletedBytes)),
 	}
 }
 
@@ -111,7 +113,7 @@ func (c *consumersUsageCommand) Run(ctx context.Context, to terminal) error {
 		return c.print(to, shown, func() error {
 			rows := make([][]string, len(shown))
 			for i, team := range shown {
-				rows[i] = append([]string{team.Team, byteSize(team.KeptBytes)}, usageCells(team.Usage)...)
+				rows[i] = append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)
 			}
 			return to.table("TEAM|STORED NOW|"+usageHeader, rows)
 		})

@@ -3,12 +3,11 @@ package dashboard
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
-	"io/fs"
 	"log/slog"
 	"net/http"
-	"strings"
+	"path"
 
+	"standin/internal/brand"
 	"standin/internal/httpmw"
 )
 
@@ -19,27 +18,17 @@ type asset struct {
 	version     string // hash of the content
 }
 
-// loadAssets reads all assets.
-func loadAssets() (map[string]asset, error) {
+// loadAssets returns the assets by name: the dashboard's own, and those of all pages.
+func loadAssets() map[string]asset {
 	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	files := brand.Files()
+	files["standin.css"], files["standin.js"] = styleCSS, scriptJS
 	assets := make(map[string]asset)
-	err := fs.WalkDir(assetFiles, "assets", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := assetFiles.ReadFile(path)
-		if err != nil {
-			return err
-		}
+	for name, content := range files {
 		sum := sha256.Sum256(content)
-		contentType := types[path[strings.LastIndex(path, "."):]]
-		assets[strings.TrimPrefix(path, "assets/")] = asset{content: content, contentType: contentType, version: hex.EncodeToString(sum[:8])}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read the dashboard's assets: %w", err)
+		assets[name] = asset{content: content, contentType: types[path.Ext(name)], version: hex.EncodeToString(sum[:8])}
 	}
-	return assets, nil
+	return assets
 }
 
 // serveAsset serves an asset. A URL with its version never changes its content.

@@ -35,8 +35,11 @@ import (
 //go:embed pages/*.html
 var pageFiles embed.FS
 
-//go:embed assets
-var assetFiles embed.FS
+//go:embed assets/standin.css
+var styleCSS []byte
+
+//go:embed assets/standin.js
+var scriptJS []byte
 
 // Jobs manages the jobs of consumers. It is implemented by lifecycle.Service. A
 // job that does not exist or belongs to another consumer results in a *job.Error
@@ -210,15 +213,13 @@ func New(settings Settings) (*Dashboard, error) {
 		failures:  httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Failures, Now: settings.Now}),
 		streams:   newStreams(),
 		overviews: map[job.Mode]*overviewCache{job.Live: {}, job.Test: {}},
+		assets:    loadAssets(),
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
 		return nil, fmt.Errorf("trust the service's own origin: %w", err)
 	}
 	if d.oidc, err = newProvider(settings.OIDC, settings.BaseURL); err != nil {
-		return nil, err
-	}
-	if d.assets, err = loadAssets(); err != nil {
 		return nil, err
 	}
 	if d.pages, err = d.loadPages(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/google/uuid"
 
 	"standin/internal/account"
@@ -79,7 +80,7 @@ func (d *Dashboard) functions() template.FuncMap {
 		"asset":     d.assetPath,
 		"when":      when,
 		"clock":     clock,
-		"bytes":     bytesText,
+		"bytes":     func(n int64) string { return humanize.Bytes(uint64(max(0, n))) },
 		"duration":  durationText,
 		"platform":  platformName,
 		"status":    statusText,
@@ -193,19 +194,6 @@ func clock(milliseconds int64) string {
 		return fmt.Sprintf("%d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
 	}
 	return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
-}
-
-// bytesText formats a file size.
-func bytesText(n int64) string {
-	switch {
-	case n < 1000:
-		return fmt.Sprintf("%d B", n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	case n < 1_000_000_000:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	}
-	return fmt.Sprintf("%.2f GB", float64(n)/1e9)
 }
 
 // durationText formats a duration.

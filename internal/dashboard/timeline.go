@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dustin/go-humanize"
+
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
@@ -55,7 +57,7 @@ func newEntryView(e job.TimelineEntry, j job.Job, first time.Time) entryView {
 	}
 	if len(view.Data) > shownData {
 		view.Data = strings.ToValidUTF8(view.Data[:shownData], "") + "…"
-		view.Rest = fmt.Sprintf("The API returns all %s.", bytesText(int64(len(e.Data))))
+		view.Rest = fmt.Sprintf("The API returns all %s.", humanize.Bytes(uint64(len(e.Data))))
 	}
 	return view
 }

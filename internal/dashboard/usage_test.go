@@ -23,7 +23,7 @@ func TestUsagePages(t *testing.T) {
 		"/usage?mode=test&by=team": {`class="break">crew</td>`},
 		"/usage?mode=live":         {"No live jobs ended in these days."},
 		"/usage.csv?mode=test":     {"date,jobs,completed,", "\n" + time.Now().UTC().Format(time.DateOnly) + ","},
-		"/usage.csv?mode=test&by=team&from=2026-01-01&to=2026-01-02": {"team,kept_bytes,jobs,", "\n\"crew\","},
+		"/usage.csv?mode=test&by=team&from=2026-01-01&to=2026-01-02": {"team,kept_bytes,jobs,", "\ncrew,"},
 		"/operator?mode=test": {"host denied admission", `hours=168" aria-label="1 in 7 days: meeting not found, `},
 		"/operator?mode=live": {"No live job has failed in the last 7 days."},
 		"/operator/failures?mode=test&code=lobby_timeout&platform=teams&hours=24": {"<strong>lobby timeout</strong>", `<a href="/jobs/0`},

@@ -17,6 +17,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"standin/internal/brand"
 )
 
 //go:embed page.html
@@ -31,16 +33,12 @@ var shellCSS []byte
 //go:embed guide.js
 var scriptJS []byte
 
-//go:embed theme.js
-var themeJS []byte
-
-//go:embed icon.svg
-var iconSVG []byte
-
-// Shared returns the files that the API reference has in common with the guide: the icon, the
-// styles of the header and the search, and the scripts.
+// Shared returns the files that the API reference has in common with the guide: those of all
+// pages, and the style and script of the header and the search.
 func Shared() map[string][]byte {
-	return map[string][]byte{"icon.svg": iconSVG, "shell.css": shellCSS, "theme.js": themeJS, "guide.js": scriptJS}
+	files := brand.Files()
+	files["shell.css"], files["guide.js"] = shellCSS, scriptJS
+	return files
 }
 
 // Path is where a service serves the guide.

@@ -11,19 +11,6 @@
 		set: (name, value) => { try { localStorage.setItem(name, value); } catch { /* storage may be disabled */ } },
 	};
 
-	// The colors, as in the dashboard.
-	const theme = document.getElementById("theme");
-	const dark = () => document.documentElement.dataset.theme === "dark" ||
-		!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches;
-	const label = () => { theme.textContent = dark() ? "Light" : "Dark"; };
-	theme.hidden = false;
-	theme.addEventListener("click", () => {
-		document.documentElement.dataset.theme = dark() ? "light" : "dark";
-		stored.set("standin-theme", document.documentElement.dataset.theme);
-		label();
-	});
-	label();
-
 	// Code blocks: a button that copies, and tabs whose language is remembered.
 	for (const block of document.querySelectorAll(".code")) {
 		const button = make("button", {type: "button", className: "copy", textContent: "Copy"});

@@ -232,33 +232,6 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestColors checks that the guide has the colors, the icon and the choice of colors of the
-// dashboard.
-func TestColors(t *testing.T) {
-	t.Parallel()
-	for name, of := range map[string]func(string) string{
-		"icon.svg": func(text string) string { return text },
-		"theme.js": func(text string) string { return text },
-		"standin.css": func(text string) string {
-			_, rest, _ := strings.Cut(text, ":root {")
-			colors, _, _ := strings.Cut(rest, "\n\n")
-			return strings.TrimSpace(colors)
-		},
-	} {
-		theirs, err := os.ReadFile("../dashboard/assets/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours, err := os.ReadFile(strings.Replace(name, "standin.css", "shell.css", 1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if of(string(ours)) != of(string(theirs)) {
-			t.Errorf("%s of the guide differs from the dashboard's", name)
-		}
-	}
-}
-
 // TestPages checks that pages have a title, no markup of Markdown, and no raw HTML.
 func TestPages(t *testing.T) {
 	t.Parallel()

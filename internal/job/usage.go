@@ -1,6 +1,8 @@
 package job
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"math"
 	"strings"
@@ -112,40 +114,51 @@ func (u Usage) Fields() UsageFields {
 }
 
 // csvNames are the names of Usage.csv.
-const csvNames = "jobs,completed,failed,cancelled,success_rate,recorded_hours,bot_minutes,stored_bytes,deleted_bytes\n"
+func csvNames() []string {
+	return []string{"jobs", "completed", "failed", "cancelled", "success_rate", "recorded_hours", "bot_minutes", "stored_bytes", "deleted_bytes"}
+}
 
-// csv returns the fields, separated by commas.
-func (u Usage) csv() string {
+// csv returns the fields as texts.
+func (u Usage) csv() []string {
 	f := u.Fields()
 	rate := ""
 	if f.SuccessRate != nil {
 		rate = fmt.Sprint(*f.SuccessRate)
 	}
-	return fmt.Sprintf("%d,%d,%d,%d,%s,%v,%v,%d,%d\n", f.Jobs, f.Completed, f.Failed, f.Cancelled, rate, f.RecordedHours, f.BotMinutes, f.StoredBytes, f.DeletedBytes)
+	return []string{
+		fmt.Sprint(f.Jobs), fmt.Sprint(f.Completed), fmt.Sprint(f.Failed), fmt.Sprint(f.Cancelled), rate,
+		fmt.Sprint(f.RecordedHours), fmt.Sprint(f.BotMinutes), fmt.Sprint(f.StoredBytes), fmt.Sprint(f.DeletedBytes),
+	}
+}
+
+// writeCSV returns a table.
+func writeCSV(rows [][]string) []byte {
+	var table bytes.Buffer
+	_ = csv.NewWriter(&table).WriteAll(rows) // a buffer can always be written
+	return table.Bytes()
 }
 
 // CSV returns the days as a table.
 func (r UsageReport) CSV() []byte {
-	table := []byte("date," + csvNames)
+	rows := [][]string{append([]string{"date"}, csvNames()...)}
 	for _, d := range r.Days {
-		table = fmt.Appendf(table, "%s,%s", d.Day.Format(time.DateOnly), d.csv())
+		rows = append(rows, append([]string{d.Day.Format(time.DateOnly)}, d.csv()...))
 	}
-	return table
+	return writeCSV(rows)
 }
 
 // TeamUsageCSV returns the usage of teams as a table. Names that a spreadsheet would take for
 // formulas begin with an apostrophe.
 func TeamUsageCSV(teams []TeamUsage) []byte {
-	table := []byte("team,kept_bytes," + csvNames)
+	rows := [][]string{append([]string{"team", "kept_bytes"}, csvNames()...)}
 	for _, t := range teams {
 		name := t.Consumer
 		if strings.ContainsAny(name[:min(len(name), 1)], "=+-@\t\r") {
 			name = "'" + name
 		}
-		name = `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
-		table = fmt.Appendf(table, "%s,%d,%s", name, max(0, t.Kept), t.csv())
+		rows = append(rows, append([]string{name, fmt.Sprint(max(0, t.Kept))}, t.csv()...))
 	}
-	return table
+	return writeCSV(rows)
 }
 
 // UsageDays returns the first and the last day (UTC) of a range, both included, that is given

@@ -108,22 +108,6 @@ document.addEventListener("submit", async event => {
 });
 let quietTimer = 0;
 
-// --- light and dark colors
-function themeButton() {
-	const button = document.getElementById("theme");
-	const dark = () => (document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-	const label = () => { button.textContent = dark() ? "Light" : "Dark"; button.setAttribute("aria-label", dark() ? "Use light colors" : "Use dark colors"); };
-	button.hidden = false;
-	label();
-	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", label);
-	button.addEventListener("click", () => {
-		const next = dark() ? "light" : "dark";
-		document.documentElement.dataset.theme = next;
-		try { localStorage.setItem("standin-theme", next); } catch { /* applies to this page only */ }
-		label();
-	});
-}
-
 // --- live updates
 // The server sends elements of the page as HTML. An element replaces the previous
 // one and keeps the focus, open details and text of form fields.
@@ -412,7 +396,6 @@ function localTimeField(field) {
 }
 
 for (const part of document.querySelectorAll("[data-live] [id]")) shownParts.set(part.id, part.outerHTML);
-themeButton();
 localize(document);
 enableScripted(document);
 startPlayers(document);

@@ -1,25 +1,26 @@
 import {addSamples} from "./samples.js";
 import {offerRequests} from "./try.js";
 
-const chosen = document.documentElement.dataset.theme;
-const dark = chosen === "dark" || !chosen && matchMedia("(prefers-color-scheme: dark)").matches;
+// Redoc computes with its colors, so it gets them as rgb(…).
+const sample = document.body.appendChild(document.createElement("i"));
+const color = name => { sample.style.color = `var(--${name})`; return getComputedStyle(sample).color; };
 const fonts = "system-ui, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif";
-const colors = dark ?
-	{primary: {main: "#5fc9bf"}, text: {primary: "#e5eeec", secondary: "#a3b4b1"}, error: {main: "#ff9d92"}, border: {dark: "#31403e", light: "#202d2b"},
-		responses: {success: {color: "#7fd6a0", backgroundColor: "#163a26"}, error: {color: "#ff9d92", backgroundColor: "#4a1c18"},
-			redirect: {color: "#f0bf6a", backgroundColor: "#42300f"}, info: {color: "#9dbcf5", backgroundColor: "#1d2f52"}}} :
-	{primary: {main: "#0b6e69"}, text: {primary: "#16211f"}};
+const response = name => ({color: color(name), backgroundColor: color(`${name}-soft`)});
 const page = document.getElementById("reference");
 const description = await (await fetch("/openapi.json")).json();
 addSamples(description);
 Redoc.init(description, {
 	nativeScrollbars: true, scrollYOffset: ".top", downloadDefinitionUrl: "/openapi.json",
 	theme: {
-		colors,
-		sidebar: dark ? {backgroundColor: "#172120", textColor: "#e5eeec"} : {backgroundColor: "#f4f6f6", textColor: "#16211f"},
-		schema: dark ? {nestedBackground: "#172120", linesColor: "#31403e", typeNameColor: "#a3b4b1", typeTitleColor: "#a3b4b1"} : {},
-		rightPanel: {backgroundColor: dark ? "#0a100f" : "#1c2927"},
-		typography: {fontFamily: fonts, headings: {fontFamily: fonts}, code: dark ? {color: "#ff9d92", backgroundColor: "#202d2b"} : {}},
+		colors: {
+			primary: {main: color("accent")}, text: {primary: color("text"), secondary: color("faint")}, error: {main: color("bad")},
+			border: {dark: color("line"), light: color("soft")},
+			responses: {success: response("good"), error: response("bad"), redirect: response("busy"), info: response("soon")},
+		},
+		sidebar: {backgroundColor: color("ground"), textColor: color("text")},
+		schema: {nestedBackground: color("card"), linesColor: color("line"), typeNameColor: color("faint"), typeTitleColor: color("faint")},
+		rightPanel: {backgroundColor: "#1c2927"},
+		typography: {fontFamily: fonts, headings: {fontFamily: fonts}, code: {color: color("bad"), backgroundColor: color("soft")}},
 	},
 }, page);
 offerRequests(description, page, document.getElementById("try"));
