@@ -3,12 +3,16 @@
 package account
 
 import (
+	"context"
 	"crypto/rand"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
 	"standin/internal/job"
+	"standin/internal/text"
 	"standin/internal/webhook"
 )
 
@@ -71,4 +75,86 @@ func randomBytes(n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.Read(b)
 	return b
+}
+
+// Role is what a user may do in the team. Each role includes the ones before it.
+type Role string
+
+// The roles of users.
+const (
+	Viewer Role = "viewer" // see jobs and recordings
+	Member Role = "member" // also send and control bots, connect calendars, and delete recordings
+	Admin  Role = "admin"  // also manage keys, webhooks and users
+)
+
+// Roles returns all roles.
+func Roles() []Role { return []Role{Viewer, Member, Admin} }
+
+// Allows reports whether a user with this role may do what needs another one.
+func (r Role) Allows(needed Role) bool {
+	own := slices.Index(Roles(), r)
+	return own >= 0 && own >= slices.Index(Roles(), needed)
+}
+
+// Scope returns the scope of the keys of a user with this role.
+func (r Role) Scope() Scope {
+	switch r {
+	case Admin:
+		return AdminScope
+	case Member:
+		return JobsScope
+	case Viewer:
+	}
+	return ReadScope
+}
+
+// SecretOverlap is how long webhooks are also signed with the old secret after a
+// rotation.
+const SecretOverlap = 24 * time.Hour
+
+// SecretStore is the part of the database that RotateSecret uses.
+type SecretStore interface {
+	// RotateWebhookSecret sets the consumer's secret. The secret before remains
+	// valid until previousUntil; older ones do not. The error is a *job.Error
+	// with NotFound for an unknown consumer.
+	RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, secret string, previousUntil time.Time) error
+}
+
+// RotateSecret replaces the webhook secret of a consumer. It returns the new
+// secret, and until when the old one also signs.
+func RotateSecret(ctx context.Context, store SecretStore, consumer uuid.UUID, now time.Time) (secret string, previousUntil time.Time, err error) {
+	secret, previousUntil = webhook.NewSecret(), now.Add(SecretOverlap)
+	if err := store.RotateWebhookSecret(ctx, consumer, secret, previousUntil); err != nil {
+		return "", time.Time{}, fmt.Errorf("rotate the webhook secret: %w", err)
+	}
+	return secret, previousUntil, nil
+}
+
+// AuditLifetime is how long the entries of the audit log are kept.
+const AuditLifetime = 365 * 24 * time.Hour
+
+// AuditEntry says who changed what in a team.
+type AuditEntry struct {
+	ID         uuid.UUID // orders the entries
+	ConsumerID uuid.UUID
+	At         time.Time
+	Actor      string // an e-mail address, "key NAME", or CommandLine
+	Action     string // in words, such as "created an API key"
+	Target     string // an ID, a name or an address; may be empty
+}
+
+// AuditStore stores audit logs.
+type AuditStore interface {
+	AppendAudit(ctx context.Context, entry AuditEntry) error
+	// AuditLog returns up to limit entries of a consumer, newest first, those older than the entry
+	// with that ID if it is not uuid.Nil.
+	AuditLog(ctx context.Context, consumerID, before uuid.UUID, limit int) ([]AuditEntry, error)
+}
+
+// NewAuditEntry returns an entry to append.
+func NewAuditEntry(consumerID uuid.UUID, actor, action, target string, now time.Time) AuditEntry {
+	const longest = 300
+	return AuditEntry{
+		ID: uuid.Must(uuid.NewV7()), ConsumerID: consumerID, At: now, Actor: actor, Action: action, Target: text.CleanLine(target, longest),
+	}
 }

@@ -50,21 +50,13 @@ func (r *Recovery) ResetPassword(ctx context.Context, email string) (string, err
 
 // Promote makes a user an operator.
 func (r *Recovery) Promote(ctx context.Context, email string) error {
-	user, err := r.store.UserByEmail(ctx, plainEmail(email))
-	if err != nil {
-		return err
-	}
-	return r.audited(ctx, user, "made a user an operator", r.store.SetOperator(ctx, user.ID, true))
+	return r.change(ctx, email, "made a user an operator", func(u User) error { return r.store.SetOperator(ctx, u.ID, true) })
 }
 
 // Demote makes a user a member. It returns a *job.Error with InvalidState for the
 // only operator.
 func (r *Recovery) Demote(ctx context.Context, email string) error {
-	user, err := r.store.UserByEmail(ctx, plainEmail(email))
-	if err != nil {
-		return err
-	}
-	return r.audited(ctx, user, "made an operator an ordinary user", r.store.SetOperator(ctx, user.ID, false))
+	return r.change(ctx, email, "made an operator an ordinary user", func(u User) error { return r.store.SetOperator(ctx, u.ID, false) })
 }
 
 // Invite creates a token for a person to join a consumer with a role.
@@ -75,21 +67,24 @@ func (r *Recovery) Invite(ctx context.Context, consumerID uuid.UUID, email strin
 
 // SetRole changes the role of a user.
 func (r *Recovery) SetRole(ctx context.Context, email string, role Role) error {
-	user, err := r.store.UserByEmail(ctx, plainEmail(email))
-	if err != nil {
-		return err
-	}
-	return r.audited(ctx, user, "changed the role of a user", r.users.SetRole(ctx, User{ConsumerID: user.ConsumerID}, user.ID, role))
+	return r.change(ctx, email, "changed the role of a user", func(u User) error {
+		return r.users.SetRole(ctx, User{ConsumerID: u.ConsumerID}, u.ID, role)
+	})
 }
 
 // Remove deletes a user with all sessions. It returns a *job.Error with InvalidState
 // for the only operator.
 func (r *Recovery) Remove(ctx context.Context, email string) error {
+	return r.change(ctx, email, "removed a user", func(u User) error { return r.store.RemoveUser(ctx, u.ConsumerID, u.ID, time.Time{}) })
+}
+
+// change does something with a user.
+func (r *Recovery) change(ctx context.Context, email, action string, do func(User) error) error {
 	user, err := r.store.UserByEmail(ctx, plainEmail(email))
 	if err != nil {
 		return err
 	}
-	return r.audited(ctx, user, "removed a user", r.store.RemoveUser(ctx, user.ConsumerID, user.ID, time.Time{}))
+	return r.audited(ctx, user, action, do(user))
 }
 
 // audited adds what was done with a user to the audit log of the user's team, unless it failed.

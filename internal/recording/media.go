@@ -121,9 +121,10 @@ func (s *Storage) PutManifest(ctx context.Context, jobID uuid.UUID, manifest Man
 	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	sum := sha256.Sum256(text)
-	content := newHashingReader(bytes.NewReader(text), maxManifestBytes)
-	return s.write(ctx, manifestKey(jobID), content, hex.EncodeToString(sum[:]), true)
+	if len(text) > maxManifestBytes {
+		return fmt.Errorf("write the manifest: %w", &TooLargeError{MaxBytes: maxManifestBytes})
+	}
+	return s.writeBytes(ctx, manifestKey(jobID), text)
 }
 
 // Manifest returns a job's manifest as it was stored. If there is none, the error
@@ -202,4 +203,30 @@ func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, f
 		return 0, fmt.Errorf("attach files: %w", err)
 	}
 	return manifest.Revision, nil
+}
+
+// outputKey returns the key of what a command makes a bot play or show. It is one of the uploads, so that
+// it is deleted with them.
+func outputKey(jobID, command uuid.UUID) string {
+	return uploadsFolder(jobID) + "output/" + command.String()
+}
+
+// PutOutput stores what a command makes a bot play or show.
+func (s *Storage) PutOutput(ctx context.Context, jobID, command uuid.UUID, content []byte) error {
+	return s.writeBytes(ctx, outputKey(jobID, command), content)
+}
+
+// OpenOutput opens what a command makes a bot play or show for reading; ctx must outlive the reader. If it
+// does not exist, the error is a NotFoundError.
+func (s *Storage) OpenOutput(ctx context.Context, jobID, command uuid.UUID) (content io.ReadCloser, size int64, err error) {
+	reader, err := s.open(ctx, outputKey(jobID, command), "the output")
+	if err != nil {
+		return nil, 0, err
+	}
+	return reader, reader.Size(), nil
+}
+
+// DeleteOutput deletes what PutOutput has stored. It may be repeated.
+func (s *Storage) DeleteOutput(ctx context.Context, jobID, command uuid.UUID) error {
+	return s.deleteObject(ctx, outputKey(jobID, command))
 }

@@ -1,6 +1,7 @@
 package recording
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -120,6 +121,12 @@ func (s *Storage) write(ctx context.Context, key string, content *hashingReader,
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	return nil
+}
+
+// writeBytes stores the content under key. It replaces an existing object.
+func (s *Storage) writeBytes(ctx context.Context, key string, content []byte) error {
+	sum := sha256.Sum256(content)
+	return s.write(ctx, key, newHashingReader(bytes.NewReader(content), int64(len(content))), hex.EncodeToString(sum[:]), true)
 }
 
 func (s *Storage) commit(writer *blob.Writer) error {

@@ -1,18 +1,24 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"standin/internal/dashboard"
+	"standin/internal/dispatch"
 	"standin/internal/httpapi"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
 	"standin/internal/retry"
+	"standin/internal/store"
 )
 
 const (
@@ -152,4 +158,85 @@ func kubernetesCheck(settings kubernetes.Settings) func(context.Context) error {
 		}
 		return err
 	}
+}
+
+// systemView describes a service to its operators.
+type systemView struct {
+	s       *Service
+	started time.Time
+}
+
+// System implements dashboard.System.
+func (v systemView) System(ctx context.Context) dashboard.SystemView {
+	view := dashboard.SystemView{Facts: []dashboard.Fact{{Name: "Version", Text: v.s.settings.Tracing.Version}}}
+	if name, err := os.Hostname(); err == nil {
+		view.Facts = append(view.Facts, dashboard.Fact{Name: "Machine", Text: name})
+	}
+	view.Facts = append(view.Facts, dashboard.Fact{Name: "Running since", Text: v.started.UTC().Format("2 Jan 2006, 15:04 UTC")})
+	view.Facts = append(view.Facts, v.s.Summary(ctx)...)
+	if version, own, err := v.s.store.SchemaVersion(ctx); err == nil {
+		view.Facts = append(view.Facts, dashboard.Fact{Name: "Schema", Text: fmt.Sprintf("version %d; this program has %d", version, own)})
+	}
+	for _, check := range v.s.health.checks {
+		finding := dashboard.Finding{Check: check.name, State: "ok", Found: "works"}
+		if err := v.s.health.failure(check.name); err != nil {
+			finding = dashboard.Finding{Check: check.name, State: "fail", Found: err.Error(), Fix: "run standin doctor with the settings of the service"}
+		}
+		view.Findings = append(view.Findings, finding)
+	}
+	if v.s.settings.Diagnose != nil {
+		view.Findings = append(view.Findings, v.s.settings.Diagnose(ctx)...)
+	}
+	return view
+}
+
+// Summary returns where the service is and what it uses, without secrets.
+func (s *Service) Summary(ctx context.Context) []dashboard.Fact {
+	return []dashboard.Fact{
+		{Name: "Dashboard", Text: s.settings.BaseURL},
+		{Name: "API", Text: s.settings.BaseURL + "/api/v1, reference at " + s.settings.BaseURL + "/docs"},
+		{Name: "Data", Text: s.settings.DataDir},
+		{Name: "Database", Text: s.describeDatabase()},
+		{Name: "Storage", Text: s.describeStorage()},
+		{Name: "Bots", Text: s.describeBots(ctx)},
+	}
+}
+
+func (s *Service) describeDatabase() string {
+	address := DatabaseAddress(s.settings.DatabaseURL, s.settings.DataDir)
+	if !store.IsPostgres(address) {
+		return "SQLite, " + address
+	}
+	return "PostgreSQL, " + withoutSecrets(address)
+}
+
+func (s *Service) describeStorage() string {
+	if s.settings.StorageURL == "" {
+		return filepath.Join(s.settings.DataDir, storageDir)
+	}
+	return withoutSecrets(s.settings.StorageURL)
+}
+
+func (s *Service) describeBots(ctx context.Context) string {
+	launcher := cmp.Or(s.settings.Launcher, "process")
+	if err := s.health.failure(checkLauncher); err != nil {
+		return "none can be launched (launcher " + launcher + "): " + err.Error()
+	}
+	capacity := s.capacity.Total(ctx)
+	if launcher == "manual" {
+		return "started by you (launcher manual)"
+	}
+	if capacity >= dispatch.Unlimited {
+		return "any number at a time (launcher " + launcher + ")"
+	}
+	return fmt.Sprintf("up to %d at a time (launcher %s)", capacity, launcher)
+}
+
+// withoutSecrets returns a URL without its user and its query.
+func withoutSecrets(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "(a malformed URL)"
+	}
+	return u.Scheme + "://" + u.Host + u.Path
 }

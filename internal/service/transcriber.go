@@ -2,11 +2,13 @@ package service
 
 import (
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"standin/internal/dialguard"
 	"standin/internal/fsutil"
 	"standin/internal/lifecycle"
+	"standin/internal/speech"
 	"standin/internal/transcript"
 	"standin/internal/transcript/streaming"
 )
@@ -78,4 +80,24 @@ func (s *Service) newTranscriber(jobs *lifecycle.Service) (*transcript.Worker, e
 		settings.Recognizer = recognizer
 	}
 	return transcript.NewWorker(settings), nil
+}
+
+// newOutputMaker returns the maker of what bots play and show. It fetches files from
+// where webhooks may be sent.
+func (s *Service) newOutputMaker() (*speech.Maker, error) {
+	files, err := s.webhookAllow()
+	if err != nil {
+		return nil, err
+	}
+	server, err := dialguard.ParseNetworks(s.settings.Speech.AllowCIDRs)
+	if err != nil {
+		return nil, fmt.Errorf("STANDIN_SPEECH_ALLOW_CIDRS: %w", err)
+	}
+	maker, err := speech.NewMaker(speech.Settings{
+		Config: s.settings.Speech, AllowSpeech: server, AllowFiles: files, OwnHosts: s.ownHosts(), Dir: filepath.Join(s.settings.DataDir, "sounds"),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("configure speech: %w", err)
+	}
+	return maker, nil
 }
