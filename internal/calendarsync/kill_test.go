@@ -47,10 +47,10 @@ func (k *killer) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar
 	return k.Store.SaveCalendarEvents(ctx, c, events)
 }
 
-// EndSync implements calendarsync.Store.
-func (k *killer) EndSync(ctx context.Context, c calendarsync.Calendar, now time.Time) error {
+// WriteSync implements calendarsync.Store.
+func (k *killer) WriteSync(ctx context.Context, fn func(context.Context, calendarsync.SyncTx) error) error {
 	k.step()
-	return k.Store.EndSync(ctx, c, now)
+	return k.Store.WriteSync(ctx, fn)
 }
 
 // SyncMeetings implements calendarsync.Jobs, one after the other.

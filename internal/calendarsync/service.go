@@ -3,6 +3,7 @@ package calendarsync
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/calendarapi"
 	"standin/internal/retry"
+	"standin/internal/webhook"
 )
 
 const (
@@ -41,7 +43,8 @@ type Store interface {
 
 	ClaimDueCalendar(ctx context.Context, now, until time.Time) (Calendar, bool, error)
 	ClaimCalendar(ctx context.Context, consumer, id uuid.UUID, until time.Time) (Calendar, bool, error)
-	EndSync(ctx context.Context, c Calendar, now time.Time) error
+	// WriteSync runs fn in a transaction, which it may call more than once.
+	WriteSync(ctx context.Context, fn func(context.Context, SyncTx) error) error
 	ReplaceSealed(ctx context.Context, c Calendar, sealed string) error
 	ChangeSync(ctx context.Context, id uuid.UUID, change func(*Sync)) (found bool, err error)
 
@@ -53,6 +56,17 @@ type Store interface {
 	SaveCalendarEvents(ctx context.Context, c Calendar, events []Event) (valid bool, err error)
 	DirtyMeetings(ctx context.Context, c Calendar, limit int) ([]Meeting, error)
 	JobSources(ctx context.Context, jobs []uuid.UUID) (map[uuid.UUID][]string, error)
+}
+
+// SyncTx is a transaction that ends a sync.
+type SyncTx interface {
+	webhook.ConsumerTx
+	// LockSync returns a calendar as it is stored, and locks it; false if its lease is not
+	// that of c.
+	LockSync(ctx context.Context, c Calendar) (stored Calendar, held bool, err error)
+	// SaveSync saves the progress of a calendar, and its owner's mail address unless that is
+	// known.
+	SaveSync(ctx context.Context, c Calendar) error
 }
 
 // Jobs changes the jobs of meetings. It is implemented by lifecycle.InviteScheduler.
@@ -148,7 +162,32 @@ func (w *Service) sync(ctx context.Context, c Calendar) (Calendar, Changes, erro
 		w.unwatch(ctx, &c)
 		return c, changes, w.Store.RemoveCalendar(ctx, c)
 	}
-	return c, changes, w.Store.EndSync(ctx, c, w.Now())
+	return c, changes, w.endSync(ctx, c)
+}
+
+// endSync saves the progress of a leased calendar, reports its new state, and ends the lease.
+// It does nothing if the lease was lost.
+func (w *Service) endSync(ctx context.Context, c Calendar) error {
+	err := w.Store.WriteSync(ctx, func(ctx context.Context, tx SyncTx) error {
+		before, held, err := tx.LockSync(ctx, c)
+		if !held || err != nil {
+			return err
+		}
+		ended := c
+		ended.Lease = ""
+		if err := tx.SaveSync(ctx, ended); err != nil || before.State == c.State {
+			return err
+		}
+		state := webhook.CalendarState{CalendarID: c.ID, Name: c.Name, State: string(c.State), Previous: string(before.State)}
+		if c.Error != "" {
+			state.Error = &c.Error
+		}
+		return webhook.InsertForConsumer(ctx, tx, c.ConsumerID, webhook.CalendarStateOf(state), w.Now())
+	})
+	if err != nil {
+		return fmt.Errorf("end the sync of a calendar: %w", err)
+	}
+	return nil
 }
 
 // read reads a leased calendar, saves its events, and sets when it is read next.

@@ -80,6 +80,28 @@ func (a *API) forScope(needed account.Scope, handle consumerHandler) handler {
 	}
 }
 
+// idHandler serves an operation on what an ID in the path names.
+type idHandler func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error
+
+// named serves an operation on an entity, whose ID is in the path.
+func named(entity string, handle idHandler) consumerHandler {
+	return func(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+		id, err := pathID(r, "id", entity)
+		if err != nil {
+			return err
+		}
+		return handle(w, r, caller, id)
+	}
+}
+
+// ofJob serves an operation on a job, which is logged.
+func ofJob(handle idHandler) consumerHandler {
+	return named("job", func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+		httpmw.RecordOf(r).JobID = id
+		return handle(w, r, caller, id)
+	})
+}
+
 // bearer returns the token of the Authorization header (RFC 6750, section 2.1;
 // RFC 9110, section 11.1: the scheme is case-insensitive).
 func bearer(r *http.Request) (string, bool) {

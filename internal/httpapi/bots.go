@@ -53,11 +53,7 @@ func (a *API) ingestEvent(w http.ResponseWriter, r *http.Request) error {
 	}
 	event.JobID = sender.String()
 	response, err := a.settings.Bots.Ingest(r.Context(), event)
-	if err != nil {
-		return fmt.Errorf("ingest an event: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, response)
-	return nil
+	return a.respond(w, http.StatusOK, response, err)
 }
 
 func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
@@ -68,11 +64,7 @@ func (a *API) ingestTexts(w http.ResponseWriter, r *http.Request) error {
 	}
 	texts.JobID = sender.String()
 	response, err := a.settings.Bots.IngestTexts(r.Context(), texts)
-	if err != nil {
-		return fmt.Errorf("ingest texts: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, response)
-	return nil
+	return a.respond(w, http.StatusOK, response, err)
 }
 
 func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
@@ -92,11 +84,7 @@ func (a *API) heartbeat(w http.ResponseWriter, r *http.Request) error {
 	}
 	wait := time.Duration(min(query.Wait, maxWait.Seconds()) * float64(time.Second))
 	response, err := a.holdHeartbeat(r.Context(), beat, wait)
-	if err != nil {
-		return fmt.Errorf("process a heartbeat: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, response)
-	return nil
+	return a.respond(w, http.StatusOK, response, err)
 }
 
 // maxUnidentified is the size of the largest message that is decoded to list all of its

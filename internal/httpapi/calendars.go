@@ -167,33 +167,17 @@ func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller acco
 
 func (a *API) listCalendars(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	found, err := a.settings.Calendars.Calendars(r.Context(), caller)
-	if err != nil {
-		return fmt.Errorf("list calendars: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, struct {
+	return a.respond(w, http.StatusOK, struct {
 		Calendars []calendarBody `json:"calendars"`
-	}{bodiesOf(found, newCalendarBody)})
-	return nil
+	}{bodiesOf(found, newCalendarBody)}, err)
 }
 
-func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "calendar")
-	if err != nil {
-		return err
-	}
+func (a *API) getCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	c, err := a.settings.Calendars.Calendar(r.Context(), caller, id)
-	if err != nil {
-		return fmt.Errorf("read a calendar: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, newCalendarBody(c))
-	return nil
+	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
 }
 
-func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "calendar")
-	if err != nil {
-		return err
-	}
+func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request calendarPatch
 	if err := a.readRequest(w, r, "patchCalendar", &request); err != nil {
 		return err
@@ -217,51 +201,27 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 		patch.Poll = &poll
 	}
 	c, err := a.settings.Calendars.Change(r.Context(), caller, id, patch)
-	if err != nil {
-		return fmt.Errorf("change a calendar: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, newCalendarBody(c))
-	return nil
+	return a.respond(w, http.StatusOK, newCalendarBody(c), err)
 }
 
-func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "calendar")
-	if err != nil {
-		return err
-	}
-	if err := a.settings.Calendars.Disconnect(r.Context(), caller, id); err != nil {
-		return fmt.Errorf("delete a calendar: %w", err)
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+func (a *API) deleteCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return noContent(w, a.settings.Calendars.Disconnect(r.Context(), caller, id))
 }
 
-func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "calendar")
-	if err != nil {
-		return err
-	}
+func (a *API) syncCalendar(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	release, err := a.costlyRead(r, caller)
 	if err != nil {
 		return err
 	}
 	defer release()
 	c, changes, err := a.settings.Calendars.SyncNow(r.Context(), caller, id)
-	if err != nil {
-		return fmt.Errorf("sync a calendar: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, struct {
+	return a.respond(w, http.StatusOK, struct {
 		calendarsync.Changes
 		Calendar calendarBody `json:"calendar"`
-	}{changes, newCalendarBody(c)})
-	return nil
+	}{changes, newCalendarBody(c)}, err)
 }
 
-func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "calendar")
-	if err != nil {
-		return err
-	}
+func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var query struct {
 		From time.Time `json:"from"`
 		To   time.Time `json:"to"`
@@ -276,20 +236,12 @@ func (a *API) listCalendarEvents(w http.ResponseWriter, r *http.Request, caller 
 		query.To = time.Now().Add(2 * calendarsync.Window)
 	}
 	found, err := a.settings.Calendars.Events(r.Context(), caller, id, query.From, query.To)
-	if err != nil {
-		return fmt.Errorf("list the events of a calendar: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, struct {
+	return a.respond(w, http.StatusOK, struct {
 		Events []calendarEventBody `json:"events"`
-	}{bodiesOf(found, newCalendarEventBody)})
-	return nil
+	}{bodiesOf(found, newCalendarEventBody)}, err)
 }
 
-func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "calendar")
-	if err != nil {
-		return err
-	}
+func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	event, err := pathID(r, "eventId", "event")
 	if err != nil {
 		return err
@@ -301,11 +253,7 @@ func (a *API) patchCalendarEvent(w http.ResponseWriter, r *http.Request, caller 
 		return err
 	}
 	e, err := a.settings.Calendars.Override(r.Context(), caller, id, event, request.Override)
-	if err != nil {
-		return fmt.Errorf("switch an event of a calendar: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, newCalendarEventBody(e))
-	return nil
+	return a.respond(w, http.StatusOK, newCalendarEventBody(e), err)
 }
 
 // calendarNotification receives the notifications of providers about changed calendars

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	"github.com/google/uuid"
@@ -35,22 +34,14 @@ type queuedBody struct {
 
 // command serves an operation that queues a command without arguments. It
 // ignores the request body.
-func (a *API) command(queue func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) consumerHandler {
-	return func(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-		id, err := jobID(r)
-		if err != nil {
-			return err
-		}
+func (a *API) command(queue func(context.Context, account.Caller, uuid.UUID) (uuid.UUID, error)) idHandler {
+	return func(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 		command, err := queue(r.Context(), caller, id)
 		return a.writeQueued(w, command, err)
 	}
 }
 
-func (a *API) sendChatMessage(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
+func (a *API) sendChatMessage(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request struct {
 		Text string `json:"text"`
 	}
@@ -61,11 +52,7 @@ func (a *API) sendChatMessage(w http.ResponseWriter, r *http.Request, caller acc
 	return a.writeQueued(w, command, err)
 }
 
-func (a *API) pinParticipant(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
+func (a *API) pinParticipant(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request struct {
 		ParticipantID string `json:"participantId"`
 	}
@@ -77,9 +64,5 @@ func (a *API) pinParticipant(w http.ResponseWriter, r *http.Request, caller acco
 }
 
 func (a *API) writeQueued(w http.ResponseWriter, command uuid.UUID, err error) error {
-	if err != nil {
-		return fmt.Errorf("queue a command: %w", err)
-	}
-	a.writeJSON(w, http.StatusAccepted, queuedBody{Status: "queued", CommandID: command})
-	return nil
+	return a.respond(w, http.StatusAccepted, queuedBody{Status: "queued", CommandID: command}, err)
 }

@@ -147,11 +147,8 @@ func (s *fakeJobs) Cancel(ctx context.Context, caller account.Caller, id uuid.UU
 }
 
 // OtherJob finds a job for one meeting.
-func (s *fakeJobs) OtherJob(_ context.Context, j job.Job) (job.Job, error) {
-	if j.MeetingURL == "https://zoom.us/j/777" {
-		return job.Job{ID: adasJob}, nil
-	}
-	return job.Job{}, &job.Error{Code: job.NotFound, Message: "no such job"}
+func (s *fakeJobs) OtherJob(_ context.Context, j job.Job) (uuid.UUID, bool, error) {
+	return adasJob, j.MeetingURL == "https://zoom.us/j/777", nil
 }
 
 // JobByExternalID returns the caller's job with that externalId.

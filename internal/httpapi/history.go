@@ -1,11 +1,13 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -55,31 +57,16 @@ func newEntryBody(e job.TimelineEntry) entryBody {
 	return body
 }
 
-func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, page, err := a.readJobList(w, r, "listTimeline")
-	if err != nil {
+func (a *API) listTimeline(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listTimeline", &query); err != nil {
 		return err
 	}
-	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, page)
-	if err != nil {
-		return fmt.Errorf("list a timeline: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, struct {
+	entries, next, err := a.settings.History.Timeline(r.Context(), caller, id, query.page())
+	return a.respond(w, http.StatusOK, struct {
 		Entries []entryBody `json:"entries"`
 		Next    *string     `json:"nextCursor"`
-	}{bodiesOf(entries, newEntryBody), nullText(next)})
-	return nil
-}
-
-// readJobList reads the job in the path and the page of a list of that job.
-func (a *API) readJobList(w http.ResponseWriter, r *http.Request, operationID string) (uuid.UUID, lifecycle.Page, error) {
-	id, err := jobID(r)
-	if err != nil {
-		return uuid.Nil, lifecycle.Page{}, err
-	}
-	var query pageQuery
-	err = a.readQuery(w, r, operationID, &query)
-	return id, query.page(), err
+	}{bodiesOf(entries, newEntryBody), nullText(next)}, err)
 }
 
 // deliveryBody is the Delivery schema of api/openapi.yaml.
@@ -131,36 +118,127 @@ func newDeliveryBody(d webhook.DeliveryRecord) deliveryBody {
 	return body
 }
 
-func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, page, err := a.readJobList(w, r, "listDeliveries")
-	if err != nil {
+func (a *API) listDeliveries(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var query pageQuery
+	if err := a.readQuery(w, r, "listDeliveries", &query); err != nil {
 		return err
 	}
-	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, page)
-	if err != nil {
-		return fmt.Errorf("list deliveries: %w", err)
-	}
-	a.writeDeliveries(w, deliveries, next)
-	return nil
+	deliveries, next, err := a.settings.History.Deliveries(r.Context(), caller, id, query.page())
+	return a.writeDeliveries(w, deliveries, next, err)
 }
 
 // writeDeliveries responds with a page of deliveries.
-func (a *API) writeDeliveries(w http.ResponseWriter, deliveries []webhook.DeliveryRecord, next string) {
-	a.writeJSON(w, http.StatusOK, struct {
+func (a *API) writeDeliveries(w http.ResponseWriter, deliveries []webhook.DeliveryRecord, next string, err error) error {
+	return a.respond(w, http.StatusOK, struct {
 		Deliveries []deliveryBody `json:"deliveries"`
 		Next       *string        `json:"nextCursor"`
-	}{bodiesOf(deliveries, newDeliveryBody), nullText(next)})
+	}{bodiesOf(deliveries, newDeliveryBody), nullText(next)}, err)
 }
 
-func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := jobID(r)
+func (a *API) redeliver(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	delivery, err := a.settings.History.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
+	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
+}
+
+// defaultMatches is the number of matches of a search that names no limit.
+const defaultMatches = 50
+
+// matchBody is the TextMatch schema of api/openapi.yaml.
+type matchBody struct {
+	JobID        uuid.UUID     `json:"jobId"`
+	JobCreatedAt job.Timestamp `json:"jobCreatedAt"`
+	MeetingURL   string        `json:"meetingUrl"`
+	Kind         job.TextKind  `json:"kind"`
+	StartMs      int64         `json:"startMs"`
+	Speaker      string        `json:"speaker"`
+	Text         string        `json:"text"`
+}
+
+func (a *API) searchTexts(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query struct {
+		Words       string    `json:"q"`
+		Speaker     string    `json:"speaker"`
+		CreatedFrom time.Time `json:"createdFrom"`
+		CreatedTo   time.Time `json:"createdTo"`
+		Limit       int       `json:"limit"`
+	}
+	if err := a.readQuery(w, r, "searchTexts", &query); err != nil {
+		return err
+	}
+	if query.Words == "" {
+		return invalid(issue("required", "is missing", "q"))
+	}
+	release, err := a.costlyRead(r, caller)
 	if err != nil {
 		return err
 	}
-	delivery, err := a.settings.History.Redeliver(r.Context(), caller, id, r.PathValue("deliveryId"))
+	filter := job.TextFilter{Speaker: query.Speaker, From: query.CreatedFrom, To: query.CreatedTo}
+	matches, err := a.settings.Texts.SearchTexts(r.Context(), caller.ConsumerID, caller.Mode, query.Words, filter, cmp.Or(query.Limit, defaultMatches))
+	release()
 	if err != nil {
-		return fmt.Errorf("redeliver a webhook: %w", err)
+		return fmt.Errorf("search texts: %w", err)
 	}
-	a.writeJSON(w, http.StatusAccepted, newDeliveryBody(delivery))
+	bodies := make([]matchBody, len(matches))
+	for i, m := range matches {
+		bodies[i] = matchBody{
+			JobID: m.JobID, JobCreatedAt: job.Timestamp(m.CreatedAt), MeetingURL: m.MeetingURL,
+			Kind: m.Kind, StartMs: max(0, m.StartMs), Speaker: m.Speaker, Text: m.Text,
+		}
+	}
+	a.writeJSON(w, http.StatusOK, struct {
+		Matches []matchBody `json:"matches"`
+	}{bodies})
+	return nil
+}
+
+// Usage reads what jobs have used. It is implemented by store.Store.
+type Usage interface {
+	Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error)
+}
+
+// usageBody is the UsageReport schema of api/openapi.yaml.
+type usageBody struct {
+	From  string          `json:"from"`
+	To    string          `json:"to"`
+	Total job.UsageFields `json:"total"`
+	Days  []usageDayBody  `json:"days"`
+	Kept  int64           `json:"keptBytes"`
+}
+
+// usageDayBody is the UsageDay schema of api/openapi.yaml.
+type usageDayBody struct {
+	Date string `json:"date"`
+	job.UsageFields
+}
+
+func (a *API) getUsage(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+	var query struct {
+		From   string `json:"from"`
+		To     string `json:"to"`
+		Format string `json:"format"`
+	}
+	if err := a.readQuery(w, r, "getUsage", &query); err != nil {
+		return err
+	}
+	from, to, err := job.UsageDays(query.From, query.To, time.Now())
+	if err != nil {
+		return err
+	}
+	report, err := a.settings.Usage.Usage(r.Context(), caller.ConsumerID, caller.Mode, from, to)
+	if err != nil {
+		return fmt.Errorf("read the usage: %w", err)
+	}
+	if query.Format == "csv" {
+		a.write(w, http.StatusOK, "text/csv; charset=utf-8", report.CSV())
+		return nil
+	}
+	body := usageBody{
+		From: report.From.Format(time.DateOnly), To: report.To.Format(time.DateOnly),
+		Total: report.Total.Fields(), Days: make([]usageDayBody, len(report.Days)), Kept: max(0, report.Kept),
+	}
+	for i, day := range report.Days {
+		body.Days[i] = usageDayBody{day.Day.Format(time.DateOnly), day.Fields()}
+	}
+	a.writeJSON(w, http.StatusOK, body)
 	return nil
 }

@@ -7,7 +7,6 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -283,7 +282,7 @@ func (a *API) handlers() map[string]handler {
 		"createKey":      a.forScope(account.AdminScope, a.createKey),
 		"listAuditLog":   a.forScope(account.AdminScope, a.listAuditLog),
 		"getUsage":       a.forConsumer(a.getUsage),
-		"revokeKey":      a.forScope(account.AdminScope, a.revokeKey),
+		"revokeKey":      a.forScope(account.AdminScope, named("key", a.revokeKey)),
 		"createJob":      a.forConsumer(a.createJob),
 		"createJobs":     a.forConsumer(a.createJobs),
 		"listJobs":       a.forConsumer(a.listJobs),
@@ -292,43 +291,43 @@ func (a *API) handlers() map[string]handler {
 		"getJobDetails":  a.forConsumer(a.getJobDetails),
 		"liveJob":        a.forConsumer(a.liveJob),
 		"listenToJob":    a.forConsumer(a.listenToJob),
-		"getScreenshot":  a.forConsumer(a.getScreenshot),
-		"patchJob":       a.forConsumer(a.patchJob),
-		"cancelJob":      a.forConsumer(a.cancelJob),
+		"getScreenshot":  a.forConsumer(ofJob(a.getScreenshot)),
+		"patchJob":       a.forConsumer(ofJob(a.patchJob)),
+		"cancelJob":      a.forConsumer(ofJob(a.cancelJob)),
 
-		"requestRecordingPermission": a.forConsumer(a.command(a.settings.Controls.RequestRecordingPermission)),
-		"pauseRecording":             a.forConsumer(a.command(a.settings.Controls.PauseRecording)),
-		"resumeRecording":            a.forConsumer(a.command(a.settings.Controls.ResumeRecording)),
-		"stopRecording":              a.forConsumer(a.command(a.settings.Controls.StopRecording)),
-		"leaveCall":                  a.forConsumer(a.command(a.settings.Controls.LeaveCall)),
-		"sendChatMessage":            a.forConsumer(a.sendChatMessage),
-		"pinParticipant":             a.forConsumer(a.pinParticipant),
-		"playAudio":                  a.forConsumer(a.playAudio),
-		"speak":                      a.forConsumer(a.speak),
-		"stopOutput":                 a.forConsumer(a.command(a.settings.Controls.StopOutput)),
-		"setCamera":                  a.forConsumer(a.setCamera),
-		"shareScreen":                a.forConsumer(a.shareScreen),
+		"requestRecordingPermission": a.forConsumer(ofJob(a.command(a.settings.Controls.RequestRecordingPermission))),
+		"pauseRecording":             a.forConsumer(ofJob(a.command(a.settings.Controls.PauseRecording))),
+		"resumeRecording":            a.forConsumer(ofJob(a.command(a.settings.Controls.ResumeRecording))),
+		"stopRecording":              a.forConsumer(ofJob(a.command(a.settings.Controls.StopRecording))),
+		"leaveCall":                  a.forConsumer(ofJob(a.command(a.settings.Controls.LeaveCall))),
+		"sendChatMessage":            a.forConsumer(ofJob(a.sendChatMessage)),
+		"pinParticipant":             a.forConsumer(ofJob(a.pinParticipant)),
+		"playAudio":                  a.forConsumer(ofJob(a.playAudio)),
+		"speak":                      a.forConsumer(ofJob(a.speak)),
+		"stopOutput":                 a.forConsumer(ofJob(a.command(a.settings.Controls.StopOutput))),
+		"setCamera":                  a.forConsumer(ofJob(a.setCamera)),
+		"shareScreen":                a.forConsumer(ofJob(a.shareScreen)),
 
 		"getManifest":     a.forConsumer(a.getManifest),
 		"getTranscript":   a.forConsumer(a.getTranscript),
-		"transcribeAgain": a.forConsumer(a.transcribeAgain),
+		"transcribeAgain": a.forConsumer(ofJob(a.transcribeAgain)),
 		"searchTexts":     a.forConsumer(a.searchTexts),
 		"getMedia":        a.forConsumer(a.getMedia),
 		"headMedia":       a.forConsumer(a.getMedia),
-		"deleteRecording": a.forConsumer(a.deleteRecording),
+		"deleteRecording": a.forConsumer(ofJob(a.deleteRecording)),
 
-		"listTimeline":   a.forConsumer(a.listTimeline),
-		"listDeliveries": a.forConsumer(a.listDeliveries),
-		"redeliver":      a.forConsumer(a.redeliver),
+		"listTimeline":   a.forConsumer(ofJob(a.listTimeline)),
+		"listDeliveries": a.forConsumer(ofJob(a.listDeliveries)),
+		"redeliver":      a.forConsumer(ofJob(a.redeliver)),
 
 		"listWebhookEndpoints":  a.forConsumer(a.listWebhookEndpoints),
 		"createWebhookEndpoint": a.forScope(account.AdminScope, a.createWebhookEndpoint),
-		"getWebhookEndpoint":    a.forConsumer(a.getWebhookEndpoint),
-		"patchWebhookEndpoint":  a.forScope(account.AdminScope, a.patchWebhookEndpoint),
-		"deleteWebhookEndpoint": a.forScope(account.AdminScope, a.deleteWebhookEndpoint),
-		"testWebhookEndpoint":   a.forConsumer(a.testWebhookEndpoint),
-		"retryWebhookEndpoint":  a.forConsumer(a.retryWebhookEndpoint),
-		"redeliverToEndpoint":   a.forConsumer(a.redeliverToEndpoint),
+		"getWebhookEndpoint":    a.forConsumer(named("webhook endpoint", a.getWebhookEndpoint)),
+		"patchWebhookEndpoint":  a.forScope(account.AdminScope, named("webhook endpoint", a.patchWebhookEndpoint)),
+		"deleteWebhookEndpoint": a.forScope(account.AdminScope, named("webhook endpoint", a.deleteWebhookEndpoint)),
+		"testWebhookEndpoint":   a.forConsumer(named("webhook endpoint", a.testWebhookEndpoint)),
+		"retryWebhookEndpoint":  a.forConsumer(named("webhook endpoint", a.retryWebhookEndpoint)),
+		"redeliverToEndpoint":   a.forConsumer(named("webhook endpoint", a.redeliverToEndpoint)),
 		"listTeamDeliveries":    a.forConsumer(a.listTeamDeliveries),
 		"getDelivery":           a.forConsumer(a.getDelivery),
 		"redeliverDelivery":     a.forConsumer(a.redeliverDelivery),
@@ -345,12 +344,12 @@ func (a *API) handlers() map[string]handler {
 
 		"createCalendar":     a.forConsumer(a.createCalendar),
 		"listCalendars":      a.forConsumer(a.listCalendars),
-		"getCalendar":        a.forConsumer(a.getCalendar),
-		"patchCalendar":      a.forConsumer(a.patchCalendar),
-		"deleteCalendar":     a.forConsumer(a.deleteCalendar),
-		"syncCalendar":       a.forConsumer(a.syncCalendar),
-		"listCalendarEvents": a.forConsumer(a.listCalendarEvents),
-		"patchCalendarEvent": a.forConsumer(a.patchCalendarEvent),
+		"getCalendar":        a.forConsumer(named("calendar", a.getCalendar)),
+		"patchCalendar":      a.forConsumer(named("calendar", a.patchCalendar)),
+		"deleteCalendar":     a.forConsumer(named("calendar", a.deleteCalendar)),
+		"syncCalendar":       a.forConsumer(named("calendar", a.syncCalendar)),
+		"listCalendarEvents": a.forConsumer(named("calendar", a.listCalendarEvents)),
+		"patchCalendarEvent": a.forConsumer(named("calendar", a.patchCalendarEvent)),
 
 		"intakeInvite":   a.authenticated("intakeSecret", a.intakeInvite),
 		"hostMetrics":    a.authenticated("adminSecret", a.hostMetrics),
@@ -368,48 +367,4 @@ func (a *API) handlers() map[string]handler {
 		"securityText":     a.perAddress(a.limits.documents, a.securityText),
 		"describeManifest": a.perAddress(a.limits.documents, a.describeManifest),
 	}
-}
-
-// Timeouts bound how long a client may take, and its batches. A field that is 0 has its default.
-type Timeouts struct {
-	Header    time.Duration // to send the headers of a request; 10 s
-	Idle      time.Duration // between two requests of a connection; 2 min
-	ReadJSON  time.Duration // to send a JSON body; 30 s
-	WriteJSON time.Duration // to read a JSON response; 30 s
-	Batch     time.Duration // for the jobs of a batch; 20 s
-	Stall     time.Duration // without a byte of media in either direction; 30 s
-	Upload    time.Duration // to send a file; 10 min
-}
-
-func (t Timeouts) orDefaults() Timeouts {
-	return Timeouts{
-		Header:    cmp.Or(t.Header, 10*time.Second),
-		Idle:      cmp.Or(t.Idle, 2*time.Minute),
-		ReadJSON:  cmp.Or(t.ReadJSON, 30*time.Second),
-		WriteJSON: cmp.Or(t.WriteJSON, 30*time.Second),
-		Batch:     cmp.Or(t.Batch, 20*time.Second),
-		Stall:     cmp.Or(t.Stall, 30*time.Second),
-		Upload:    cmp.Or(t.Upload, 10*time.Minute),
-	}
-}
-
-// maxHeaderBytes is far more than any operation needs.
-const maxHeaderBytes = 32 << 10
-
-// NewServer returns a server for an API. It sets no deadlines for bodies and
-// responses: the API sets them per request, because held heartbeats and media
-// take longer than other requests. Requests that are not valid HTTP get the plain
-// text responses of net/http.
-func NewServer(a *API) *http.Server {
-	server := &http.Server{
-		Handler:           a,
-		ReadHeaderTimeout: a.settings.Timeouts.Header,
-		IdleTimeout:       a.settings.Timeouts.Idle,
-		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(a.settings.Log.Handler(), slog.LevelWarn),
-
-		DisableGeneralOptionsHandler: true, // so that "OPTIONS *" has a JSON response too
-	}
-	server.RegisterOnShutdown(a.Drain)
-	return server
 }

@@ -26,9 +26,9 @@ import (
 type Jobs interface {
 	Create(ctx context.Context, caller account.Caller, request lifecycle.NewJob) (j job.Job, replayed bool, err error)
 	Jobs(ctx context.Context, caller account.Caller, filter job.Filter, page lifecycle.Page) (jobs []job.Job, next string, err error)
-	// OtherJob returns another job that sends a bot into the same meeting at about the
-	// same time.
-	OtherJob(ctx context.Context, j job.Job) (job.Job, error)
+	// OtherJob returns the ID of another job that sends a bot into the same meeting at about
+	// the same time; false if there is none.
+	OtherJob(ctx context.Context, j job.Job) (uuid.UUID, bool, error)
 	JobByExternalID(ctx context.Context, caller account.Caller, externalID string) (job.Job, error)
 	Job(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Job, error)
 	// Details returns what is known about jobs beside their fields.
@@ -150,12 +150,12 @@ func (a *API) describeCreated(ctx context.Context, j job.Job, replayed bool, lin
 		warnings = append(warnings, link.warning)
 	}
 	if !j.Status.Terminal() {
-		other, err := a.settings.Jobs.OtherJob(ctx, j)
-		if err != nil && !job.ErrorIs(err, job.NotFound) {
+		other, found, err := a.settings.Jobs.OtherJob(ctx, j)
+		if err != nil {
 			return createdJob{}, fmt.Errorf("find other jobs for the meeting: %w", err)
 		}
-		if err == nil {
-			warnings = append(warnings, "Job "+other.ID.String()+" is for the same meeting at this time: both send a bot.")
+		if found {
+			warnings = append(warnings, "Job "+other.String()+" is for the same meeting at this time: both send a bot.")
 		}
 	}
 	return createdJob{j, replayed, warnings}, nil
@@ -259,33 +259,86 @@ type settingsBody struct {
 
 func (a *API) getJobSettings(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	j, err := a.namedJob(r, caller)
-	if err != nil {
+	return a.respond(w, http.StatusOK, settingsBody{DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks), Options: j.Options}, err)
+}
+
+func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return noContent(w, a.settings.Jobs.Cancel(r.Context(), caller, id))
+}
+
+func (a *API) deleteRecording(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return noContent(w, a.settings.Jobs.DeleteRecording(r.Context(), caller, id))
+}
+
+// patchRequest is the JobPatch schema of api/openapi.yaml. A nil field
+// does not change. An empty webhook URL, null in JSON, removes the URL.
+type patchRequest struct {
+	JoinAt      *time.Time       `json:"joinAt"`
+	DisplayName *string          `json:"displayName"`
+	Metadata    json.RawMessage  `json:"metadata"`
+	AutoLeave   autoLeavePatch   `json:"autoLeave"`
+	Webhooks    jobWebhooksPatch `json:"webhooks"`
+	Title       nullableText     `json:"title"`
+	job.Options
+}
+
+type autoLeavePatch struct {
+	AfterEntryDelaySeconds *int  `json:"afterEntryDelaySeconds"`
+	AfterSilenceSeconds    *int  `json:"afterSilenceSeconds"`
+	AfterSoloSeconds       *int  `json:"afterSoloSeconds"`
+	AfterMaxSeconds        *int  `json:"afterMaxSeconds"`
+	OnBotDetected          *bool `json:"onBotDetected"`
+}
+
+type jobWebhooksPatch struct {
+	OnStatusChange nullableText `json:"onStatusChange"`
+	OnFinalize     nullableText `json:"onFinalize"`
+}
+
+// nullableText is a text that a patch can set and remove. Its zero value leaves the
+// text as it is.
+type nullableText struct {
+	text *string // the empty string removes the text
+}
+
+// UnmarshalJSON decodes a string, or null as the empty string.
+func (n *nullableText) UnmarshalJSON(encoded []byte) error {
+	n.text = new(string)
+	return json.Unmarshal(encoded, n.text)
+}
+
+func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	var request patchRequest
+	if err := a.readRequest(w, r, "patchJob", &request); err != nil {
 		return err
 	}
-	a.writeJSON(w, http.StatusOK, settingsBody{DisplayName: j.DisplayName, Webhooks: newWebhooksBody(j.Webhooks), Options: j.Options})
+	if err := checkMore(caller, request.Metadata, request.Options); err != nil {
+		return err
+	}
+	if request.Title.text != nil {
+		*request.Title.text = title(*request.Title.text)
+	}
+	if request.JoinAt != nil && isUnset(*request.JoinAt) {
+		request.JoinAt = nil
+	}
+	if request.DisplayName != nil {
+		*request.DisplayName = displayName(*request.DisplayName)
+	}
+	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
+		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata,
+		AutoLeave: lifecycle.AutoLeavePatch(request.AutoLeave), Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
+		Title: request.Title.text, Options: request.Options,
+	})
+	if err != nil {
+		return fmt.Errorf("change a job: %w", err)
+	}
+	if request.Metadata != nil {
+		warn(w, j.UnusableMetadata()...)
+	}
+	a.writeJob(w, http.StatusOK, j)
 	return nil
 }
 
-func (a *API) cancelJob(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	return a.deleteOf(w, r, caller, a.settings.Jobs.Cancel)
-}
-
-func (a *API) deleteRecording(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	return a.deleteOf(w, r, caller, a.settings.Jobs.DeleteRecording)
-}
-
-// deleteOf serves a DELETE on the job in the path.
-func (a *API) deleteOf(
-	w http.ResponseWriter, r *http.Request, caller account.Caller,
-	remove func(context.Context, account.Caller, uuid.UUID) error,
-) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
-	if err := remove(r.Context(), caller, id); err != nil {
-		return fmt.Errorf("delete: %w", err)
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
+// isUnset reports whether a time is the zero value that clients in Go and .NET send for
+// a time that was not set, to the millisecond.
+func isUnset(t time.Time) bool { return t.Truncate(time.Millisecond).IsZero() }

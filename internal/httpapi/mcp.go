@@ -2,9 +2,13 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
+	"sync"
 
 	"standin/client"
 	"standin/internal/account"
@@ -48,4 +52,95 @@ func (a *API) mcp(w http.ResponseWriter, r *http.Request, caller account.Caller)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	a.settings.Agents.ServeHTTP(w, r, api.WithHTTPClient(&http.Client{Transport: inProcess{a, r}}), a.settings.Timeouts.Stall)
 	return nil
+}
+
+// inProcessHost is the host of requests to inProcess. It is never resolved.
+const inProcessHost = "standin.internal"
+
+// inProcess is an http.RoundTripper that serves requests with a handler in this process.
+// They come from the client of another request.
+type inProcess struct {
+	handler http.Handler
+	outer   *http.Request
+}
+
+// RoundTrip implements http.RoundTripper. The response streams.
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	inner := r.Clone(ctx)
+	inner.RemoteAddr, inner.RequestURI = p.outer.RemoteAddr, r.URL.RequestURI()
+	if forwarded := p.outer.Header.Values("X-Forwarded-For"); len(forwarded) > 0 {
+		inner.Header["X-Forwarded-For"] = forwarded
+	}
+	if inner.Body == nil {
+		inner.Body = http.NoBody
+	}
+	reader, writer := io.Pipe()
+	w := &pipeWriter{header: http.Header{}, body: writer, started: make(chan struct{})}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		defer func() {
+			err := ctx.Err() // nil ends the body
+			if cause := recover(); cause != nil {
+				err = fmt.Errorf("the handler panicked: %v", cause) // it has been logged
+			}
+			w.WriteHeader(http.StatusOK) // unless it has
+			writer.CloseWithError(err)
+		}()
+		p.handler.ServeHTTP(w, inner)
+	})
+	body := &pipeBody{PipeReader: reader, cancel: cancel, serving: &serving}
+	select {
+	case <-w.started:
+	case <-ctx.Done():
+		return nil, errors.Join(ctx.Err(), body.Close())
+	}
+	return &http.Response{
+		Status: strconv.Itoa(w.status) + " " + http.StatusText(w.status), StatusCode: w.status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: w.sent, Body: body, ContentLength: -1, Request: r,
+	}, nil
+}
+
+// pipeWriter writes a response to a pipe.
+type pipeWriter struct {
+	header  http.Header
+	body    *io.PipeWriter
+	started chan struct{} // closed when status and sent are known
+	status  int
+	sent    http.Header
+}
+
+// Header implements http.ResponseWriter.
+func (w *pipeWriter) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *pipeWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status, w.sent = status, w.header.Clone()
+		close(w.started)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (w *pipeWriter) Write(data []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.body.Write(data)
+}
+
+// Flush implements http.Flusher. A pipe has no buffer.
+func (w *pipeWriter) Flush() {}
+
+// pipeBody is the body of a response from a pipe.
+type pipeBody struct {
+	*io.PipeReader
+	cancel  context.CancelFunc
+	serving *sync.WaitGroup
+}
+
+// Close ends the request and waits for its handler.
+func (b *pipeBody) Close() error {
+	b.cancel()
+	err := b.PipeReader.Close()
+	b.serving.Wait()
+	return err
 }

@@ -48,14 +48,10 @@ func (f outputFile) file(path ...any) (speech.File, error) {
 	return speech.File{URI: f.URI, Data: content, Path: path}, nil
 }
 
-func (a *API) playAudio(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
+func (a *API) playAudio(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request struct { // the PlayAudio schema of api/openapi.yaml
 		outputFile
 		Interrupt bool `json:"interrupt"`
-	}
-	id, err := jobID(r)
-	if err != nil {
-		return err
 	}
 	if err := a.readRequest(w, r, "playAudio", &request); err != nil {
 		return err
@@ -78,11 +74,7 @@ type speakRequest struct {
 	Interrupt bool   `json:"interrupt"`
 }
 
-func (a *API) speak(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
+func (a *API) speak(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request speakRequest
 	if err := a.readRequest(w, r, "speak", &request); err != nil {
 		return err
@@ -107,20 +99,16 @@ type outputPage struct {
 	URI string `json:"uri"`
 }
 
-func (a *API) setCamera(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	return a.showPicture(w, r, caller, "setCamera", ingest.SetCamera)
+func (a *API) setCamera(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return a.showPicture(w, r, caller, id, "setCamera", ingest.SetCamera)
 }
 
-func (a *API) shareScreen(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	return a.showPicture(w, r, caller, "shareScreen", ingest.ShareScreen)
+func (a *API) shareScreen(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return a.showPicture(w, r, caller, id, "shareScreen", ingest.ShareScreen)
 }
 
 // showPicture serves an operation that shows a picture.
-func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account.Caller, operation string, kind ingest.CommandKind) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
+func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID, operation string, kind ingest.CommandKind) error {
 	var request pictureRequest
 	if err := a.readRequest(w, r, operation, &request); err != nil {
 		return err

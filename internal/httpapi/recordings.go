@@ -255,11 +255,7 @@ func (a *API) getTranscript(w http.ResponseWriter, r *http.Request, caller accou
 	return nil
 }
 
-func (a *API) transcribeAgain(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := jobID(r)
-	if err != nil {
-		return err
-	}
+func (a *API) transcribeAgain(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var options job.TranscriptionOptions
 	if err := a.readRequest(w, r, "transcribeAgain", &options); err != nil {
 		return err

@@ -189,6 +189,22 @@ type okBody struct {
 	OK bool `json:"ok"`
 }
 
+// respond responds with the result of an operation: a JSON body, or an error.
+func (a *API) respond(w http.ResponseWriter, status int, body any, err error) error {
+	if err == nil {
+		a.writeJSON(w, status, body)
+	}
+	return err
+}
+
+// noContent responds with the result of an operation that has no body.
+func noContent(w http.ResponseWriter, err error) error {
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}
+
 // writeJSON responds with a JSON body.
 func (a *API) writeJSON(w http.ResponseWriter, status int, value any) {
 	body, err := api.Encode(value)

@@ -85,14 +85,10 @@ func (a *API) listWebhookEndpoints(w http.ResponseWriter, r *http.Request, calle
 		return err
 	}
 	endpoints, next, err := a.settings.Webhooks.Endpoints(r.Context(), caller, query.page())
-	if err != nil {
-		return fmt.Errorf("list webhook endpoints: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, struct {
+	return a.respond(w, http.StatusOK, struct {
 		Endpoints []endpointBody `json:"endpoints"`
 		Next      *string        `json:"nextCursor"`
-	}{bodiesOf(endpoints, newEndpointBody), nullText(next)})
-	return nil
+	}{bodiesOf(endpoints, newEndpointBody), nullText(next)}, err)
 }
 
 // endpointRequest is the WebhookEndpointCreate schema of api/openapi.yaml.
@@ -119,24 +115,12 @@ func (a *API) createWebhookEndpoint(w http.ResponseWriter, r *http.Request, call
 	return nil
 }
 
-func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "webhook endpoint")
-	if err != nil {
-		return err
-	}
+func (a *API) getWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	e, err := a.settings.Webhooks.Endpoint(r.Context(), caller, id)
-	if err != nil {
-		return fmt.Errorf("read a webhook endpoint: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, newEndpointBody(e))
-	return nil
+	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
 }
 
-func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "webhook endpoint")
-	if err != nil {
-		return err
-	}
+func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request struct {
 		Events      []string `json:"events"`
 		Description *string  `json:"description"`
@@ -146,30 +130,14 @@ func (a *API) patchWebhookEndpoint(w http.ResponseWriter, r *http.Request, calle
 		return err
 	}
 	e, err := a.settings.Webhooks.ChangeEndpoint(r.Context(), caller, id, lifecycle.EndpointPatch(request))
-	if err != nil {
-		return fmt.Errorf("change a webhook endpoint: %w", err)
-	}
-	a.writeJSON(w, http.StatusOK, newEndpointBody(e))
-	return nil
+	return a.respond(w, http.StatusOK, newEndpointBody(e), err)
 }
 
-func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "webhook endpoint")
-	if err != nil {
-		return err
-	}
-	if err := a.settings.Webhooks.DeleteEndpoint(r.Context(), caller, id); err != nil {
-		return fmt.Errorf("delete a webhook endpoint: %w", err)
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+func (a *API) deleteWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
+	return noContent(w, a.settings.Webhooks.DeleteEndpoint(r.Context(), caller, id))
 }
 
-func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "webhook endpoint")
-	if err != nil {
-		return err
-	}
+func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request struct {
 		Event string `json:"event"`
 	}
@@ -210,24 +178,12 @@ func (a *API) testWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller
 	return nil
 }
 
-func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "webhook endpoint")
-	if err != nil {
-		return err
-	}
+func (a *API) retryWebhookEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	e, err := a.settings.Webhooks.RetryEndpoint(r.Context(), caller, id)
-	if err != nil {
-		return fmt.Errorf("retry a webhook endpoint: %w", err)
-	}
-	a.writeJSON(w, http.StatusAccepted, newEndpointBody(e))
-	return nil
+	return a.respond(w, http.StatusAccepted, newEndpointBody(e), err)
 }
 
-func (a *API) redeliverToEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
-	id, err := pathID(r, "id", "webhook endpoint")
-	if err != nil {
-		return err
-	}
+func (a *API) redeliverToEndpoint(w http.ResponseWriter, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	var request struct {
 		Since time.Time `json:"since"`
 	}
@@ -235,18 +191,14 @@ func (a *API) redeliverToEndpoint(w http.ResponseWriter, r *http.Request, caller
 		return err
 	}
 	count, err := a.settings.Webhooks.RedeliverSince(r.Context(), caller, id, request.Since)
-	if err != nil {
-		return fmt.Errorf("redeliver to a webhook endpoint: %w", err)
-	}
-	a.writeCount(w, count)
-	return nil
+	return a.writeCount(w, count, err)
 }
 
 // writeCount responds with the number of webhooks that will be redelivered.
-func (a *API) writeCount(w http.ResponseWriter, count int) {
-	a.writeJSON(w, http.StatusAccepted, struct {
+func (a *API) writeCount(w http.ResponseWriter, count int, err error) error {
+	return a.respond(w, http.StatusAccepted, struct {
 		Count int `json:"count"`
-	}{count})
+	}{count}, err)
 }
 
 // deliveryQuery has the parameters of listTeamDeliveries.
@@ -268,11 +220,7 @@ func (a *API) listTeamDeliveries(w http.ResponseWriter, r *http.Request, caller 
 	deliveries, next, err := a.settings.Webhooks.DeliveryLog(r.Context(), caller, webhook.LogFilter{
 		Event: query.Event, State: query.State, Endpoint: query.Endpoint, JobID: query.JobID, From: query.From, To: query.To,
 	}, query.page())
-	if err != nil {
-		return fmt.Errorf("list deliveries: %w", err)
-	}
-	a.writeDeliveries(w, deliveries, next)
-	return nil
+	return a.writeDeliveries(w, deliveries, next, err)
 }
 
 // headerBody is a header of a request.
@@ -303,11 +251,7 @@ func (a *API) getDelivery(w http.ResponseWriter, r *http.Request, caller account
 
 func (a *API) redeliverDelivery(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	delivery, err := a.settings.Webhooks.RedeliverOne(r.Context(), caller, r.PathValue("deliveryId"))
-	if err != nil {
-		return fmt.Errorf("redeliver a webhook: %w", err)
-	}
-	a.writeJSON(w, http.StatusAccepted, newDeliveryBody(delivery))
-	return nil
+	return a.respond(w, http.StatusAccepted, newDeliveryBody(delivery), err)
 }
 
 // redeliverRequest is the RedeliverFailedRequest schema of api/openapi.yaml.
@@ -324,21 +268,13 @@ func (a *API) redeliverFailed(w http.ResponseWriter, r *http.Request, caller acc
 		return err
 	}
 	count, err := a.settings.Webhooks.RedeliverFailed(r.Context(), caller, webhook.FailedFilter(request))
-	if err != nil {
-		return fmt.Errorf("redeliver failed webhooks: %w", err)
-	}
-	a.writeCount(w, count)
-	return nil
+	return a.writeCount(w, count, err)
 }
 
 func (a *API) rotateWebhookSecret(w http.ResponseWriter, r *http.Request, caller account.Caller) error {
 	secret, until, err := a.settings.Webhooks.RotateSecret(r.Context(), caller)
-	if err != nil {
-		return fmt.Errorf("rotate a webhook secret: %w", err)
-	}
-	a.writeJSON(w, http.StatusCreated, struct {
+	return a.respond(w, http.StatusCreated, struct {
 		Secret        string        `json:"secret"`
 		PreviousUntil job.Timestamp `json:"previousSignsUntil"`
-	}{secret, job.Timestamp(until)})
-	return nil
+	}{secret, job.Timestamp(until)}, err)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -231,41 +230,16 @@ func (c *Change) targets(ctx context.Context, e webhook.Event, ofJob []string) (
 		}
 		c.endpoints, c.endpointsRead = endpoints, true
 	}
-	targets := ofJob
-	for _, endpoint := range c.endpoints {
-		if webhook.Takes(endpoint.Events, e.Name) && !slices.Contains(targets, endpoint.URL) {
-			targets = append(targets, endpoint.URL)
-		}
-	}
-	return targets, nil
+	return webhook.Takers(ofJob, c.endpoints, e.Name), nil
 }
 
 // deliver counts an event and puts it into the outbox.
 func (c *Change) deliver(ctx context.Context, e webhook.Event, consumer account.Consumer, targets []string) error {
 	c.Sequence++
-	data, err := e.Data(c.Sequence)
-	if err != nil {
-		return err
-	}
-	for _, target := range targets {
-		c.emitted = true
-		err := c.tx.InsertDelivery(ctx, webhook.Delivery{
-			ID:         webhook.NewDeliveryID(),
-			JobID:      c.ID,
-			ConsumerID: c.ConsumerID,
-			Mode:       c.Mode,
-			URL:        target,
-			Event:      e.Name,
-			Sequence:   c.Sequence,
-			EmittedAt:  c.Now,
-			Data:       data,
-			Version:    consumer.WebhookVersion,
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	c.emitted = c.emitted || len(targets) > 0
+	return webhook.Insert(ctx, c.tx, webhook.Delivery{
+		JobID: c.ID, ConsumerID: c.ConsumerID, Mode: c.Mode, Sequence: c.Sequence, EmittedAt: c.Now, Version: consumer.WebhookVersion,
+	}, e, targets)
 }
 
 // consumerOf returns the consumer of the job.

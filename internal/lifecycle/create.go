@@ -98,24 +98,27 @@ func existing(ctx context.Context, tx *store.Tx, j job.Job, now time.Time) (foun
 		return job.Job{}, false, err
 	}
 	found, err = tx.JobByExternalID(ctx, j.ConsumerID, j.Mode, j.ExternalID)
-	if job.ErrorIs(err, job.NotFound) {
-		if found, err = otherJob(ctx, &tx.Reader, j, now); err == nil {
-			err = tx.SaveJobInvite(ctx, j.ConsumerID, found.ID, "", calendar.FromAPI)
-		}
+	if !job.ErrorIs(err, job.NotFound) {
+		return found, err == nil, err
 	}
-	if job.ErrorIs(err, job.NotFound) {
-		return job.Job{}, false, nil
+	id, ok, err := otherJob(ctx, &tx.Reader, j, now)
+	if !ok || err != nil {
+		return job.Job{}, false, err
 	}
+	if err := tx.SaveJobInvite(ctx, j.ConsumerID, id, "", calendar.FromAPI); err != nil {
+		return job.Job{}, false, err
+	}
+	found, err = tx.JobView(ctx, id)
 	return found, err == nil, err
 }
 
-// OtherJob returns another job of the same consumer and mode that sends a bot into the
-// same meeting at about the same time; a *job.Error with NotFound if there is none.
-func (s *Service) OtherJob(ctx context.Context, j job.Job) (job.Job, error) {
+// OtherJob returns the ID of another job of the same consumer and mode that sends a bot into
+// the same meeting at about the same time; false if there is none.
+func (s *Service) OtherJob(ctx context.Context, j job.Job) (uuid.UUID, bool, error) {
 	return otherJob(ctx, &s.Store.Reader, j, s.Now())
 }
 
-func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (job.Job, error) {
+func otherJob(ctx context.Context, db *store.Reader, j job.Job, now time.Time) (uuid.UUID, bool, error) {
 	at := later(j.JoinAt, now)
 	from := at.Add(-sameTime)
 	if from.Before(now) {

@@ -8,8 +8,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/store"
 )
 
 // Details are what is known about a job beside its fields.
@@ -68,3 +70,62 @@ func present(encoded []byte) (people []job.Participant, speaking []string) {
 	}
 	return people, speaking
 }
+
+const (
+	// watchTime is how long a request for a picture of a page lets its bot send them.
+	watchTime = 30 * time.Second
+	// screenshotLifetime is the age up to which a picture is shown. A bot sends one every
+	// few seconds, and none while nothing may be recorded.
+	screenshotLifetime = 15 * time.Second
+)
+
+// Screenshot returns the newest picture of the meeting page of a job's bot, and asks the bot
+// for more. It returns the zero Screenshot if there is none of the last seconds, and a
+// *job.Error with InvalidState if there can be none.
+func (s *Service) Screenshot(ctx context.Context, caller account.Caller, id uuid.UUID) (job.Screenshot, error) {
+	j, err := s.Job(ctx, caller, id)
+	switch {
+	case err != nil:
+		return job.Screenshot{}, err
+	case s.NoScreenshots:
+		return job.Screenshot{}, &job.Error{Code: job.InvalidState, Message: "pictures of meeting pages are turned off (STANDIN_NO_SCREENSHOTS)"}
+	case j.Mode == job.Test:
+		return job.Screenshot{}, &job.Error{Code: job.InvalidState, Message: "a test job has no meeting page"}
+	case !hasPage(j.Status):
+		return job.Screenshot{}, &job.Error{Code: job.InvalidState, Message: "there is no meeting page: the job is " + string(j.Status)}
+	}
+	found, err := s.Store.Screenshot(ctx, id)
+	if err != nil {
+		return job.Screenshot{}, err
+	}
+	now := s.Now()
+	if found.WatchedUntil.Sub(now) < watchTime/2 {
+		if err := s.Store.WatchScreenshot(ctx, id, now.Add(watchTime)); err != nil {
+			return job.Screenshot{}, err
+		}
+	}
+	if now.Sub(found.TakenAt) > screenshotLifetime {
+		return job.Screenshot{}, nil
+	}
+	return found, nil
+}
+
+// SaveScreenshot replaces the picture of the meeting page of an attempt's bot.
+func (s *Service) SaveScreenshot(ctx context.Context, id uuid.UUID, attempt int, image []byte) error {
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		r, err := tx.LockJob(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case s.tokenExpired(r.Status, r.StatusSince):
+			return errTokenExpired()
+		case s.NoScreenshots || attempt < r.Attempt || !hasPage(r.Status):
+			return &job.Error{Code: job.InvalidState, Message: "no picture of the page is wanted"}
+		}
+		return tx.SaveScreenshot(ctx, id, s.Now(), image)
+	})
+	return ingestError(err)
+}
+
+// hasPage reports whether the bot of a job has a meeting page, or may have.
+func hasPage(status job.Status) bool { return status.Dispatched() && !status.Teardown() }

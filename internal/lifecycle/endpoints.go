@@ -145,27 +145,13 @@ func (s *Service) RedeliverSince(ctx context.Context, caller account.Caller, id 
 // DeliveryLog returns the caller's deliveries that match a filter, newest first and with
 // their attempts, and the cursor of the next page.
 func (s *Service) DeliveryLog(ctx context.Context, caller account.Caller, filter webhook.LogFilter, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
-	limit, err := page.limit()
-	if err != nil {
-		return nil, "", err
-	}
-	var after webhook.LogCursor
-	if page.Cursor != "" {
-		millis, id, err := readCursor(logList, page.Cursor)
-		if err != nil {
-			return nil, "", err
+	return readPage(page, logList, func(after position, limit int) ([]webhook.DeliveryRecord, bool, error) {
+		var last webhook.LogCursor
+		if after != (position{}) {
+			last = webhook.LogCursor{EmittedAt: time.UnixMilli(after.number).UTC(), ID: after.id}
 		}
-		after = webhook.LogCursor{EmittedAt: time.UnixMilli(millis).UTC(), ID: id}
-	}
-	deliveries, more, err := s.Store.DeliveryLog(ctx, caller.ConsumerID, caller.Mode, filter, after, limit, s.Now())
-	if err != nil {
-		return nil, "", err
-	}
-	if more {
-		last := deliveries[len(deliveries)-1]
-		next = cursor(logList, last.EmittedAt.UnixMilli(), last.ID)
-	}
-	return deliveries, next, nil
+		return s.Store.DeliveryLog(ctx, caller.ConsumerID, caller.Mode, filter, last, limit, s.Now())
+	}, func(d webhook.DeliveryRecord) position { return position{d.EmittedAt.UnixMilli(), d.ID} })
 }
 
 // DeliveryDetails is a delivery with its request.
@@ -225,4 +211,106 @@ func checkedDeliveryID(id string) string {
 		return ""
 	}
 	return id
+}
+
+// Endpoints returns the endpoints that the consumer has registered for the caller's mode and
+// the URLs of jobs to which webhooks have been sent, with their state, and the cursor of the
+// next page. Live and test keys share the URLs of jobs.
+func (s *Service) Endpoints(ctx context.Context, caller account.Caller, page Page) (endpoints []webhook.Endpoint, next string, err error) {
+	return readPage(page, endpointList, func(after position, limit int) ([]webhook.Endpoint, bool, error) {
+		return s.Store.ListEndpoints(ctx, caller.ConsumerID, caller.Mode, after.id, limit, s.Now())
+	}, func(e webhook.Endpoint) position { return position{id: e.Key} })
+}
+
+// RedeliverFailed sends the caller's deliveries again that failed permanently and
+// match the filter, each with its ID and to its URL, and returns their number. An
+// empty filter, which would match every failed delivery, is a *job.Error with
+// InvalidInput.
+func (s *Service) RedeliverFailed(ctx context.Context, caller account.Caller, filter webhook.FailedFilter) (int, error) {
+	if filter == (webhook.FailedFilter{}) {
+		return 0, &job.Error{Code: job.InvalidInput, Message: "name a job, an address or a time span", Path: []any{}}
+	}
+	if filter.JobID != uuid.Nil {
+		if _, err := s.Job(ctx, caller, filter.JobID); err != nil {
+			return 0, err
+		}
+	}
+	count, err := s.Store.RedeliverFailed(ctx, caller.ConsumerID, caller.Mode, filter, s.Now())
+	if count > 0 {
+		s.Events.Publish(event.DeliveryDue{})
+	}
+	return count, err
+}
+
+// RotateSecret creates a new webhook secret for the caller's consumer, which is
+// shown only once. The old one signs too until the returned time. It needs a live
+// key: test keys are handed out more freely, and the secret signs the webhooks of
+// live jobs.
+func (s *Service) RotateSecret(ctx context.Context, caller account.Caller) (secret string, previousUntil time.Time, err error) {
+	if caller.Mode != job.Live {
+		return "", time.Time{}, &job.Error{Code: job.InvalidState, Message: "use a live key to rotate the webhook secret"}
+	}
+	return account.RotateSecret(ctx, s.Store, caller.ConsumerID, s.Now())
+}
+
+// EndpointState is the state of an endpoint.
+type EndpointState string
+
+// The states of an endpoint.
+const (
+	Untried   EndpointState = "untried"   // no webhook was sent to it
+	Answering EndpointState = "answering" // it acknowledged the last attempt
+	Slow      EndpointState = "slow"      // it did, after more than slowAfter
+	Failing   EndpointState = "failing"   // it did not
+	Dead      EndpointState = "dead"      // so often that attempts are rare until it answers
+)
+
+// slowAfter is how long an endpoint may take to respond before it is slow.
+const slowAfter = time.Second
+
+// StateOf returns the state of an endpoint.
+func StateOf(e webhook.Endpoint) EndpointState {
+	switch {
+	case e.Failures >= webhook.DeadAfterFailures:
+		return Dead
+	case e.Failures > 0:
+		return Failing
+	case e.LastTryAt.IsZero():
+		return Untried
+	case e.Latency >= slowAfter:
+		return Slow
+	}
+	return Answering
+}
+
+// EndpointTester posts test events in the same way as any webhook.
+type EndpointTester struct {
+	Poster interface {
+		Post(ctx context.Context, delivery webhook.Delivery) webhook.Try
+	}
+	Consumers interface {
+		Consumer(ctx context.Context, id uuid.UUID) (account.Consumer, error)
+	}
+	Now func() time.Time
+}
+
+// Test posts an example of an event to an address once, without the outbox. It follows no
+// redirect. The error is a *job.Error with InvalidInput without such an event.
+func (t *EndpointTester) Test(ctx context.Context, consumer uuid.UUID, address, event string) (webhook.Try, error) {
+	example, err := webhook.Example(event)
+	if err != nil {
+		return webhook.Try{}, err
+	}
+	of, err := t.Consumers.Consumer(ctx, consumer)
+	if err != nil {
+		return webhook.Try{}, err
+	}
+	data, err := example.Data(1)
+	if err != nil {
+		return webhook.Try{}, err
+	}
+	return t.Poster.Post(ctx, webhook.Delivery{
+		ID: webhook.NewDeliveryID(), ConsumerID: consumer, Mode: job.Test, URL: address, Event: event, Sequence: 1,
+		EmittedAt: t.Now(), Data: data, Version: of.WebhookVersion, Secrets: of.WebhookSecrets(), Attempt: 1,
+	}), nil
 }

@@ -34,8 +34,8 @@ func (s *Service) Ingest(ctx context.Context, e ingest.Event) (ingest.EventRespo
 		}
 	}
 	data := ingest.ParseEventData(e.Data)
-	trigger := s.machineEvent(e, data, id)
-	if err := s.ignoreLaterFailure(ctx, id, &trigger); err != nil {
+	trigger, err := s.machineEvent(ctx, e, data, id)
+	if err != nil {
 		return ingest.EventResponse{}, err
 	}
 	var result job.Result
@@ -76,33 +76,28 @@ func (s *Service) writeManifest(ctx context.Context, id uuid.UUID, e ingest.Even
 	return nil
 }
 
-// ignoreLaterFailure removes the failure from the exit of a later attempt's bot
-// when earlier attempts recorded something: that recording is finalized, and the
+// machineEvent converts a bot's event for the state machine. The exit of a later attempt's bot
+// is no failure when earlier attempts recorded something: that recording is finalized, and the
 // job completes.
-func (s *Service) ignoreLaterFailure(ctx context.Context, id uuid.UUID, e *job.Event) error {
-	if e.FailureCode == "" || e.Attempt == 0 {
-		return nil
-	}
-	hasMedia, err := s.Finalizer.HasMedia(ctx, id)
-	if err != nil {
-		return fmt.Errorf("look for uploaded media of job %s: %w", id, err)
-	}
-	if hasMedia {
-		e.FailureCode, e.FailureDetail = "", ""
-	}
-	return nil
-}
-
-// machineEvent converts a bot's event for the state machine.
-func (s *Service) machineEvent(e ingest.Event, data ingest.EventData, id uuid.UUID) job.Event {
+func (s *Service) machineEvent(ctx context.Context, e ingest.Event, data ingest.EventData, id uuid.UUID) (job.Event, error) {
 	converted := job.Event{Trigger: e.Kind, Attempt: e.Attempt}
 	switch e.Kind {
 	case job.BotExited:
-		if converted.Lost = data.EndReason == ingest.EndStopped; converted.Lost {
+		converted.Lost = data.EndReason == ingest.EndStopped
+		if converted.Lost || data.FailureCode == "" {
 			break
 		}
+		if e.Attempt > 0 {
+			hasMedia, err := s.Finalizer.HasMedia(ctx, id)
+			if err != nil {
+				return converted, fmt.Errorf("look for uploaded media of job %s: %w", id, err)
+			}
+			if hasMedia {
+				break
+			}
+		}
 		converted.FailureCode, converted.FailureDetail = job.FailureCode(data.FailureCode), data.FailureDetail
-		if converted.FailureCode != "" && !converted.FailureCode.Valid() {
+		if !converted.FailureCode.Valid() {
 			converted.FailureCode = job.InternalError
 			converted.FailureDetail = strings.TrimSuffix(fmt.Sprintf("the bot gave the unknown failure code %q: %s", data.FailureCode, data.FailureDetail), ": ")
 		}
@@ -112,7 +107,7 @@ func (s *Service) machineEvent(e ingest.Event, data ingest.EventData, id uuid.UU
 			converted.ManifestURI = data.ManifestURI // the bot stores its manifest elsewhere
 		}
 	}
-	return converted
+	return converted, nil
 }
 
 // manifestURIAllowed reports whether a bot may set this URI, to which consumers send

@@ -120,13 +120,7 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 		i.Jobs.publish(s.left)
 	}
 	i.Jobs.publish(s.change)
-	return s.result, i.syncOthers(ctx, s.others)
-}
-
-// syncOthers syncs the meetings of connected calendars that had the job of an invite, or
-// are its event.
-func (i *InviteScheduler) syncOthers(ctx context.Context, others []calendarsync.Meeting) error {
-	return i.SyncMeetings(ctx, others)
+	return s.result, i.SyncMeetings(ctx, s.others)
 }
 
 // cancel cancels the job of an invite.
@@ -150,7 +144,7 @@ func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (c
 		return calendar.Result{}, fmt.Errorf("cancel an invite: %w", err)
 	}
 	i.Jobs.publish(s.change)
-	return s.result, i.syncOthers(ctx, s.others)
+	return s.result, i.SyncMeetings(ctx, s.others)
 }
 
 // consumer returns the consumer with the e-mail address, created if necessary.
@@ -317,7 +311,7 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 	if released, err := s.release(ctx); released || err != nil {
 		return err
 	}
-	if err := c.cancel(ctx, map[string]string{"by": byInvite}); err != nil {
+	if err := c.cancel(ctx, map[string]string{"by": s.by()}); err != nil {
 		return err
 	}
 	if err := c.tx.SaveJob(ctx, c.Record); err != nil {

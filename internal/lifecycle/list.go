@@ -43,11 +43,14 @@ func (s *Service) Jobs(ctx context.Context, caller account.Caller, filter job.Fi
 	}
 	var after job.Cursor
 	if page.Cursor != "" {
-		millis, id, err := readIDCursor(jobList, page.Cursor)
+		last, err := readCursor(jobList, page.Cursor)
 		if err != nil {
 			return nil, "", err
 		}
-		after = job.Cursor{CreatedAt: time.UnixMilli(millis).UTC(), ID: id}
+		if after.ID, err = last.uuid(); err != nil {
+			return nil, "", err
+		}
+		after.CreatedAt = time.UnixMilli(last.number).UTC()
 	}
 	if len(filter.Metadata) == 0 {
 		return s.page(ctx, caller, filter, after, limit)
@@ -64,7 +67,7 @@ func (s *Service) page(ctx context.Context, caller account.Caller, filter job.Fi
 	}
 	if more {
 		last := jobs[len(jobs)-1]
-		next = cursor(jobList, last.CreatedAt.UnixMilli(), last.ID.String())
+		next = cursor(jobList, position{last.CreatedAt.UnixMilli(), last.ID.String()})
 	}
 	return jobs, next, nil
 }
@@ -92,7 +95,7 @@ func (s *Service) pageByMetadata(ctx context.Context, caller account.Caller, fil
 			}
 		}
 		if examined += len(read); more {
-			next = cursor(jobList, after.CreatedAt.UnixMilli(), after.ID.String())
+			next = cursor(jobList, position{after.CreatedAt.UnixMilli(), after.ID.String()})
 		}
 	}
 	return jobs, next, nil
@@ -109,54 +112,27 @@ const (
 // the service received or decided the events, and the cursor of the next page.
 // It includes events of bots that were not applied.
 func (s *Service) Timeline(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (entries []job.TimelineEntry, next string, err error) {
-	limit, err := page.limit()
-	if err != nil {
-		return nil, "", err
-	}
 	if _, err := s.Job(ctx, caller, id); err != nil {
 		return nil, "", err
 	}
-	var after uuid.UUID
-	if page.Cursor != "" {
-		if _, after, err = readIDCursor(timelineList, page.Cursor); err != nil {
-			return nil, "", err
+	return readPage(page, timelineList, func(after position, limit int) ([]job.TimelineEntry, bool, error) {
+		last, err := after.uuid()
+		if err != nil {
+			return nil, false, err
 		}
-	}
-	entries, more, err := s.Store.ListTimeline(ctx, id, after, limit)
-	if err != nil {
-		return nil, "", err
-	}
-	if more {
-		next = cursor(timelineList, 0, entries[len(entries)-1].ID.String())
-	}
-	return entries, next, nil
+		return s.Store.ListTimeline(ctx, id, last, limit)
+	}, func(e job.TimelineEntry) position { return position{id: e.ID.String()} })
 }
 
 // Deliveries returns the webhook deliveries of a job of the caller, in the order
 // of their events and with their attempts, and the cursor of the next page.
 func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid.UUID, page Page) (deliveries []webhook.DeliveryRecord, next string, err error) {
-	limit, err := page.limit()
-	if err != nil {
-		return nil, "", err
-	}
 	if _, err := s.Job(ctx, caller, id); err != nil {
 		return nil, "", err
 	}
-	var after webhook.DeliveryCursor
-	if page.Cursor != "" {
-		if after.Sequence, after.ID, err = readCursor(deliveryList, page.Cursor); err != nil {
-			return nil, "", err
-		}
-	}
-	deliveries, more, err := s.Store.ListDeliveries(ctx, id, after, limit, s.Now())
-	if err != nil {
-		return nil, "", err
-	}
-	if more {
-		last := deliveries[len(deliveries)-1]
-		next = cursor(deliveryList, last.Sequence, last.ID)
-	}
-	return deliveries, next, nil
+	return readPage(page, deliveryList, func(after position, limit int) ([]webhook.DeliveryRecord, bool, error) {
+		return s.Store.ListDeliveries(ctx, id, webhook.DeliveryCursor{Sequence: after.number, ID: after.id}, limit, s.Now())
+	}, func(d webhook.DeliveryRecord) position { return position{d.Sequence, d.ID} })
 }
 
 // Redeliver sends a delivery of the caller's job again that succeeded or failed
@@ -221,38 +197,67 @@ const (
 	endpointList = 'e'
 )
 
-// cursor encodes the position of a page's last entry: a number and an ID. It needs no
-// protection: a list holds only the caller's entries, from any position.
-func cursor(list byte, number int64, id string) string {
-	position := binary.BigEndian.AppendUint64([]byte{list}, uint64(number))
-	return base64.RawURLEncoding.EncodeToString(append(position, id...))
+// position is where an entry is in its list. The zero position is before the first entry.
+type position struct {
+	number int64
+	id     string
+}
+
+// uuid returns the ID of an entry of a list whose IDs are UUIDs.
+func (p position) uuid() (uuid.UUID, error) {
+	if p == (position{}) {
+		return uuid.Nil, nil
+	}
+	id, err := uuid.Parse(p.id)
+	if err != nil {
+		return uuid.Nil, errCursor()
+	}
+	return id, nil
+}
+
+// readPage returns a page of a list and the cursor of the next one. read returns the entries
+// after a position, and whether there are more; at returns the position of an entry.
+func readPage[T any](page Page, list byte, read func(after position, limit int) ([]T, bool, error), at func(T) position) (entries []T, next string, err error) {
+	limit, err := page.limit()
+	if err != nil {
+		return nil, "", err
+	}
+	var after position
+	if page.Cursor != "" {
+		if after, err = readCursor(list, page.Cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	entries, more, err := read(after, limit)
+	if err != nil {
+		return nil, "", err
+	}
+	if more {
+		next = cursor(list, at(entries[len(entries)-1]))
+	}
+	return entries, next, nil
+}
+
+// cursor encodes the position of a page's last entry. It needs no protection: a list holds
+// only the caller's entries, from any position.
+func cursor(list byte, last position) string {
+	encoded := binary.BigEndian.AppendUint64([]byte{list}, uint64(last.number))
+	return base64.RawURLEncoding.EncodeToString(append(encoded, last.id...))
 }
 
 // maxCursorID is the maximum length of an ID in a cursor; those of all lists are shorter.
 const maxCursorID = 1000
 
 // readCursor decodes a cursor of a list.
-func readCursor(list byte, text string) (number int64, id string, err error) {
+func readCursor(list byte, text string) (position, error) {
 	if strings.ContainsAny(text, "\r\n") { // which the decoder skips
-		return 0, "", errCursor()
+		return position{}, errCursor()
 	}
-	position, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(position) < 9 || len(position) > 9+maxCursorID || position[0] != list || !printable(string(position[9:])) {
-		return 0, "", errCursor()
+	encoded, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(encoded) < 10 || len(encoded) > 9+maxCursorID || encoded[0] != list || !printable(string(encoded[9:])) {
+		return position{}, errCursor()
 	}
-	return int64(binary.BigEndian.Uint64(position[1:])), string(position[9:]), nil
-}
-
-// readIDCursor decodes a cursor of a list whose IDs are UUIDs.
-func readIDCursor(list byte, text string) (number int64, id uuid.UUID, err error) {
-	number, value, err := readCursor(list, text)
-	if err != nil {
-		return 0, uuid.Nil, err
-	}
-	if id, err = uuid.Parse(value); err != nil {
-		return 0, uuid.Nil, errCursor()
-	}
-	return number, id, nil
+	return position{int64(binary.BigEndian.Uint64(encoded[1:])), string(encoded[9:])}, nil
 }
 
 // maxDeliveryID is the maximum length of a delivery's ID, in bytes; generated

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,12 +65,9 @@ func (db *Reader) CancelledEvents(ctx context.Context, calendar uuid.UUID, now t
 // NextStart returns when the first event of a calendar after a time starts for which a bot
 // may be wanted; zero without one. It uses the index calendar_events_start.
 func (db *Reader) NextStart(ctx context.Context, calendar uuid.UUID, after time.Time) (start time.Time, err error) {
-	err = db.queryRow(ctx, `SELECT MIN(starts_at) FROM calendar_events
+	err = db.queryRow(ctx, "find the next event of a calendar", `SELECT MIN(starts_at) FROM calendar_events
 		WHERE calendar_id = $1 AND starts_at > $2 AND removed = 0 AND problem = '' AND COALESCE(overridden, rule_record) = 1`, calendar, millis(after)).Scan(timeColumn{&start})
-	if err != nil {
-		return time.Time{}, fmt.Errorf("find the next event of a calendar: %w", err)
-	}
-	return start, nil
+	return start, err
 }
 
 const (
@@ -86,23 +82,19 @@ func (db *Reader) MeetingEvents(ctx context.Context, m calendarsync.Meeting) ([]
 }
 
 func (db *Reader) events(ctx context.Context, which string, args ...any) ([]calendarsync.Event, error) {
-	found, err := list(ctx, db, scanEvent, selectEvents+which, args...)
-	if err != nil {
-		return nil, fmt.Errorf("read the events of calendars: %w", err)
-	}
-	return found, nil
+	return list(ctx, db, "read the events of calendars", scanEvent, selectEvents+which, args...)
 }
 
 // SaveCalendarEvents saves new and changed events of a leased calendar. It reports false
 // if the lease was lost.
 func (s *Store) SaveCalendarEvents(ctx context.Context, c calendarsync.Calendar, events []calendarsync.Event) (valid bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		if valid, err = tx.holdsCalendar(ctx, c); !valid || err != nil {
+		if _, valid, err = tx.LockSync(ctx, c); !valid || err != nil {
 			return err
 		}
 		for _, e := range events {
 			if err := tx.saveEvent(ctx, c, e); err != nil {
-				return fmt.Errorf("save an event of a calendar: %w", err)
+				return err
 			}
 		}
 		return nil
@@ -121,10 +113,9 @@ func (tx *Tx) saveEvent(ctx context.Context, c calendarsync.Calendar, e calendar
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(ctx, saveEvent,
+	return tx.exec(ctx, "save an event of a calendar", saveEvent,
 		e.ID, c.ID, c.ConsumerID, e.UID, originalMillis(e.Original), key, e.Sequence, nullMillis(e.Modified), e.Title, e.Organizer, millis(e.Start), millis(e.End), e.Zone,
 		e.MeetingURL, e.Platform, e.Attendees, e.Response, e.Problem, boolInt(e.ByRules.Record), e.ByRules.Reason, millis(e.UpdatedAt), boolInt(e.Removed))
-	return err
 }
 
 const (
@@ -135,22 +126,15 @@ const (
 // eventKey returns the key of a new event: that of the same meeting in another calendar
 // of the consumer, or else its own, which no other meeting has.
 func (tx *Tx) eventKey(ctx context.Context, consumer uuid.UUID, e calendarsync.Event) (string, error) {
-	known, err := list(ctx, &tx.Reader, scanColumn[string], selectEventKey, consumer, e.UID, originalMillis(e.Original))
-	if err != nil || len(known) > 0 {
-		return firstOr(known, ""), err
+	key, known, err := first(ctx, &tx.Reader, "find the key of an event", scanColumn[string], selectEventKey, consumer, e.UID, originalMillis(e.Original))
+	if known || err != nil {
+		return key, err
 	}
-	others, err := list(ctx, &tx.Reader, scanColumn[string], selectKey, consumer, e.UID, e.Key)
-	if err != nil || len(others) == 0 {
-		return e.Key, err
+	_, taken, err := first(ctx, &tx.Reader, "find the key of an event", scanColumn[string], selectKey, consumer, e.UID, e.Key)
+	if taken {
+		return e.Key + "+" + e.ID.String(), err // a moved occurrence has this one's
 	}
-	return e.Key + "+" + e.ID.String(), nil // a moved occurrence has this one's
-}
-
-func firstOr[T any](values []T, otherwise T) T {
-	if len(values) > 0 {
-		return values[0]
-	}
-	return otherwise
+	return e.Key, err
 }
 
 // scanMeeting scans the UID and the original start of a meeting of a consumer.
@@ -169,11 +153,7 @@ func scanMeeting(consumer uuid.UUID) func(sqldb.Row) (calendarsync.Meeting, erro
 // DirtyMeetings returns up to limit meetings of a calendar whose jobs are to be checked.
 // It uses the index calendar_events_dirty.
 func (db *Reader) DirtyMeetings(ctx context.Context, c calendarsync.Calendar, limit int) ([]calendarsync.Meeting, error) {
-	found, err := list(ctx, db, scanMeeting(c.ConsumerID), `SELECT uid, original FROM calendar_events WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("find the changed events of a calendar: %w", err)
-	}
-	return found, nil
+	return list(ctx, db, "find the changed events of a calendar", scanMeeting(c.ConsumerID), `SELECT uid, original FROM calendar_events WHERE calendar_id = $1 AND dirty = 1 ORDER BY starts_at, id LIMIT $2`, c.ID, limit)
 }
 
 const settleEvent = `UPDATE calendar_events SET dirty = 0, record = $2, reason = $3, job_id = $4 WHERE id = $1`
@@ -188,10 +168,7 @@ func (tx *Tx) SettleEvent(ctx context.Context, e calendarsync.Event) error {
 	if e.Removed {
 		query, args = `DELETE FROM calendar_events WHERE id = $1`, args[:1]
 	}
-	if _, err := tx.exec(ctx, query, args...); err != nil {
-		return fmt.Errorf("save the decision about an event: %w", err)
-	}
-	return nil
+	return tx.exec(ctx, "save the decision about an event", query, args...)
 }
 
 // OverrideEvent saves whether a person wants a bot for an event; nil if the rules decide.
@@ -201,29 +178,25 @@ func (tx *Tx) OverrideEvent(ctx context.Context, calendar, event uuid.UUID, over
 	if override != nil {
 		value = boolInt(*override)
 	}
-	if _, err := tx.exec(ctx, `UPDATE calendar_events SET overridden = $3, dirty = 1 WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value); err != nil {
-		return calendarsync.Event{}, fmt.Errorf("switch an event: %w", err)
+	if err := tx.exec(ctx, "switch an event", `UPDATE calendar_events SET overridden = $3, dirty = 1 WHERE calendar_id = $1 AND id = $2 AND removed = 0`, calendar, event, value); err != nil {
+		return calendarsync.Event{}, err
 	}
-	return one(tx.queryRow(ctx, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event), scanEvent, "event")
+	return tx.CalendarEvent(ctx, calendar, event)
 }
 
 // CalendarEvent returns an event of a calendar, or a *job.Error with NotFound.
 func (db *Reader) CalendarEvent(ctx context.Context, calendar, event uuid.UUID) (calendarsync.Event, error) {
-	return one(db.queryRow(ctx, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event), scanEvent, "event")
+	return one(ctx, db, "event", scanEvent, selectEvents+`WHERE e.calendar_id = $1 AND e.id = $2 AND e.removed = 0`, calendar, event)
 }
 
 // MarkOtherEvents makes other meetings due that have the same job, and returns them. It
 // uses the index calendar_events_job.
 func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID uuid.UUID) ([]calendarsync.Meeting, error) {
 	const others = ` job_id = $1 AND job_id <> '' AND NOT (uid = $2 AND original = $3)`
-	if _, err := tx.exec(ctx, `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original)); err != nil {
-		return nil, fmt.Errorf("find other events of a job: %w", err)
+	if err := tx.exec(ctx, "mark other events of a job", `UPDATE calendar_events SET dirty = 1 WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original)); err != nil {
+		return nil, err
 	}
-	found, err := list(ctx, &tx.Reader, scanMeeting(m.ConsumerID), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
-	if err != nil {
-		return nil, fmt.Errorf("find other events of a job: %w", err)
-	}
-	return found, nil
+	return list(ctx, &tx.Reader, "find other events of a job", scanMeeting(m.ConsumerID), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+others, jobID.String(), m.UID, originalMillis(m.Original))
 }
 
 // MarkEvents makes the events of connected calendars due that an invite is for, and
@@ -231,12 +204,9 @@ func (tx *Tx) MarkOtherEvents(ctx context.Context, m calendarsync.Meeting, jobID
 // calendar_events_meeting.
 func (tx *Tx) MarkEvents(ctx context.Context, consumer uuid.UUID, uid, eventID string) ([]calendarsync.Meeting, error) {
 	const which = ` consumer_id = $1 AND uid = $2 AND event_key = $3 AND removed = 0`
-	found, err := list(ctx, &tx.Reader, scanMeeting(consumer), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+which, consumer, uid, eventID)
-	if err == nil && len(found) > 0 {
-		_, err = tx.exec(ctx, `UPDATE calendar_events SET dirty = 1 WHERE`+which, consumer, uid, eventID)
+	found, err := list(ctx, &tx.Reader, "find the events of an invite", scanMeeting(consumer), `SELECT DISTINCT uid, original FROM calendar_events WHERE`+which, consumer, uid, eventID)
+	if len(found) > 0 {
+		err = tx.exec(ctx, "mark the events of an invite", `UPDATE calendar_events SET dirty = 1 WHERE`+which, consumer, uid, eventID)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("find the events of an invite: %w", err)
-	}
-	return found, nil
+	return found, err
 }

@@ -11,7 +11,6 @@ import (
 	"standin/internal/calendarsync"
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
-	"standin/internal/webhook"
 )
 
 const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at,
@@ -41,8 +40,8 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 			return err
 		}
 		var n int
-		if err := tx.queryRow(ctx, `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1`, c.ConsumerID).Scan(&n); err != nil {
-			return fmt.Errorf("count calendars: %w", err)
+		if err := tx.queryRow(ctx, "count calendars", `SELECT COUNT(*) FROM calendars WHERE consumer_id = $1`, c.ConsumerID).Scan(&n); err != nil {
+			return err
 		}
 		if n >= calendarsync.MaxCalendars {
 			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d calendars are connected, and there can be no more", n)}
@@ -51,14 +50,10 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, validators,
+		return tx.exec(ctx, "insert a calendar", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, validators,
 				state, error, failures, due_at, lease, revision, deleted, provider)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', '', 0, $12, '', 0, 0, $13)`,
 			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), millis(c.CreatedAt), settings.validators, millis(c.DueAt), c.Provider)
-		if err != nil {
-			return fmt.Errorf("insert a calendar: %w", err)
-		}
-		return nil
 	})
 }
 
@@ -78,24 +73,20 @@ func encodeCalendar(c calendarsync.Calendar) (encoded encodedCalendar, err error
 
 // Calendar returns a calendar of a consumer, or a *job.Error with NotFound.
 func (db *Reader) Calendar(ctx context.Context, consumer, id uuid.UUID) (calendarsync.Calendar, error) {
-	return one(db.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer), scanCalendar, "calendar")
+	return one(ctx, db, "calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer)
 }
 
 // Calendars returns the calendars of a consumer, oldest first. It uses the index
 // calendars_consumer.
 func (db *Reader) Calendars(ctx context.Context, consumer uuid.UUID) ([]calendarsync.Calendar, error) {
-	found, err := list(ctx, db, scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE consumer_id = $1 AND deleted = 0 ORDER BY id`, consumer)
-	if err != nil {
-		return nil, fmt.Errorf("list calendars: %w", err)
-	}
-	return found, nil
+	return list(ctx, db, "list calendars", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE consumer_id = $1 AND deleted = 0 ORDER BY id`, consumer)
 }
 
 // ChangeCalendar changes the settings of a calendar with change, and makes it due. A sync
 // that runs with the former settings is repeated.
 func (s *Store) ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time, change func(*calendarsync.Calendar) error) (changed calendarsync.Calendar, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		c, err := one(tx.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`+tx.dialect.ForUpdate, id, consumer), scanCalendar, "calendar")
+		c, err := one(ctx, &tx.Reader, "calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND consumer_id = $2 AND deleted = 0`+tx.dialect.ForUpdate, id, consumer)
 		if err != nil {
 			return err
 		}
@@ -109,9 +100,8 @@ func (s *Store) ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now 
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `UPDATE calendars SET name = $2, sealed = $3, address = $4, email = $5, rules = $6, job = $7, poll_ms = $8, validators = $9, due_at = $10, lease = '', revision = $11 WHERE id = $1`,
+		return tx.exec(ctx, "change a calendar", `UPDATE calendars SET name = $2, sealed = $3, address = $4, email = $5, rules = $6, job = $7, poll_ms = $8, validators = $9, due_at = $10, lease = '', revision = $11 WHERE id = $1`,
 			c.ID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), settings.validators, millis(now), c.Revision)
-		return err
 	})
 	return changed, err
 }
@@ -120,15 +110,11 @@ func (s *Store) ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now 
 // are cancelled. It returns a *job.Error with NotFound without one.
 func (s *Store) DeleteCalendar(ctx context.Context, consumer, id uuid.UUID, now time.Time) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		n, err := tx.exec(ctx, `UPDATE calendars SET deleted = 1, due_at = $3, lease = '', revision = revision + 1 WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer, millis(now))
+		err := tx.change(ctx, "calendar", `UPDATE calendars SET deleted = 1, due_at = $3, lease = '', revision = revision + 1 WHERE id = $1 AND consumer_id = $2 AND deleted = 0`, id, consumer, millis(now))
 		if err != nil {
-			return fmt.Errorf("delete a calendar: %w", err)
+			return err
 		}
-		if n == 0 {
-			return notFound("calendar")
-		}
-		_, err = tx.exec(ctx, `UPDATE calendar_events SET removed = 1, dirty = 1 WHERE calendar_id = $1`, id)
-		return err
+		return tx.exec(ctx, "delete the events of a calendar", `UPDATE calendar_events SET removed = 1, dirty = 1 WHERE calendar_id = $1`, id)
 	})
 }
 
@@ -145,74 +131,30 @@ func (s *Store) ClaimCalendar(ctx context.Context, consumer, id uuid.UUID, until
 }
 
 func (s *Store) claimCalendar(ctx context.Context, until time.Time, which string, args ...any) (claimed calendarsync.Calendar, ok bool, err error) {
-	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		found, err := list(ctx, &tx.Reader, scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE `+which+tx.dialect.SkipLocked, args...)
-		if err != nil || len(found) == 0 {
-			claimed, ok = calendarsync.Calendar{}, false
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		claimed, ok, err = first(ctx, &tx.Reader, "claim a calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE `+which+tx.dialect.SkipLocked, args...)
+		if !ok || err != nil {
 			return err
 		}
-		claimed, ok = found[0], true
 		claimed.Lease, claimed.DueAt = uuid.NewString(), until
-		_, err = tx.exec(ctx, `UPDATE calendars SET lease = $2, due_at = $3 WHERE id = $1`, claimed.ID, claimed.Lease, millis(until))
-		return err
+		return tx.exec(ctx, "lease a calendar", `UPDATE calendars SET lease = $2, due_at = $3 WHERE id = $1`, claimed.ID, claimed.Lease, millis(until))
 	})
-	if err != nil {
-		return calendarsync.Calendar{}, false, fmt.Errorf("claim a calendar: %w", err)
-	}
-	return claimed, ok, nil
+	return claimed, ok, err
 }
 
-// holdsCalendar reports whether the lease of a calendar is valid, and locks it until the
-// transaction ends.
-func (tx *Tx) holdsCalendar(ctx context.Context, c calendarsync.Calendar) (bool, error) {
-	lease, err := tx.firstText(ctx, `SELECT lease FROM calendars WHERE id = $1`+tx.dialect.ForUpdate, c.ID)
-	if err != nil {
-		return false, fmt.Errorf("read the lease of a calendar: %w", err)
-	}
-	return lease != "" && lease == c.Lease, nil
+// LockSync implements calendarsync.SyncTx.
+func (tx *Tx) LockSync(ctx context.Context, c calendarsync.Calendar) (stored calendarsync.Calendar, held bool, err error) {
+	return first(ctx, &tx.Reader, "read the lease of a calendar", scanCalendar,
+		`SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND lease = $2 AND lease <> ''`+tx.dialect.ForUpdate, c.ID, c.Lease)
 }
 
-// EndSync saves the progress of a leased calendar and ends the lease. It does nothing if
-// the lease was lost. It saves the owner's mail address unless that is known.
-func (s *Store) EndSync(ctx context.Context, c calendarsync.Calendar, now time.Time) error {
-	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if valid, err := tx.holdsCalendar(ctx, c); !valid || err != nil {
-			return err
-		}
-		before, err := one(tx.queryRow(ctx, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1`, c.ID), scanCalendar, "calendar")
-		if err != nil {
-			return err
-		}
-		ended := c
-		ended.Lease = ""
-		if err := tx.saveSync(ctx, ended); err != nil {
-			return err
-		}
-		if before.State != c.State {
-			if err := tx.emitCalendarState(ctx, c, before.State, now); err != nil {
-				return err
-			}
-		}
-		_, err = tx.exec(ctx, `UPDATE calendars SET email = $2 WHERE id = $1 AND email = ''`, c.ID, c.Email)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("save the progress of a calendar: %w", err)
-	}
-	return nil
+// WriteSync implements calendarsync.Store.
+func (s *Store) WriteSync(ctx context.Context, fn func(context.Context, calendarsync.SyncTx) error) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return fn(ctx, tx) })
 }
 
-// emitCalendarState reports that a calendar has another state.
-func (tx *Tx) emitCalendarState(ctx context.Context, c calendarsync.Calendar, before calendarsync.State, now time.Time) error {
-	state := webhook.CalendarState{CalendarID: c.ID, Name: c.Name, State: string(c.State), Previous: string(before)}
-	if c.Error != "" {
-		state.Error = &c.Error
-	}
-	return tx.EmitConsumerEvent(ctx, c.ConsumerID, webhook.CalendarStateOf(state), now)
-}
-
-// saveSync saves the progress of a calendar.
-func (tx *Tx) saveSync(ctx context.Context, c calendarsync.Calendar) error {
+// SaveSync implements calendarsync.SyncTx.
+func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
 	settings, err := encodeCalendar(c)
 	if err != nil {
 		return err
@@ -221,44 +163,35 @@ func (tx *Tx) saveSync(ctx context.Context, c calendarsync.Calendar) error {
 	if state == calendarsync.Revoked {
 		state = calendarsync.Failing
 	}
-	_, err = tx.exec(ctx, `UPDATE calendars SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10, watch = $11 WHERE id = $1`,
-		c.ID, state, c.Error, c.Failures, settings.validators, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease, boolInt(c.State == calendarsync.Revoked), settings.watch)
-	return err
+	return tx.exec(ctx, "save the progress of a calendar", `UPDATE calendars SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10, watch = $11,
+			email = CASE WHEN email = '' THEN $12 ELSE email END WHERE id = $1`,
+		c.ID, state, c.Error, c.Failures, settings.validators, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease, boolInt(c.State == calendarsync.Revoked), settings.watch, c.Email)
 }
 
 // ChangeSync changes the progress of a calendar with change. It reports false if there is
 // no such calendar.
 func (s *Store) ChangeSync(ctx context.Context, id uuid.UUID, change func(*calendarsync.Sync)) (found bool, err error) {
-	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		calendars, err := list(ctx, &tx.Reader, scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
-		if found = len(calendars) == 1; !found || err != nil {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		var c calendarsync.Calendar
+		c, found, err = first(ctx, &tx.Reader, "read a calendar", scanCalendar, `SELECT `+calendarColumns+` FROM calendars WHERE id = $1 AND deleted = 0`+tx.dialect.ForUpdate, id)
+		if !found || err != nil {
 			return err
 		}
-		change(&calendars[0].Sync)
-		return tx.saveSync(ctx, calendars[0])
+		change(&c.Sync)
+		return tx.SaveSync(ctx, c)
 	})
-	if err != nil {
-		return false, fmt.Errorf("change the progress of a calendar: %w", err)
-	}
-	return found, nil
+	return found, err
 }
 
 // ReplaceSealed replaces what gives access to a calendar, unless a person has.
 func (s *Store) ReplaceSealed(ctx context.Context, c calendarsync.Calendar, sealed string) error {
-	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.exec(ctx, `UPDATE calendars SET sealed = $3 WHERE id = $1 AND sealed = $2`, c.ID, c.Sealed, sealed)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("save the access to a calendar: %w", err)
-	}
-	return nil
+	return s.exec(ctx, "save the access to a calendar", `UPDATE calendars SET sealed = $3 WHERE id = $1 AND sealed = $2`, c.ID, c.Sealed, sealed)
 }
 
 // RemoveCalendar removes a deleted calendar whose jobs are cancelled.
 func (s *Store) RemoveCalendar(ctx context.Context, c calendarsync.Calendar) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if valid, err := tx.holdsCalendar(ctx, c); !valid || err != nil {
+		if _, held, err := tx.LockSync(ctx, c); !held || err != nil {
 			return err
 		}
 		return tx.execAll(ctx, "remove a calendar", []string{`DELETE FROM calendar_events WHERE calendar_id = $1`, `DELETE FROM calendars WHERE id = $1`}, c.ID)

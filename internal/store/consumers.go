@@ -20,21 +20,15 @@ const consumerColumns = `id, name, email, webhook_secret, previous_secret, previ
 // EnsureConsumer implements account.Store.
 func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account.Consumer, error) {
 	var consumer account.Consumer
-	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.insertConsumer(ctx, c)
-		if err != nil {
+	err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		if _, err = tx.insertConsumer(ctx, c); err != nil {
 			return err
 		}
-		if consumer, err = tx.ConsumerByName(ctx, c.Name); err != nil {
+		if err = tx.exec(ctx, "set the e-mail of a consumer", `UPDATE consumers SET email = $2 WHERE name = $1 AND email = ''`, c.Name, c.Email); err != nil {
 			return err
 		}
-		if consumer.Email == "" && c.Email != "" {
-			consumer.Email = c.Email
-			if _, err = tx.exec(ctx, `UPDATE consumers SET email = $2 WHERE id = $1`, consumer.ID, c.Email); err != nil {
-				return fmt.Errorf("set the e-mail of a consumer: %w", err)
-			}
-		}
-		return nil
+		consumer, err = tx.ConsumerByName(ctx, c.Name)
+		return err
 	})
 	return consumer, err
 }
@@ -42,16 +36,12 @@ func (s *Store) EnsureConsumer(ctx context.Context, c account.Consumer) (account
 // insertConsumer inserts a consumer unless its name is taken, and returns the
 // number of inserted rows.
 func (tx *Tx) insertConsumer(ctx context.Context, c account.Consumer) (int64, error) {
-	n, err := tx.exec(ctx, `
+	return tx.affected(ctx, "insert a consumer", `
 		INSERT INTO consumers (id, name, email, webhook_secret, previous_secret, previous_secret_expires,
 			webhook_url, webhook_version, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (name) DO NOTHING`,
 		c.ID, c.Name, c.Email, c.WebhookSecret, c.PreviousWebhookSecret, nullMillis(c.PreviousSecretExpires),
 		c.WebhookURL, c.WebhookVersion, millis(c.CreatedAt))
-	if err != nil {
-		return 0, fmt.Errorf("insert consumer: %w", err)
-	}
-	return n, nil
 }
 
 const selectConsumer = `SELECT ` + consumerColumns + ` FROM consumers WHERE id = $1`
@@ -68,15 +58,11 @@ func (db *Reader) ConsumerByName(ctx context.Context, name string) (account.Cons
 
 // Consumers returns all consumers, by name.
 func (db *Reader) Consumers(ctx context.Context) ([]account.Consumer, error) {
-	consumers, err := list(ctx, db, scanConsumer, `SELECT `+consumerColumns+` FROM consumers ORDER BY name`)
-	if err != nil {
-		return nil, fmt.Errorf("read consumers: %w", err)
-	}
-	return consumers, nil
+	return list(ctx, db, "read consumers", scanConsumer, `SELECT `+consumerColumns+` FROM consumers ORDER BY name`)
 }
 
 func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (account.Consumer, error) {
-	return one(db.queryRow(ctx, query, args...), scanConsumer, "consumer")
+	return one(ctx, db, "consumer", scanConsumer, query, args...)
 }
 
 func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
@@ -100,23 +86,23 @@ func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
 // SetWebhookURL sets the default endpoint of a consumer's events, which jobs
 // without webhook URLs use; empty for none.
 func (s *Store) SetWebhookURL(ctx context.Context, consumer uuid.UUID, url string) error {
-	return s.changeConsumer(ctx, `UPDATE consumers SET webhook_url = $2 WHERE id = $1`, consumer, url)
+	return s.change(ctx, "consumer", `UPDATE consumers SET webhook_url = $2 WHERE id = $1`, consumer, url)
 }
 
 // SetWebhookVersion sets the payload version of a consumer's future events.
 func (s *Store) SetWebhookVersion(ctx context.Context, consumer uuid.UUID, version int) error {
-	return s.changeConsumer(ctx, `UPDATE consumers SET webhook_version = $2 WHERE id = $1`, consumer, version)
+	return s.change(ctx, "consumer", `UPDATE consumers SET webhook_version = $2 WHERE id = $1`, consumer, version)
 }
 
 // SetTranscriptEvent sets whether a consumer receives the event
 // job.transcript_ready.
 func (s *Store) SetTranscriptEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
-	return s.changeConsumer(ctx, `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
+	return s.change(ctx, "consumer", `UPDATE consumers SET transcript_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
 }
 
 // SetCommandEvent sets whether a consumer receives the event bot.command_outcome.
 func (s *Store) SetCommandEvent(ctx context.Context, consumer uuid.UUID, enabled bool) error {
-	return s.changeConsumer(ctx, `UPDATE consumers SET command_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
+	return s.change(ctx, "consumer", `UPDATE consumers SET command_event = $2 WHERE id = $1`, consumer, boolInt(enabled))
 }
 
 // SetRecordingOptions sets the recording options of a consumer's jobs that do not set
@@ -126,7 +112,7 @@ func (s *Store) SetRecordingOptions(ctx context.Context, consumer uuid.UUID, opt
 	if err != nil {
 		return fmt.Errorf("encode recording options: %w", err)
 	}
-	return s.changeConsumer(ctx, `UPDATE consumers SET recording = $2 WHERE id = $1`, consumer, string(encoded))
+	return s.change(ctx, "consumer", `UPDATE consumers SET recording = $2 WHERE id = $1`, consumer, string(encoded))
 }
 
 // SetOutputOptions sets the output options of a consumer's jobs that do not set their own,
@@ -136,13 +122,13 @@ func (s *Store) SetOutputOptions(ctx context.Context, consumer uuid.UUID, option
 	if err != nil {
 		return fmt.Errorf("encode output options: %w", err)
 	}
-	return s.changeConsumer(ctx, `UPDATE consumers SET output = $2 WHERE id = $1`, consumer, string(encoded))
+	return s.change(ctx, "consumer", `UPDATE consumers SET output = $2 WHERE id = $1`, consumer, string(encoded))
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are
 // already claimed are signed with the secrets of their claim.
 func (s *Store) RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, secret string, previousUntil time.Time) error {
-	return s.changeConsumer(ctx, `
+	return s.change(ctx, "consumer", `
 		UPDATE consumers SET previous_secret = webhook_secret, previous_secret_expires = $3, webhook_secret = $2 WHERE id = $1`,
 		consumer, secret, millis(previousUntil))
 }
@@ -150,11 +136,85 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, consumer uuid.UUID, sec
 // SetRetention sets how long the recordings of a consumer are kept: nil for the
 // service's default, 0 for ever.
 func (s *Store) SetRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.changeConsumer(ctx, `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+	return s.change(ctx, "consumer", `UPDATE consumers SET retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
 }
 
 // SetJobRetention sets how long the jobs of a consumer are kept after their end,
 // in the same way.
 func (s *Store) SetJobRetention(ctx context.Context, name string, retention *time.Duration) error {
-	return s.changeConsumer(ctx, `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+	return s.change(ctx, "consumer", `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+}
+
+// InsertKey implements account.Store.
+func (s *Store) InsertKey(ctx context.Context, k account.Key) error {
+	return s.exec(ctx, "insert a key", `INSERT INTO api_keys (id, consumer_id, name, mode, scope, prefix, hash, created_at, created_by, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		k.ID, k.ConsumerID, k.Name, k.Mode, k.Scope, k.Prefix, k.Hash, millis(k.CreatedAt), k.CreatedBy, nullMillis(k.ExpiresAt))
+}
+
+const selectKeys = `SELECT k.id, k.consumer_id, c.name, k.name, k.mode, k.scope, k.prefix, k.hash, k.created_at, k.created_by, k.last_used_at, k.expires_at, k.revoked_at
+	FROM api_keys k JOIN consumers c ON c.id = k.consumer_id `
+
+const selectKeyByHash = selectKeys + `WHERE k.hash = $1`
+
+// KeyByHash implements account.Store. It uses the UNIQUE index of the hash.
+func (db *Reader) KeyByHash(ctx context.Context, hash string) (account.Key, error) {
+	return one(ctx, db, "key", scanKey, selectKeyByHash, hash)
+}
+
+// Keys implements account.Store. It returns all keys, oldest first.
+func (db *Reader) Keys(ctx context.Context) ([]account.Key, error) {
+	return list(ctx, db, "read keys", scanKey, selectKeys+`ORDER BY k.id`)
+}
+
+// ConsumerKeys returns the keys of a consumer, newest first. It uses the index
+// api_keys_consumer.
+func (db *Reader) ConsumerKeys(ctx context.Context, consumerID uuid.UUID) ([]account.Key, error) {
+	return list(ctx, db, "read the keys of a consumer", scanKey, selectKeys+`WHERE k.consumer_id = $1 ORDER BY k.id DESC`, consumerID)
+}
+
+// RevokeKey implements account.Store.
+func (s *Store) RevokeKey(ctx context.Context, id uuid.UUID, now time.Time) (bool, error) {
+	return s.revokeKey(ctx, `id = $1`, millis(now), id)
+}
+
+// RevokeConsumerKey revokes a key of the consumer and reports whether it
+// exists. A key that is already revoked keeps its revocation time.
+func (s *Store) RevokeConsumerKey(ctx context.Context, consumerID, id uuid.UUID, now time.Time) (bool, error) {
+	return s.revokeKey(ctx, `id = $1 AND consumer_id = $3`, millis(now), id, consumerID)
+}
+
+// revokeKey revokes the key that the condition selects. Its arguments are $1
+// and $3.
+func (s *Store) revokeKey(ctx context.Context, condition string, now int64, id uuid.UUID, more ...any) (bool, error) {
+	n, err := s.affected(ctx, "revoke a key", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE `+condition, append([]any{id, now}, more...)...)
+	return n == 1, err
+}
+
+// TouchKey implements account.Store.
+func (s *Store) TouchKey(ctx context.Context, id uuid.UUID, now time.Time) error {
+	return s.exec(ctx, "note the use of a key", `UPDATE api_keys SET last_used_at = $2 WHERE id = $1`, id, millis(now))
+}
+
+func scanKey(row sqldb.Row) (k account.Key, err error) {
+	err = row.Scan(&k.ID, &k.ConsumerID, &k.Consumer, &k.Name, &k.Mode, &k.Scope, &k.Prefix, &k.Hash,
+		timeColumn{&k.CreatedAt}, &k.CreatedBy, timeColumn{&k.LastUsedAt}, timeColumn{&k.ExpiresAt}, timeColumn{&k.RevokedAt})
+	return k, err
+}
+
+// AppendAudit implements account.AuditStore.
+func (s *Store) AppendAudit(ctx context.Context, e account.AuditEntry) error {
+	return s.exec(ctx, "append to the audit log", `INSERT INTO audit_log (id, consumer_id, at, actor, action, target) VALUES ($1, $2, $3, $4, $5, $6)`,
+		e.ID, e.ConsumerID, millis(e.At), e.Actor, e.Action, e.Target)
+}
+
+// AuditLog implements account.AuditStore. It uses the index audit_log_consumer.
+func (db *Reader) AuditLog(ctx context.Context, consumerID, before uuid.UUID, limit int) ([]account.AuditEntry, error) {
+	if before == uuid.Nil {
+		before = uuid.Max
+	}
+	return list(ctx, db, "read the audit log", func(row sqldb.Row) (e account.AuditEntry, err error) {
+		err = row.Scan(&e.ID, &e.ConsumerID, timeColumn{&e.At}, &e.Actor, &e.Action, &e.Target)
+		return e, err
+	}, `SELECT id, consumer_id, at, actor, action, target FROM audit_log WHERE consumer_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3`, consumerID, before, limit)
 }

@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"database/sql"
+	"encoding/base64"
 	"fmt"
 	"time"
 
@@ -16,12 +18,8 @@ const insertDelivery = `INSERT INTO deliveries (id, job_id, consumer_id, url, en
 
 // InsertDelivery adds a delivery to the outbox, due at once.
 func (tx *Tx) InsertDelivery(ctx context.Context, d webhook.Delivery) error {
-	_, err := tx.exec(ctx, insertDelivery, d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
+	return tx.exec(ctx, "insert a delivery", insertDelivery, d.ID, uuid.NullUUID{UUID: d.JobID, Valid: d.JobID != uuid.Nil}, d.ConsumerID, d.URL,
 		webhook.EndpointKey(d.ConsumerID, d.URL), d.Event, d.Sequence, millis(d.EmittedAt), d.Version, string(d.Data), d.Subject(), d.Mode)
-	if err != nil {
-		return fmt.Errorf("insert delivery %s: %w", d.ID, err)
-	}
-	return nil
 }
 
 const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
@@ -29,19 +27,14 @@ const nextDelivery = `SELECT MIN(due_at) FROM deliveries WHERE due_at > $1`
 // NextDelivery implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error) {
 	var next time.Time
-	if err := db.queryRow(ctx, nextDelivery, millis(after)).Scan(timeColumn{&next}); err != nil {
-		return time.Time{}, false, fmt.Errorf("find the next due delivery: %w", err)
-	}
-	return next, !next.IsZero(), nil
+	err := db.queryRow(ctx, "find the next due delivery", nextDelivery, millis(after)).Scan(timeColumn{&next})
+	return next, !next.IsZero(), err
 }
 
 // Backlog implements webhook.Outbox. It uses the index deliveries_due.
 func (db *Reader) Backlog(ctx context.Context) (waiting int64, oldest time.Time, err error) {
-	err = db.queryRow(ctx, `SELECT COUNT(*), MIN(emitted_at) FROM deliveries WHERE due_at IS NOT NULL`).Scan(&waiting, timeColumn{&oldest})
-	if err != nil {
-		return 0, time.Time{}, fmt.Errorf("count the waiting deliveries: %w", err)
-	}
-	return waiting, oldest, nil
+	err = db.queryRow(ctx, "count the waiting deliveries", `SELECT COUNT(*), MIN(emitted_at) FROM deliveries WHERE due_at IS NOT NULL`).Scan(&waiting, timeColumn{&oldest})
+	return waiting, oldest, err
 }
 
 const deliveryColumns = `d.id, d.job_id, d.consumer_id, d.mode, d.url, d.event, d.sequence, d.emitted_at, d.version, d.data, d.attempt, d.failures, d.due_at`
@@ -50,4 +43,161 @@ func scanDelivery(row sqldb.Row) (d webhook.Delivery, err error) {
 	err = row.Scan(&d.ID, &d.JobID, &d.ConsumerID, &d.Mode, &d.URL, &d.Event, &d.Sequence, timeColumn{&d.EmittedAt}, &d.Version,
 		(*[]byte)(&d.Data), &d.Attempt, &d.Failures, timeColumn{&d.DueAt})
 	return d, err
+}
+
+// WriteClaim implements webhook.Outbox.
+func (s *Store) WriteClaim(ctx context.Context, fn func(context.Context, webhook.ClaimTx) error) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return fn(ctx, tx) })
+}
+
+// selectDueDeliveries selects the due deliveries, the longest due first. A delivery is
+// blocked by an earlier one of its subject and URL that is being sent, or is due soon.
+const selectDueDeliveries = `
+	SELECT ` + deliveryColumns + `,
+		EXISTS (SELECT 1 FROM deliveries ahead WHERE ` + aheadOf + `),
+		COALESCE((SELECT failures FROM webhook_endpoints WHERE key = d.endpoint), 0) >= $3,
+		(SELECT probe_at FROM webhook_endpoints WHERE key = d.endpoint)
+	FROM deliveries d WHERE d.due_at <= $2 ORDER BY d.due_at LIMIT $4`
+
+// DueDeliveries implements webhook.ClaimTx. It uses the index deliveries_due, and
+// deliveries_ahead for each row.
+func (tx *Tx) DueDeliveries(ctx context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
+	return list(ctx, &tx.Reader, "find due deliveries", func(row sqldb.Row) (d webhook.DueDelivery, err error) {
+		var probeAt time.Time
+		d.Delivery, err = scanDelivery(extraColumns{row, []any{&d.Blocked, &d.Dead, timeColumn{&probeAt}}})
+		d.ProbeAt = probeAt
+		return d, err
+	}, selectDueDeliveries+tx.dialect.SkipLocked, millis(now.Add(webhook.BlocksWithin)), millis(now), webhook.DeadAfterFailures, limit)
+}
+
+// OldestWaiting implements webhook.ClaimTx. It uses the index deliveries_waiting.
+func (tx *Tx) OldestWaiting(ctx context.Context, d webhook.Delivery, now time.Time) (webhook.Delivery, bool, error) {
+	return first(ctx, &tx.Reader, "find the oldest delivery of an endpoint", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d
+		WHERE (d.lease = '' OR d.due_at <= $2) AND d.id = (SELECT id FROM deliveries
+			WHERE endpoint = $1 AND state = 'waiting' AND (not_before IS NULL OR not_before <= $2)
+				AND NOT EXISTS (SELECT 1 FROM deliveries ahead WHERE ahead.subject = deliveries.subject AND ahead.sequence < deliveries.sequence
+					AND ahead.endpoint = $1 AND ahead.state = 'waiting' AND ahead.not_before > $2 AND ahead.due_at <= $3)
+			ORDER BY emitted_at, sequence, id LIMIT 1)`+tx.dialect.SkipLocked,
+		webhook.EndpointKey(d.ConsumerID, d.URL), millis(now), millis(now.Add(webhook.BlocksWithin)))
+}
+
+const (
+	deferDelivery    = `UPDATE deliveries SET due_at = $1 WHERE id = $2`
+	leaseDelivery    = `UPDATE deliveries SET lease = $1, attempt = attempt + 1, due_at = $2 WHERE id = $3`
+	expireDeliveries = `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $1, end_reason = '` + webhook.ReasonExpired + `' WHERE id `
+)
+
+// ExpireDeliveries implements webhook.ClaimTx.
+func (tx *Tx) ExpireDeliveries(ctx context.Context, ids []string, now time.Time) error {
+	return tx.exec(ctx, "expire deliveries", expireDeliveries+tx.dialect.In(2), millis(now), jsonArray(ids))
+}
+
+// SaveClaim implements webhook.ClaimTx.
+func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred []webhook.Deferral) ([]webhook.Delivery, error) {
+	var statements []sqldb.Statement
+	for _, d := range deferred {
+		statements = append(statements, sqldb.Statement{Query: deferDelivery, Args: []any{millis(d.DueAt), d.ID}})
+	}
+	for _, d := range taken {
+		statements = append(statements, sqldb.Statement{Query: leaseDelivery, Args: []any{d.Lease, millis(d.LeasedTo), d.ID}})
+	}
+	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements); err != nil {
+		return nil, err
+	}
+	secrets := make(map[uuid.UUID][]webhook.Secret)
+	for i, d := range taken {
+		if _, known := secrets[d.ConsumerID]; !known {
+			consumer, err := tx.Consumer(ctx, d.ConsumerID)
+			if err != nil {
+				return nil, err
+			}
+			secrets[d.ConsumerID] = consumer.WebhookSecrets()
+		}
+		taken[i].Secrets = secrets[d.ConsumerID]
+	}
+	return taken, nil
+}
+
+// ReleaseDeliveries implements webhook.Outbox.
+func (s *Store) ReleaseDeliveries(ctx context.Context, deliveries []webhook.Delivery) error {
+	const release = `UPDATE deliveries SET lease = '', attempt = attempt - 1, due_at = emitted_at WHERE lease = $1 AND id = $2`
+	statements := make([]sqldb.Statement, len(deliveries))
+	for i, d := range deliveries {
+		statements[i] = sqldb.Statement{Query: release, Args: []any{d.Lease, d.ID}}
+	}
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		_, err := tx.execBatch(ctx, "release deliveries", statements)
+		return err
+	})
+}
+
+const (
+	// applyVerdict applies the consequence of a try to a delivery that still has its
+	// lease.
+	applyVerdict = `UPDATE deliveries SET lease = '', state = $3, failures = failures + $4, due_at = $5, ended_at = $6, end_reason = $7, not_before = $8
+		WHERE id = $1 AND lease = $2`
+	insertTry = `INSERT INTO delivery_tries (delivery_id, number, started_at, latency_ms, status_code, error, response_body) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+)
+
+// RecordTries implements webhook.Outbox.
+func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost []string, err error) {
+	verdicts, tries := make([]sqldb.Statement, len(results)), make([]sqldb.Statement, len(results))
+	for i, r := range results {
+		if verdicts[i], err = verdictOf(r); err != nil {
+			return nil, err
+		}
+		tries[i] = sqldb.Statement{Query: insertTry, Args: []any{r.Try.DeliveryID, r.Try.Number, millis(r.Try.StartedAt), r.Try.Latency.Milliseconds(), r.Try.StatusCode,
+			r.Try.Error, base64.StdEncoding.EncodeToString(r.Try.ResponseBody)}}
+	}
+	if err := s.resumeRecovered(ctx, results); err != nil {
+		return nil, err
+	}
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		lost = lost[:0]
+		applied, err := tx.execBatch(ctx, "save the outcomes of tries", verdicts)
+		if err != nil {
+			return err
+		}
+		var recorded []webhook.Result
+		var inserted []sqldb.Statement
+		for i, r := range results {
+			if applied[i] == 0 {
+				lost = append(lost, r.Delivery.ID)
+				continue
+			}
+			recorded, inserted = append(recorded, r), append(inserted, tries[i])
+		}
+		if _, err := tx.execBatch(ctx, "insert tries", inserted); err != nil {
+			return err
+		}
+		return tx.saveEndpoints(ctx, recorded)
+	})
+	return lost, err
+}
+
+// verdictOf returns the statement that applies the verdict of a try.
+func verdictOf(r webhook.Result) (sqldb.Statement, error) {
+	state, failures := webhook.DeliveryWaiting, 1
+	var due, ended, notBefore sql.NullInt64
+	switch r.Verdict.Outcome {
+	case webhook.Retry:
+		due, notBefore = nullMillis(r.Verdict.RetryAt), nullMillis(r.Verdict.NotBefore)
+		if r.Verdict.Uncounted {
+			failures = 0
+		}
+	case webhook.Delivered:
+		state, failures, ended = webhook.DeliveryDelivered, 0, nullMillis(endOf(r.Try))
+	case webhook.GaveUp:
+		state, ended = webhook.DeliveryFailed, nullMillis(endOf(r.Try))
+	default:
+		return sqldb.Statement{}, fmt.Errorf("record a try of delivery %s: unknown outcome %q", r.Delivery.ID, r.Verdict.Outcome)
+	}
+	args := []any{r.Delivery.ID, r.Delivery.Lease, state, failures, due, ended, r.Verdict.Reason, notBefore}
+	return sqldb.Statement{Query: applyVerdict, Args: args}, nil
+}
+
+// endOf returns when a try ended: its start and its latency, each in milliseconds as
+// they are stored.
+func endOf(try webhook.Try) time.Time {
+	return try.StartedAt.Truncate(time.Millisecond).Add(try.Latency.Truncate(time.Millisecond))
 }

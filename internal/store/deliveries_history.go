@@ -32,14 +32,11 @@ const selectDeliveryRecords = `
 // with its tries, and whether there are more. It uses the index
 // deliveries_of_job.
 func (db *Reader) ListDeliveries(ctx context.Context, jobID uuid.UUID, after webhook.DeliveryCursor, limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	deliveries, err = list(ctx, db, scanDeliveryRecord(now), selectDeliveryRecords+`
+	deliveries, more, err = page(ctx, db, "list the deliveries of a job", limit, scanDeliveryRecord(now), small, selectDeliveryRecords+`
 		WHERE job_id = $2 AND (sequence, id) > ($3, $4) ORDER BY sequence, id LIMIT $5`,
 		millis(now.Add(webhook.BlocksWithin)), jobID, after.Sequence, after.ID, limit+1)
 	if err != nil {
-		return nil, false, fmt.Errorf("list the deliveries of job %s: %w", jobID, err)
-	}
-	if more = len(deliveries) > limit; more {
-		deliveries = deliveries[:limit]
+		return nil, false, err
 	}
 	return deliveries, more, db.fillTries(ctx, deliveries)
 }
@@ -53,8 +50,7 @@ func (db *Reader) Delivery(ctx context.Context, jobID uuid.UUID, id string, now 
 // oneDelivery returns the delivery of a condition, whose arguments start at $2, with its
 // tries.
 func (db *Reader) oneDelivery(ctx context.Context, now time.Time, condition string, args ...any) (webhook.DeliveryRecord, error) {
-	row := db.queryRow(ctx, selectDeliveryRecords+`WHERE `+condition, append([]any{millis(now.Add(webhook.BlocksWithin))}, args...)...)
-	d, err := one(row, scanDeliveryRecord(now), "delivery")
+	d, err := one(ctx, db, "delivery", scanDeliveryRecord(now), selectDeliveryRecords+`WHERE `+condition, append([]any{millis(now.Add(webhook.BlocksWithin))}, args...)...)
 	if err != nil {
 		return d, err
 	}
@@ -69,7 +65,7 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 	for i, d := range deliveries {
 		index[d.ID], ids[i] = i, d.ID
 	}
-	err := db.forEach(ctx, func(row sqldb.Row) error {
+	return db.forEach(ctx, "read the tries of deliveries", func(row sqldb.Row) error {
 		t, err := scanTry(row)
 		if err != nil {
 			return err
@@ -79,10 +75,6 @@ func (db *Reader) fillTries(ctx context.Context, deliveries []webhook.DeliveryRe
 		return nil
 	}, `SELECT delivery_id, number, started_at, latency_ms, status_code, error, response_body FROM delivery_tries
 		WHERE delivery_id `+db.dialect.In(1)+` ORDER BY delivery_id, number`, jsonArray(ids))
-	if err != nil {
-		return fmt.Errorf("read the tries of deliveries: %w", err)
-	}
-	return nil
 }
 
 // DeliveryOf returns a delivery of a consumer with its tries, or a *job.Error with NotFound.
@@ -132,13 +124,10 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 	if filter.JobID != uuid.Nil {
 		owner = `d.consumer_id || '' = $2 AND d.mode || '' = $3` // so that the planner reads only those of the job
 	}
-	deliveries, err = list(ctx, db, scanDeliveryRecord(now), selectDeliveryRecords+`
+	deliveries, more, err = page(ctx, db, "list deliveries", limit, scanDeliveryRecord(now), small, selectDeliveryRecords+`
 		WHERE `+owner+conditions+fmt.Sprintf(` ORDER BY d.emitted_at DESC, d.id DESC LIMIT $%d`, len(args)), args...)
 	if err != nil {
-		return nil, false, fmt.Errorf("list deliveries: %w", err)
-	}
-	if more = len(deliveries) > limit; more {
-		deliveries = deliveries[:limit]
+		return nil, false, err
 	}
 	return deliveries, more, db.fillTries(ctx, deliveries)
 }
@@ -146,8 +135,7 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 // DeliveryRequest returns a delivery of a consumer as its latest try sent it, or as the
 // first will, with the secrets of now; a *job.Error with NotFound without such a delivery.
 func (db *Reader) DeliveryRequest(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string) (webhook.Delivery, error) {
-	d, err := one(db.queryRow(ctx, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, consumer, mode),
-		scanDelivery, "delivery")
+	d, err := one(ctx, db, "delivery", scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id = $1 AND d.consumer_id = $2 AND d.mode = $3`, id, consumer, mode)
 	if err != nil {
 		return d, err
 	}
@@ -159,17 +147,6 @@ func (db *Reader) DeliveryRequest(ctx context.Context, consumer uuid.UUID, mode 
 	return d, nil
 }
 
-// DeliveryPayload returns the body that the latest try of a delivery sent, or
-// that the first will send; a *job.Error with NotFound without such a delivery.
-func (db *Reader) DeliveryPayload(ctx context.Context, jobID uuid.UUID, deliveryID string) ([]byte, error) {
-	d, err := one(db.queryRow(ctx, `SELECT `+deliveryColumns+` FROM deliveries d WHERE d.id = $1 AND d.job_id = $2`, deliveryID, jobID), scanDelivery, "delivery")
-	if err != nil {
-		return nil, err
-	}
-	d.Attempt = max(1, d.Attempt)
-	return webhook.Body(d)
-}
-
 // resetDelivery is the SET clause that makes a delivery wait for a new try.
 const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0, ended_at = NULL, end_reason = '', not_before = NULL`
 
@@ -179,10 +156,10 @@ const resetDelivery = `state = 'waiting', due_at = $1, lease = '', failures = 0,
 // schedule applies again. The error is a *job.Error without such a delivery, or when it
 // cannot be tried again.
 func (tx *Tx) Redeliver(ctx context.Context, consumer uuid.UUID, mode job.Mode, id string, now time.Time) error {
-	n, err := tx.exec(ctx, `UPDATE deliveries SET `+resetDelivery+` WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
+	n, err := tx.affected(ctx, "redeliver", `UPDATE deliveries SET `+resetDelivery+` WHERE id = $2 AND consumer_id = $3 AND mode = $4 AND state <> 'waiting' AND attempt < $5`,
 		millis(now), id, consumer, mode, webhook.MaxTries)
 	if err != nil {
-		return fmt.Errorf("redeliver %s: %w", id, err)
+		return err
 	}
 	if n == 1 {
 		return nil
@@ -212,11 +189,10 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 			if ids, err = tx.failedDeliveries(ctx, consumer, mode, filter, now); err != nil {
 				return err
 			}
-			_, err = tx.exec(ctx, `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+tx.dialect.In(2), millis(now), jsonArray(ids))
-			return err
+			return tx.exec(ctx, "redeliver failed deliveries", `UPDATE deliveries SET `+resetDelivery+` WHERE state = 'failed' AND id `+tx.dialect.In(2), millis(now), jsonArray(ids))
 		})
 		if err != nil {
-			return count, fmt.Errorf("redeliver failed deliveries: %w", err)
+			return count, err
 		}
 		count += len(ids)
 		if len(ids) < redeliverBatch {
@@ -247,7 +223,7 @@ func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode
 	if !filter.To.IsZero() {
 		and("d.emitted_at < $%d", millis(filter.To))
 	}
-	return list(ctx, db, scanColumn[string], `
+	return list(ctx, db, "find failed deliveries", scanColumn[string], `
 		SELECT d.id FROM deliveries d
 		WHERE d.consumer_id = $1 AND d.mode = $2 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+conditions+`
 		ORDER BY d.emitted_at, d.id LIMIT $5`, args...)

@@ -2,24 +2,18 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 
 	"standin/internal/account/device"
+	"standin/internal/store/sqldb"
 )
 
 // InsertDeviceFlow implements device.Store.
 func (s *Store) InsertDeviceFlow(ctx context.Context, flow device.Record, limits device.Limits) error {
-	err := s.checkFlowLimits(ctx, flow, limits) // refuses without a write transaction
-	if err == nil {
-		err = s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.insertDeviceFlow(ctx, flow, limits) })
+	if err := s.checkFlowLimits(ctx, flow, limits); err != nil { // refuses without a write transaction
+		return err
 	}
-	if err != nil {
-		return fmt.Errorf("insert a device flow: %w", err)
-	}
-	return nil
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.insertDeviceFlow(ctx, flow, limits) })
 }
 
 // insertDeviceFlow deletes expired flows, so that the table stays within the
@@ -34,10 +28,9 @@ func (tx *Tx) insertDeviceFlow(ctx context.Context, flow device.Record, limits d
 	if err := tx.checkFlowLimits(ctx, flow, limits); err != nil {
 		return err
 	}
-	_, err := tx.exec(ctx, `
+	return tx.exec(ctx, "insert a device flow", `
 		INSERT INTO device_flows (nonce_hash, client_address, agent, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
 		flow.NonceHash, flow.ClientAddress, flow.Agent, millis(flow.CreatedAt), millis(flow.ExpiresAt))
-	return err
 }
 
 // checkFlowLimits returns a *device.FullError if the limits admit no further
@@ -54,9 +47,9 @@ func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limit
 	} {
 		var open int
 		var next time.Time
-		err := db.queryRow(ctx, `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE `+check.condition, check.args...).Scan(&open, timeColumn{&next})
+		err := db.queryRow(ctx, "count open flows", `SELECT COUNT(*), MIN(expires_at) FROM device_flows WHERE `+check.condition, check.args...).Scan(&open, timeColumn{&next})
 		if err != nil {
-			return fmt.Errorf("count open flows: %w", err)
+			return err
 		}
 		if open >= check.limit {
 			return &device.FullError{RetryAfter: next.Sub(flow.CreatedAt)}
@@ -67,18 +60,11 @@ func (db *Reader) checkFlowLimits(ctx context.Context, flow device.Record, limit
 
 // DeviceFlow implements device.Store. It uses the primary key.
 func (db *Reader) DeviceFlow(ctx context.Context, nonceHash string, now time.Time) (device.Record, bool, error) {
-	var flow device.Record
-	err := db.queryRow(ctx, `
-		SELECT nonce_hash, client_address, agent, created_at, expires_at, sealed FROM device_flows
-		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, millis(now)).
-		Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, timeColumn{&flow.CreatedAt}, timeColumn{&flow.ExpiresAt}, &flow.Sealed)
-	if errors.Is(err, sql.ErrNoRows) {
-		return device.Record{}, false, nil
-	}
-	if err != nil {
-		return device.Record{}, false, fmt.Errorf("read a device flow: %w", err)
-	}
-	return flow, true, nil
+	return first(ctx, db, "read a device flow", func(row sqldb.Row) (flow device.Record, err error) {
+		err = row.Scan(&flow.NonceHash, &flow.ClientAddress, &flow.Agent, timeColumn{&flow.CreatedAt}, timeColumn{&flow.ExpiresAt}, &flow.Sealed)
+		return flow, err
+	}, `SELECT nonce_hash, client_address, agent, created_at, expires_at, sealed FROM device_flows
+		WHERE nonce_hash = $1 AND expires_at > $2`, nonceHash, millis(now))
 }
 
 // CompleteDeviceFlow implements device.Store.
@@ -90,15 +76,12 @@ func (s *Store) CompleteDeviceFlow(ctx context.Context, nonceHash, sealed string
 				return err
 			}
 		}
-		n, err = tx.exec(ctx, `
+		n, err = tx.affected(ctx, "complete a device flow", `
 			UPDATE device_flows SET sealed = $2, sealed_bytes = $3
 			WHERE nonce_hash = $1 AND sealed = '' AND expires_at > $4`, nonceHash, sealed, len(sealed), millis(now))
 		return err
 	})
-	if err != nil {
-		return false, fmt.Errorf("complete a device flow: %w", err)
-	}
-	return n == 1, nil
+	return n == 1, err
 }
 
 // checkLongLimit returns a *device.FullError if a long key of this length would
@@ -110,10 +93,10 @@ func (tx *Tx) checkLongLimit(ctx context.Context, length int64, now time.Time, l
 	}
 	var used int64
 	var next time.Time
-	err := tx.queryRow(ctx, `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows WHERE sealed_bytes > 4096`).
+	err := tx.queryRow(ctx, "sum up long keys", `SELECT COALESCE(SUM(sealed_bytes), 0), MIN(expires_at) FROM device_flows WHERE sealed_bytes > 4096`).
 		Scan(&used, timeColumn{&next})
 	if err != nil {
-		return fmt.Errorf("sum up long keys: %w", err)
+		return err
 	}
 	if used+length > limits.LongTotal {
 		return &device.FullError{RetryAfter: max(0, next.Sub(now))}
@@ -142,25 +125,17 @@ func (s *Store) DeleteExpiredDeviceFlows(ctx context.Context, now time.Time) (ti
 // nextDeviceExpiry returns when the next flow expires; false when there is none.
 func (db *Reader) nextDeviceExpiry(ctx context.Context) (time.Time, bool, error) {
 	var next time.Time
-	if err := db.queryRow(ctx, `SELECT MIN(expires_at) FROM device_flows`).Scan(timeColumn{&next}); err != nil {
-		return time.Time{}, false, fmt.Errorf("find the next expiry of a device flow: %w", err)
-	}
-	return next, !next.IsZero(), nil
+	err := db.queryRow(ctx, "find the next expiry of a device flow", `SELECT MIN(expires_at) FROM device_flows`).Scan(timeColumn{&next})
+	return next, !next.IsZero(), err
 }
 
 func (tx *Tx) deleteExpiredDeviceFlows(ctx context.Context, now time.Time) error {
-	if _, err := tx.exec(ctx, `DELETE FROM device_flows WHERE expires_at <= $1`, millis(now)); err != nil {
-		return fmt.Errorf("delete expired device flows: %w", err)
-	}
-	return nil
+	return tx.exec(ctx, "delete expired device flows", `DELETE FROM device_flows WHERE expires_at <= $1`, millis(now))
 }
 
 // lockDeviceFlows blocks other transactions that check limits until this one
 // ends.
 func (tx *Tx) lockDeviceFlows(ctx context.Context) error {
 	var id int
-	if err := tx.queryRow(ctx, `SELECT id FROM device_flow_lock`+tx.dialect.ForUpdate).Scan(&id); err != nil {
-		return fmt.Errorf("lock device flows: %w", err)
-	}
-	return nil
+	return tx.queryRow(ctx, "lock device flows", `SELECT id FROM device_flow_lock`+tx.dialect.ForUpdate).Scan(&id)
 }

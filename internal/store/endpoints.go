@@ -17,6 +17,122 @@ import (
 	"standin/internal/webhook"
 )
 
+// MaxEndpoints is how many endpoints a consumer can register for a mode.
+const MaxEndpoints = 50
+
+// RegisterEndpoint adds an endpoint. The URL may be one that jobs name already. The error is
+// a *job.Error with InvalidState when it is registered, or when there are too many.
+func (s *Store) RegisterEndpoint(ctx context.Context, e webhook.Endpoint) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.LockConsumer(ctx, e.ConsumerID); err != nil { // for the count
+			return err
+		}
+		var registered int
+		err := tx.queryRow(ctx, "count registered webhook endpoints", `SELECT COUNT(*) FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND mode <> ''`,
+			e.ConsumerID, e.Mode).Scan(&registered)
+		if err != nil {
+			return err
+		}
+		if registered >= MaxEndpoints {
+			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("there are %d endpoints, which is the maximum", MaxEndpoints)}
+		}
+		n, err := tx.affected(ctx, "register a webhook endpoint", `
+			INSERT INTO webhook_endpoints (key, id, consumer_id, url, mode, events, live, description, enabled, created_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+			ON CONFLICT (key) DO UPDATE SET mode = excluded.mode, events = excluded.events, live = excluded.live, description = excluded.description,
+				enabled = excluded.enabled, created_at = excluded.created_at
+			WHERE webhook_endpoints.mode = ''`,
+			webhook.EndpointKey(e.ConsumerID, e.URL), webhook.EndpointID(e.ConsumerID, e.URL), e.ConsumerID, e.URL, e.Mode,
+			strings.Join(e.Events, " "), boolInt(webhook.TakesLive(e.Events)), e.Description, boolInt(e.Enabled), millis(e.CreatedAt))
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return &job.Error{Code: job.InvalidState, Message: "the URL is registered already, for live or for test jobs"}
+		}
+		return nil
+	})
+}
+
+// UpdateEndpoint changes the choice of events, the description and whether events are sent
+// to a registered endpoint.
+func (s *Store) UpdateEndpoint(ctx context.Context, e webhook.Endpoint) error {
+	return s.exec(ctx, "change a webhook endpoint", `UPDATE webhook_endpoints SET events = $2, live = $3, description = $4, enabled = $5 WHERE key = $1 AND mode <> ''`,
+		e.Key, strings.Join(e.Events, " "), boolInt(webhook.TakesLive(e.Events)), e.Description, boolInt(e.Enabled))
+}
+
+// DeleteEndpoint deletes a registered endpoint. Its waiting deliveries fail.
+func (s *Store) DeleteEndpoint(ctx context.Context, e webhook.Endpoint, now time.Time) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.exec(ctx, "delete a webhook endpoint", `DELETE FROM webhook_endpoints WHERE key = $1`, e.Key); err != nil {
+			return err
+		}
+		return tx.exec(ctx, "fail the deliveries of a deleted endpoint", `UPDATE deliveries SET state = 'failed', due_at = NULL, lease = '', ended_at = $2, end_reason = 'the endpoint was deleted'
+			WHERE endpoint = $1 AND state = 'waiting'`, e.Key, millis(now))
+	})
+}
+
+// RetryEndpoint makes the waiting deliveries of an endpoint due now, and lets a dead one be
+// probed now.
+func (s *Store) RetryEndpoint(ctx context.Context, key string, now time.Time) error {
+	err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.exec(ctx, "probe a webhook endpoint now", `UPDATE webhook_endpoints SET probe_at = $2 WHERE key = $1 AND probe_at > $2`, key, millis(now)); err != nil {
+			return err
+		}
+		return tx.exec(ctx, "forget when a receiver wanted its deliveries", `UPDATE deliveries SET not_before = NULL WHERE endpoint = $1 AND state = 'waiting' AND not_before IS NOT NULL`, key)
+	})
+	if err != nil {
+		return err
+	}
+	return s.resume(ctx, key, webhook.MaxTries, now)
+}
+
+// selectTakers selects the registered endpoints of a consumer for a mode to which events are
+// sent. It uses the index webhook_endpoints_registered.
+const selectTakers = `SELECT url, events FROM webhook_endpoints WHERE consumer_id = $1 AND mode = $2 AND mode <> '' AND enabled = 1 ORDER BY key`
+
+// EnabledEndpoints implements webhook.ConsumerTx.
+func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]webhook.Endpoint, error) {
+	return list(ctx, db, "list registered webhook endpoints", func(row sqldb.Row) (e webhook.Endpoint, err error) {
+		var events string
+		err = row.Scan(&e.URL, &events)
+		e.Events = strings.Fields(events)
+		return e, err
+	}, selectTakers, consumer, mode)
+}
+
+// CountConsumerEvent implements webhook.ConsumerTx.
+func (tx *Tx) CountConsumerEvent(ctx context.Context, consumer uuid.UUID) (sequence int64, version int, err error) {
+	err = tx.queryRow(ctx, "count an event of a consumer", `UPDATE consumers SET event_sequence = event_sequence + 1 WHERE id = $1 RETURNING event_sequence, webhook_version`, consumer).Scan(&sequence, &version)
+	return sequence, version, err
+}
+
+// EraseConsumerDeliveries deletes the deliveries of a consumer's events without a job that
+// happened by a time and are not waiting. It uses the index deliveries_of_consumer.
+func (s *Store) EraseConsumerDeliveries(ctx context.Context, consumer uuid.UUID, until time.Time) error {
+	const batch = 1000
+	for {
+		var ids []string
+		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+			if ids, err = list(ctx, &tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
+				WHERE consumer_id = $1 AND job_id IS NULL AND emitted_at <= $2 AND state <> 'waiting' ORDER BY emitted_at, id LIMIT $3`,
+				consumer, millis(until), batch); err != nil {
+				return err
+			}
+			return tx.execAll(ctx, "erase deliveries", []string{
+				`DELETE FROM delivery_tries WHERE delivery_id ` + tx.dialect.In(1),
+				`DELETE FROM deliveries WHERE id ` + tx.dialect.In(1),
+			}, jsonArray(ids))
+		})
+		if err != nil {
+			return err
+		}
+		if len(ids) < batch {
+			return nil
+		}
+	}
+}
+
 // endpointUpdate is the effect of a batch of tries on their endpoint.
 type endpointUpdate struct {
 	webhook.Endpoint
@@ -67,7 +183,7 @@ func endpointUpdates(results []webhook.Result) []*endpointUpdate {
 
 func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 	failed := update.LastStatus != 0 || update.LastError != "" || update.Failures > 0
-	_, err := tx.exec(ctx, `
+	return tx.exec(ctx, "save a webhook endpoint", `
 		INSERT INTO webhook_endpoints (key, id, consumer_id, url, failures, failing_since, probe_at, last_try_at, latency_ms, last_status, last_error, last_delivered_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $14, $9, $10, $11)
 		ON CONFLICT (key) DO UPDATE SET
@@ -80,10 +196,6 @@ func (tx *Tx) saveEndpoint(ctx context.Context, update *endpointUpdate) error {
 			last_delivered_at = COALESCE(excluded.last_delivered_at, webhook_endpoints.last_delivered_at)`,
 		update.Key, update.ID, update.ConsumerID, update.URL, update.Failures, nullMillis(update.FailingSince), nullMillis(update.probeAt), millis(update.LastTryAt),
 		update.LastStatus, update.LastError, nullMillis(update.LastDeliveredAt), boolInt(update.reset), boolInt(failed), update.Latency.Milliseconds())
-	if err != nil {
-		return fmt.Errorf("save a webhook endpoint: %w", err)
-	}
-	return nil
 }
 
 // resumeBatch is how many deliveries one transaction makes due, so that other
@@ -124,13 +236,9 @@ func (s *Store) resumeRecovered(ctx context.Context, results []webhook.Result) e
 }
 
 // deadEndpoints returns the keys of endpoints that are stored as dead.
-func (db *Reader) deadEndpoints(ctx context.Context, keys []string) (dead []string, err error) {
-	dead, err = list(ctx, db, scanColumn[string], `SELECT key FROM webhook_endpoints WHERE failures >= $1 AND key `+db.dialect.In(2),
+func (db *Reader) deadEndpoints(ctx context.Context, keys []string) ([]string, error) {
+	return list(ctx, db, "find dead webhook endpoints", scanColumn[string], `SELECT key FROM webhook_endpoints WHERE failures >= $1 AND key `+db.dialect.In(2),
 		webhook.DeadAfterFailures, jsonArray(keys))
-	if err != nil {
-		return nil, fmt.Errorf("find dead webhook endpoints: %w", err)
-	}
-	return dead, nil
 }
 
 // waitingCursor is a position among the deliveries that wait for an endpoint, in the
@@ -150,7 +258,7 @@ func (s *Store) resume(ctx context.Context, key string, maxFailures int, now tim
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("resume a webhook endpoint: %w", err)
+			return err
 		}
 	}
 	return nil
@@ -158,7 +266,7 @@ func (s *Store) resume(ctx context.Context, key string, maxFailures int, now tim
 
 // resumeNext makes the next batch due.
 func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after waitingCursor, now time.Time) (last waitingCursor, more bool, err error) {
-	ids, err := list(ctx, &tx.Reader, func(row sqldb.Row) (string, error) {
+	ids, err := list(ctx, &tx.Reader, "find the deliveries of a webhook endpoint", func(row sqldb.Row) (string, error) {
 		err := row.Scan(&last.id, timeColumn{&last.emittedAt}, &last.sequence)
 		return last.id, err
 	}, `SELECT id, emitted_at, sequence FROM deliveries
@@ -167,7 +275,7 @@ func (tx *Tx) resumeNext(ctx context.Context, key string, maxFailures int, after
 	if err != nil {
 		return last, false, err
 	}
-	_, err = tx.exec(ctx, `UPDATE deliveries SET due_at = CASE WHEN not_before > $1 THEN not_before ELSE $1 END
+	err = tx.exec(ctx, "resume a webhook endpoint", `UPDATE deliveries SET due_at = CASE WHEN not_before > $1 THEN not_before ELSE $1 END
 			WHERE state = 'waiting' AND lease = '' AND due_at > $1 AND id `+tx.dialect.In(2), millis(now), jsonArray(ids))
 	return last, len(ids) == resumeBatch, err
 }
@@ -188,21 +296,14 @@ const selectEndpoints = `
 // are more: those that it has registered for a mode, and the URLs of jobs that have been
 // tried. It uses the index webhook_endpoints_consumer.
 func (db *Reader) ListEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode, after string, limit int, now time.Time) (endpoints []webhook.Endpoint, more bool, err error) {
-	endpoints, err = list(ctx, db, scanEndpoint(now), selectEndpoints+` AND e.key > $5 ORDER BY e.key LIMIT $6`,
+	return page(ctx, db, "list webhook endpoints", limit, scanEndpoint(now), small, selectEndpoints+` AND e.key > $5 ORDER BY e.key LIMIT $6`,
 		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, after, limit+1)
-	if err != nil {
-		return nil, false, fmt.Errorf("list webhook endpoints: %w", err)
-	}
-	if more = len(endpoints) > limit; more {
-		endpoints = endpoints[:limit]
-	}
-	return endpoints, more, nil
 }
 
 // Endpoint returns one of these endpoints, or a *job.Error with NotFound.
 func (db *Reader) Endpoint(ctx context.Context, consumer uuid.UUID, mode job.Mode, id uuid.UUID, now time.Time) (webhook.Endpoint, error) {
-	row := db.queryRow(ctx, selectEndpoints+` AND e.id = $5`, millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, id)
-	return one(row, scanEndpoint(now), "webhook endpoint")
+	return one(ctx, db, "webhook endpoint", scanEndpoint(now), selectEndpoints+` AND e.id = $5`,
+		millis(now.Add(webhook.BlocksWithin)), webhook.DeadAfterFailures, consumer, mode, id)
 }
 
 // scanEndpoint returns a function that scans selectEndpoints as of now.

@@ -79,7 +79,7 @@ func TestRegisterEndpoint(t *testing.T) {
 func emit(t *testing.T, s *store.Store, consumer uuid.UUID, name string, at time.Time) {
 	t.Helper()
 	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-		return tx.EmitConsumerEvent(ctx, consumer, webhook.CalendarChanged(name, webhook.CalendarMeeting{}), at)
+		return webhook.InsertForConsumer(ctx, tx, consumer, webhook.CalendarChanged(name, webhook.CalendarMeeting{}), at)
 	})
 	if err != nil {
 		t.Fatal(err)

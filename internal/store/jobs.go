@@ -38,7 +38,7 @@ func (db *Reader) Job(ctx context.Context, id uuid.UUID) (job.Record, error) {
 
 // JobView is like Job without the fields that only the service uses.
 func (db *Reader) JobView(ctx context.Context, id uuid.UUID) (job.Job, error) {
-	return one(db.queryRow(ctx, selectJobView, id), scanView, "job")
+	return one(ctx, db, "job", scanView, selectJobView, id)
 }
 
 // LockJob is like Job and locks the job until the transaction ends.
@@ -58,18 +58,15 @@ const updateJob = `UPDATE jobs SET
 // SaveJob updates the fields that change while a job runs. The caller has locked
 // the job.
 func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
-	n, err := tx.exec(ctx, updateJob, r.ID,
+	n, err := tx.affected(ctx, "save a job", updateJob, r.ID,
 		millis(r.JoinAt), r.Status, r.PreviousStatus, millis(r.StatusSince), r.Attempts, r.Attempt, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt),
 		r.ManifestURI, r.FailureCode, r.FailureDetail, r.Sequence, nullMillis(r.WakeAt), r.Lease, r.Node, r.Prelaunch,
 		nullMillis(r.AttemptStartedAt), nullMillis(r.LaunchedAt), r.LaunchFailures, r.LaunchError, nullMillis(r.HeartbeatAt), string(r.Stats),
 		r.BotEvents, r.BotEventBytes, nullMillis(r.RecordingDeletedAt), r.RecordingDeletedBy, nullMillis(r.RecordingErasedAt), r.BotLost)
 	if err == nil && n != 1 {
-		err = sql.ErrNoRows
+		return fmt.Errorf("save a job: %w", sql.ErrNoRows)
 	}
-	if err != nil {
-		return fmt.Errorf("save job %s: %w", r.ID, err)
-	}
-	return nil
+	return err
 }
 
 // SaveJobRequest updates the requested fields of a job, which change only before it
@@ -83,26 +80,18 @@ func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
 	if err != nil {
 		return fmt.Errorf("encode options: %w", err)
 	}
-	_, err = tx.exec(ctx, `
+	return tx.exec(ctx, "save the request of a job", `
 		UPDATE jobs SET
 			meeting_url = $2, meeting_key = $12, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
 			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
 		string(r.Metadata), string(autoLeave), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), string(options))
-	if err != nil {
-		return fmt.Errorf("save the request of job %s: %w", r.ID, err)
-	}
-	return nil
 }
 
 // WakeJob makes a job due now unless it is leased.
 func (tx *Tx) WakeJob(ctx context.Context, id uuid.UUID, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE jobs SET wake_at = $2 WHERE id = $1 AND wake_at > $2 AND lease = ''`, id, millis(now))
-	if err != nil {
-		return fmt.Errorf("wake job %s: %w", id, err)
-	}
-	return nil
+	return tx.exec(ctx, "wake a job", `UPDATE jobs SET wake_at = $2 WHERE id = $1 AND wake_at > $2 AND lease = ''`, id, millis(now))
 }
 
 // hashText returns the hash by which a text of any length is indexed.
@@ -121,7 +110,7 @@ func hashICalUID(uid string) sql.NullString {
 
 // oneJob reads the job of a query that selects jobColumns.
 func (db *Reader) oneJob(ctx context.Context, query string, args ...any) (job.Record, error) {
-	return one(db.queryRow(ctx, query, args...), scanJob, "job")
+	return one(ctx, db, "job", scanJob, query, args...)
 }
 
 // scanView scans viewColumns.
@@ -156,4 +145,125 @@ func scanJob(row sqldb.Row) (r job.Record, err error) {
 	}})
 	r.CalendarKey = calendarKey.String
 	return r, err
+}
+
+// insertJob inserts a new job, unless there is one with its externalId.
+const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, external_hash, meeting_url, platform, display_name,
+		join_at, created_at, on_status_change, on_finalize, metadata, auto_leave, status, status_since, wake_at, ical_uid, ical_uid_hash, calendar_key, meeting_key, options)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
+	ON CONFLICT (consumer_id, mode, external_hash) DO NOTHING`
+
+// InsertJob inserts a job and returns true. If the consumer has or had a job with
+// that externalId in that mode, it does nothing and returns false.
+func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
+	autoLeave, err := json.Marshal(r.AutoLeave)
+	if err != nil {
+		return false, fmt.Errorf("encode autoLeave: %w", err)
+	}
+	options, err := json.Marshal(r.Options)
+	if err != nil {
+		return false, fmt.Errorf("encode options: %w", err)
+	}
+	hash := hashText(r.ExternalID)
+	affected, err := tx.execBatch(ctx, "insert a job", []sqldb.Statement{
+		{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
+			millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, string(r.Metadata), string(autoLeave),
+			r.Status, millis(r.StatusSince), nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), string(options)}},
+		{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}},
+	})
+	return err == nil && affected[0] == 1 && affected[1] == 0, err
+}
+
+// deleteErased deletes a job if one with its externalId was erased. It follows insertJob: only
+// then is it certain that no other transaction is erasing one.
+const deleteErased = `DELETE FROM jobs WHERE id = $1
+	AND EXISTS (SELECT 1 FROM job_tombstones WHERE consumer_id = $2 AND mode = $3 AND external_hash = $4)`
+
+const selectJobExternal = `SELECT ` + viewColumns + ` FROM jobs WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`
+
+// JobByExternalID returns the consumer's job with that externalId, or what is left
+// of it once it was erased. It uses the indexes jobs_external and
+// job_tombstones_external.
+func (db *Reader) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
+	j, err := one(ctx, db, "job", scanView, selectJobExternal, consumer, mode, hashText(externalID))
+	if job.ErrorIs(err, job.NotFound) {
+		return db.tombstone(ctx, consumer, mode, externalID)
+	}
+	return j, err
+}
+
+// ChangeSummary changes the summary of a job, which the caller has locked.
+func (tx *Tx) ChangeSummary(ctx context.Context, id uuid.UUID, change func(*job.Summary)) error {
+	var encoded []byte
+	if err := tx.queryRow(ctx, "read the summary of a job", `SELECT summary FROM jobs WHERE id = $1`, id).Scan(&encoded); err != nil {
+		return err
+	}
+	var summary job.Summary
+	if err := json.Unmarshal(encoded, &summary); err != nil {
+		return fmt.Errorf("decode the summary of job %s: %w", id, err)
+	}
+	change(&summary)
+	encoded, err := json.Marshal(summary)
+	if err != nil {
+		return fmt.Errorf("encode the summary of job %s: %w", id, err)
+	}
+	return tx.exec(ctx, "save the summary of a job", `UPDATE jobs SET summary = $2 WHERE id = $1`, id, string(encoded))
+}
+
+// Progress returns the progress of some jobs by ID, without those that do not exist.
+func (db *Reader) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]job.Progress, error) {
+	all := make(map[uuid.UUID]job.Progress, len(ids))
+	err := db.forEach(ctx, "read the progress of jobs", func(row sqldb.Row) error {
+		var id uuid.UUID
+		var p job.Progress
+		var summary []byte
+		if err := row.Scan(&id, timeColumn{&p.StatusSince}, &p.Stats, &summary); err != nil {
+			return err
+		}
+		if err := json.Unmarshal(summary, &p.Summary); err != nil {
+			return fmt.Errorf("decode a summary: %w", err)
+		}
+		all[id] = p
+		return nil
+	}, `SELECT id, status_since, stats, summary FROM jobs WHERE id `+db.dialect.In(1), jsonArray(ids))
+	return all, err
+}
+
+const insertEntry = `INSERT INTO timeline (` + entryColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+
+// InsertEntry adds an entry to a timeline.
+func (tx *Tx) InsertEntry(ctx context.Context, e job.TimelineEntry) error {
+	return tx.exec(ctx, "add to the timeline of a job", insertEntry, e.ID, e.JobID, e.Attempt, e.Source, e.Kind,
+		millis(e.EmittedAt), millis(e.ReceivedAt), boolInt(e.Applied), e.Reason, e.From, e.To, string(e.Data))
+}
+
+const hasEvent = `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND attempt = $2 AND kind = $3 AND emitted_at = $4 AND source = 'bot')`
+
+// HasEvent reports whether a bot's event is already on the timeline. It uses the
+// index timeline_identity.
+func (db *Reader) HasEvent(ctx context.Context, jobID uuid.UUID, attempt int, kind job.Trigger, emittedAt time.Time) (seen bool, err error) {
+	err = db.queryRow(ctx, "look for an event on the timeline of a job", hasEvent, jobID, attempt, kind, millis(emittedAt)).Scan(&seen)
+	return seen, err
+}
+
+// Timeline returns all entries of a job in the order of their arrival. It
+// uses the index timeline_order.
+func (db *Reader) Timeline(ctx context.Context, jobID uuid.UUID) ([]job.TimelineEntry, error) {
+	return list(ctx, db, "read the timeline of a job", scanEntry, `SELECT `+entryColumns+` FROM timeline WHERE job_id = $1 ORDER BY id`, jobID)
+}
+
+// ListTimeline returns up to limit entries of a job's timeline after one of
+// them, in the order of their arrival, and whether there are more. Start with
+// uuid.Nil. It uses the index timeline_order.
+func (db *Reader) ListTimeline(ctx context.Context, jobID, after uuid.UUID, limit int) (entries []job.TimelineEntry, more bool, err error) {
+	return page(ctx, db, "list the timeline of a job", limit, scanEntry, func(e job.TimelineEntry) int { return len(e.Data) },
+		`SELECT `+entryColumns+` FROM timeline WHERE job_id = $1 AND id > $2 ORDER BY id LIMIT $3`, jobID, after, limit+1)
+}
+
+const entryColumns = `id, job_id, attempt, source, kind, emitted_at, received_at, applied, reason, previous_status, status, data`
+
+func scanEntry(row sqldb.Row) (e job.TimelineEntry, err error) {
+	err = row.Scan(&e.ID, &e.JobID, &e.Attempt, &e.Source, &e.Kind, timeColumn{&e.EmittedAt}, timeColumn{&e.ReceivedAt},
+		&e.Applied, &e.Reason, &e.From, &e.To, (*[]byte)(&e.Data))
+	return e, err
 }

@@ -8,8 +8,10 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/calendar"
 	"standin/internal/job"
 	"standin/internal/meetinglink"
+	"standin/internal/store/sqldb"
 )
 
 // maxNameTries bounds the search for a free consumer name.
@@ -56,10 +58,8 @@ const lockConsumer = `SELECT id FROM consumers WHERE id = $1`
 // transaction ends. It does not block inserts that refer to the consumer.
 func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
 	var found uuid.UUID
-	if err := tx.queryRow(ctx, lockConsumer+tx.dialect.ForUpdate, id).Scan(&found); err != nil {
-		return fmt.Errorf("lock consumer %s: %w", id, err)
-	}
-	return nil
+	err := tx.queryRow(ctx, "lock a consumer", lockConsumer+tx.dialect.ForUpdate, id).Scan(&found)
+	return err
 }
 
 const selectJobByKey = `SELECT ` + jobColumns + ` FROM jobs WHERE consumer_id = $1 AND calendar_key = $2`
@@ -138,25 +138,21 @@ func (tx *Tx) LockJobByICalUID(ctx context.Context, consumer uuid.UUID, uid stri
 // job. It uses the index timeline_order.
 func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (bool, error) {
 	var n int
-	err := db.queryRow(ctx, `SELECT COUNT(*) FROM timeline WHERE job_id = $1 AND kind = $2 AND data = ''`, jobID, job.CancelRequested).Scan(&n)
-	if err != nil {
-		return false, fmt.Errorf("find who cancelled job %s: %w", jobID, err)
-	}
-	return n > 0, nil
+	err := db.queryRow(ctx, "find who cancelled a job", `SELECT COUNT(*) FROM timeline WHERE job_id = $1 AND kind = $2 AND data = ''`, jobID, job.CancelRequested).Scan(&n)
+	return n > 0, err
 }
 
 const selectJobForMeeting = `
-	SELECT ` + viewColumns + ` FROM jobs
+	SELECT id FROM jobs
 	WHERE consumer_id = $1 AND meeting_key = $2 AND wake_at IS NOT NULL AND join_at BETWEEN $3 AND $4 AND mode = $5 AND id <> $6
 		AND status NOT IN ('finalizing', 'post_processing', 'media_uploading', 'completed', 'failed', 'cancelled')
 	ORDER BY join_at LIMIT 1`
 
-// JobForMeeting returns the consumer's job for the meeting of this URL that waits for
-// its time, or has a bot, and whose joinAt is in a range; a *job.Error with NotFound
-// if there is none. It skips the job with the ID except, and uses the index
-// jobs_meeting.
-func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time, except uuid.UUID) (job.Job, error) {
-	return one(db.queryRow(ctx, selectJobForMeeting, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except), scanView, "job")
+// JobForMeeting returns the ID of the consumer's job for the meeting of this URL that waits
+// for its time, or has a bot, and whose joinAt is in a range; false if there is none. It skips
+// the job with the ID except, and uses the index jobs_meeting.
+func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode job.Mode, meetingURL string, from, to time.Time, except uuid.UUID) (uuid.UUID, bool, error) {
+	return first(ctx, db, "find a job for the same meeting", scanColumn[uuid.UUID], selectJobForMeeting, consumer, hashMeeting(meetingURL), millis(from), millis(to), mode, except)
 }
 
 // CountCalendarJobs counts the jobs that invites created for the consumer in
@@ -164,12 +160,68 @@ func (db *Reader) JobForMeeting(ctx context.Context, consumer uuid.UUID, mode jo
 // jobs_invited.
 func (db *Reader) CountCalendarJobs(ctx context.Context, consumer uuid.UUID, from, to time.Time) (int, error) {
 	var n int
-	err := db.queryRow(ctx, `
+	err := db.queryRow(ctx, "count the calendar jobs of a consumer", `
 		SELECT COUNT(*) FROM jobs
 		WHERE consumer_id = $1 AND created_at >= $2 AND created_at < $3 AND calendar_key IS NOT NULL AND failure_code <> $4`,
 		consumer, millis(from), millis(to), job.QuotaExceeded).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the calendar jobs of consumer %s: %w", consumer, err)
+	return n, err
+}
+
+// SaveJobInvite notes that an invite asks for a job, and no longer for the consumer's
+// other jobs; or without an event, that a request to the API does. It uses the index
+// job_invites_event.
+func (tx *Tx) SaveJobInvite(ctx context.Context, consumer, jobID uuid.UUID, eventID string, source calendar.Source) error {
+	hash := hashText(eventID)
+	err := tx.exec(ctx, "save the invite of a job",
+		`INSERT INTO job_invites (job_id, event_hash, source, event_id) VALUES ($1, $2, $3, $4) ON CONFLICT (job_id, event_hash, source) DO NOTHING`, jobID, hash, source, eventID)
+	if err != nil || eventID == "" {
+		return err
 	}
-	return n, nil
+	return tx.exec(ctx, "move the invite of a job",
+		`DELETE FROM job_invites WHERE event_hash = $1 AND job_id <> $2 AND job_id IN (SELECT id FROM jobs WHERE consumer_id = $3)`, hash, jobID, consumer)
+}
+
+// JobInvites returns the IDs of the events whose invites ask for a job.
+func (db *Reader) JobInvites(ctx context.Context, jobID uuid.UUID) ([]string, error) {
+	return list(ctx, db, "list the invites of a job", scanColumn[string], `SELECT event_id FROM job_invites WHERE job_id = $1 AND source <> $2 ORDER BY event_hash, source`, jobID, calendar.FromAPI)
+}
+
+// DeleteJobInvite notes that the invites of an event no longer ask for a job. It reports
+// whether they did.
+func (tx *Tx) DeleteJobInvite(ctx context.Context, jobID uuid.UUID, eventID string) (bool, error) {
+	n, err := tx.affected(ctx, "delete the invite of a job", `DELETE FROM job_invites WHERE job_id = $1 AND event_hash = $2`, jobID, hashText(eventID))
+	return n > 0, err
+}
+
+// JobSources returns how jobs were asked for, by ID: api, intake, mail, or the providers of
+// the calendars that have their meetings. It uses the index calendar_events_job.
+func (db *Reader) JobSources(ctx context.Context, jobs []uuid.UUID) (map[uuid.UUID][]string, error) {
+	sources := make(map[uuid.UUID][]string, len(jobs))
+	if len(jobs) == 0 {
+		return sources, nil
+	}
+	in := db.dialect.In(1)
+	err := db.forEach(ctx, "find how jobs were asked for", func(row sqldb.Row) error {
+		var id uuid.UUID
+		var source string
+		err := row.Scan(&id, &source)
+		sources[id] = append(sources[id], source)
+		return err
+	}, `SELECT job_id, source FROM job_invites WHERE job_id `+in+`
+		UNION SELECT e.job_id, c.provider FROM calendar_events e JOIN calendars c ON c.id = e.calendar_id WHERE e.job_id <> '' AND e.job_id `+in+` AND e.removed = 0 AND c.deleted = 0
+		UNION SELECT id, 'api' FROM jobs WHERE id `+in+` AND external_id NOT LIKE 'calendar:%' AND external_id NOT LIKE 'calendar-invite:%'
+		ORDER BY 1, 2`, jsonArray(jobs))
+	return sources, err
+}
+
+const lastInvite = `SELECT MAX(at) FROM (
+		SELECT created_at AS at FROM jobs WHERE consumer_id = $1 AND ical_uid_hash = $2 AND external_id LIKE 'calendar-invite:%'
+		UNION ALL SELECT t.received_at FROM jobs j JOIN timeline t ON t.job_id = j.id
+			WHERE j.consumer_id = $1 AND j.ical_uid_hash = $2 AND t.source = 'service' AND t.data LIKE '{"by":"calendar invite"%') AS changes`
+
+// LastInvite returns when an invite has created, changed or cancelled a job of an event of
+// a consumer; zero if none has. It uses the indexes jobs_ical and timeline_order.
+func (db *Reader) LastInvite(ctx context.Context, consumer uuid.UUID, eventID string) (at time.Time, err error) {
+	err = db.queryRow(ctx, "find the last invite of an event", lastInvite, consumer, hashICalUID(eventID)).Scan(timeColumn{&at})
+	return at, err
 }

@@ -36,23 +36,23 @@ func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claim
 	where, args := dueCondition(claim)
 	others, err := tx.leaseJobs(ctx, claim, `WHERE `+needsNoAdmission+where+` ORDER BY wake_at LIMIT $1`, append([]any{claim.Limit}, args...)...)
 	if err != nil {
-		return claimed, fmt.Errorf("claim due jobs: %w", err)
+		return claimed, err
 	}
 	// Before the admission, which thus knows all of them and has refused the others.
 	waiting, err := tx.dueWaiting(ctx, claim)
 	if err != nil {
-		return claimed, fmt.Errorf("find due jobs that wait for capacity: %w", err)
+		return claimed, err
 	}
 	admitted, more, err := tx.admitJobs(ctx, claim)
 	if err != nil {
-		return claimed, fmt.Errorf("claim jobs that wait for capacity: %w", err)
+		return claimed, err
 	}
 	var refused []job.ClaimedJob
 	if !more {
 		where, args := waitingCondition(claim)
 		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(1), append([]any{jsonArray(withoutJobs(waiting, admitted))}, args...)...)
 		if err != nil {
-			return claimed, fmt.Errorf("claim jobs without capacity: %w", err)
+			return claimed, err
 		}
 	}
 	for i := range admitted {
@@ -76,7 +76,7 @@ func withoutJobs(ids []uuid.UUID, jobs []job.ClaimedJob) []uuid.UUID {
 // arguments of the selection start at $1.
 func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, args ...any) ([]job.ClaimedJob, error) {
 	lease := claim.Node + "." + uuid.NewString()
-	return list(ctx, &tx.Reader, func(row sqldb.Row) (job.ClaimedJob, error) {
+	return list(ctx, &tx.Reader, "lease jobs", func(row sqldb.Row) (job.ClaimedJob, error) {
 		c := job.ClaimedJob{Lease: lease}
 		err := row.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
 		return c, err
@@ -87,7 +87,7 @@ func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, 
 // dueWaiting returns due live jobs that wait for their first bot.
 func (db *Reader) dueWaiting(ctx context.Context, claim job.Claim) ([]uuid.UUID, error) {
 	where, args := waitingCondition(claim)
-	return list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $2 AND `+where+` ORDER BY wake_at LIMIT $1`,
+	return list(ctx, db, "find due jobs that wait for capacity", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $2 AND `+where+` ORDER BY wake_at LIMIT $1`,
 		append([]any{claim.Limit}, args...)...)
 }
 
@@ -133,22 +133,17 @@ func (tx *Tx) admissionBusy(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var locked bool
-	if err := tx.queryRow(ctx, `SELECT pg_try_advisory_xact_lock($1)`, admissionLock).Scan(&locked); err != nil {
-		return false, fmt.Errorf("lock the admission of jobs: %w", err)
-	}
-	return !locked, nil
+	err := tx.queryRow(ctx, "lock the admission of jobs", `SELECT pg_try_advisory_xact_lock($1)`, admissionLock).Scan(&locked)
+	return !locked, err
 }
 
 // otherNodeHasCapacity reports whether another node can run another bot, by a
 // heartbeat that is not older than half a lease. It takes the jobs that this node has
 // no capacity for.
 func (db *Reader) otherNodeHasCapacity(ctx context.Context, claim job.Claim) (bool, error) {
-	other, err := db.firstText(ctx, `SELECT id FROM nodes WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
+	_, ok, err := first(ctx, db, "find a node with capacity", scanColumn[string], `SELECT id FROM nodes WHERE id <> $1 AND heartbeat_at > $2 AND full_reason = '' LIMIT 1`,
 		claim.Node, millis(claim.Now.Add(-claim.Lease/2)))
-	if err != nil {
-		return false, fmt.Errorf("find a node with capacity: %w", err)
-	}
-	return other != "", nil
+	return ok, err
 }
 
 // admission is a job to admit, and the consumer whose turn it takes: uuid.Nil for the
@@ -159,7 +154,7 @@ type admission struct{ id, group uuid.UUID }
 func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]admission, error) {
 	where, args := waitingCondition(claim)
 	busy, withinLimit := consumerLimit(claim)
-	return list(ctx, &tx.Reader, func(row sqldb.Row) (a admission, err error) {
+	return list(ctx, &tx.Reader, "find the jobs to admit", func(row sqldb.Row) (a admission, err error) {
 		err = row.Scan(&a.id, &a.group)
 		return a, err
 	}, fmt.Sprintf(`
@@ -231,7 +226,7 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 	if len(jobs) == 0 {
 		return nil
 	}
-	last, err := one(tx.queryRow(ctx, `SELECT COALESCE(MAX(position), 0) FROM consumer_rotation`), scanColumn[int64], "position")
+	last, err := one(ctx, &tx.Reader, "position", scanColumn[int64], `SELECT COALESCE(MAX(position), 0) FROM consumer_rotation`)
 	if err != nil {
 		return err
 	}
@@ -242,14 +237,15 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 	}
 	// In the same order on every node, so that concurrent claims cannot deadlock.
 	consumers := slices.SortedFunc(maps.Keys(positions), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	rows := make([][]any, len(consumers))
+	statements := make([]sqldb.Statement, len(consumers))
 	for i, consumer := range consumers {
-		rows[i] = []any{consumer, positions[consumer]}
+		statements[i] = sqldb.Statement{Query: rotateConsumer, Args: []any{consumer, positions[consumer]}}
 	}
-	_, err = tx.conn.ExecBatch(ctx, `INSERT INTO consumer_rotation (consumer_id, position) VALUES ($1, $2)
-		ON CONFLICT (consumer_id) DO UPDATE SET position = $2`, rows)
+	_, err = tx.execBatch(ctx, "rotate consumers", statements)
 	return err
 }
+
+const rotateConsumer = `INSERT INTO consumer_rotation (consumer_id, position) VALUES ($1, $2) ON CONFLICT (consumer_id) DO UPDATE SET position = $2`
 
 // CanClaim reports whether ClaimJobs may find a job. It does not consider the limit
 // of consumers.
@@ -257,11 +253,8 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 	// The order makes PostgreSQL read an index: without it, a generic plan expects to meet a
 	// due job soon, and reads the whole table when there is none.
 	exists := func(order, where string, args []any) (bool, error) {
-		id, err := db.firstText(ctx, `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT $1`, append([]any{1}, args...)...)
-		if err != nil {
-			return false, fmt.Errorf("find due jobs: %w", err)
-		}
-		return id != "", nil
+		_, ok, err := first(ctx, db, "find due jobs", scanColumn[string], `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT $1`, append([]any{1}, args...)...)
+		return ok, err
 	}
 	if claim.Limit <= 0 {
 		return false, nil
@@ -279,11 +272,8 @@ func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
 // ExtendLease moves the end of a lease. It returns false when the lease is no longer
 // held.
 func (tx *Tx) ExtendLease(ctx context.Context, id uuid.UUID, lease string, until time.Time) (bool, error) {
-	n, err := tx.exec(ctx, `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease, millis(until))
-	if err != nil {
-		return false, fmt.Errorf("extend the lease of job %s: %w", id, err)
-	}
-	return n == 1, nil
+	n, err := tx.affected(ctx, "extend the lease of a job", `UPDATE jobs SET wake_at = $3 WHERE id = $1 AND lease = $2`, id, lease, millis(until))
+	return n == 1, err
 }
 
 // ReleaseLeases ends all leases, of jobs and of deliveries, and makes the jobs and
@@ -299,12 +289,8 @@ func (tx *Tx) ReleaseLeases(ctx context.Context, now time.Time) error {
 // It uses the index jobs_leased; the slash is the character after the dot that ends
 // the node's ID.
 func (tx *Tx) ReleaseNodeLeases(ctx context.Context, node string, now time.Time) error {
-	_, err := tx.exec(ctx, `UPDATE jobs SET lease = '', wake_at = $1 WHERE lease <> '' AND lease >= $2 AND lease < $3 AND wake_at IS NOT NULL`,
+	return tx.exec(ctx, "release the leases of an earlier run", `UPDATE jobs SET lease = '', wake_at = $1 WHERE lease <> '' AND lease >= $2 AND lease < $3 AND wake_at IS NOT NULL`,
 		millis(now), node+".", node+"/")
-	if err != nil {
-		return fmt.Errorf("release the leases of an earlier run: %w", err)
-	}
-	return nil
 }
 
 // WakeNodeJobs makes the jobs due now whose bots a node runs or should run. A node
@@ -330,11 +316,11 @@ const (
 // when there is none within wakeHorizon. Jobs of other nodes do not count. It uses the
 // indexes jobs_wake and jobs_upcoming.
 func (db *Reader) NextWake(ctx context.Context, node string, now time.Time, prelaunch time.Duration) (time.Time, bool, error) {
-	next, ok, err := db.earliest(ctx, nextWake, node, millis(now.Add(wakeHorizon)))
+	next, ok, err := first(ctx, db, "find the next due job", scanTime, nextWake, node, millis(now.Add(wakeHorizon)))
 	if err != nil || prelaunch == 0 {
 		return next, ok, err
 	}
-	join, scheduled, err := db.earliest(ctx, nextJoin, millis(now))
+	join, scheduled, err := first(ctx, db, "find the next job to prelaunch", scanTime, nextJoin, millis(now))
 	launch := join.Add(-prelaunch)
 	if !launch.After(now) {
 		launch = now.Add(prelaunchRetry) // a limit keeps it from being claimed
@@ -343,14 +329,4 @@ func (db *Reader) NextWake(ctx context.Context, node string, now time.Time, prel
 		return launch, true, err
 	}
 	return next, ok, err
-}
-
-// earliest runs a query for one time; false without a row.
-func (db *Reader) earliest(ctx context.Context, query string, args ...any) (time.Time, bool, error) {
-	var next time.Time
-	err := db.forEach(ctx, func(row sqldb.Row) error { return row.Scan(timeColumn{&next}) }, query, args...)
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("find the next due job: %w", err)
-	}
-	return next, !next.IsZero(), nil
 }

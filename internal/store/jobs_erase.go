@@ -18,15 +18,11 @@ import (
 // waiting. It uses the index jobs_erasable, whose condition it repeats
 // literally.
 func (db *Reader) ErasableJobs(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob, limit int) ([]EndedJob, error) {
-	jobs, err := list(ctx, db, scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
+	return list(ctx, db, "find erasable jobs", scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
 			AND (status_since, id) > ($3, $4)
 			AND wake_at IS NULL AND (manifest_uri = '' OR recording_erased_at IS NOT NULL)
 			AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.job_id = jobs.id AND d.state = 'waiting')
 		ORDER BY status_since, id LIMIT $5`, consumer, millis(until), millis(after.At), after.JobID, limit)
-	if err != nil {
-		return nil, fmt.Errorf("find erasable jobs: %w", err)
-	}
-	return jobs, nil
 }
 
 // EraseJob erases a job that has ended, with its timeline, texts, commands,
@@ -56,16 +52,12 @@ func (tx *Tx) insertTombstone(ctx context.Context, r job.Record, now time.Time) 
 	if err != nil {
 		return fmt.Errorf("encode autoLeave: %w", err)
 	}
-	_, err = tx.exec(ctx, `
+	return tx.exec(ctx, "insert the tombstone of a job", `
 		INSERT INTO job_tombstones (id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave,
 			status, attempts, started_at, finalized_at, failure_code, erased_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
 		r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, millis(r.JoinAt), millis(r.CreatedAt), string(autoLeave),
 		r.Status, r.Attempts, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.FailureCode, millis(now))
-	if err != nil {
-		return fmt.Errorf("insert the tombstone of job %s: %w", r.ID, err)
-	}
-	return nil
 }
 
 const selectTombstone = `SELECT id, platform, join_at, created_at, auto_leave, status, attempts, started_at, finalized_at, failure_code FROM job_tombstones
@@ -75,7 +67,7 @@ const selectTombstone = `SELECT id, platform, join_at, created_at, auto_leave, s
 // Its meeting URL, display name, metadata, manifest and failure detail are
 // erased. It uses the index job_tombstones_external.
 func (db *Reader) tombstone(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
-	return one(db.queryRow(ctx, selectTombstone, consumer, mode, hashText(externalID)), func(row sqldb.Row) (job.Job, error) {
+	return one(ctx, db, "job", func(row sqldb.Row) (job.Job, error) {
 		j := job.Job{ConsumerID: consumer, Mode: mode, ExternalID: externalID, Metadata: json.RawMessage(`{}`)}
 		var autoLeave []byte
 		err := row.Scan(&j.ID, &j.Platform, timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &autoLeave, &j.Status, &j.Attempts,
@@ -84,7 +76,7 @@ func (db *Reader) tombstone(ctx context.Context, consumer uuid.UUID, mode job.Mo
 			return job.Job{}, err
 		}
 		return j, json.Unmarshal(autoLeave, &j.AutoLeave)
-	}, "job")
+	}, selectTombstone, consumer, mode, hashText(externalID))
 }
 
 // deleteJob deletes a job and everything that refers to it. It locks the job first, so
@@ -114,11 +106,7 @@ func (tx *Tx) deleteJob(ctx context.Context, id uuid.UUID) error {
 
 // ConsumerJobs returns the IDs of up to limit of a consumer's jobs.
 func (db *Reader) ConsumerJobs(ctx context.Context, consumer uuid.UUID, limit int) ([]uuid.UUID, error) {
-	ids, err := list(ctx, db, scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 LIMIT $2`, consumer, limit)
-	if err != nil {
-		return nil, fmt.Errorf("list the jobs of a consumer: %w", err)
-	}
-	return ids, nil
+	return list(ctx, db, "list the jobs of a consumer", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE consumer_id = $1 LIMIT $2`, consumer, limit)
 }
 
 // RetireConsumer prepares a consumer for deletion: it revokes its keys and ends
@@ -131,12 +119,12 @@ func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time
 			return err
 		}
 		var running, operators, others int
-		err := tx.queryRow(ctx, `SELECT
+		err := tx.queryRow(ctx, "count jobs and operators", `SELECT
 			(SELECT COUNT(*) FROM jobs WHERE consumer_id = $1 AND wake_at IS NOT NULL),
 			(SELECT COUNT(*) FROM users WHERE consumer_id = $1 AND operator = 1),
 			(SELECT COUNT(*) FROM users WHERE consumer_id <> $1 AND operator = 1)`, consumer).Scan(&running, &operators, &others)
 		if err != nil {
-			return fmt.Errorf("count jobs and operators: %w", err)
+			return err
 		}
 		if running > 0 {
 			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running)}
@@ -144,13 +132,10 @@ func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time
 		if operators > 0 && others == 0 {
 			return &job.Error{Code: job.InvalidState, Message: "the only operators are users of this consumer"}
 		}
-		if _, err := tx.exec(ctx, `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE consumer_id = $1`, consumer, millis(now)); err != nil {
-			return fmt.Errorf("revoke the consumer's keys: %w", err)
+		if err := tx.exec(ctx, "revoke the consumer's keys", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE consumer_id = $1`, consumer, millis(now)); err != nil {
+			return err
 		}
-		if _, err := tx.exec(ctx, `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE consumer_id = $1)`, consumer); err != nil {
-			return fmt.Errorf("end the sessions of the consumer's users: %w", err)
-		}
-		return nil
+		return tx.exec(ctx, "end the sessions of the consumer's users", `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE consumer_id = $1)`, consumer)
 	})
 }
 
@@ -170,8 +155,8 @@ func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
 			return err
 		}
 		var hasJobs bool
-		if err := tx.queryRow(ctx, `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`, consumer).Scan(&hasJobs); err != nil {
-			return fmt.Errorf("look for jobs of consumer %s: %w", consumer, err)
+		if err := tx.queryRow(ctx, "look for jobs of a consumer", `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`, consumer).Scan(&hasJobs); err != nil {
+			return err
 		}
 		if hasJobs {
 			return &job.Error{Code: job.InvalidState, Message: "the team has jobs"}

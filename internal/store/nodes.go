@@ -2,46 +2,37 @@ package store
 
 import (
 	"context"
-	"fmt"
+	"strings"
 	"time"
 
+	"standin/internal/alert"
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
+	"standin/internal/webhook"
 )
 
 // SaveNode inserts or updates a node.
 func (tx *Tx) SaveNode(ctx context.Context, n job.Node) error {
-	_, err := tx.exec(ctx, `
+	return tx.exec(ctx, "save a node", `
 		INSERT INTO nodes (id, name, base_url, started_at, heartbeat_at, bots, capacity, full_reason, start_ms)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (id) DO UPDATE SET name = $2, base_url = $3, started_at = $4, heartbeat_at = $5, bots = $6, capacity = $7, full_reason = $8, start_ms = $9`,
 		n.ID, n.Name, n.BaseURL, millis(n.StartedAt), millis(n.HeartbeatAt), n.Bots, n.Capacity, n.FullReason, n.StartTime.Milliseconds())
-	if err != nil {
-		return fmt.Errorf("save node %s: %w", n.ID, err)
-	}
-	return nil
 }
 
 // Nodes returns the nodes with a heartbeat after a time, by name.
 func (db *Reader) Nodes(ctx context.Context, since time.Time) ([]job.Node, error) {
-	nodes, err := list(ctx, db, func(row sqldb.Row) (n job.Node, err error) {
+	return list(ctx, db, "read nodes", func(row sqldb.Row) (n job.Node, err error) {
 		err = row.Scan(&n.ID, &n.Name, timeColumn{&n.StartedAt}, timeColumn{&n.HeartbeatAt},
 			&n.Bots, &n.Capacity, &n.FullReason, durationColumn{&n.StartTime})
 		return n, err
 	}, `SELECT id, name, started_at, heartbeat_at, bots, capacity, full_reason, start_ms
 		FROM nodes WHERE heartbeat_at > $1 ORDER BY name, id`, millis(since))
-	if err != nil {
-		return nil, fmt.Errorf("read nodes: %w", err)
-	}
-	return nodes, nil
 }
 
 // DeleteNodes deletes the nodes without a heartbeat after a time.
 func (tx *Tx) DeleteNodes(ctx context.Context, since time.Time) error {
-	if _, err := tx.exec(ctx, `DELETE FROM nodes WHERE heartbeat_at <= $1`, millis(since)); err != nil {
-		return fmt.Errorf("delete silent nodes: %w", err)
-	}
-	return nil
+	return tx.exec(ctx, "delete silent nodes", `DELETE FROM nodes WHERE heartbeat_at <= $1`, millis(since))
 }
 
 // NodeJobs returns the live jobs whose bots a node runs or should run, or whose
@@ -49,9 +40,9 @@ func (tx *Tx) DeleteNodes(ctx context.Context, since time.Time) error {
 func (db *Reader) NodeJobs(ctx context.Context, node string) ([]job.Record, error) {
 	var jobs []job.Record
 	for _, condition := range []string{dispatchedCondition(), prelaunchedCondition} {
-		some, err := list(ctx, db, scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+condition, node)
+		some, err := list(ctx, db, "read the jobs of a node", scanJob, `SELECT `+jobColumns+` FROM jobs WHERE node = $1 AND mode = 'live' AND `+condition, node)
 		if err != nil {
-			return nil, fmt.Errorf("read the jobs of node %s: %w", node, err)
+			return nil, err
 		}
 		jobs = append(jobs, some...)
 	}
@@ -61,35 +52,71 @@ func (db *Reader) NodeJobs(ctx context.Context, node string) ([]job.Record, erro
 // BaseURL returns where consumers reach the service, as the node that was last seen has
 // it; empty if no service has run yet.
 func (db *Reader) BaseURL(ctx context.Context) (string, error) {
-	return db.firstText(ctx, `SELECT base_url FROM nodes ORDER BY heartbeat_at DESC LIMIT 1`)
+	url, _, err := first(ctx, db, "read the URL of the service", scanColumn[string], `SELECT base_url FROM nodes ORDER BY heartbeat_at DESC LIMIT 1`)
+	return url, err
 }
 
 // NodeName returns the name of a node; empty when it is unknown.
 func (db *Reader) NodeName(ctx context.Context, id string) (string, error) {
-	return db.firstText(ctx, `SELECT name FROM nodes WHERE id = $1`, id)
+	name, _, err := first(ctx, db, "read the name of a node", scanColumn[string], `SELECT name FROM nodes WHERE id = $1`, id)
+	return name, err
 }
 
 // BotStats returns the last statistics of the live bots of a node, or of all
 // nodes when it is empty. It uses the index jobs_dispatched.
 func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
-	stats, err := list(ctx, db, func(row sqldb.Row) (b job.BotStats, err error) {
+	return list(ctx, db, "read the statistics of bots", func(row sqldb.Row) (b job.BotStats, err error) {
 		err = row.Scan(&b.JobID, &b.Attempt, &b.Node, timeColumn{&b.HeartbeatAt}, (*[]byte)(&b.Stats))
 		return b, err
 	}, `SELECT id, attempt, node, heartbeat_at, stats FROM jobs
 		WHERE ($1 = '' OR node = $1) AND mode = 'live' AND heartbeat_at IS NOT NULL AND stats <> '' AND `+dispatchedCondition(), node)
-	if err != nil {
-		return nil, fmt.Errorf("read the statistics of bots: %w", err)
-	}
-	return stats, nil
 }
 
 // OldestHeartbeat returns the time of the last heartbeat of the bot that has
 // been silent the longest; false when no bot has sent one.
 func (db *Reader) OldestHeartbeat(ctx context.Context) (time.Time, bool, error) {
 	var oldest time.Time
-	err := db.queryRow(ctx, `SELECT MIN(heartbeat_at) FROM jobs WHERE `+dispatchedCondition()).Scan(timeColumn{&oldest})
-	if err != nil {
-		return time.Time{}, false, fmt.Errorf("find the oldest heartbeat: %w", err)
-	}
-	return oldest, !oldest.IsZero(), nil
+	err := db.queryRow(ctx, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+dispatchedCondition()).Scan(timeColumn{&oldest})
+	return oldest, !oldest.IsZero(), err
+}
+
+// ClaimAlert implements alert.Store.
+func (s *Store) ClaimAlert(ctx context.Context, name string, now time.Time, cooldown time.Duration) (claimed bool, err error) {
+	n, err := s.affected(ctx, "claim an alert", `INSERT INTO alerts (name, firing, sent_at) VALUES ($1, 1, $2)
+		ON CONFLICT (name) DO UPDATE SET firing = 1, sent_at = excluded.sent_at WHERE alerts.sent_at <= $3`, name, millis(now), millis(now.Add(-cooldown)))
+	return n == 1, err
+}
+
+// ResolveAlert implements alert.Store.
+func (s *Store) ResolveAlert(ctx context.Context, name string) (resolved bool, err error) {
+	n, err := s.affected(ctx, "resolve an alert", `UPDATE alerts SET firing = 0 WHERE name = $1 AND firing = 1`, name)
+	return n == 1, err
+}
+
+// Alerts implements alert.Store.
+func (db *Reader) Alerts(ctx context.Context) ([]alert.Sent, error) {
+	return list(ctx, db, "list alerts", func(row sqldb.Row) (a alert.Sent, err error) {
+		var name string
+		err = row.Scan(&name, &a.Firing, timeColumn{&a.At})
+		a.Rule, a.Node, _ = strings.Cut(name, " ")
+		return a, err
+	}, `SELECT name, firing, sent_at FROM alerts ORDER BY sent_at DESC, name`)
+}
+
+// FailingEndpoint is a dead webhook endpoint for which webhooks wait.
+type FailingEndpoint struct {
+	Consumer string // name
+	URL      string
+	Since    time.Time
+}
+
+// FailingEndpoints returns up to limit endpoints that are dead and have failed since a time,
+// the longest failing first. It uses the index webhook_endpoints_failing.
+func (db *Reader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]FailingEndpoint, error) {
+	return list(ctx, db, "find failing webhook endpoints", func(row sqldb.Row) (e FailingEndpoint, err error) {
+		err = row.Scan(&e.Consumer, &e.URL, timeColumn{&e.Since})
+		return e, err
+	}, `SELECT c.name, e.url, e.failing_since FROM webhook_endpoints e JOIN consumers c ON c.id = e.consumer_id
+		WHERE e.failing_since <= $1 AND e.failures >= $2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting')
+		ORDER BY e.failing_since LIMIT $3`, millis(since), webhook.DeadAfterFailures, limit)
 }

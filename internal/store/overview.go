@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
 )
@@ -23,24 +25,24 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 		return o, err
 	}
 	if o.Bots, err = db.RunningBots(ctx, 0, overviewBots); err != nil {
-		return o, fmt.Errorf("list running bots: %w", err)
+		return o, err
 	}
-	if o.Deliveries, err = db.backlog(ctx, `SELECT COUNT(*), MIN(due_at) FROM deliveries WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
-		return o, fmt.Errorf("count due deliveries: %w", err)
+	if o.Deliveries, err = db.backlog(ctx, "count due deliveries", `SELECT COUNT(*), MIN(due_at) FROM deliveries WHERE due_at IS NOT NULL AND due_at <= $1`, millis(now)); err != nil {
+		return o, err
 	}
-	if o.Overdue, err = db.backlog(ctx, `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`, millis(now)); err != nil {
-		return o, fmt.Errorf("count due jobs: %w", err)
+	if o.Overdue, err = db.backlog(ctx, "count due jobs", `SELECT COUNT(*), MIN(wake_at) FROM jobs WHERE wake_at <= $1`, millis(now)); err != nil {
+		return o, err
 	}
-	err = db.queryRow(ctx, `SELECT COUNT(*) FROM commands c JOIN jobs ON jobs.id = c.job_id
+	err = db.queryRow(ctx, "count pending commands", `SELECT COUNT(*) FROM commands c JOIN jobs ON jobs.id = c.job_id
 		WHERE c.acked_at IS NULL AND status NOT IN ('completed', 'failed', 'cancelled')`).Scan(&o.Commands)
 	if err != nil {
-		return o, fmt.Errorf("count pending commands: %w", err)
+		return o, err
 	}
 	if o.Failures, err = db.failureCounts(ctx, mode, now); err != nil {
-		return o, fmt.Errorf("count failures: %w", err)
+		return o, err
 	}
 	if o.Reasons, err = db.failureReasons(ctx, mode, now); err != nil {
-		return o, fmt.Errorf("count failures by reason: %w", err)
+		return o, err
 	}
 	o.Recent, err = db.FailedJobs(ctx, mode, job.FailureFilter{}, overviewFailures)
 	return o, err
@@ -50,17 +52,14 @@ func (db *Reader) Overview(ctx context.Context, mode job.Mode, now time.Time) (o
 // It uses the index jobs_wake alone, which has every job that has not ended.
 func (db *Reader) CountActive(ctx context.Context) (map[job.Status]int, error) {
 	counts := make(map[job.Status]int)
-	err := db.forEach(ctx, func(row sqldb.Row) error {
+	err := db.forEach(ctx, "count the jobs that have not ended", func(row sqldb.Row) error {
 		var status job.Status
 		var n int
 		err := row.Scan(&status, &n)
 		counts[status] = n
 		return err
 	}, `SELECT status, COUNT(*) FROM jobs WHERE wake_at IS NOT NULL AND status NOT IN ('completed', 'failed', 'cancelled') GROUP BY status`)
-	if err != nil {
-		return nil, fmt.Errorf("count the jobs that have not ended: %w", err)
-	}
-	return counts, nil
+	return counts, err
 }
 
 // dispatchedCondition is the condition of jobs whose bot runs or should run. It
@@ -84,7 +83,7 @@ const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
 // RunningBots returns running bots, those with the oldest heartbeats first, without
 // the first skip of them. It uses the index jobs_dispatched.
 func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
-	return list(ctx, db, func(row sqldb.Row) (b job.RunningBot, err error) {
+	return list(ctx, db, "list running bots", func(row sqldb.Row) (b job.RunningBot, err error) {
 		err = row.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
 			timeColumn{&b.StatusSince}, timeColumn{&b.LaunchedAt}, timeColumn{&b.HeartbeatAt}, &b.LaunchError)
 		return b, err
@@ -96,15 +95,15 @@ func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.Runni
 
 // backlog reads a count and the earliest time. It uses the indexes
 // deliveries_due and jobs_wake.
-func (db *Reader) backlog(ctx context.Context, query string, args ...any) (b job.Backlog, err error) {
-	err = db.queryRow(ctx, query, args...).Scan(&b.Waiting, timeColumn{&b.Since})
+func (db *Reader) backlog(ctx context.Context, action, query string, args ...any) (b job.Backlog, err error) {
+	err = db.queryRow(ctx, action, query, args...).Scan(&b.Waiting, timeColumn{&b.Since})
 	return b, err
 }
 
 // failureCounts uses the index jobs_failed alone.
 func (db *Reader) failureCounts(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureCount, error) {
 	from := now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1-job.OverviewDays)
-	return list(ctx, db, func(row sqldb.Row) (c job.FailureCount, err error) {
+	return list(ctx, db, "count failures", func(row sqldb.Row) (c job.FailureCount, err error) {
 		var day int64
 		err = row.Scan(&day, &c.Code, &c.Jobs)
 		c.Day = fromMillis(day * dayMillis)
@@ -117,7 +116,7 @@ func (db *Reader) failureCounts(ctx context.Context, mode job.Mode, now time.Tim
 // failureReasons counts the failures of the last week, the most frequent first. It uses the
 // index jobs_failed alone.
 func (db *Reader) failureReasons(ctx context.Context, mode job.Mode, now time.Time) ([]job.FailureReason, error) {
-	return list(ctx, db, func(row sqldb.Row) (r job.FailureReason, err error) {
+	return list(ctx, db, "count failures by reason", func(row sqldb.Row) (r job.FailureReason, err error) {
 		err = row.Scan(&r.Code, &r.Platform, &r.Day, &r.Week)
 		return r, err
 	}, `SELECT failure_code, platform, CAST(SUM(CASE WHEN status_since >= $3 THEN 1 ELSE 0 END) AS BIGINT), COUNT(*) AS week FROM jobs
@@ -149,16 +148,12 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 		conditions += fmt.Sprintf(" AND (status_since, id) < ($%d, $%d)", len(args)-1, len(args))
 	}
 	args = append(args, limit)
-	failed, err := list(ctx, db, func(row sqldb.Row) (f job.FailedJob, err error) {
+	return list(ctx, db, "list failed jobs", func(row sqldb.Row) (f job.FailedJob, err error) {
 		err = row.Scan(&f.JobID, &f.Consumer, &f.Platform, timeColumn{&f.At}, &f.Code, &f.Detail)
 		return f, err
 	}, `SELECT j.id, c.name, j.platform, j.status_since, j.failure_code, j.failure_detail
 		FROM (SELECT id FROM jobs WHERE status = 'failed' AND mode = $1`+conditions+fmt.Sprintf(` ORDER BY status_since DESC, id DESC LIMIT $%d`, len(args))+`) latest
 		JOIN jobs j ON j.id = latest.id JOIN consumers c ON c.id = j.consumer_id ORDER BY j.status_since DESC, j.id DESC`, args...)
-	if err != nil {
-		return nil, fmt.Errorf("list failed jobs: %w", err)
-	}
-	return failed, nil
 }
 
 // CountUpcoming counts the live jobs without a bot whose joinAt is in
@@ -166,7 +161,7 @@ func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.Fail
 // Intervals without jobs are omitted. It uses the index jobs_upcoming alone.
 func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, length time.Duration) ([]job.UpcomingCount, error) {
 	step := length.Milliseconds()
-	counts, err := list(ctx, db, func(row sqldb.Row) (c job.UpcomingCount, err error) {
+	return list(ctx, db, "count upcoming jobs", func(row sqldb.Row) (c job.UpcomingCount, err error) {
 		var number int64
 		err = row.Scan(&number, &c.Jobs)
 		c.From = fromMillis(number * step)
@@ -174,8 +169,61 @@ func (db *Reader) CountUpcoming(ctx context.Context, from, until time.Time, leng
 	}, `SELECT join_at / $3 AS number, COUNT(*) FROM jobs
 		WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at >= $1 AND join_at < $2
 		GROUP BY number ORDER BY number`, millis(from), millis(until), step)
+}
+
+const dayMillis = 24 * 60 * 60 * 1000
+
+const addUsage = `INSERT INTO usage_days (consumer_id, mode, day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes)
+	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+	ON CONFLICT (consumer_id, mode, day) DO UPDATE SET
+		completed = usage_days.completed + excluded.completed, failed = usage_days.failed + excluded.failed,
+		cancelled = usage_days.cancelled + excluded.cancelled, recorded_ms = usage_days.recorded_ms + excluded.recorded_ms,
+		bot_ms = usage_days.bot_ms + excluded.bot_ms, stored_bytes = usage_days.stored_bytes + excluded.stored_bytes,
+		deleted_bytes = usage_days.deleted_bytes + excluded.deleted_bytes`
+
+// AddUsage adds to the usage of a consumer on the day of a time.
+func (tx *Tx) AddUsage(ctx context.Context, consumer uuid.UUID, mode job.Mode, at time.Time, u job.Usage) error {
+	return tx.exec(ctx, "add to the usage of a consumer", addUsage, consumer, mode, millis(at)/dayMillis, u.Completed, u.Failed, u.Cancelled,
+		u.Recorded.Milliseconds(), u.Bots.Milliseconds(), u.StoredBytes, u.DeletedBytes)
+}
+
+// Usage returns the usage of a consumer from one day to another, both included. It uses the
+// primary key of usage_days.
+func (db *Reader) Usage(ctx context.Context, consumer uuid.UUID, mode job.Mode, from, to time.Time) (job.UsageReport, error) {
+	report := job.UsageReport{From: from, To: to}
+	days, err := list(ctx, db, "read the usage of a consumer", func(row sqldb.Row) (d job.UsageDay, err error) {
+		var day int64
+		err = row.Scan(&day, &d.Completed, &d.Failed, &d.Cancelled, durationColumn{&d.Recorded}, durationColumn{&d.Bots}, &d.StoredBytes, &d.DeletedBytes)
+		d.Day = fromMillis(day * dayMillis)
+		return d, err
+	}, `SELECT day, completed, failed, cancelled, recorded_ms, bot_ms, stored_bytes, deleted_bytes FROM usage_days
+		WHERE consumer_id = $1 AND mode = $2 AND day >= $3 AND day <= $4 ORDER BY day`, consumer, mode, millis(from)/dayMillis, millis(to)/dayMillis)
 	if err != nil {
-		return nil, fmt.Errorf("count upcoming jobs: %w", err)
+		return report, err
 	}
-	return counts, nil
+	report.Days = days
+	for _, d := range days {
+		report.Total = report.Total.Plus(d.Usage)
+	}
+	err = db.queryRow(ctx, "read what is stored for a consumer", `SELECT CAST(COALESCE(SUM(stored_bytes - deleted_bytes), 0) AS BIGINT) FROM usage_days WHERE consumer_id = $1 AND mode = $2`,
+		consumer, mode).Scan(&report.Kept)
+	return report, err
+}
+
+// TeamUsage returns the usage of each consumer from one day to another, both included, by
+// name, without consumers that have none and of which nothing is stored.
+func (db *Reader) TeamUsage(ctx context.Context, mode job.Mode, from, to time.Time) ([]job.TeamUsage, error) {
+	within := func(column string) string {
+		return `CAST(SUM(CASE WHEN u.day >= $2 AND u.day <= $3 THEN u.` + column + ` ELSE 0 END) AS BIGINT)`
+	}
+	return list(ctx, db, "read the usage of consumers", func(row sqldb.Row) (t job.TeamUsage, err error) {
+		err = row.Scan(&t.ConsumerID, &t.Consumer, &t.Completed, &t.Failed, &t.Cancelled, durationColumn{&t.Recorded}, durationColumn{&t.Bots},
+			&t.StoredBytes, &t.DeletedBytes, &t.Kept)
+		return t, err
+	}, `SELECT c.id, c.name, `+within("completed")+`, `+within("failed")+`, `+within("cancelled")+`, `+within("recorded_ms")+`, `+within("bot_ms")+`,
+			`+within("stored_bytes")+`, `+within("deleted_bytes")+`, CAST(SUM(u.stored_bytes - u.deleted_bytes) AS BIGINT)
+		FROM usage_days u JOIN consumers c ON c.id = u.consumer_id
+		WHERE u.mode = $1 GROUP BY c.id, c.name
+		HAVING MAX(CASE WHEN u.day >= $2 AND u.day <= $3 THEN 1 ELSE 0 END) = 1 OR SUM(u.stored_bytes - u.deleted_bytes) > 0
+		ORDER BY c.name`, mode, millis(from)/dayMillis, millis(to)/dayMillis)
 }

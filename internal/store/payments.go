@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -20,16 +19,13 @@ func (s *Store) WritePayment(ctx context.Context, fn func(context.Context, billi
 
 // InsertPaymentEvent implements billing.Ledger.
 func (tx *Tx) InsertPaymentEvent(ctx context.Context, e billing.Event, receivedAt time.Time) (bool, error) {
-	n, err := tx.exec(ctx, `
+	n, err := tx.affected(ctx, "insert a payment event", `
 		INSERT INTO payment_events (id, type, created_at, received_at, effect,
 			subscription_id, customer_id, consumer, email, plan, status, period_end)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT (id) DO NOTHING`,
 		e.ID, e.Type, millis(e.Created), millis(receivedAt), e.Effect,
 		e.Subscription, e.Customer, e.Consumer, e.Email, e.Plan, e.Status, nullMillis(e.PeriodEnd))
-	if err != nil {
-		return false, fmt.Errorf("insert payment event %s: %w", e.ID, err)
-	}
-	return n == 1, nil
+	return n == 1, err
 }
 
 // SubscriptionEvents implements billing.Ledger. It uses the index
@@ -48,38 +44,26 @@ func (tx *Tx) CustomerEvents(ctx context.Context, id string) ([]billing.Event, e
 // missing, and returns the events whose column has the ID. Because the row is
 // written, the select sees all events of transactions that locked it before.
 func (tx *Tx) paymentEvents(ctx context.Context, table, column, id string) ([]billing.Event, error) {
-	if _, err := tx.exec(ctx, `INSERT INTO `+table+` (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id`, id); err != nil {
-		return nil, fmt.Errorf("lock %s in %s: %w", id, table, err)
+	if err := tx.exec(ctx, "lock a subscription or customer", `INSERT INTO `+table+` (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = excluded.id`, id); err != nil {
+		return nil, err
 	}
-	events, err := list(ctx, &tx.Reader, func(row sqldb.Row) (e billing.Event, err error) {
+	return list(ctx, &tx.Reader, "read the events of a subscription or customer", func(row sqldb.Row) (e billing.Event, err error) {
 		err = row.Scan(&e.ID, &e.Type, timeColumn{&e.Created}, &e.Effect, &e.Subscription, &e.Customer, &e.Consumer, &e.Email,
 			&e.Plan, &e.Status, timeColumn{&e.PeriodEnd})
 		return e, err
 	}, `SELECT id, type, created_at, effect, subscription_id, customer_id, consumer, email, plan, status, period_end
 		FROM payment_events WHERE `+column+` = $1 AND `+column+` <> ''`, id)
-	if err != nil {
-		return nil, fmt.Errorf("read the payment events of %s: %w", id, err)
-	}
-	return events, nil
 }
 
 // SaveSubscription implements billing.Ledger.
 func (tx *Tx) SaveSubscription(ctx context.Context, s billing.Subscription) error {
-	_, err := tx.exec(ctx, `UPDATE subscriptions SET customer_id = $2, consumer = $3, plan = $4, status = $5, period_end = $6 WHERE id = $1`,
+	return tx.exec(ctx, "save a subscription", `UPDATE subscriptions SET customer_id = $2, consumer = $3, plan = $4, status = $5, period_end = $6 WHERE id = $1`,
 		s.ID, s.Customer, s.Consumer, s.Plan, s.Status, nullMillis(s.PeriodEnd))
-	if err != nil {
-		return fmt.Errorf("save subscription %s: %w", s.ID, err)
-	}
-	return nil
 }
 
 // SaveCustomer implements billing.Ledger.
 func (tx *Tx) SaveCustomer(ctx context.Context, c billing.Customer) error {
-	_, err := tx.exec(ctx, `UPDATE payment_customers SET consumer = $2, email = $3 WHERE id = $1`, c.ID, c.Consumer, c.Email)
-	if err != nil {
-		return fmt.Errorf("save payment customer %s: %w", c.ID, err)
-	}
-	return nil
+	return tx.exec(ctx, "save a payment customer", `UPDATE payment_customers SET consumer = $2, email = $3 WHERE id = $1`, c.ID, c.Consumer, c.Email)
 }
 
 // subscriptionsOf selects the subscriptions of the consumer with the ID $1, the
@@ -111,12 +95,12 @@ func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billi
 	if err != nil {
 		return billing.Plan{}, err
 	}
-	subscriptions, err := list(ctx, db, func(row sqldb.Row) (s billing.Subscription, err error) {
+	subscriptions, err := list(ctx, db, "read the plan of a consumer", func(row sqldb.Row) (s billing.Subscription, err error) {
 		err = row.Scan(&s.ID, &s.Customer, &s.Consumer, &s.Plan, &s.Status, timeColumn{&s.PeriodEnd})
 		return s, err
 	}, subscriptionsOf, consumer.ID.String(), consumer.Name, strings.ToLower(consumer.Email))
 	if err != nil {
-		return billing.Plan{}, fmt.Errorf("read the plan of consumer %s: %w", consumerID, err)
+		return billing.Plan{}, err
 	}
 	return billing.Best(subscriptions), nil
 }
@@ -127,8 +111,8 @@ func (db *Reader) ConsumerPlan(ctx context.Context, consumerID uuid.UUID) (billi
 func (tx *Tx) deletePayments(ctx context.Context, c account.Consumer) error {
 	email := strings.ToLower(c.Email)
 	var others int
-	if err := tx.queryRow(ctx, `SELECT COUNT(*) FROM consumers WHERE lower(email) = $1 AND id <> $2`, email, c.ID).Scan(&others); err != nil {
-		return fmt.Errorf("find consumers with the same e-mail: %w", err)
+	if err := tx.queryRow(ctx, "find consumers with the same e-mail", `SELECT COUNT(*) FROM consumers WHERE lower(email) = $1 AND id <> $2`, email, c.ID).Scan(&others); err != nil {
+		return err
 	}
 	if others > 0 {
 		email = ""
@@ -143,8 +127,8 @@ func (tx *Tx) deletePayments(ctx context.Context, c account.Consumer) error {
 		`DELETE FROM subscriptions WHERE id IN (` + subscriptions + `)`,
 		`DELETE FROM payment_customers WHERE id IN (` + customers + `)`,
 	} {
-		if _, err := tx.exec(ctx, statement, c.ID.String(), c.Name, email); err != nil {
-			return fmt.Errorf("delete the payments of consumer %s: %w", c.ID, err)
+		if err := tx.exec(ctx, "delete the payments of a consumer", statement, c.ID.String(), c.Name, email); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func (e explainer) QueryRow(ctx context.Context, query string, args ...any) sqld
 // explain adds the steps of a query.
 func (e explainer) explain(ctx context.Context, query string, args []any) error {
 	plain := Reader{conn: e.Conn}
-	return plain.forEach(ctx, func(row sqldb.Row) error {
+	return plain.forEach(ctx, "explain a query", func(row sqldb.Row) error {
 		var id, parent, unused int
 		var step string
 		err := row.Scan(&id, &parent, &unused, &step)

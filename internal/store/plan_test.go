@@ -60,7 +60,7 @@ func TestHotPlans(t *testing.T) {
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_created (consumer_id=? AND mode=?"}, false},
 		"another job for a meeting": {func(ctx context.Context, s *store.Store) error {
-			_, err := s.JobForMeeting(ctx, uuid.New(), job.Live, "https://zoom.us/j/1", now, now, uuid.New())
+			_, _, err := s.JobForMeeting(ctx, uuid.New(), job.Live, "https://zoom.us/j/1", now, now, uuid.New())
 			if job.ErrorIs(err, job.NotFound) {
 				return nil
 			}

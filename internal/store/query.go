@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
@@ -21,56 +23,136 @@ type Reader struct {
 // Tx is a transaction, which Store.Write begins and ends.
 type Tx struct{ Reader }
 
-// exec runs a statement, and returns the number of affected rows.
-func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	return tx.conn.Exec(ctx, query, args...)
+// exec runs a statement. Like all functions below, it begins its error with the action that
+// failed.
+func (tx *Tx) exec(ctx context.Context, action, query string, args ...any) error {
+	_, err := tx.affected(ctx, action, query, args...)
+	return err
 }
 
-// execAll runs statements with the same arguments. action is what failed.
+// affected runs a statement, and returns the number of affected rows.
+func (tx *Tx) affected(ctx context.Context, action, query string, args ...any) (int64, error) {
+	n, err := tx.conn.Exec(ctx, query, args...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", action, err)
+	}
+	return n, nil
+}
+
+// execAll runs statements with the same arguments.
 func (tx *Tx) execAll(ctx context.Context, action string, statements []string, args ...any) error {
 	for _, statement := range statements {
-		if _, err := tx.conn.Exec(ctx, statement, args...); err != nil {
-			return fmt.Errorf("%s: %w", action, err)
+		if err := tx.exec(ctx, action, statement, args...); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (db *Reader) queryRow(ctx context.Context, query string, args ...any) sqldb.Row {
-	return db.conn.QueryRow(ctx, query, args...)
+// execBatch runs statements in one round trip, and returns the number of affected rows of each.
+func (tx *Tx) execBatch(ctx context.Context, action string, statements []sqldb.Statement) ([]int64, error) {
+	affected, err := tx.conn.ExecBatch(ctx, statements)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", action, err)
+	}
+	return affected, nil
+}
+
+// exec runs a statement in its own transaction.
+func (s *Store) exec(ctx context.Context, action, query string, args ...any) error {
+	_, err := s.affected(ctx, action, query, args...)
+	return err
+}
+
+// affected runs a statement in its own transaction, and returns the number of affected rows.
+func (s *Store) affected(ctx context.Context, action, query string, args ...any) (n int64, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		n, err = tx.affected(ctx, action, query, args...)
+		return err
+	})
+	return n, err
+}
+
+// change runs a statement for an entity in its own transaction. It returns a *job.Error with
+// NotFound if the statement affects no row.
+func (s *Store) change(ctx context.Context, entity, query string, args ...any) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error { return tx.change(ctx, entity, query, args...) })
+}
+
+// change runs a statement for an entity. It returns a *job.Error with NotFound if the
+// statement affects no row.
+func (tx *Tx) change(ctx context.Context, entity, query string, args ...any) error {
+	n, err := tx.affected(ctx, "change "+entity, query, args...)
+	if err == nil && n == 0 {
+		return notFound(entity)
+	}
+	return err
+}
+
+// queryRow returns the only row of a query. Without one, the error of its Scan is
+// sql.ErrNoRows.
+func (db *Reader) queryRow(ctx context.Context, action, query string, args ...any) sqldb.Row {
+	return actionRow{db.conn.QueryRow(ctx, query, args...), action}
+}
+
+// actionRow is a row that an action reads.
+type actionRow struct {
+	row    sqldb.Row
+	action string
+}
+
+// Scan implements sqldb.Row.
+func (r actionRow) Scan(columns ...any) error {
+	if err := r.row.Scan(columns...); err != nil {
+		return fmt.Errorf("%s: %w", r.action, err)
+	}
+	return nil
 }
 
 // forEach runs a query and calls scan, which must not run statements, for each row.
-func (db *Reader) forEach(ctx context.Context, scan func(sqldb.Row) error, query string, args ...any) error {
+func (db *Reader) forEach(ctx context.Context, action string, scan func(sqldb.Row) error, query string, args ...any) error {
 	rows, err := db.conn.Query(ctx, query, args...)
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", action, err)
 	}
 	defer rows.Close() // Err returns its error
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
+	for err == nil && rows.Next() {
+		err = scan(rows)
 	}
-	return rows.Err()
+	if err = cmp.Or(err, rows.Err()); err != nil {
+		return fmt.Errorf("%s: %w", action, err)
+	}
+	return nil
 }
 
 // list runs a query and returns its rows.
-func list[T any](ctx context.Context, db *Reader, scan func(sqldb.Row) (T, error), query string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, db *Reader, action string, scan func(sqldb.Row) (T, error), query string, args ...any) ([]T, error) {
 	var all []T
-	err := db.forEach(ctx, func(row sqldb.Row) error {
+	err := db.forEach(ctx, action, func(row sqldb.Row) error {
 		value, err := scan(row)
 		all = append(all, value)
 		return err
 	}, query, args...)
-	return all, err
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
-// one scans the single row of a query for an entity. Without a row the error is a
+// first returns the first row of a query; false without one.
+func first[T any](ctx context.Context, db *Reader, action string, scan func(sqldb.Row) (T, error), query string, args ...any) (value T, ok bool, err error) {
+	all, err := list(ctx, db, action, scan, query, args...)
+	if err != nil || len(all) == 0 {
+		return value, false, err
+	}
+	return all[0], true, nil
+}
+
+// one returns the single row of a query for an entity. Without a row the error is a
 // *job.Error with NotFound.
-func one[T any](row sqldb.Row, scan func(sqldb.Row) (T, error), entity string) (T, error) {
+func one[T any](ctx context.Context, db *Reader, entity string, scan func(sqldb.Row) (T, error), query string, args ...any) (T, error) {
 	var none T
-	value, err := scan(row)
+	value, err := scan(db.conn.QueryRow(ctx, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return none, notFound(entity)
 	}
@@ -89,9 +171,9 @@ var errPageFull = errors.New("the page is full")
 
 // page returns up to limit rows of a query for limit+1, and whether there are more.
 // It ends early at maxPageBytes as counted by size.
-func page[T any](ctx context.Context, db *Reader, limit int, scan func(sqldb.Row) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
+func page[T any](ctx context.Context, db *Reader, action string, limit int, scan func(sqldb.Row) (T, error), size func(T) int, query string, args ...any) ([]T, bool, error) {
 	values, total := make([]T, 0, min(limit, 20)), 0
-	err := db.forEach(ctx, func(row sqldb.Row) error {
+	err := db.forEach(ctx, action, func(row sqldb.Row) error {
 		value, err := scan(row)
 		if err != nil {
 			return err
@@ -106,8 +188,14 @@ func page[T any](ctx context.Context, db *Reader, limit int, scan func(sqldb.Row
 	if errors.Is(err, errPageFull) {
 		return values, true, nil
 	}
-	return values, false, err
+	if err != nil {
+		return nil, false, err
+	}
+	return values, false, nil
 }
+
+// small is the size of rows that a page does not bound.
+func small[T any](T) int { return 0 }
 
 // extraColumns scans columns that follow those of another scan function.
 type extraColumns struct {
@@ -124,28 +212,10 @@ func scanColumn[T any](row sqldb.Row) (value T, err error) {
 	return value, err
 }
 
-// firstText returns the text in the first row of a query; empty without a row.
-func (db *Reader) firstText(ctx context.Context, query string, args ...any) (string, error) {
-	texts, err := list(ctx, db, scanColumn[string], query, args...)
-	if err != nil || len(texts) == 0 {
-		return "", err
-	}
-	return texts[0], nil
-}
-
-// changeConsumer runs a statement for one consumer in its own transaction. It returns
-// a *job.Error with NotFound if there is no such consumer.
-func (s *Store) changeConsumer(ctx context.Context, query string, args ...any) error {
-	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		n, err := tx.exec(ctx, query, args...)
-		if err != nil {
-			return fmt.Errorf("change consumer: %w", err)
-		}
-		if n == 0 {
-			return notFound("consumer")
-		}
-		return nil
-	})
+// scanTime scans a row of a single time.
+func scanTime(row sqldb.Row) (t time.Time, err error) {
+	err = row.Scan(timeColumn{&t})
+	return t, err
 }
 
 func notFound(entity string) error {
@@ -156,4 +226,71 @@ func notFound(entity string) error {
 func jsonArray[T any](texts []T) string {
 	encoded, _ := json.Marshal(append([]T{}, texts...)) // never null; texts and IDs can always be encoded
 	return string(encoded)
+}
+
+// Times are stored as milliseconds since 1970 UTC; unset times are NULL.
+
+func millis(t time.Time) int64 { return t.UnixMilli() }
+
+func nullMillis(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
+}
+
+func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
+
+// timeColumn scans a column of milliseconds into a time. NULL is the zero time.
+type timeColumn struct{ *time.Time }
+
+// Scan implements sql.Scanner.
+func (c timeColumn) Scan(value any) error {
+	switch ms := value.(type) {
+	case nil:
+		*c.Time = time.Time{}
+	case int64:
+		*c.Time = fromMillis(ms)
+	default:
+		return fmt.Errorf("scan a time: got %T", value)
+	}
+	return nil
+}
+
+// durationColumn scans a column of milliseconds into a duration.
+type durationColumn struct{ *time.Duration }
+
+// Scan implements sql.Scanner.
+func (c durationColumn) Scan(value any) error {
+	ms, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("scan a duration: got %T", value)
+	}
+	*c.Duration = time.Duration(ms) * time.Millisecond
+	return nil
+}
+
+// nullDuration converts milliseconds, nil for NULL.
+func nullDuration(ms sql.NullInt64) *time.Duration {
+	if !ms.Valid {
+		return nil
+	}
+	duration := time.Duration(ms.Int64) * time.Millisecond
+	return &duration
+}
+
+// durationMillis is the inverse of nullDuration.
+func durationMillis(duration *time.Duration) sql.NullInt64 {
+	if duration == nil {
+		return sql.NullInt64{}
+	}
+	return sql.NullInt64{Int64: duration.Milliseconds(), Valid: true}
+}
+
+// nullText returns NULL for an empty text.
+func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
+
+// boolInt is a boolean as stored: 0 or 1.
+func boolInt(set bool) int {
+	if set {
+		return 1
+	}
+	return 0
 }

@@ -133,3 +133,13 @@ func IsDiskFull(err error) bool { return sqlite.IsDiskFull(err) || postgres.IsDi
 func (s *Store) NewNotifier(receive func(postgres.Notification), log *slog.Logger) *postgres.Notifier {
 	return postgres.NewNotifier(s.postgres, receive, log)
 }
+
+// frequentQueries are the statements of requests, bot events, due jobs, webhooks and the
+// meetings of calendars, which SQLite prepares once.
+var frequentQueries = []string{
+	selectJob, selectJobView, selectJobExternal, selectJobForMeeting, insertJob, deleteErased, updateJob,
+	insertEntry, hasEvent, pendingCommands, saveHeartbeat, selectConsumer, selectKeyByHash,
+	nextWake, nextJoin, nextDelivery, insertDelivery, selectTakers, selectDueDeliveries,
+	deferDelivery, leaseDelivery, applyVerdict, insertTry, addUsage,
+	lockConsumer, selectJobByKey, selectOpenJobByMeeting, lastInvite, selectEventKey, selectKey, saveEvent, selectMeetingEvents, settleEvent,
+}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"time"
 
@@ -22,63 +21,45 @@ const selectUsers = `SELECT ` + userColumns + ` FROM users u JOIN consumers c ON
 // HasUsers implements account.UserStore.
 func (db *Reader) HasUsers(ctx context.Context) (bool, error) {
 	var n int
-	if err := db.queryRow(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS one`).Scan(&n); err != nil {
-		return false, fmt.Errorf("count users: %w", err)
-	}
-	return n > 0, nil
+	err := db.queryRow(ctx, "count users", `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS one`).Scan(&n)
+	return n > 0, err
 }
 
 // UserByEmail implements account.UserStore. It uses the UNIQUE index of the
 // e-mail.
 func (db *Reader) UserByEmail(ctx context.Context, email string) (account.User, error) {
-	return one(db.queryRow(ctx, selectUsers+`WHERE u.email = $1`, email), scanUser, "user")
+	return one(ctx, db, "user", scanUser, selectUsers+`WHERE u.email = $1`, email)
 }
 
 // UserByIdentity implements account.UserStore. It uses the index
 // users_identity.
 func (db *Reader) UserByIdentity(ctx context.Context, identity account.Identity) (account.User, error) {
-	return one(db.queryRow(ctx, selectUsers+`WHERE u.oidc_issuer = $1 AND u.oidc_subject = $2 AND u.oidc_issuer <> ''`,
-		identity.Issuer, identity.Subject), scanUser, "user")
+	return one(ctx, db, "user", scanUser, selectUsers+`WHERE u.oidc_issuer = $1 AND u.oidc_subject = $2 AND u.oidc_issuer <> ''`,
+		identity.Issuer, identity.Subject)
 }
 
 // ConsumerUsers implements account.UserStore. It uses the index users_consumer.
 func (db *Reader) ConsumerUsers(ctx context.Context, consumerID uuid.UUID) ([]account.User, error) {
-	users, err := list(ctx, db, scanUser, selectUsers+`WHERE u.consumer_id = $1 ORDER BY u.email`, consumerID)
-	if err != nil {
-		return nil, fmt.Errorf("list users: %w", err)
-	}
-	return users, nil
+	return list(ctx, db, "list users", scanUser, selectUsers+`WHERE u.consumer_id = $1 ORDER BY u.email`, consumerID)
 }
 
 // RecordSignIn implements account.UserStore.
 func (s *Store) RecordSignIn(ctx context.Context, id uuid.UUID, now time.Time) error {
-	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.exec(ctx, `UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, id, millis(now))
-		return err
-	})
+	return s.exec(ctx, "note a sign-in", `UPDATE users SET last_sign_in_at = $2 WHERE id = $1`, id, millis(now))
 }
 
 // SetIdentity implements account.UserStore.
 func (s *Store) SetIdentity(ctx context.Context, id uuid.UUID, identity account.Identity) error {
-	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.exec(ctx, `UPDATE users SET oidc_issuer = $2, oidc_subject = $3 WHERE id = $1`, id, identity.Issuer, identity.Subject)
-		if err != nil {
-			return fmt.Errorf("set the identity of user %s: %w", id, err)
-		}
-		return nil
-	})
+	return s.exec(ctx, "set the identity of a user", `UPDATE users SET oidc_issuer = $2, oidc_subject = $3 WHERE id = $1`, id, identity.Issuer, identity.Subject)
 }
 
 // SetPassword implements account.UserStore.
 func (s *Store) SetPassword(ctx context.Context, id uuid.UUID, passwordHash, keepSession string) error {
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		if _, err := tx.exec(ctx, `UPDATE users SET password_hash = $2 WHERE id = $1`, id, passwordHash); err != nil {
-			return fmt.Errorf("set the password of user %s: %w", id, err)
+		if err := tx.exec(ctx, "set the password of a user", `UPDATE users SET password_hash = $2 WHERE id = $1`, id, passwordHash); err != nil {
+			return err
 		}
-		if _, err := tx.exec(ctx, `DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, id, keepSession); err != nil {
-			return fmt.Errorf("end the sessions of user %s: %w", id, err)
-		}
-		return nil
+		return tx.exec(ctx, "end the sessions of a user", `DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, id, keepSession)
 	})
 }
 
@@ -88,47 +69,31 @@ func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revoke
 		if err := tx.checkOtherOperator(ctx, id); err != nil {
 			return err
 		}
-		if _, err := tx.exec(ctx, `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID); err != nil {
-			return fmt.Errorf("end the sessions of user %s: %w", id, err)
+		if err := tx.exec(ctx, "end the sessions of a user", `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID); err != nil {
+			return err
 		}
 		if !revokeKeys.IsZero() {
-			_, err := tx.exec(ctx, `UPDATE api_keys SET revoked_at = $3 WHERE consumer_id = $2 AND revoked_at IS NULL
+			err := tx.exec(ctx, "revoke the keys of a user", `UPDATE api_keys SET revoked_at = $3 WHERE consumer_id = $2 AND revoked_at IS NULL
 				AND created_by = (SELECT email FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID, millis(revokeKeys))
 			if err != nil {
-				return fmt.Errorf("revoke the keys of user %s: %w", id, err)
+				return err
 			}
 		}
-		n, err := tx.exec(ctx, `DELETE FROM users WHERE id = $1 AND consumer_id = $2`, id, consumerID)
-		if err != nil {
-			return fmt.Errorf("remove user %s: %w", id, err)
-		}
-		if n == 0 {
-			return notFound("user")
-		}
-		return nil
+		return tx.change(ctx, "user", `DELETE FROM users WHERE id = $1 AND consumer_id = $2`, id, consumerID)
 	})
 }
 
 // SetRole implements account.UserStore.
 func (s *Store) SetRole(ctx context.Context, consumerID, id uuid.UUID, role account.Role) error {
-	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		n, err := tx.exec(ctx, `UPDATE users SET role = $3 WHERE id = $1 AND consumer_id = $2`, id, consumerID, role)
-		if err != nil {
-			return fmt.Errorf("set the role of user %s: %w", id, err)
-		}
-		if n == 0 {
-			return notFound("user")
-		}
-		return nil
-	})
+	return s.change(ctx, "user", `UPDATE users SET role = $3 WHERE id = $1 AND consumer_id = $2`, id, consumerID, role)
 }
 
 // checkOtherOperator returns an error if the user is the only operator. It locks
 // all operators until the transaction ends.
 func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
-	operators, err := list(ctx, &tx.Reader, scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+tx.dialect.ForUpdate)
+	operators, err := list(ctx, &tx.Reader, "list operators", scanColumn[uuid.UUID], `SELECT id FROM users WHERE operator = 1 ORDER BY id`+tx.dialect.ForUpdate)
 	if err != nil {
-		return fmt.Errorf("list operators: %w", err)
+		return err
 	}
 	if slices.Equal(operators, []uuid.UUID{id}) {
 		return &job.Error{Code: job.InvalidState, Message: "this is the only operator"}
@@ -139,13 +104,13 @@ func (tx *Tx) checkOtherOperator(ctx context.Context, id uuid.UUID) error {
 // insertUser inserts a user. The error is a *job.Error with NotFound for a
 // second founder, and with InvalidInput when the e-mail is taken.
 func (tx *Tx) insertUser(ctx context.Context, u account.User) error {
-	n, err := tx.exec(ctx, `
+	n, err := tx.affected(ctx, "insert a user", `
 		INSERT INTO users (id, consumer_id, email, name, role, operator, founder, password_hash, oidc_issuer, oidc_subject, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`,
 		u.ID, u.ConsumerID, u.Email, u.Name, u.Role, boolInt(u.Operator), sql.NullInt64{Int64: 1, Valid: u.Founder}, u.PasswordHash,
 		u.Identity.Issuer, u.Identity.Subject, millis(u.CreatedAt))
 	if err != nil {
-		return fmt.Errorf("insert user: %w", err)
+		return err
 	}
 	if n == 1 {
 		return nil
@@ -162,4 +127,116 @@ func scanUser(row sqldb.Row) (u account.User, err error) {
 		&u.Identity.Issuer, &u.Identity.Subject, timeColumn{&u.CreatedAt}, timeColumn{&u.LastSignInAt})
 	u.Founder = founder.Valid
 	return u, err
+}
+
+// AllUsers implements account.RecoveryStore.
+func (db *Reader) AllUsers(ctx context.Context) ([]account.User, error) {
+	return list(ctx, db, "list users", scanUser, selectUsers+`ORDER BY u.email`)
+}
+
+// SetOperator implements account.RecoveryStore.
+func (s *Store) SetOperator(ctx context.Context, id uuid.UUID, operator bool) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if !operator {
+			if err := tx.checkOtherOperator(ctx, id); err != nil {
+				return err
+			}
+		}
+		return tx.exec(ctx, "set the role of a user", `UPDATE users SET operator = $2 WHERE id = $1`, id, boolInt(operator))
+	})
+}
+
+const selectInvitations = `SELECT i.hash, i.consumer_id, COALESCE(c.name, ''), i.email, i.role, i.operator, i.created_at, i.expires_at
+	FROM invitations i LEFT JOIN consumers c ON c.id = i.consumer_id `
+
+// InsertInvitation implements account.UserStore.
+func (s *Store) InsertInvitation(ctx context.Context, i account.Invitation) error {
+	consumer := uuid.NullUUID{UUID: i.ConsumerID, Valid: i.ConsumerID != uuid.Nil}
+	return s.exec(ctx, "insert an invitation", `INSERT INTO invitations (hash, consumer_id, email, role, operator, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		i.Hash, consumer, i.Email, i.Role, boolInt(i.Operator), millis(i.CreatedAt), millis(i.ExpiresAt))
+}
+
+// Invitation implements account.UserStore.
+func (db *Reader) Invitation(ctx context.Context, hash string, now time.Time) (account.Invitation, error) {
+	return one(ctx, db, "invitation", scanInvitation, selectInvitations+`WHERE i.hash = $1 AND i.expires_at > $2`, hash, millis(now))
+}
+
+// InvitationByEmail implements account.UserStore. It returns the newest
+// invitation and uses the index invitations_email.
+func (db *Reader) InvitationByEmail(ctx context.Context, email string, now time.Time) (account.Invitation, error) {
+	return one(ctx, db, "invitation", scanInvitation, selectInvitations+`
+		WHERE i.email = $1 AND i.consumer_id IS NOT NULL AND i.expires_at > $2 ORDER BY i.created_at DESC LIMIT 1`,
+		email, millis(now))
+}
+
+// ConsumerInvitations implements account.UserStore. It returns the oldest first
+// and uses the index invitations_consumer.
+func (db *Reader) ConsumerInvitations(ctx context.Context, consumerID uuid.UUID, now time.Time) ([]account.Invitation, error) {
+	return list(ctx, db, "list invitations", scanInvitation, selectInvitations+`
+		WHERE i.consumer_id = $1 AND i.expires_at > $2 ORDER BY i.created_at, i.hash`, consumerID, millis(now))
+}
+
+// AcceptInvitation implements account.UserStore.
+func (s *Store) AcceptInvitation(ctx context.Context, hash string, user account.User, now time.Time) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		err := tx.change(ctx, "invitation", `DELETE FROM invitations WHERE hash = $1 AND expires_at > $2`, hash, millis(now))
+		if err != nil {
+			return err
+		}
+		return tx.insertUser(ctx, user)
+	})
+}
+
+// DeleteInvitation implements account.UserStore.
+func (s *Store) DeleteInvitation(ctx context.Context, consumerID uuid.UUID, hash string) error {
+	return s.exec(ctx, "delete an invitation", `DELETE FROM invitations WHERE hash = $1 AND consumer_id = $2`, hash, consumerID)
+}
+
+func scanInvitation(row sqldb.Row) (i account.Invitation, err error) {
+	var consumer uuid.NullUUID
+	err = row.Scan(&i.Hash, &consumer, &i.Consumer, &i.Email, &i.Role, &i.Operator, timeColumn{&i.CreatedAt}, timeColumn{&i.ExpiresAt})
+	i.ConsumerID = consumer.UUID
+	return i, err
+}
+
+// InsertSession implements account.UserStore.
+func (s *Store) InsertSession(ctx context.Context, session account.Session) error {
+	return s.exec(ctx, "insert a session", `INSERT INTO sessions (hash, user_id, created_at, last_seen_at, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		session.Hash, session.User.ID, millis(session.CreatedAt), millis(session.LastSeenAt), millis(session.ExpiresAt))
+}
+
+// Session implements account.UserStore. It uses the primary keys of sessions,
+// users and consumers.
+func (db *Reader) Session(ctx context.Context, hash string, now time.Time) (account.Session, error) {
+	return one(ctx, db, "session", func(row sqldb.Row) (account.Session, error) {
+		found := account.Session{Hash: hash}
+		var err error
+		found.User, err = scanUser(extraColumns{row, []any{timeColumn{&found.CreatedAt}, timeColumn{&found.LastSeenAt}, timeColumn{&found.ExpiresAt}}})
+		return found, err
+	}, `SELECT `+userColumns+`, s.created_at, s.last_seen_at, s.expires_at
+		FROM sessions s JOIN users u ON u.id = s.user_id JOIN consumers c ON c.id = u.consumer_id
+		WHERE s.hash = $1 AND s.expires_at > $2`, hash, millis(now))
+}
+
+// TouchSession implements account.UserStore.
+func (s *Store) TouchSession(ctx context.Context, hash string, now time.Time) error {
+	return s.exec(ctx, "note the use of a session", `UPDATE sessions SET last_seen_at = $2 WHERE hash = $1`, hash, millis(now))
+}
+
+// EndSession implements account.UserStore.
+func (s *Store) EndSession(ctx context.Context, hash string) error {
+	return s.exec(ctx, "end a session", `DELETE FROM sessions WHERE hash = $1`, hash)
+}
+
+// DeleteExpired implements account.UserStore. It uses the indexes
+// sessions_expiry, invitations_expiry, share_links_expiry and audit_log_expiry.
+func (s *Store) DeleteExpired(ctx context.Context, now time.Time) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		for _, table := range []string{"sessions", "invitations", "share_links"} {
+			if err := tx.exec(ctx, "delete the expired rows of "+table, `DELETE FROM `+table+` WHERE expires_at <= $1`, millis(now)); err != nil {
+				return err
+			}
+		}
+		return tx.exec(ctx, "delete old entries of audit logs", `DELETE FROM audit_log WHERE at <= $1`, millis(now.Add(-account.AuditLifetime)))
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,4 +195,67 @@ func HostOf(address string) string {
 		return ""
 	}
 	return strings.ToLower(parsed.Host)
+}
+
+// Inserter inserts deliveries in a transaction.
+type Inserter interface {
+	// InsertDelivery adds a delivery to the outbox, due at once.
+	InsertDelivery(ctx context.Context, d Delivery) error
+}
+
+// Insert puts an event into the outbox, once for each target. template has the other
+// fields of the deliveries.
+func Insert(ctx context.Context, tx Inserter, template Delivery, e Event, targets []string) error {
+	data, err := e.Data(template.Sequence)
+	if err != nil {
+		return err
+	}
+	template.Event, template.Data = e.Name, data
+	for _, target := range targets {
+		template.ID, template.URL = NewDeliveryID(), target
+		if err := tx.InsertDelivery(ctx, template); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Takers adds the URLs of the endpoints that take an event to targets, each once.
+func Takers(targets []string, endpoints []Endpoint, event string) []string {
+	for _, endpoint := range endpoints {
+		if Takes(endpoint.Events, event) && !slices.Contains(targets, endpoint.URL) {
+			targets = append(targets, endpoint.URL)
+		}
+	}
+	return targets
+}
+
+// ConsumerTx is a transaction that emits events of a consumer.
+type ConsumerTx interface {
+	Inserter
+	// EnabledEndpoints returns the registered endpoints of a consumer to which events are sent.
+	EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode job.Mode) ([]Endpoint, error)
+	// CountConsumerEvent counts an event of a consumer. It returns the number of the event,
+	// and the payload version that the consumer receives.
+	CountConsumerEvent(ctx context.Context, consumer uuid.UUID) (sequence int64, version int, err error)
+}
+
+// InsertForConsumer puts an event that belongs to no job into the outbox, once for each
+// registered endpoint of the consumer that takes it. It is sent within a few seconds after the
+// commit. The events of a consumer are delivered in order.
+func InsertForConsumer(ctx context.Context, tx ConsumerTx, consumer uuid.UUID, e Event, now time.Time) error {
+	endpoints, err := tx.EnabledEndpoints(ctx, consumer, job.Live)
+	if err != nil {
+		return err
+	}
+	targets := Takers(nil, endpoints, e.Name)
+	if len(targets) == 0 {
+		return nil
+	}
+	sequence, version, err := tx.CountConsumerEvent(ctx, consumer)
+	if err != nil {
+		return err
+	}
+	template := Delivery{ConsumerID: consumer, Mode: job.Live, Sequence: sequence, EmittedAt: now, Version: version}
+	return Insert(ctx, tx, template, e, targets)
 }

@@ -29,17 +29,17 @@ func (c conn) Exec(ctx context.Context, query string, args ...any) (int64, error
 }
 
 // ExecBatch implements sqldb.Conn.
-func (c conn) ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error) {
-	if len(args) == 0 {
+func (c conn) ExecBatch(ctx context.Context, statements []sqldb.Statement) ([]int64, error) {
+	if len(statements) == 0 {
 		return nil, nil
 	}
 	batch := &pgx.Batch{}
-	for _, row := range args {
-		batch.Queue(query, row...)
+	for _, s := range statements {
+		batch.Queue(s.Query, s.Args...)
 	}
 	results := c.handle.SendBatch(ctx, batch)
-	affected := make([]int64, len(args))
-	for i := range args {
+	affected := make([]int64, len(statements))
+	for i := range statements {
 		tag, err := results.Exec()
 		if err != nil {
 			_ = results.Close() // the same error

@@ -11,13 +11,19 @@ import (
 type Conn interface {
 	// Exec returns the number of affected rows.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// ExecBatch runs a statement once for each list of arguments, in one round trip
-	// where there are any, and returns the number of affected rows of each run.
-	ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error)
+	// ExecBatch runs statements, in one round trip where there are any, and returns the
+	// number of affected rows of each.
+	ExecBatch(ctx context.Context, statements []Statement) ([]int64, error)
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
 	// QueryRow returns the only row of a query. Without one, the error of its Scan is
 	// sql.ErrNoRows.
 	QueryRow(ctx context.Context, query string, args ...any) Row
+}
+
+// Statement is a statement with its arguments.
+type Statement struct {
+	Query string
+	Args  []any
 }
 
 // Row is a single row, or the current one of Rows.

@@ -65,11 +65,11 @@ func (c *conn) Exec(ctx context.Context, query string, args ...any) (int64, erro
 }
 
 // ExecBatch implements sqldb.Conn.
-func (c *conn) ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error) {
-	affected := make([]int64, len(args))
-	for i, row := range args {
+func (c *conn) ExecBatch(ctx context.Context, statements []sqldb.Statement) ([]int64, error) {
+	affected := make([]int64, len(statements))
+	for i, s := range statements {
 		var err error
-		if affected[i], err = c.Exec(ctx, query, row...); err != nil {
+		if affected[i], err = c.Exec(ctx, s.Query, s.Args...); err != nil {
 			return nil, err
 		}
 	}
@@ -121,8 +121,8 @@ func (t *tx) Exec(ctx context.Context, query string, args ...any) (int64, error)
 }
 
 // ExecBatch implements sqldb.Conn.
-func (t *tx) ExecBatch(ctx context.Context, query string, args [][]any) ([]int64, error) {
-	affected, err := t.conn.ExecBatch(ctx, query, args)
+func (t *tx) ExecBatch(ctx context.Context, statements []sqldb.Statement) ([]int64, error) {
+	affected, err := t.conn.ExecBatch(ctx, statements)
 	t.failed = t.failed || err != nil
 	return affected, err
 }

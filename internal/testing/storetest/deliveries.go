@@ -18,12 +18,20 @@ import (
 // URL.
 func Deliveries(ctx context.Context, s *store.Store, jobID uuid.UUID) ([]webhook.Delivery, error) {
 	records, _, err := s.ListDeliveries(ctx, jobID, webhook.DeliveryCursor{}, 10_000, time.Now())
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	j, err := s.JobView(ctx, jobID)
 	if err != nil {
 		return nil, err
 	}
 	deliveries := make([]webhook.Delivery, len(records))
 	for i, r := range records {
-		payload, err := s.DeliveryPayload(ctx, jobID, r.ID)
+		sent, err := s.DeliveryRequest(ctx, j.ConsumerID, j.Mode, r.ID)
+		if err != nil {
+			return nil, err
+		}
+		payload, err := webhook.Body(sent)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
+	"standin/internal/job"
+	"standin/internal/store/sqldb"
+)
+
+// BotJob is what the response to a heartbeat depends on.
+type BotJob struct {
+	ID          uuid.UUID
+	Status      job.Status
+	StatusSince time.Time
+	Attempt     int // the current one: bots of earlier ones are to leave
+	Prelaunch   job.Prelaunch
+	Commands    bool      // there are commands that are not acknowledged
+	Watched     time.Time // pictures of the page are wanted until then
+	LiveEvents  bool      // an endpoint takes events of participants
+}
+
+// BotJobOf returns the BotJob of a job that may have commands and that nobody watches.
+func BotJobOf(r job.Record) BotJob {
+	return BotJob{ID: r.ID, Status: r.Status, StatusSince: r.StatusSince, Attempt: r.Attempt, Prelaunch: r.Prelaunch, Commands: true}
+}
+
+const saveHeartbeat = `UPDATE jobs SET heartbeat_at = $2, stats = CASE WHEN $3 = '' THEN stats ELSE $3 END WHERE id = $1`
+
+// SaveHeartbeat stores the time of a bot's heartbeat and its statistics unless they
+// are empty.
+func (tx *Tx) SaveHeartbeat(ctx context.Context, id uuid.UUID, now time.Time, stats json.RawMessage) error {
+	return tx.exec(ctx, "save the heartbeat of a job", saveHeartbeat, id, millis(now), string(stats))
+}
+
+// hasCommands is the condition that a job has commands that are not acknowledged.
+const hasCommands = `EXISTS (SELECT 1 FROM commands WHERE job_id = jobs.id AND acked_at IS NULL)`
+
+// BotJob returns the BotJob of a job, or a *job.Error with NotFound.
+func (db *Reader) BotJob(ctx context.Context, id uuid.UUID) (BotJob, error) {
+	return one(ctx, db, "job", scanBotJob, botJobQuery+`id = $1`, id)
+}
+
+// LockFreeBotJobs returns those of some jobs that exist and that no other
+// transaction has locked, by ID. It locks them until the transaction ends.
+func (tx *Tx) LockFreeBotJobs(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]BotJob, error) {
+	found, err := tx.botJobs(ctx, ids, tx.dialect.SkipLocked)
+	jobs := make(map[uuid.UUID]BotJob, len(found))
+	for _, j := range found {
+		jobs[j.ID] = j
+	}
+	return jobs, err
+}
+
+// JobsToAnswer returns the jobs whose open heartbeats may have to be answered: jobs
+// with commands, with more than one attempt, and failed ones. It uses the index
+// commands_waiting.
+func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, error) {
+	return db.botJobs(ctx, ids, ` AND (attempt > 0 OR status = 'failed' OR `+hasCommands+`)`)
+}
+
+// botJobQuery ends with WHERE.
+const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, CASE WHEN ` + hasCommands + ` THEN 1 ELSE 0 END,
+	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id),
+	CASE WHEN EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.mode <> '' AND e.enabled = 1 AND e.live = 1)
+		THEN 1 ELSE 0 END FROM jobs WHERE `
+
+// botJobs returns some jobs. rest is the end of the query.
+func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]BotJob, error) {
+	return list(ctx, db, "read what the bots of jobs are to do", scanBotJob, botJobQuery+`id `+db.dialect.In(1)+rest, jsonArray(ids))
+}
+
+func scanBotJob(row sqldb.Row) (j BotJob, err error) {
+	err = row.Scan(&j.ID, &j.Status, timeColumn{&j.StatusSince}, &j.Attempt, &j.Prelaunch, &j.Commands, timeColumn{&j.Watched}, &j.LiveEvents)
+	return j, err
+}
+
+// InsertCommand queues a command until it is acknowledged.
+func (tx *Tx) InsertCommand(ctx context.Context, c ingest.QueuedCommand) error {
+	return tx.exec(ctx, "queue a command for a job", `INSERT INTO commands (id, job_id, kind, args, created_at) VALUES ($1, $2, $3, $4, $5)`,
+		c.ID, c.JobID, c.Kind, string(c.Args), millis(c.CreatedAt))
+}
+
+// AckCommand marks a command of the job as acknowledged, and returns its kind; false
+// for an unknown command and for one that was acknowledged before.
+func (tx *Tx) AckCommand(ctx context.Context, jobID uuid.UUID, id string, now time.Time) (kind ingest.CommandKind, acked bool, err error) {
+	err = tx.queryRow(ctx, "acknowledge a command of a job", `UPDATE commands SET acked_at = $3 WHERE id = $1 AND job_id = $2 AND acked_at IS NULL RETURNING kind`, id, jobID, millis(now)).Scan(&kind)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", false, nil
+	}
+	return kind, err == nil, err
+}
+
+const pendingCommands = `SELECT id, kind, args FROM commands WHERE job_id = $1 AND acked_at IS NULL ORDER BY id`
+
+// PendingCommands returns the commands that are not acknowledged, oldest first.
+// It uses the index commands_waiting.
+func (db *Reader) PendingCommands(ctx context.Context, jobID uuid.UUID) ([]ingest.Command, error) {
+	commands := []ingest.Command{} // an empty JSON array, not null
+	err := db.forEach(ctx, "read the commands of a job", func(row sqldb.Row) error {
+		var c ingest.Command
+		var args string
+		err := row.Scan(&c.ID, &c.Kind, &args)
+		c.Args = argsOf(args)
+		commands = append(commands, c)
+		return err
+	}, pendingCommands, jobID)
+	return commands, err
+}
+
+// PendingCommand returns the oldest command of a kind that is not acknowledged;
+// false when there is none. It uses the index commands_of_kind.
+func (db *Reader) PendingCommand(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) (uuid.UUID, bool, error) {
+	return first(ctx, db, "find a pending command of a job", scanColumn[uuid.UUID],
+		`SELECT id FROM commands WHERE job_id = $1 AND acked_at IS NULL AND kind = $2 ORDER BY id LIMIT 1`, jobID, kind)
+}
+
+// CommandsOfKind returns all commands of a kind that a job was given, oldest
+// first. It uses the index commands_of_kind.
+func (db *Reader) CommandsOfKind(ctx context.Context, jobID uuid.UUID, kind ingest.CommandKind) ([]ingest.QueuedCommand, error) {
+	return list(ctx, db, "read the commands of a job", func(row sqldb.Row) (ingest.QueuedCommand, error) {
+		c := ingest.QueuedCommand{JobID: jobID, Kind: kind}
+		var args string
+		err := row.Scan(&c.ID, &args, timeColumn{&c.CreatedAt})
+		c.Args = argsOf(args)
+		return c, err
+	}, `SELECT id, args, created_at FROM commands WHERE job_id = $1 AND kind = $2 ORDER BY id`, jobID, kind)
+}
+
+// argsOf returns the arguments of a command, nil for none.
+func argsOf(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(text)
+}
+
+// SetSoundNode sets the URL of the node to which the bot of a job sends live sound. With an
+// empty URL, it removes that of from.
+func (s *Store) SetSoundNode(ctx context.Context, jobID uuid.UUID, url, from string) error {
+	return s.exec(ctx, "set the node with the sound of a job", `UPDATE jobs SET sound_url = $2 WHERE id = $1 AND ($2 <> '' OR sound_url = $3)`, jobID, url, from)
+}
+
+// SoundNode returns the URL of the node to which the bot of a job sends live sound; empty if
+// there is none.
+func (db *Reader) SoundNode(ctx context.Context, jobID uuid.UUID) (string, error) {
+	url, _, err := first(ctx, db, "find the node with the sound of a job", scanColumn[string], `SELECT sound_url FROM jobs WHERE id = $1`, jobID)
+	return url, err
+}
+
+// WatchScreenshot asks the bot of a job for pictures of its page until a time.
+func (s *Store) WatchScreenshot(ctx context.Context, jobID uuid.UUID, until time.Time) error {
+	return s.exec(ctx, "watch the page of a job", `INSERT INTO screenshots (job_id, watched_until, image) VALUES ($1, $2, '')
+		ON CONFLICT (job_id) DO UPDATE SET watched_until = excluded.watched_until`, jobID, millis(until))
+}
+
+// SaveScreenshot replaces the picture of a job's page, if it is watched.
+func (tx *Tx) SaveScreenshot(ctx context.Context, jobID uuid.UUID, takenAt time.Time, image []byte) error {
+	return tx.exec(ctx, "save a picture of the page of a job", `UPDATE screenshots SET taken_at = $2, image = $3 WHERE job_id = $1`,
+		jobID, millis(takenAt), base64.StdEncoding.EncodeToString(image))
+}
+
+// DeleteScreenshot deletes the picture of a job's page.
+func (tx *Tx) DeleteScreenshot(ctx context.Context, jobID uuid.UUID) error {
+	return tx.exec(ctx, "delete the picture of the page of a job", `DELETE FROM screenshots WHERE job_id = $1`, jobID)
+}
+
+// Screenshot returns the picture of a job's page; the zero Screenshot if it is not watched.
+func (db *Reader) Screenshot(ctx context.Context, jobID uuid.UUID) (job.Screenshot, error) {
+	screenshot, _, err := first(ctx, db, "read the picture of the page of a job", scanScreenshot, `SELECT watched_until, taken_at, image FROM screenshots WHERE job_id = $1`, jobID)
+	return screenshot, err
+}
+
+func scanScreenshot(row sqldb.Row) (s job.Screenshot, err error) {
+	var image string
+	if err := row.Scan(timeColumn{&s.WatchedUntil}, timeColumn{&s.TakenAt}, &image); err != nil {
+		return job.Screenshot{}, err
+	}
+	s.Image, err = base64.StdEncoding.DecodeString(image)
+	return s, err
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"standin/internal/job"
+	"standin/internal/store/sqldb"
+)
+
+// ConsumerRetention is how long the recordings and the jobs of a consumer are
+// kept.
+type ConsumerRetention struct {
+	ConsumerID uuid.UUID
+	Retention  *time.Duration // nil: the service's default; 0: for ever
+	Oldest     time.Time      // when the oldest job with a recording ended; zero when there is none
+
+	JobRetention *time.Duration // nil: the service's default; 0: for ever
+	OldestJob    time.Time      // when the oldest job without a recording ended; zero when there is none
+}
+
+// ConsumerRetentions returns the retention of every consumer. For each it uses
+// the indexes jobs_kept and jobs_erasable, whose conditions it repeats literally.
+func (db *Reader) ConsumerRetentions(ctx context.Context) ([]ConsumerRetention, error) {
+	return list(ctx, db, "read the retention of consumers", func(row sqldb.Row) (r ConsumerRetention, err error) {
+		var recordings, jobs sql.NullInt64
+		err = row.Scan(&r.ConsumerID, &recordings, &jobs, timeColumn{&r.Oldest}, timeColumn{&r.OldestJob})
+		r.Retention, r.JobRetention = nullDuration(recordings), nullDuration(jobs)
+		return r, err
+	}, `SELECT c.id, c.retention_ms, c.job_retention_ms,
+			(SELECT j.status_since FROM jobs j WHERE j.consumer_id = c.id
+				AND j.recording_deleted_at IS NULL AND j.wake_at IS NULL AND j.attempts > 0
+				ORDER BY j.status_since, j.id LIMIT 1),
+			(SELECT j.status_since FROM jobs j WHERE j.consumer_id = c.id
+				AND j.wake_at IS NULL AND (j.manifest_uri = '' OR j.recording_erased_at IS NOT NULL)
+				ORDER BY j.status_since, j.id LIMIT 1)
+		FROM consumers c ORDER BY c.id`)
+}
+
+// EndedJob identifies a job that has ended.
+type EndedJob struct {
+	JobID uuid.UUID
+	At    time.Time
+}
+
+// ExpiredRecordings returns up to limit of a consumer's jobs after one of them,
+// in the order of their end, whose recordings are kept, that ended by a time
+// and that are not processed any more. It uses the index jobs_kept.
+func (db *Reader) ExpiredRecordings(ctx context.Context, consumer uuid.UUID, until time.Time, after EndedJob, limit int) ([]EndedJob, error) {
+	return list(ctx, db, "find expired recordings", scanEndedJob, `SELECT id, status_since FROM jobs WHERE consumer_id = $1 AND status_since <= $2
+			AND (status_since, id) > ($3, $4)
+			AND recording_deleted_at IS NULL AND wake_at IS NULL AND attempts > 0
+		ORDER BY status_since, id LIMIT $5`, consumer, millis(until), millis(after.At), after.JobID, limit)
+}
+
+func scanEndedJob(row sqldb.Row) (e EndedJob, err error) {
+	err = row.Scan(&e.JobID, timeColumn{&e.At})
+	return e, err
+}
+
+// PendingErasures returns up to limit jobs whose recordings were deleted before
+// a time and not erased from storage yet. It uses the index jobs_erasing.
+func (db *Reader) PendingErasures(ctx context.Context, before time.Time, limit int) ([]uuid.UUID, error) {
+	return list(ctx, db, "find unfinished deletions", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE recording_deleted_at IS NOT NULL AND recording_erased_at IS NULL
+			AND recording_deleted_at <= $1 ORDER BY recording_deleted_at LIMIT $2`, millis(before), limit)
+}
+
+// RecordedJobs returns up to limit jobs after one of them that have a manifest
+// and whose recordings were not deleted, in the order of their creation. Start
+// with uuid.Nil.
+func (db *Reader) RecordedJobs(ctx context.Context, after uuid.UUID, limit int) ([]job.Job, error) {
+	return list(ctx, db, "list recorded jobs", func(row sqldb.Row) (job.Job, error) {
+		r, err := scanJob(row)
+		return r.Job, err
+	}, `SELECT `+jobColumns+` FROM jobs WHERE id > $1 AND manifest_uri <> '' AND recording_deleted_at IS NULL
+		ORDER BY id LIMIT $2`, after, limit)
+}
+
+// InsertShareLink stores a link to the recording of a job.
+func (s *Store) InsertShareLink(ctx context.Context, link job.ShareLink) error {
+	return s.exec(ctx, "insert a link to the recording of a job", `INSERT INTO share_links (hash, job_id, created_at, created_by, expires_at) VALUES ($1, $2, $3, $4, $5)`,
+		link.Hash, link.JobID, millis(link.CreatedAt), link.CreatedBy, millis(link.ExpiresAt))
+}
+
+const selectShareLink = `SELECT hash, job_id, created_at, created_by, expires_at FROM share_links `
+
+// ShareLink returns a link, or a *job.Error with NotFound.
+func (db *Reader) ShareLink(ctx context.Context, hash string) (job.ShareLink, error) {
+	return one(ctx, db, "link", scanShareLink, selectShareLink+`WHERE hash = $1`, hash)
+}
+
+// ShareLinks returns the newest links to the recording of a job, up to limit. It uses the
+// index share_links_job.
+func (db *Reader) ShareLinks(ctx context.Context, jobID uuid.UUID, limit int) ([]job.ShareLink, error) {
+	return list(ctx, db, "list the links to the recording of a job", scanShareLink, selectShareLink+`WHERE job_id = $1 ORDER BY created_at DESC LIMIT $2`, jobID, limit)
+}
+
+// DeleteShareLink deletes a link to the recording of a job. A link that does not exist is not an error.
+func (s *Store) DeleteShareLink(ctx context.Context, jobID uuid.UUID, hash string) error {
+	return s.exec(ctx, "delete a link to the recording of a job", `DELETE FROM share_links WHERE hash = $1 AND job_id = $2`, hash, jobID)
+}
+
+func scanShareLink(row sqldb.Row) (l job.ShareLink, err error) {
+	err = row.Scan(&l.Hash, &l.JobID, timeColumn{&l.CreatedAt}, &l.CreatedBy, timeColumn{&l.ExpiresAt})
+	return l, err
+}
+
+// InsertTranscription makes the transcription of a job due. It does nothing when
+// there is one.
+func (tx *Tx) InsertTranscription(ctx context.Context, jobID uuid.UUID, now time.Time) error {
+	return tx.exec(ctx, "queue the transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, '')
+		ON CONFLICT (job_id) DO NOTHING`, jobID, millis(now))
+}
+
+// RequestTranscription makes a transcription with other options due. It reports false if
+// there is one that has not ended.
+func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now time.Time, options job.TranscriptionOptions) (bool, error) {
+	requested, err := json.Marshal(options)
+	if err != nil {
+		return false, fmt.Errorf("encode the options of a transcription: %w", err)
+	}
+	n, err := tx.affected(ctx, "queue another transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, $3)
+		ON CONFLICT (job_id) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0, requested = excluded.requested
+		WHERE transcriptions.due_at IS NULL`, jobID, millis(now), string(requested))
+	return n > 0, err
+}
+
+// HasTexts reports whether the bots of a job reported chat messages or captions.
+func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (bool, error) {
+	var n int
+	err := db.queryRow(ctx, "find the texts of a job", `SELECT COUNT(*) FROM meeting_text_totals WHERE job_id = $1`, jobID).Scan(&n)
+	return n > 0, err
+}
+
+// ClaimTranscription leases the transcription that has been due for the longest
+// time; false when none is due. It uses the index transcriptions_due.
+func (s *Store) ClaimTranscription(ctx context.Context, now, until time.Time, lease string) (claimed job.Transcription, ok bool, err error) {
+	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+		claimed, ok, err = first(ctx, &tx.Reader, "claim a transcription", scanTranscription,
+			`SELECT job_id, created_at, failures, sent_ms, requested FROM transcriptions WHERE due_at <= $1 ORDER BY due_at LIMIT 1`+tx.dialect.SkipLocked, millis(now))
+		if !ok || err != nil {
+			return err
+		}
+		claimed.Lease = lease
+		return tx.exec(ctx, "lease a transcription", `UPDATE transcriptions SET lease = $2, due_at = $3 WHERE job_id = $1`, claimed.JobID, lease, millis(until))
+	})
+	return claimed, ok, err
+}
+
+func scanTranscription(row sqldb.Row) (t job.Transcription, err error) {
+	var requested string
+	err = row.Scan(&t.JobID, timeColumn{&t.CreatedAt}, &t.Failures, durationColumn{&t.Sent}, &requested)
+	if err == nil && requested != "" {
+		err = json.Unmarshal([]byte(requested), &t.Again)
+	}
+	return t, err
+}
+
+// SaveTranscription saves the failures and the accepted audio of a leased
+// transcription, and when it is due again: the end of its lease, or of a pause
+// between attempts. It reports false when the lease was lost.
+func (s *Store) SaveTranscription(ctx context.Context, t job.Transcription, due time.Time) (valid bool, err error) {
+	n, err := s.affected(ctx, "save the transcription of a job",
+		`UPDATE transcriptions SET failures = $3, sent_ms = $4, due_at = $5 WHERE job_id = $1 AND lease = $2 AND due_at IS NOT NULL`,
+		t.JobID, t.Lease, t.Failures, t.Sent.Milliseconds(), millis(due))
+	return n > 0, err
+}
+
+// HoldsTranscription reports whether the lease of a transcription is still valid,
+// and locks it until the transaction ends.
+func (tx *Tx) HoldsTranscription(ctx context.Context, jobID uuid.UUID, lease string) (bool, error) {
+	_, held, err := first(ctx, &tx.Reader, "read the transcription of a job", scanColumn[string],
+		`SELECT lease FROM transcriptions WHERE job_id = $1 AND lease = $2 AND lease <> '' AND due_at IS NOT NULL`+tx.dialect.ForUpdate, jobID, lease)
+	return held, err
+}
+
+// EndTranscription ends a transcription and deletes the responses of its pieces.
+func (tx *Tx) EndTranscription(ctx context.Context, jobID uuid.UUID) error {
+	return tx.execAll(ctx, "end the transcription of job "+jobID.String(), []string{
+		`UPDATE transcriptions SET due_at = NULL, lease = '' WHERE job_id = $1`,
+		`DELETE FROM transcription_pieces WHERE job_id = $1`,
+	}, jobID)
+}
+
+// TranscriptionPieces returns the stored responses of a transcription, by piece.
+func (db *Reader) TranscriptionPieces(ctx context.Context, jobID uuid.UUID) (map[string]string, error) {
+	pieces := make(map[string]string)
+	err := db.forEach(ctx, "read the transcription of a job", func(row sqldb.Row) error {
+		var piece, response string
+		err := row.Scan(&piece, &response)
+		pieces[piece] = response
+		return err
+	}, `SELECT piece, response FROM transcription_pieces WHERE job_id = $1`, jobID)
+	return pieces, err
+}
+
+// SaveTranscriptionPiece stores the response for a piece.
+func (s *Store) SaveTranscriptionPiece(ctx context.Context, jobID uuid.UUID, piece, response string) error {
+	return s.exec(ctx, "save a piece of a transcription", `INSERT INTO transcription_pieces (job_id, piece, response) VALUES ($1, $2, $3)
+		ON CONFLICT (job_id, piece) DO UPDATE SET response = excluded.response`, jobID, piece, response)
+}
