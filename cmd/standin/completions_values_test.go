@@ -25,28 +25,31 @@ func TestCompletedValues(t *testing.T) {
 	if code, _, stderr := command("teams", "create", "crew", "--data-dir", data); code != 0 {
 		t.Fatal(stderr)
 	}
-	for typed, want := range map[string]string{
-		"jobs get ":               created.ID,
-		"recordings download ":    created.ID,
-		"jobs list --status can":  "cancelled",
-		"jobs create --simulate ": "lobby_timeout",
-		"teams show ":             "crew",
-		"keys create --team ":     "crew",
-	} {
+	offered := func(typed, descriptions string) string {
+		t.Helper()
 		ask := exec.CommandContext(t.Context(), testedBinary(), "standin")
-		ask.Env = append(os.Environ(), "COMP_LINE=standin "+typed, "STANDIN_CONFIG_DIR="+d.config, "STANDIN_DATA_DIR="+data)
-		if words := outputWords(t, ask); !slices.Contains(words, want) {
-			t.Errorf("after %q, %s is not offered, only %q", typed, want, words)
+		ask.Env = append(os.Environ(), "COMP_LINE=standin "+typed, "STANDIN_CONFIG_DIR="+d.config, "STANDIN_DATA_DIR="+data, envDescriptions+"="+descriptions)
+		out, err := ask.Output()
+		if err != nil {
+			t.Errorf("after %q: %v", typed, err)
 		}
-		ask = exec.CommandContext(t.Context(), testedBinary(), "standin")
-		ask.Env = append(os.Environ(), "COMP_LINE=standin "+typed, "STANDIN_CONFIG_DIR="+d.config, "STANDIN_DATA_DIR="+data, envDescriptions+"=1")
-		if described, err := ask.Output(); err != nil || want == created.ID && !strings.Contains(string(described), want+"\tscheduled https://meet.google.com/abc-defg-hij\n") {
-			t.Errorf("after %q, %s is offered: %v", typed, described, err)
+		return string(out)
+	}
+	described := created.ID + "\tscheduled https://meet.google.com/abc-defg-hij"
+	for _, test := range []struct{ typed, descriptions, want string }{
+		{"jobs get ", "", created.ID},
+		{"jobs get ", "1", described},
+		{"recordings download ", "1", described},
+		{"jobs list --status can", "1", "cancelled"},
+		{"jobs create --simulate ", "", "lobby_timeout"},
+		{"teams show ", "", "crew"},
+		{"keys create --team ", "1", "crew"},
+	} {
+		if words := offered(test.typed, test.descriptions); !slices.Contains(strings.Split(words, "\n"), test.want) {
+			t.Errorf("after %q, %q is not offered, only %q", test.typed, test.want, words)
 		}
 	}
-	ask := exec.CommandContext(t.Context(), testedBinary(), "standin")
-	ask.Env = append(os.Environ(), "COMP_LINE=standin jobs create --platform ")
-	if offered, err := ask.Output(); err != nil || strings.HasPrefix(string(offered), "\n") || strings.Contains(string(offered), "\n\n") {
-		t.Errorf("an empty platform is offered: %q, %v", offered, err)
+	if platforms := offered("jobs create --platform ", ""); strings.HasPrefix(platforms, "\n") || strings.Contains(platforms, "\n\n") {
+		t.Errorf("an empty platform is offered: %q", platforms)
 	}
 }

@@ -90,20 +90,20 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 	if err := confine.ProtectMemory(); err != nil {
 		fmt.Fprintln(to.Err, "standin:", err)
 	}
+	if len(args) == 0 || args[0] == "help" {
+		args = append(slices.Clone(args[min(1, len(args)):]), "--help")
+	}
+	if args[0] == "consumers" { // the name of teams in the API
+		args = append([]string{"teams"}, args[1:]...)
+	}
 	shown := false // by a help text or by completions
-	parser, err := newParser(new(commands), append(extra, kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))...)
+	parser, err := newParser(grammar(args[0]), append(extra, kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))...)
 	if err != nil {
 		fmt.Fprintln(to.Err, "standin:", err)
 		return exitUsage
 	}
 	if printCompletions(parser, stdout) {
 		return 0
-	}
-	if len(args) == 0 || args[0] == "help" {
-		args = append(slices.Clone(args[min(1, len(args)):]), "--help")
-	}
-	if args[0] == "consumers" { // the name of teams in the API
-		args = append([]string{"teams"}, args[1:]...)
 	}
 	command, err := parser.Parse(args)
 	if shown {
@@ -118,6 +118,20 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 		return fail(ctx, err, command.Command(), to.Err)
 	}
 	return 0
+}
+
+// grammar returns the part of commands that a command needs, because Kong's model of all takes
+// longer than most commands. It returns all for serve and manual, which list what there is in
+// others, and if there is no such command.
+func grammar(name string) any {
+	all := reflect.TypeFor[commands]()
+	version, _ := all.FieldByName("VersionFlag")
+	for field := range all.Fields() {
+		if _, isCommand := field.Tag.Lookup("cmd"); isCommand && strings.ToLower(field.Name) == name && name != "serve" && name != "manual" {
+			return reflect.New(reflect.StructOf([]reflect.StructField{field, version})).Interface()
+		}
+	}
+	return new(commands)
 }
 
 // newParser returns the parser of a command line. It removes the empty variables of
