@@ -71,8 +71,8 @@ func ForTest(t *testing.T) *Server {
 	return server
 }
 
-// Start builds and starts the server. The first build takes one or two minutes;
-// later builds use Go's build cache. If it cannot be built, the error is
+// Start builds and starts the server. The first build takes one or two minutes; the
+// program is kept in the user's cache directory. If it cannot be built, the error is
 // ErrMissing.
 func Start(ctx context.Context) (*Server, error) {
 	// The path of a socket is limited to about 100 characters (unix(7)), so it
@@ -89,10 +89,12 @@ func Start(ctx context.Context) (*Server, error) {
 }
 
 func (s *Server) start(ctx context.Context) error {
-	binary := filepath.Join(s.folder, "server")
-	if err := build(ctx, binary); err != nil {
+	binary, lock, err := build(ctx)
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrMissing, err)
 	}
+	// Until the server has started, nobody may replace its program.
+	defer lock.Close()
 	s.process = exec.CommandContext(context.WithoutCancel(ctx), binary, s.folder, s.socket()) // until Stop
 	// With the flags of the tests, the server reports its own races, and sleeps for a
 	// second before it exits.
@@ -135,25 +137,32 @@ func (s *Server) start(ctx context.Context) error {
 	}
 }
 
-// build builds the server. Packages of tests that need it at the same time build one
-// after the other, so that all but the first find the compiled packages in Go's build cache.
-func build(ctx context.Context, binary string) (err error) {
-	_, source, _, _ := runtime.Caller(0)
-	folder, err := os.Open(filepath.Join(filepath.Dir(source), "server"))
+// build builds the server unless the program of an earlier build is current, which go
+// build finds out. Nobody else builds until the lock is closed.
+func build(ctx context.Context) (binary string, lock io.Closer, err error) {
+	folder, err := os.UserCacheDir()
 	if err != nil {
-		return err
+		folder = os.TempDir()
 	}
-	defer func() { err = errors.Join(err, folder.Close()) }() // releases the lock
-	if err := syscall.Flock(int(folder.Fd()), syscall.LOCK_EX); err != nil {
-		return fmt.Errorf("lock %s: %w", folder.Name(), err)
+	binary = filepath.Join(folder, "standin", "s3server")
+	if err := os.MkdirAll(filepath.Dir(binary), 0o700); err != nil {
+		return "", nil, err
 	}
+	file, err := os.OpenFile(binary+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("lock %s: %w", file.Name(), err), file.Close())
+	}
+	_, source, _, _ := runtime.Caller(0)
 	arguments := append([]string{"build", "-o", binary}, gobuild.Flags()...)
 	command := exec.CommandContext(ctx, "go", append(arguments, ".")...)
-	command.Dir = folder.Name()
+	command.Dir = filepath.Join(filepath.Dir(source), "server")
 	if output, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("%w: %s", err, output)
+		return "", nil, errors.Join(fmt.Errorf("%w: %s", err, output), file.Close())
 	}
-	return nil
+	return binary, file, nil
 }
 
 func (s *Server) socket() string { return filepath.Join(s.folder, "socket") }
