@@ -1,4 +1,4 @@
-package manual_test
+package launch_test
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"standin/internal/launch/manual"
 )
 
-// TestLauncher: the launcher does nothing, and the state of all bots is unknown.
-func TestLauncher(t *testing.T) {
+// TestManual: the launcher manual does nothing, and the state of all bots is unknown.
+func TestManual(t *testing.T) {
 	t.Parallel()
 	var launcher launch.Launcher = manual.Launcher{}
 	a := launch.Assignment{JobID: uuid.New(), Attempt: 1}
