@@ -3,6 +3,8 @@ package dashboard_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -64,8 +66,8 @@ func (p *tab) audit(axe string) []finding {
 	return report.Violations
 }
 
-// TestAccessible runs axe on every page, in wide windows with a light color scheme
-// and in narrow ones with a dark color scheme.
+// TestAccessible runs axe on every page, in wide windows with a light color scheme and in
+// narrow ones with a dark color scheme; the short run on each page in one of them.
 func TestAccessible(t *testing.T) {
 	t.Parallel()
 	axe, err := os.ReadFile(filepath.Join("testdata", "axe", "axe.min.js"))
@@ -75,29 +77,31 @@ func TestAccessible(t *testing.T) {
 	h := newHarness(t, func(s *service.Settings) { s.ShareLinks = time.Hour })
 	link := strings.TrimPrefix(h.firstLink(), h.BaseURL())
 	outside := openTab(t)
+	checked := 0
 	check := func(page *tab, name, path string) {
 		page.Helper()
-		page.do("set the width", chromedp.EmulateViewport(1280, 850))
-		page.setColorScheme("light")
+		checked++
 		page.open(h.BaseURL() + path)
 		page.until("document.readyState === 'complete'")
-		for _, scheme := range []string{"light", "dark"} {
-			width := int64(1280)
-			if scheme == "dark" {
-				width = 390
-				page.do("set the width", chromedp.EmulateViewport(width, 850))
-				page.setColorScheme(scheme)
-				page.until(`innerWidth === 390 && matchMedia("(prefers-color-scheme: dark)").matches`)
+		for i, look := range []struct {
+			scheme string
+			width  int64
+		}{{"light", 1280}, {"dark", 390}} {
+			if testing.Short() && checked%2 != i {
+				continue
 			}
-			if wide := reads[int](page, "document.documentElement.scrollWidth"); int64(wide) > width {
-				page.Errorf("%s is %d px wide in a window of %d px", name, wide, width)
+			page.do("set the width", chromedp.EmulateViewport(look.width, 850))
+			page.setColorScheme(look.scheme)
+			page.until(fmt.Sprintf(`innerWidth === %d && matchMedia("(prefers-color-scheme: %s)").matches`, look.width, look.scheme))
+			if wide := reads[int64](page, "document.documentElement.scrollWidth"); wide > look.width {
+				page.Errorf("%s is %d px wide in a window of %d px", name, wide, look.width)
 			}
 			for _, found := range page.audit(string(axe)) {
 				if !slices.Contains([]string{"serious", "critical", "moderate"}, found.Impact) {
 					continue
 				}
 				for _, node := range found.Nodes {
-					page.Errorf("%s, %s: %s (%s): %s\n%s", name, scheme, found.Help, found.Impact, clipped(node.HTML), node.FailureSummary)
+					page.Errorf("%s, %s: %s (%s): %s\n%s", name, look.scheme, found.Help, found.Impact, clipped(node.HTML), node.FailureSummary)
 				}
 			}
 		}
@@ -108,8 +112,9 @@ func TestAccessible(t *testing.T) {
 	check(outside, "shared", sharedLink(f.signedIn(f.ada.Email), "/jobs/"+f.done.String()))
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
-	for name, path := range f.pages() {
-		check(page, name, path)
+	pages := f.pages()
+	for _, name := range slices.Sorted(maps.Keys(pages)) {
+		check(page, name, pages[name])
 	}
 }
 
