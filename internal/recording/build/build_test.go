@@ -339,15 +339,17 @@ func checkSchema(t *testing.T, manifest recording.Manifest) any {
 	return value
 }
 
+// schemaFile is the key of a compiled schema.
+type schemaFile string
+
 func manifestSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat()
-	schema, err := compiler.Compile(filepath.Join("..", "..", "..", "api", "manifest.schema.json"))
-	if err != nil {
-		t.Fatalf("compile the manifest schema: %v", err)
-	}
-	return schema
+	path := filepath.Join("..", "..", "..", "api", "manifest.schema.json")
+	return once(t, schemaFile(path), func() (*jsonschema.Schema, error) {
+		compiler := jsonschema.NewCompiler()
+		compiler.AssertFormat()
+		return compiler.Compile(path)
+	})
 }
 
 // TestSchemaRejectsInvalidManifests checks that the schema rejects unknown fields,
