@@ -152,8 +152,10 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	defer c.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return c.sendEvents(ctx) })
-	group.Go(func() error { return c.sendTexts(ctx) })
+	group.Go(func() error { return sendQueue(ctx, c, &c.spool.Events, c.eventReady, c.sendEvent) })
+	group.Go(func() error {
+		return sendQueue(ctx, c, &c.spool.Texts, func(spool.Texts) bool { return true }, c.sendTexts)
+	})
 	group.Go(func() error { return c.sendHeartbeats(ctx) })
 	for range c.settings.UploadWorkers {
 		group.Go(func() error { return c.uploadFiles(ctx) })
@@ -218,9 +220,7 @@ func (c *Client) SetUsage(cores float64, memory int64) {
 // rejected. It fails if ctx ends, or with a *RefusedError if the service refuses
 // the bot.
 func (c *Client) Flush(ctx context.Context) error {
-	return c.waitFor(ctx, func() bool {
-		return c.spool.WaitingEvents() == 0 && c.spool.PendingFiles() == 0 && c.spool.WaitingTexts() == 0
-	})
+	return c.waitFor(ctx, func() bool { return c.spool.Events.Waiting() == 0 && c.mediaSent() })
 }
 
 // FlushMedia is Flush for files and texts. The bot calls it before it emits
@@ -229,8 +229,11 @@ func (c *Client) Flush(ctx context.Context) error {
 func (c *Client) FlushMedia(ctx context.Context) error {
 	c.delivering.Store(true)
 	c.acks.interruptHeartbeat()
-	return c.waitFor(ctx, func() bool { return c.spool.PendingFiles() == 0 && c.spool.WaitingTexts() == 0 })
+	return c.waitFor(ctx, c.mediaSent)
 }
+
+// mediaSent reports whether every file and text was acknowledged or rejected.
+func (c *Client) mediaSent() bool { return c.spool.PendingFiles() == 0 && c.spool.Texts.Waiting() == 0 }
 
 func (c *Client) waitFor(ctx context.Context, done func() bool) error {
 	for {
@@ -244,7 +247,7 @@ func (c *Client) waitFor(ctx context.Context, done func() bool) error {
 			return c.end.refusal
 		case <-ctx.Done():
 			return fmt.Errorf("flush the spool: %d events and %d files are waiting: %w",
-				c.spool.WaitingEvents(), c.spool.PendingFiles(), context.Cause(ctx))
+				c.spool.Events.Waiting(), c.spool.PendingFiles(), context.Cause(ctx))
 		}
 	}
 }

@@ -119,7 +119,7 @@ func (c *Client) stats() ingest.Stats {
 	stats := ingest.Stats{
 		BytesRecorded:  recorded,
 		BytesUploaded:  uploaded,
-		EventsWaiting:  c.spool.WaitingEvents(),
+		EventsWaiting:  c.spool.Events.Waiting(),
 		RecordedMillis: c.recorded.Load(),
 		Roster:         c.roster.Load(),
 	}

@@ -258,7 +258,7 @@ func TestPermanentRefusalEndsRun(t *testing.T) {
 				if err := b.client.Flush(t.Context()); !errors.As(err, &refused) {
 					t.Errorf("Flush returned %v, want a RefusedError", err)
 				}
-				if b.spool.WaitingEvents() != 1 || b.spool.PendingFiles() != 1 {
+				if b.spool.Events.Waiting() != 1 || b.spool.PendingFiles() != 1 {
 					t.Error("undelivered data is no longer in the spool")
 				}
 			})

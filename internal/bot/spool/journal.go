@@ -14,30 +14,23 @@ import (
 	"syscall"
 
 	"standin/internal/fsutil"
-	"standin/internal/job"
 )
 
-// record is a line of the journal. Exactly one of the fields above Refusal is set.
+// Limits of the journal. Acknowledgments have no limit of their own: there is at
+// most one for each event, batch of texts, file and command.
+const (
+	maxJournal   = 64 << 20
+	maxCommandID = 200
+)
+
+// record is a line of the journal. Exactly one field is set.
 type record struct {
-	Owner    string       `json:"owner,omitempty"`
-	Event    *eventRecord `json:"event,omitempty"`
-	Acked    int64        `json:"acked,omitempty"` // this event and all before it are acknowledged or rejected
-	Settled  *mark        `json:"settled,omitempty"`
-	Replaced string       `json:"replaced,omitempty"` // the settled file of this name is about to be replaced
-	Seen     string       `json:"taken,omitempty"`    // ID of a command
-
-	Texts      *Texts `json:"texts,omitempty"`
-	TextsEnded int64  `json:"textsEnded,omitempty"` // this batch and all before it are acknowledged or rejected
-
-	Refusal string `json:"refusal,omitempty"` // set with Acked or TextsEnded: the reason of the rejection
-}
-
-// eventRecord is an Event in the journal.
-type eventRecord struct {
-	Number int64           `json:"number"`
-	Kind   job.Trigger     `json:"kind"`
-	At     int64           `json:"at"` // Unix milliseconds
-	Data   json.RawMessage `json:"data,omitempty"`
+	Owner    string              `json:"owner,omitempty"`
+	Events   *queueChange[Event] `json:"events,omitempty"`
+	Texts    *queueChange[Texts] `json:"texts,omitempty"`
+	Settled  *mark               `json:"settled,omitempty"`
+	Replaced string              `json:"replaced,omitempty"` // the settled file of this name is about to be replaced
+	Seen     string              `json:"taken,omitempty"`    // ID of a command
 }
 
 // journal is an append-only file of lines: the CRC-32C of the payload in eight

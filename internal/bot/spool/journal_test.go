@@ -16,9 +16,9 @@ import (
 func describe(t tester, s *spool.Spool) string {
 	t.Helper()
 	var text bytes.Buffer
-	next, ok := s.NextEvent()
+	next, ok := s.Events.Next()
 	recorded, uploaded := s.SegmentBytes()
-	fmt.Fprintln(&text, "events:", s.WaitingEvents(), ok, next.Number, next.Kind, next.EmittedAt.UnixMilli(), string(next.Data))
+	fmt.Fprintln(&text, "events:", s.Events.Waiting(), ok, next.Number, next.Kind, next.EmittedAt.UnixMilli(), string(next.Data))
 	fmt.Fprintln(&text, "bytes:", recorded, uploaded, "rejected:", s.RejectedFiles())
 	fmt.Fprintln(&text, "commands:", s.CommandSeen("c1"), s.CommandSeen("c2"))
 	fmt.Fprint(&text, "pending:")
@@ -61,11 +61,11 @@ func TestTruncatedJournal(t *testing.T) {
 			return err
 		},
 		func() error { return s.MarkUploaded(segment) },
-		func() error { return s.AckEvent(1) },
+		func() error { return s.Events.End(spool.Event{Number: 1}, "") },
 		func() error { return s.RejectFile(refused, "409") },
 		func() error { return s.MarkCommandSeen("c1") },
 		func() error { return s.MarkUploaded(notes) },
-		func() error { return s.RejectEvent(2, "400") },
+		func() error { return s.Events.End(spool.Event{Number: 2}, "400") },
 		func() error { return s.MarkCommandSeen("c2") },
 		func() error { _, err := s.AppendEvent(job.BotExited, nil); return err },
 	}
@@ -93,12 +93,12 @@ func TestTruncatedJournal(t *testing.T) {
 		if got := describe(t, s); got != want || s.DamagedLines() != 0 {
 			t.Fatalf("cut at %d of %d, %d lines damaged:\n%s\nwant\n%s", length, len(whole), s.DamagedLines(), got, want)
 		}
-		waiting := s.WaitingEvents()
+		waiting := s.Events.Waiting()
 		_, err := s.AppendEvent(job.BotMediaUploading, nil)
 		must(err)
 		must(s.Close())
 		s = open(t, dir, spool.Settings{})
-		if s.WaitingEvents() != waiting+1 {
+		if s.Events.Waiting() != waiting+1 {
 			t.Fatalf("cut at %d: an event that was appended later is lost", length)
 		}
 		must(s.Close())
@@ -127,7 +127,7 @@ func TestDamagedLineIsSkipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, dir, spool.Settings{})
-	if s.DamagedLines() != 1 || s.WaitingEvents() != 2 {
-		t.Errorf("%d lines damaged and %d events left, want 1 and 2", s.DamagedLines(), s.WaitingEvents())
+	if s.DamagedLines() != 1 || s.Events.Waiting() != 2 {
+		t.Errorf("%d lines damaged and %d events left, want 1 and 2", s.DamagedLines(), s.Events.Waiting())
 	}
 }

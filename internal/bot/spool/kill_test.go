@@ -106,8 +106,8 @@ func TestKillLosesNothing(t *testing.T) {
 		_ = writer.Wait() // it was killed
 
 		s := open(t, dir, spool.Settings{})
-		if s.WaitingEvents() < accepted["event"] {
-			t.Fatalf("round %d: %d events of %d accepted", round, s.WaitingEvents(), accepted["event"])
+		if s.Events.Waiting() < accepted["event"] {
+			t.Fatalf("round %d: %d events of %d accepted", round, s.Events.Waiting(), accepted["event"])
 		}
 		segments := s.Segments(0)
 		if len(segments) < accepted["segment"]+1 {
@@ -149,7 +149,7 @@ func fillLimited(dir string) error {
 			return errors.New("an event was accepted beyond the limit")
 		}
 	}
-	fmt.Println(s.WaitingEvents())
+	fmt.Println(s.Events.Waiting())
 	return nil
 }
 
@@ -170,8 +170,8 @@ func TestFailedWriteIsUndone(t *testing.T) {
 		t.Errorf("the journal has %d bytes and ends with %q: a line is incomplete", len(journal), journal[len(journal)-1])
 	}
 	s := open(t, dir, spool.Settings{})
-	if accepted := strings.TrimSpace(string(output)); strconv.Itoa(s.WaitingEvents()) != accepted || accepted == "0" {
-		t.Errorf("%d events, %s were accepted", s.WaitingEvents(), accepted)
+	if accepted := strings.TrimSpace(string(output)); strconv.Itoa(s.Events.Waiting()) != accepted || accepted == "0" {
+		t.Errorf("%d events, %s were accepted", s.Events.Waiting(), accepted)
 	}
 	if _, err := s.AppendEvent(job.BotExited, nil); err != nil {
 		t.Errorf("with space again: %v", err)

@@ -54,7 +54,7 @@ func (m *model) ackEvent(t *rapid.T) {
 	if len(m.waiting) == 0 {
 		t.Skip("nothing waits")
 	}
-	if err := m.spool.AckEvent(m.waiting[0].Number); err != nil {
+	if err := m.spool.Events.End(m.waiting[0], ""); err != nil {
 		t.Fatalf("acknowledge: %v", err)
 	}
 	m.waiting = m.waiting[1:]
@@ -157,9 +157,9 @@ func (m *model) used() (used int) {
 
 // check compares the spool with the model.
 func (m *model) check(t *rapid.T) {
-	if next, ok := m.spool.NextEvent(); m.spool.WaitingEvents() != len(m.waiting) || ok != (len(m.waiting) > 0) ||
+	if next, ok := m.spool.Events.Next(); m.spool.Events.Waiting() != len(m.waiting) || ok != (len(m.waiting) > 0) ||
 		ok && fmt.Sprint(next) != fmt.Sprint(m.waiting[0]) {
-		t.Fatalf("%d events wait, first %+v; want %+v", m.spool.WaitingEvents(), next, m.waiting)
+		t.Fatalf("%d events wait, first %+v; want %+v", m.spool.Events.Waiting(), next, m.waiting)
 	}
 	var want []string
 	segments := map[int][]string{}

@@ -13,6 +13,7 @@
 package spool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -35,16 +36,23 @@ type Settings struct {
 
 // Spool is an open spool. It is safe for concurrent use.
 type Spool struct {
+	Events Queue[Event]
+	Texts  Queue[Texts]
+
 	dir     string
 	limit   int64
 	now     func() time.Time
 	journal *journal
 	changes changes
+	owner   owner
+	files   files
+	seen    commands
+}
 
-	events events
-	texts  texts
-	files  files
-	seen   commands
+// owner is the attempt whose events the spool holds.
+type owner struct {
+	mutex sync.Mutex
+	name  string // empty until Bind
 }
 
 // Open opens or creates the folder, with mode 0700, and recovers its content:
@@ -52,6 +60,8 @@ type Spool struct {
 // process at a time may have a spool open; launch.LockDir makes sure of it.
 func Open(dir string, settings Settings) (*Spool, error) {
 	s := &Spool{dir: dir, limit: settings.Limit, now: settings.Now}
+	s.Events.spool, s.Events.record = s, func(change *queueChange[Event]) record { return record{Events: change} }
+	s.Texts.spool, s.Texts.record = s, func(change *queueChange[Texts]) record { return record{Texts: change} }
 	if s.limit <= 0 {
 		s.limit = DefaultLimit
 	}
@@ -73,10 +83,11 @@ func (s *Spool) open() (err error) {
 	if err := removeContents(s.ScratchDir()); err != nil {
 		return err
 	}
-	marks := newMarks()
+	marks := marks{}
 	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), func(r record) {
-		s.events.replay(r)
-		s.texts.replay(r)
+		s.owner.name = cmp.Or(r.Owner, s.owner.name)
+		s.Events.replay(r.Events)
+		s.Texts.replay(r.Texts)
 		s.seen.replay(r)
 		marks.replay(r)
 	}); err != nil {
@@ -92,7 +103,21 @@ func (s *Spool) open() (err error) {
 // calls with another owner fail, also after reopening: events of one attempt must
 // never be sent as those of another.
 func (s *Spool) Bind(owner string) error {
-	return s.events.bind(s.journal, owner)
+	s.owner.mutex.Lock()
+	defer s.owner.mutex.Unlock()
+	switch {
+	case owner == "":
+		return errors.New("bind spool: the owner is empty")
+	case s.owner.name == owner:
+		return nil
+	case s.owner.name != "":
+		return fmt.Errorf("bind spool to %s: it belongs to %s", owner, s.owner.name)
+	}
+	if err := s.journal.append(record{Owner: owner}); err != nil {
+		return fmt.Errorf("bind spool to %s: %w", owner, err)
+	}
+	s.owner.name = owner
+	return nil
 }
 
 // DamagedLines returns how many complete lines of the journal Open could not read.

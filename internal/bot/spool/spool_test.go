@@ -79,7 +79,7 @@ func TestEventsKeepOrderWhenClockStepsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AckEvent(first.Number); err != nil {
+	if err := s.Events.End(first, ""); err != nil {
 		t.Fatal(err)
 	}
 
@@ -91,19 +91,19 @@ func TestEventsKeepOrderWhenClockStepsBack(t *testing.T) {
 	if !first.EmittedAt.Before(second.EmittedAt) || !second.EmittedAt.Before(third.EmittedAt) {
 		t.Errorf("times do not increase: %v, %v, %v", first.EmittedAt, second.EmittedAt, third.EmittedAt)
 	}
-	next, ok := s.NextEvent()
+	next, ok := s.Events.Next()
 	if !ok || next.Number != second.Number || !next.EmittedAt.Equal(second.EmittedAt) ||
 		string(next.Data) != `{"failureCode":"network_loss"}` {
 		t.Errorf("after reopening the next event is %+v, want %+v", next, second)
 	}
-	if err := s.AckEvent(third.Number); err == nil {
+	if err := s.Events.End(third, ""); err == nil {
 		t.Error("an event was acknowledged out of order")
 	}
-	if err := s.RejectEvent(second.Number, "refused"); err != nil {
+	if err := s.Events.End(second, "refused"); err != nil {
 		t.Fatal(err)
 	}
-	if next, _ := s.NextEvent(); next.Number != third.Number || s.WaitingEvents() != 1 {
-		t.Errorf("after rejecting the second: next is %d, %d waiting", next.Number, s.WaitingEvents())
+	if next, _ := s.Events.Next(); next.Number != third.Number || s.Events.Waiting() != 1 {
+		t.Errorf("after rejecting the second: next is %d, %d waiting", next.Number, s.Events.Waiting())
 	}
 }
 
@@ -123,8 +123,8 @@ func TestInvalidEventsAreRefused(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	if s.WaitingEvents() != 0 {
-		t.Errorf("%d refused events wait to be sent", s.WaitingEvents())
+	if s.Events.Waiting() != 0 {
+		t.Errorf("%d refused events wait to be sent", s.Events.Waiting())
 	}
 }
 
@@ -388,7 +388,7 @@ func TestChanged(t *testing.T) {
 		change func() error
 	}{
 		{"an event", func() error { _, err := s.AppendEvent(job.BotJoined, nil); return err }},
-		{"an acknowledgment", func() error { return s.AckEvent(1) }},
+		{"an acknowledgment", func() error { return s.Events.End(spool.Event{Number: 1}, "") }},
 		{"a segment", func() error { return s.AppendSegment(0, 0, []byte("x")) }},
 		{"an upload", func() error { upload(t, s, ingest.SegmentName(0, 0)); return nil }},
 	} {

@@ -25,10 +25,10 @@ func TestTextsSurviveReopening(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.EndTexts(1, ""); err != nil {
+	if err := s.Texts.End(Texts{Number: 1}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.EndTexts(3, ""); err == nil {
+	if err := s.Texts.End(Texts{Number: 3}, ""); err == nil {
 		t.Error("a batch was acknowledged before the one that precedes it")
 	}
 	if err := s.Close(); err != nil {
@@ -36,8 +36,8 @@ func TestTextsSurviveReopening(t *testing.T) {
 	}
 	s = open()
 	defer s.Close()
-	if batch, ok := s.NextTexts(); !ok || batch.Number != 2 || batch.Texts[0].ID != "2" || batch.Texts[0].Text != "<b>\x00" || s.WaitingTexts() != 2 {
-		t.Errorf("after reopening: %+v, %d waiting", batch, s.WaitingTexts())
+	if batch, ok := s.Texts.Next(); !ok || batch.Number != 2 || batch.Texts[0].ID != "2" || batch.Texts[0].Text != "<b>\x00" || s.Texts.Waiting() != 2 {
+		t.Errorf("after reopening: %+v, %d waiting", batch, s.Texts.Waiting())
 	}
 	if err := s.AppendTexts(make([]ingest.Text, ingest.MaxTextsPerRequest+1)); err == nil {
 		t.Error("a batch above the limit was accepted")

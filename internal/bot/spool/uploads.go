@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"slices"
 
 	"standin/internal/fsutil"
+	"standin/internal/text"
 )
 
 // mark records in the journal that a version of a file was uploaded or, with a
@@ -22,8 +24,6 @@ type mark struct {
 
 // marks are the marks of the current versions, by name.
 type marks map[string]mark
-
-func newMarks() marks { return marks{} }
 
 func (m marks) replay(r record) {
 	if r.Settled != nil {
@@ -113,10 +113,7 @@ func (s *Spool) MarkUploaded(version File) error { return s.settle(version, "") 
 
 // RejectFile marks a version that the service refuses, with the reason.
 func (s *Spool) RejectFile(version File, reason string) error {
-	if reason == "" {
-		reason = "refused"
-	}
-	return s.settle(version, truncate(reason, maxRefusalText))
+	return s.settle(version, cmp.Or(text.Cut(reason, maxRefusalText), "refused"))
 }
 
 func (s *Spool) settle(version File, refusal string) error {
