@@ -249,10 +249,7 @@ func TestPageCannotReachLocalNetwork(t *testing.T) {
 			if received := server.received(); len(received) > 0 {
 				t.Errorf("the forbidden server received %v", received)
 			}
-			var targets []string
-			for _, refusal := range proxy.Refused() {
-				targets = append(targets, refusal.Target)
-			}
+			targets := proxy.Refused()
 			for _, host := range test.hosts {
 				target := net.JoinHostPort(strings.Trim(host, "[]"), server.port)
 				// Other spellings are normalized before they reach the proxy.

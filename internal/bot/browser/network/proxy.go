@@ -23,12 +23,14 @@ import (
 	"net/http/httputil"
 	"sync"
 	"time"
+
+	"standin/internal/dialguard"
 )
 
 const (
-	// maxConnections limits the connections of the browser. Chromium opens at
-	// most 32 to a proxy, and 255 for WebSockets.
-	maxConnections = 512
+	// maxRequests limits the requests in progress, which include tunnels. Chromium
+	// opens at most 32 connections to a proxy, and 255 for WebSockets.
+	maxRequests = 512
 
 	// maxHeaderBytes limits a request header. Cookies of the platforms reach
 	// some tens of kilobytes.
@@ -72,10 +74,11 @@ type Proxy struct {
 	serving  sync.WaitGroup
 	stop     context.CancelFunc // ends name resolutions and dials
 
-	mutex   sync.Mutex
-	closed  bool
-	tunnels map[io.Closer]struct{}
-	active  sync.WaitGroup // requests in progress, including tunnels
+	mutex    sync.Mutex
+	closed   bool
+	tunnels  map[io.Closer]struct{}
+	requests int            // in progress
+	active   sync.WaitGroup // the same requests
 }
 
 // StartProxy starts a proxy on a free port of the loopback interface. It runs until
@@ -84,7 +87,7 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 	if settings.Log == nil {
 		settings.Log = slog.New(slog.DiscardHandler)
 	}
-	rules := newRules()
+	rules := &rules{exceptions: make(map[string]string)}
 	for _, allowed := range settings.Allowed {
 		if _, err := rules.allow(allowed, ""); err != nil {
 			return nil, err
@@ -97,8 +100,10 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	p := &Proxy{
 		rules:    rules,
-		refusals: newRefusals(settings.Log),
-		dialer:   newDialer(rules, settings),
+		refusals: &refusals{log: settings.Log},
+		dialer: &dialer{rules: rules, guard: dialguard.Guard{
+			OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout,
+		}},
 		listener: listener,
 		stop:     stop,
 		tunnels:  make(map[io.Closer]struct{}),
@@ -119,7 +124,7 @@ func StartProxy(ctx context.Context, settings ProxySettings) (*Proxy, error) {
 		ErrorLog:          log.New(io.Discard, "", 0), // errors of the browser's connections
 	}
 	p.serving.Go(func() {
-		if err := p.server.Serve(limitListener(listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+		if err := p.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			settings.Log.Error("browser proxy ended", "error", err)
 		}
 	})
@@ -136,15 +141,15 @@ func (p *Proxy) Allow(hostPort, pathPrefix string) (remove func(), err error) {
 	return p.rules.allow(hostPort, pathPrefix)
 }
 
-// Refused returns the refused targets, oldest first.
-func (p *Proxy) Refused() []Refusal { return p.refusals.list() }
+// Refused returns the first refused targets, each once.
+func (p *Proxy) Refused() []string { return p.refusals.list() }
 
 // ServeHTTP serves a tunnel (TLS and WebSockets) or a plain HTTP request.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.beginRequest() {
 		panic(http.ErrAbortHandler)
 	}
-	defer p.active.Done()
+	defer p.endRequest()
 	switch {
 	case r.Method == http.MethodConnect:
 		p.tunnel(w, r)
@@ -155,15 +160,23 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// beginRequest counts a request, unless the proxy is closed.
+// beginRequest counts a request, unless the proxy is closed or has too many.
 func (p *Proxy) beginRequest() bool {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	if p.closed {
+	if p.closed || p.requests == maxRequests {
 		return false
 	}
+	p.requests++
 	p.active.Add(1)
 	return true
+}
+
+func (p *Proxy) endRequest() {
+	p.mutex.Lock()
+	defer p.mutex.Unlock()
+	p.requests--
+	p.active.Done()
 }
 
 // Close closes the proxy and all its connections, and waits for them to end.
@@ -317,54 +330,4 @@ func (p *Proxy) recordRefusal(err error) {
 	if errors.As(err, &refused) {
 		p.refusals.add(refused)
 	}
-}
-
-// limitedListener limits the open connections. Further ones wait in the
-// kernel. Unlike netutil.LimitListener it keeps the methods of *net.TCPConn,
-// such as CloseWrite.
-type limitedListener struct {
-	*net.TCPListener
-	slots chan struct{}
-
-	done      chan struct{}
-	closeOnce sync.Once
-}
-
-func limitListener(listener net.Listener, limit int) net.Listener {
-	tcp, ok := listener.(*net.TCPListener)
-	if !ok {
-		return listener
-	}
-	return &limitedListener{TCPListener: tcp, slots: make(chan struct{}, limit), done: make(chan struct{})}
-}
-
-// Accept waits for a free slot and a connection.
-func (l *limitedListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-	conn, err := l.AcceptTCP()
-	if err != nil {
-		<-l.slots
-		return nil, err
-	}
-	return &limitedConn{TCPConn: conn, release: sync.OnceFunc(func() { <-l.slots })}, nil
-}
-
-func (l *limitedListener) Close() error {
-	l.closeOnce.Do(func() { close(l.done) })
-	return l.TCPListener.Close()
-}
-
-// limitedConn frees its slot when it is closed.
-type limitedConn struct {
-	*net.TCPConn
-	release func()
-}
-
-func (c *limitedConn) Close() error {
-	defer c.release()
-	return c.TCPConn.Close()
 }

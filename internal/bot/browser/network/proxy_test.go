@@ -70,13 +70,13 @@ func TestRefusalsAreLoggedOnce(t *testing.T) {
 	if len(refused) != 100 {
 		t.Fatalf("%d targets are remembered, want the first 100", len(refused))
 	}
-	if first := refused[0]; first.Target != forbidden.hostPort() || first.Count != 3 || first.Reason != "127.0.0.1 is a loopback address" {
-		t.Errorf("the first refusal is %+v", first)
+	if refused[0] != forbidden.hostPort() {
+		t.Errorf("the first refusal is of %s", refused[0])
 	}
 	if err := proxy.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(logged.String(), "\n"); lines != 100 || strings.Contains(logged.String(), "word") {
+	if lines := strings.Count(logged.String(), "\n"); lines != 100 || !strings.Contains(logged.String(), "127.0.0.1 is a loopback address") || strings.Contains(logged.String(), "word") {
 		t.Errorf("%d lines were logged, want one for each of 100 targets, without paths:\n%.300s", lines, logged.String())
 	}
 }
@@ -282,5 +282,27 @@ func TestExceptionsAreHostsWithPorts(t *testing.T) {
 			_ = proxy.Close()
 			t.Errorf("%q is taken for a host and port", entry)
 		}
+	}
+}
+
+func TestRequestsAreBounded(t *testing.T) {
+	t.Parallel()
+	server := serve(t)
+	proxy := start(t, network.ProxySettings{Allowed: []string{server.hostPort()}})
+	tunnels := 0
+	for range 600 {
+		conn, err := net.Dial("tcp", proxy.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "CONNECT %[1]s HTTP/1.1\r\nHost: %[1]s\r\n\r\n", server.hostPort())
+		if _, err := io.ReadFull(conn, make([]byte, len("HTTP/1.1 200"))); err != nil {
+			break
+		}
+		tunnels++
+	}
+	if tunnels != 512 {
+		t.Errorf("%d tunnels are open at the same time, want 512", tunnels)
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"standin/internal/dialguard"
 )
@@ -32,8 +31,6 @@ type rules struct {
 	mutex      sync.RWMutex
 	exceptions map[string]string // path prefix, or "" for all paths, by host and port
 }
-
-func newRules() *rules { return &rules{exceptions: make(map[string]string)} }
 
 // allow adds an exception and returns a function that removes it.
 func (r *rules) allow(hostPort, pathPrefix string) (remove func(), err error) {
@@ -120,10 +117,6 @@ type dialer struct {
 	guard dialguard.Guard
 }
 
-func newDialer(rules *rules, settings ProxySettings) *dialer {
-	return &dialer{rules: rules, guard: dialguard.Guard{OwnHosts: settings.OwnHosts, Resolver: settings.Resolver, Timeout: dialTimeout}}
-}
-
 // dial connects to a normalized target. Targets without an exception pass the
 // dial guard.
 func (d *dialer) dial(ctx context.Context, network, target string) (net.Conn, error) {
@@ -148,50 +141,27 @@ const (
 	maxTargetLength = 253 + len(":65535")
 )
 
-// Refusal is a target that the browser was not allowed to reach.
-type Refusal struct {
-	Target string // host and port
-	Reason string
-	First  time.Time
-	Count  int
-}
-
-// refusals records refused targets.
+// refusals logs the first refusal of each target.
 type refusals struct {
 	log *slog.Logger
 
-	mutex    sync.Mutex
-	byTarget map[string]*Refusal
+	mutex   sync.Mutex
+	targets []string
 }
 
-func newRefusals(log *slog.Logger) *refusals {
-	return &refusals{log: log, byTarget: make(map[string]*Refusal)}
-}
-
-// add counts a refusal and logs the first one of each target.
 func (r *refusals) add(refused *RefusedError) {
 	target := refused.Target[:min(len(refused.Target), maxTargetLength)]
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	if known := r.byTarget[target]; known != nil {
-		known.Count++
+	if len(r.targets) == maxRefusals || slices.Contains(r.targets, target) {
 		return
 	}
-	if len(r.byTarget) == maxRefusals {
-		return
-	}
-	r.byTarget[target] = &Refusal{Target: target, Reason: refused.Reason, First: time.Now(), Count: 1}
+	r.targets = append(r.targets, target)
 	r.log.Warn("browser connection refused", "target", target, "reason", refused.Reason)
 }
 
-// list returns all refusals, oldest first.
-func (r *refusals) list() []Refusal {
+func (r *refusals) list() []string {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	list := make([]Refusal, 0, len(r.byTarget))
-	for _, refusal := range r.byTarget {
-		list = append(list, *refusal)
-	}
-	slices.SortFunc(list, func(a, b Refusal) int { return a.First.Compare(b.First) })
-	return list
+	return slices.Clone(r.targets)
 }
