@@ -3,7 +3,6 @@ package service_test
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
 	"image"
 	"image/color"
@@ -21,16 +20,11 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording/build"
 	"standin/internal/speech"
+	"standin/internal/wav"
 )
 
 // contractWAV returns a second of silence, 16 kHz.
-func contractWAV() []byte {
-	const bytes = 2 * 16_000
-	header := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x80\x3e\x00\x00\x00\x7d\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")
-	binary.LittleEndian.PutUint32(header[4:], 36+bytes)
-	binary.LittleEndian.PutUint32(header[40:], bytes)
-	return append(header, make([]byte, bytes)...)
-}
+func contractWAV() []byte { return wav.Encode(make([]byte, 2*16_000), 16_000) }
 
 // contractPNG returns a square image.
 func contractPNG(t *testing.T) []byte {

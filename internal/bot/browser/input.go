@@ -14,7 +14,6 @@ import (
 const (
 	KeyEnter  = kb.Enter
 	KeyEscape = kb.Escape
-	KeyTab    = kb.Tab
 )
 
 // aimScript scrolls the first visible element into view and returns its center in

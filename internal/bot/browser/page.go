@@ -7,8 +7,6 @@ import (
 	"iter"
 	"sync"
 
-	"standin/internal/retry"
-
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/css"
@@ -21,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+
+	"standin/internal/retry"
 )
 
 // Page is a tab in its own window. Its methods are safe for concurrent use.

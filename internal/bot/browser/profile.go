@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"standin/internal/wav"
 )
 
 const (
@@ -41,7 +43,8 @@ func makeProfile(dir string) (profile, temporary string, err error) {
 	if err := os.Symlink(temporary, filepath.Join(profile, temporaryLink)); err != nil {
 		return "", "", errors.Join(fmt.Errorf("link the browser's temporary directory: %w", err), os.Remove(temporary))
 	}
-	if err := os.WriteFile(filepath.Join(profile, silenceFile), silentWAV(), 0o600); err != nil {
+	const second = 48_000 // samples
+	if err := os.WriteFile(filepath.Join(profile, silenceFile), wav.Encode(make([]byte, 2*second), second), 0o600); err != nil {
 		return "", "", errors.Join(fmt.Errorf("write the microphone's audio file: %w", err), RemoveProfile(profile))
 	}
 	if err := writePreferences(profile); err != nil {

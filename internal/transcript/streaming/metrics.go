@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics count what the live transcriber does. Without it, nothing is counted.
+// metrics count what the live transcriber does.
 type metrics struct {
 	utterances *prometheus.CounterVec
 	duration   prometheus.Histogram
@@ -45,26 +45,18 @@ func (m *Meetings) Collectors() []prometheus.Collector {
 
 // recognized counts an utterance with its final text.
 func (m *metrics) recognized(ends map[int]time.Time, utterance int) {
-	if m != nil {
-		m.utterances.WithLabelValues(outcomeRecognized).Inc()
-		if ended, known := ends[utterance]; known {
-			m.duration.Observe(time.Since(ended).Seconds())
-		}
+	m.utterances.WithLabelValues(outcomeRecognized).Inc()
+	if ended, known := ends[utterance]; known {
+		m.duration.Observe(time.Since(ended).Seconds())
 	}
 	delete(ends, utterance)
 }
 
 // lost counts an utterance without a final text.
 func (m *metrics) lost(ends map[int]time.Time, utterance int) {
-	if m != nil {
-		m.utterances.WithLabelValues(outcomeLost).Inc()
-	}
+	m.utterances.WithLabelValues(outcomeLost).Inc()
 	delete(ends, utterance)
 }
 
 // failed counts a failure.
-func (m *metrics) failed() {
-	if m != nil {
-		m.failures.Inc()
-	}
-}
+func (m *metrics) failed() { m.failures.Inc() }

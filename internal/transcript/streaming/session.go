@@ -80,7 +80,7 @@ type Session struct {
 	// Failed reports the first failure of the recognizer in a row. It may be nil.
 	Failed func(ctx context.Context, err error)
 
-	metrics *metrics // may be nil
+	metrics *metrics // nil: not those of other meetings
 	mu      sync.Mutex
 	changed map[string]Segment // not yet stored
 	wake    retry.Signal
@@ -92,7 +92,7 @@ type Session struct {
 // and what was said is stored. It returns what became of the speech. A nil sound ends the
 // utterances so far.
 func (s *Session) Run(ctx context.Context, next func(context.Context) (sound *Sound, lostMs int64, err error)) Summary {
-	s.changed, s.wake = make(map[string]Segment), retry.NewSignal()
+	s.changed, s.wake, s.metrics = make(map[string]Segment), retry.NewSignal(), cmp.Or(s.metrics, newMetrics())
 	s.summary.FromMs = -1
 	storing, stopStoring := context.WithCancel(ctx)
 	var stored sync.WaitGroup

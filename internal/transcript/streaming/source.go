@@ -178,15 +178,13 @@ func (s *source) heard(r Result) {
 		delete(s.open, r.Utterance)
 		delete(s.seen, r.Utterance)
 		s.session.metrics.recognized(s.ends, r.Utterance)
-	} else {
-		s.open[r.Utterance] = segment
 	}
 	if text != "" || segment.Revision > 0 { // nothing was ever said in the others
 		segment.Revision++
-		if !r.Final {
-			s.open[r.Utterance] = segment
-		}
 		s.session.change(segment)
+	}
+	if !r.Final {
+		s.open[r.Utterance] = segment
 	}
 }
 

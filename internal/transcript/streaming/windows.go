@@ -3,13 +3,13 @@ package streaming
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
 
 	"standin/internal/retry"
 	"standin/internal/transcript"
+	"standin/internal/wav"
 )
 
 const (
@@ -128,7 +128,7 @@ func (w *windows) ask(ctx context.Context, options Options, utterance int, pcm [
 	pcm = withoutEnd(pcm)
 	length := time.Duration(len(pcm)/bytesPerMs) * time.Millisecond
 	recognized, err := w.client.Transcribe(ctx, transcript.Request{
-		WAV: bytes.NewReader(wav(pcm)), Length: length, Language: options.Language, Keyterms: options.Keyterms,
+		WAV: bytes.NewReader(wav.Encode(pcm, SampleRate)), Length: length, Language: options.Language, Keyterms: options.Keyterms,
 	})
 	if err != nil {
 		return answer{utterance: utterance, err: err}
@@ -200,16 +200,4 @@ func failure(err error) error {
 		return err
 	}
 	return &Error{Status: refused.Status, Detail: refused.Detail, Err: refused.Err}
-}
-
-// wav returns PCM as a WAV file.
-func wav(pcm []byte) []byte {
-	header := make([]byte, 44, 44+len(pcm))
-	copy(header, "RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00")
-	binary.LittleEndian.PutUint32(header[4:], uint32(36+len(pcm)))
-	binary.LittleEndian.PutUint32(header[24:], SampleRate)
-	binary.LittleEndian.PutUint32(header[28:], SampleRate*bytesPerSample)
-	copy(header[32:], "\x02\x00\x10\x00data")
-	binary.LittleEndian.PutUint32(header[40:], uint32(len(pcm)))
-	return append(header, pcm...)
 }
