@@ -108,22 +108,6 @@ func (m *Meeting) Leave(name string) error {
 	})
 }
 
-// SetMuted mutes or unmutes the first participant with the name.
-func (m *Meeting) SetMuted(name string, muted bool) error {
-	return m.updateParticipant(name, func(p *participant) {
-		p.Muted = muted
-		p.publisher.soundOn.Store(!muted)
-	})
-}
-
-// SetCameraOff turns the camera of the first participant with the name off or on.
-func (m *Meeting) SetCameraOff(name string, off bool) error {
-	return m.updateParticipant(name, func(p *participant) {
-		p.CameraOff = off
-		p.publisher.pictureOn.Store(!off)
-	})
-}
-
 // SetPresenting starts or stops the presentation of a participant.
 func (m *Meeting) SetPresenting(name string, presenting bool) error {
 	return m.updateParticipant(name, func(p *participant) { p.Presenting = presenting })

@@ -10,13 +10,13 @@ import (
 
 // Event is something that happened to a guest.
 type Event struct {
-	Number int       `json:"number"` // counts from 1 within the meeting
-	At     time.Time `json:"at"`
-	Kind   EventKind `json:"kind"`
-	Guest  string    `json:"guest"`
+	Number int // counts from 1 within the meeting
+	At     time.Time
+	Kind   EventKind
+	Guest  string
 	// Text is a chat message, a notice, the name of a pinned participant, the state of
 	// a device ("on" or "off"), or the findings of a hostile page.
-	Text string `json:"text,omitempty"`
+	Text string
 }
 
 // EventKind is the kind of an Event: one of the following, or a State except

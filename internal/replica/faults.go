@@ -120,22 +120,6 @@ func (m *Meeting) NavigateAway(address string, guests ...string) (int, error) {
 	}), nil
 }
 
-// MuteAll mutes all participants and returns how many were not muted.
-func (m *Meeting) MuteAll() int {
-	muted := 0
-	_ = m.change(func() error {
-		for _, p := range m.participants {
-			if !p.Muted {
-				p.Muted = true
-				p.publisher.soundOn.Store(false)
-				muted++
-			}
-		}
-		return nil
-	})
-	return muted
-}
-
 // SetSilent makes all participants send silence although they are not muted, or ends
 // that.
 func (m *Meeting) SetSilent(silent bool) {

@@ -20,14 +20,6 @@ func TestDisturbances(t *testing.T) {
 	m := openMeeting(t, s, Settings{NoLobby: true})
 	id := visitor(t, m)
 	offline := func() bool { return m.Guests()[0].Offline }
-	muted := func() (count int) {
-		for _, participant := range m.Report().Participants {
-			if participant.Muted {
-				count++
-			}
-		}
-		return count
-	}
 	for _, step := range []struct {
 		name   string
 		verb   func() int
@@ -38,8 +30,6 @@ func TestDisturbances(t *testing.T) {
 		{"disconnect again", func() int { return m.Disconnect() }, 0, offline},
 		{"reconnect another", func() int { return m.Reconnect("g9") }, 0, offline},
 		{"reconnect", func() int { return m.Reconnect() }, 1, func() bool { return !offline() }},
-		{"mute all", m.MuteAll, 2, func() bool { return muted() == 2 }},
-		{"mute all again", m.MuteAll, 0, func() bool { return muted() == 2 }},
 		{"reload", func() int { return m.Reload() }, 1, func() bool { return m.guests[0].commands.Reload == 1 }},
 		{"freeze", func() int { return m.Freeze() }, 1, func() bool { return m.guests[0].commands.Freeze == 1 }},
 		{"answer nobody", func() int { return m.AnswerPermission(true) }, 0, func() bool { return m.Guests()[0].Permission == PermissionNone }},

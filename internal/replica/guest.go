@@ -37,24 +37,24 @@ func (s State) isActive() bool {
 	return slices.Contains([]State{StatePreJoin, StateWaitingForHost, StateLobby, StateAdmitted}, s)
 }
 
-// Guest is a page that opened the meeting, in the form of the control API.
+// Guest is a page that opened the meeting.
 type Guest struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"` // empty until the guest asks to join
-	State      State     `json:"state"`
-	Since      time.Time `json:"since"` // when it entered the state
-	Microphone bool      `json:"microphone"`
-	Camera     bool      `json:"camera"`
-	Sharing    bool      `json:"sharing"` // its screen
+	ID         string
+	Name       string // empty until the guest asks to join
+	State      State
+	Since      time.Time // when it entered the state
+	Microphone bool
+	Camera     bool
+	Sharing    bool // its screen
 	// Vanished is set while the page is closed although the guest did not leave, for
 	// example after a reload. Leaving with the button is StateLeft.
-	Vanished bool `json:"vanished"`
+	Vanished bool
 	// Offline is set between Disconnect and Reconnect.
-	Offline bool `json:"offline"`
+	Offline bool
 	// Permission is the state of the request to record (Zoom).
-	Permission Permission `json:"permission"`
+	Permission Permission
 	// MediaConnected is set while the page receives the participants' media.
-	MediaConnected bool `json:"mediaConnected"`
+	MediaConnected bool
 }
 
 // guest is a Guest with internal state.

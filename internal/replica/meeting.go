@@ -45,10 +45,10 @@ type participant struct {
 
 // Message is a chat message.
 type Message struct {
-	Number int    `json:"number"`
-	From   string `json:"from"`
-	Text   string `json:"text"`
-	Guest  string `json:"guest,omitempty"` // ID of the author if a guest wrote it
+	Number int
+	From   string
+	Text   string
+	Guest  string // ID of the author if a guest wrote it
 }
 
 const (
@@ -56,7 +56,7 @@ const (
 	maxMessages = 1000
 )
 
-// Errors of requests by guests and of the control API.
+// Errors of requests by guests and of the methods that control a meeting.
 var (
 	ErrNoSuchGuest       = errors.New("no such guest")
 	ErrNoSuchParticipant = errors.New("no such participant")
@@ -90,6 +90,9 @@ func (m *Meeting) URL() string {
 
 // Code returns the meeting's code, which is part of its URL.
 func (m *Meeting) Code() string { return m.settings.Code }
+
+// Position returns the time of the meeting's clock; beeps are at full seconds.
+func (m *Meeting) Position() time.Duration { return m.clock.now() }
 
 // Guests returns all pages that opened the meeting, in order.
 func (m *Meeting) Guests() []Guest {
@@ -190,13 +193,13 @@ func (m *Meeting) close() {
 // lock or has not published the meeting yet.
 func (m *Meeting) addParticipant(settings Participant) {
 	m.idCount++
-	p := &participant{Participant: settings, publisher: &publisher{id: fmt.Sprintf("p%d", m.idCount)}}
+	p := &participant{Participant: settings, publisher: &publisher{
+		id: fmt.Sprintf("p%d", m.idCount), soundOn: !settings.Muted, pictureOn: !settings.CameraOff,
+	}}
 	if m.media != nil {
 		p.publisher.source = m.media.sourceFor(settings.Beeps, m.idCount)
 	}
-	p.publisher.soundOn.Store(!settings.Muted)
 	p.publisher.silent.Store(m.silent)
-	p.publisher.pictureOn.Store(!settings.CameraOff)
 	m.participants = append(m.participants, p)
 }
 

@@ -110,7 +110,7 @@ func TestGuestsKeepToTheirState(t *testing.T) {
 		{"chat from the lobby", m.sendChat(waiting, "hello"), ErrNotNow},
 		{"a guest who is not there", m.leave("g99"), ErrNoSuchGuest},
 		{"a long message", m.Say("Ada Quill", long), ErrTooLong},
-		{"a participant who is not there", m.SetMuted("Nobody", true), ErrNoSuchParticipant},
+		{"a participant who is not there", m.Leave("Nobody"), ErrNoSuchParticipant},
 		{"a notice that was not shown", func() error { m.Admit(); return m.acceptNotice(waiting, NoticeGemini) }(), ErrNotNow},
 		{"media where there are none", func() error { _, _, err := m.connect(t.Context(), waiting, offer{}); return err }(), ErrNotNow},
 		{"leave", m.leave(waiting), nil},

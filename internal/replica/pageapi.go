@@ -26,7 +26,6 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /stage/{code}/guests/{guest}/hang", hang)
 	mux.HandleFunc("POST /stage/{code}/guests/{guest}/media", s.meeting(s.handleMedia))
 	mux.HandleFunc("POST /stage/{code}/guests/{guest}/{action}", s.meeting(s.handleAction))
-	s.routeControl(mux)
 	s.routePages(mux)
 	// Requests of other web pages are rejected.
 	return http.NewCrossOriginProtection().Handler(mux)

@@ -2,7 +2,6 @@ package replica
 
 import (
 	"embed"
-	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
@@ -24,7 +23,7 @@ const contentPolicy = "default-src 'self'; base-uri 'self'; object-src 'none'; f
 const hostilePolicy = "default-src *; connect-src *; img-src *; frame-src *; style-src 'self'; script-src 'self'; base-uri 'self'"
 
 func (s *Server) routePages(mux *http.ServeMux) {
-	mux.HandleFunc("GET /{$}", s.home)
+	mux.HandleFunc("GET /{$}", serveFile("pages/home.html"))
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /recaptcha/anchor", serveFile("pages/recaptcha.html"))
 	mux.HandleFunc("GET /assets/{file}", serveAsset)
@@ -76,7 +75,7 @@ func (s *Server) meetingOf(platform Platform, address *url.URL) *Meeting {
 		}
 	}
 	var found *Meeting
-	for _, m := range s.Meetings() {
+	for _, m := range s.opened() {
 		if m.settings.Platform == platform && strings.Contains(text, m.settings.Code) &&
 			(found == nil || len(m.settings.Code) > len(found.settings.Code)) {
 			found = m
@@ -87,7 +86,7 @@ func (s *Server) meetingOf(platform Platform, address *url.URL) *Meeting {
 
 // policy returns hostilePolicy if there is a hostile meeting.
 func (s *Server) policy() string {
-	if slices.ContainsFunc(s.Meetings(), func(m *Meeting) bool { return m.settings.Hostile }) {
+	if slices.ContainsFunc(s.opened(), func(m *Meeting) bool { return m.settings.Hostile }) {
 		return hostilePolicy
 	}
 	return contentPolicy
@@ -104,23 +103,5 @@ func serveFile(name string) http.HandlerFunc {
 		}
 		w.Header().Set("Cache-Control", "no-store")
 		http.ServeFileFS(w, r, pages, name)
-	}
-}
-
-// home lists the meetings. Meet's "Return to home" button opens it.
-func (s *Server) home(w http.ResponseWriter, _ *http.Request) {
-	page, err := template.ParseFS(pages, "pages/home.html")
-	if err != nil {
-		s.log.Error("cannot parse the home page", "error", err)
-		writeError(w, http.StatusInternalServerError, "cannot parse the home page")
-		return
-	}
-	reports := []Report{}
-	for _, m := range s.Meetings() {
-		reports = append(reports, m.Report())
-	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	if err := page.Execute(w, reports); err != nil {
-		s.log.Debug("cannot send the home page", "error", err)
 	}
 }

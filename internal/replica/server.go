@@ -132,8 +132,8 @@ func (s *Server) Meeting(code string) *Meeting {
 	return s.find(code)
 }
 
-// Meetings returns all meetings in order.
-func (s *Server) Meetings() []*Meeting {
+// opened returns all meetings in order.
+func (s *Server) opened() []*Meeting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.meetings)

@@ -14,78 +14,78 @@ import (
 // until Admit.
 type Settings struct {
 	// Platform is the platform. The default is Meet.
-	Platform Platform `json:"platform"`
+	Platform Platform
 	// Code is the meeting's code: "abc-defg-hij" on Meet, 12 to 15 digits on Teams, 9
 	// to 11 on Zoom. The default is random.
-	Code string `json:"code"`
+	Code string
 	// Participants are the initial participants. If nil, there are two, the first of
 	// whom beeps.
-	Participants []Participant `json:"participants"`
+	Participants []Participant
 	// NoLobby admits guests at once.
-	NoLobby bool `json:"noLobby"`
+	NoLobby bool
 	// AdmitAfter admits each guest after this time in the lobby; 0 means never.
-	AdmitAfter time.Duration `json:"-"`
+	AdmitAfter time.Duration
 	// LobbyLimit ends the wait of a guest. The default is ten minutes, like Meet.
-	LobbyLimit time.Duration `json:"-"`
+	LobbyLimit time.Duration
 	// HostAbsent makes guests wait for HostArrives before the lobby.
-	HostAbsent bool `json:"hostAbsent"`
+	HostAbsent bool
 	// Refusal is a page that is shown instead of the meeting.
-	Refusal Refusal `json:"wall"`
+	Refusal Refusal
 	// SignInCookie ignores RefusalSignIn for browsers with the cookie
 	// session=signed-in.
-	SignInCookie bool `json:"signInCookie"`
+	SignInCookie bool
 	// Passcode is required to join. Meeting.URL contains it; a page without it in the
 	// URL asks for it. Teams and Zoom only.
-	Passcode string `json:"passcode"`
+	Passcode string
 	// Texts replaces the text of a state. The default is the text of the page.
-	Texts map[State]string `json:"texts"`
+	Texts map[State]string
 	// JoinLabel replaces the label of the join button.
-	JoinLabel string `json:"joinLabel"`
+	JoinLabel string
 	// Language is the language of the page, "en" or "de", unless the browser asks for
 	// one of them. The default is "en".
-	Language string `json:"language"`
+	Language string
 	// NoLauncher skips the launcher page of Teams and Zoom.
-	NoLauncher bool `json:"noLauncher"`
+	NoLauncher bool
 	// CookieBanner covers the launcher until it is answered.
-	CookieBanner bool `json:"cookieBanner"`
+	CookieBanner bool
 	// Framed embeds Zoom's web client in a frame.
-	Framed bool `json:"framed"`
+	Framed bool
 	// DeviceDialog makes Meet's and Zoom's pre-join page show "Continue without
 	// microphone and camera" even if the browser granted them.
-	DeviceDialog bool `json:"deviceDialog"`
+	DeviceDialog bool
 	// Audio is whether Zoom's page plays the participants' audio without more ado.
-	Audio Audio `json:"audio"`
+	Audio Audio
 	// Video is whether the page keeps showing the participants' video.
-	Video Video `json:"video"`
+	Video Video
 	// DevicesBeforeJoin and DevicesAfterJoin make Teams show "Continue without audio
 	// or video", before or after Join now, even if the browser granted them.
 	// Otherwise it is shown, before, only if the browser did not.
-	DevicesBeforeJoin bool `json:"devicesBeforeJoin"`
-	DevicesAfterJoin  bool `json:"devicesAfterJoin"`
+	DevicesBeforeJoin bool
+	DevicesAfterJoin  bool
 	// Notices are shown to each guest after admission until they are accepted.
-	Notices []Notice `json:"notices"`
+	Notices []Notice
 	// NoTips disables the tip that is shown after admission.
-	NoTips bool `json:"noTips"`
+	NoTips bool
 	// LeaveAtOnce disables the confirmation after the leave button of Meet and Zoom.
-	LeaveAtOnce bool `json:"leaveAtOnce"`
+	LeaveAtOnce bool
 	// PageDelay delays the first screen of the page.
-	PageDelay time.Duration `json:"-"`
+	PageDelay time.Duration
 	// NeverLoads makes the request for the meeting's document hang.
-	NeverLoads bool `json:"neverLoads"`
+	NeverLoads bool
 	// Hostile makes the page attack the network (see hostile.go).
-	Hostile bool `json:"hostile"`
+	Hostile bool
 }
 
 // Participant is a simulated participant.
 type Participant struct {
-	Name string `json:"name"`
+	Name string
 	// Beeps adds a beep and a flash at the start of each full second.
-	Beeps bool `json:"beeps"`
+	Beeps bool
 	// Muted disables audio, CameraOff video.
-	Muted     bool `json:"muted"`
-	CameraOff bool `json:"cameraOff"`
+	Muted     bool
+	CameraOff bool
 	// Presenting shows slides beside the video.
-	Presenting bool `json:"presenting"`
+	Presenting bool
 }
 
 // Audio is when a page plays audio.

@@ -1,10 +1,5 @@
 package replica
 
-import (
-	"slices"
-	"time"
-)
-
 // snapshot is the complete state that a page renders. It is sent at every change.
 type snapshot struct {
 	Guest        string           `json:"guest"`
@@ -144,33 +139,4 @@ func (m *Meeting) roster(self *guest) []pageIdentity {
 		}
 	}
 	return roster
-}
-
-// Report is the state of a meeting in the control API.
-type Report struct {
-	Platform     Platform      `json:"platform"`
-	Code         string        `json:"code"`
-	URL          string        `json:"url"`
-	Ended        bool          `json:"ended"`
-	HostAbsent   bool          `json:"hostAbsent"`
-	PositionMS   int64         `json:"positionMs"` // of the meeting's clock; beeps are at full seconds
-	Participants []Participant `json:"participants"`
-	Guests       []Guest       `json:"guests"`
-	Messages     []Message     `json:"messages"`
-}
-
-// Report returns the state of the meeting.
-func (m *Meeting) Report() Report {
-	guests := m.Guests()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	report := Report{
-		Platform: m.settings.Platform, Code: m.settings.Code, URL: m.URL(), Ended: m.ended, HostAbsent: m.hostAbsent,
-		PositionMS:   int64(m.clock.now() / time.Millisecond),
-		Participants: []Participant{}, Guests: guests, Messages: append([]Message{}, slices.Clone(m.messages)...),
-	}
-	for _, p := range m.participants {
-		report.Participants = append(report.Participants, p.Participant)
-	}
-	return report
 }

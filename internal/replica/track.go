@@ -19,8 +19,8 @@ const maxPayloadBytes = 1150
 type publisher struct {
 	id        string // of the participant and of the MediaStream
 	source    *source
-	soundOn   atomic.Bool
-	pictureOn atomic.Bool
+	soundOn   bool
+	pictureOn bool
 	silent    atomic.Bool // send silence
 	speech    atomic.Pointer[speech]
 }
@@ -43,7 +43,7 @@ func (s *speech) content(unit int64) []byte {
 type track struct {
 	*webrtc.TrackLocalStaticRTP
 	cursor   cursor
-	enabled  *atomic.Bool
+	enabled  bool
 	payloads func(unit int64) [][]byte
 	ends     bool // set the marker in the last packet of a unit (video)
 
@@ -58,7 +58,7 @@ type track struct {
 // newTracks creates the audio and video tracks of a participant, in one stream so
 // that browsers synchronize them.
 func newTracks(p *publisher) ([]*track, error) {
-	sound, err := newTrack(p, webrtc.MimeTypeOpus, "sound", p.source.audio, &p.soundOn)
+	sound, err := newTrack(p, webrtc.MimeTypeOpus, "sound", p.source.audio, p.soundOn)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func newTracks(p *publisher) ([]*track, error) {
 		}
 		return [][]byte{content}
 	}
-	picture, err := newTrack(p, webrtc.MimeTypeVP8, "picture", p.source.video, &p.pictureOn)
+	picture, err := newTrack(p, webrtc.MimeTypeVP8, "picture", p.source.video, p.pictureOn)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func newTracks(p *publisher) ([]*track, error) {
 	return []*track{sound, picture}, nil
 }
 
-func newTrack(p *publisher, codec, kind string, content loop, enabled *atomic.Bool) (*track, error) {
+func newTrack(p *publisher, codec, kind string, content loop, enabled bool) (*track, error) {
 	local, err := webrtc.NewTrackLocalStaticRTP(
 		webrtc.RTPCodecCapability{MimeType: codec}, p.id+"-"+kind, p.id)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *track) Unbind(context webrtc.TrackLocalContext) error {
 
 // send sends the units that are due.
 func (t *track) send(now time.Duration) error {
-	switch active := t.ssrc.Load() != 0 && t.enabled.Load(); {
+	switch active := t.ssrc.Load() != 0 && t.enabled; {
 	case !active:
 		t.cursor.stop()
 		return nil

@@ -8,7 +8,7 @@ import (
 )
 
 // boundTracks returns the tracks of a participant, bound without a connection.
-func boundTracks(t *testing.T) (from *publisher, sound, picture *track) {
+func boundTracks(t *testing.T) (sound, picture *track) {
 	t.Helper()
 	shown, audio := testLoops()
 	for i := range shown.units {
@@ -17,9 +17,7 @@ func boundTracks(t *testing.T) (from *publisher, sound, picture *track) {
 	for i := range audio.units {
 		audio.units[i] = make([]byte, 120)
 	}
-	from = &publisher{id: "p1", source: &source{video: shown, audio: audio}}
-	from.soundOn.Store(true)
-	from.pictureOn.Store(true)
+	from := &publisher{id: "p1", source: &source{video: shown, audio: audio}, soundOn: true, pictureOn: true}
 	tracks, err := newTracks(from)
 	if err != nil {
 		t.Fatal(err)
@@ -27,13 +25,13 @@ func boundTracks(t *testing.T) (from *publisher, sound, picture *track) {
 	for i, one := range tracks {
 		one.ssrc.Store(uint32(i + 1))
 	}
-	return from, tracks[0], tracks[1]
+	return tracks[0], tracks[1]
 }
 
 // Both tracks have the same stream, so that browsers synchronize them.
 func TestTracksShareAStream(t *testing.T) {
 	t.Parallel()
-	_, sound, picture := boundTracks(t)
+	sound, picture := boundTracks(t)
 	if sound.StreamID() != picture.StreamID() || sound.ID() == picture.ID() {
 		t.Errorf("streams %s and %s, tracks %s and %s", sound.StreamID(), picture.StreamID(), sound.ID(), picture.ID())
 	}
@@ -42,7 +40,7 @@ func TestTracksShareAStream(t *testing.T) {
 // Audio and video start at the same full second, also after they were off.
 func TestTracksBeginTogether(t *testing.T) {
 	t.Parallel()
-	from, sound, picture := boundTracks(t)
+	sound, picture := boundTracks(t)
 	send := func(now time.Duration) {
 		for _, one := range []*track{sound, picture} {
 			if err := one.send(now); err != nil {
@@ -60,9 +58,9 @@ func TestTracksBeginTogether(t *testing.T) {
 	if sound.packets != 51 || picture.packets != 26*3 {
 		t.Errorf("a second has %d packets of sound and %d of picture", sound.packets, picture.packets)
 	}
-	from.soundOn.Store(false)
+	sound.enabled = false
 	send(5500 * time.Millisecond)
-	from.soundOn.Store(true)
+	sound.enabled = true
 	send(5700 * time.Millisecond)
 	if sound.packets != 51 {
 		t.Errorf("a muted participant sent %d packets", sound.packets-51)
@@ -76,7 +74,7 @@ func TestTracksBeginTogether(t *testing.T) {
 // All frames have the same payload descriptor, without picture IDs.
 func TestPicturesAreDescribedAlike(t *testing.T) {
 	t.Parallel()
-	_, _, picture := boundTracks(t)
+	_, picture := boundTracks(t)
 	for unit := range int64(300) {
 		for _, payload := range picture.payloads(unit) {
 			var packet codecs.VP8Packet
@@ -93,7 +91,7 @@ func TestPicturesAreDescribedAlike(t *testing.T) {
 // The sender reports of both tracks are consistent, however late they are sent.
 func TestReportsTieTracksTogether(t *testing.T) {
 	t.Parallel()
-	_, sound, picture := boundTracks(t)
+	sound, picture := boundTracks(t)
 	c := clock{start: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
 	reports := 0
 	for now := time.Duration(0); now < 30*time.Minute; now += 137 * time.Millisecond {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/retry"
 )
 
 //go:embed devices.js
@@ -138,9 +139,9 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 			}
 		}
 		if ended {
-			return wait(ctx, time.Until(end))
+			return retry.Sleep(ctx, time.Until(end))
 		}
-		if err := wait(ctx, time.Until(end)-maxWaiting); err != nil {
+		if err := retry.Sleep(ctx, time.Until(end)-maxWaiting); err != nil {
 			return err
 		}
 	}
@@ -210,21 +211,6 @@ func (p *Player) stop(ctx context.Context) error {
 
 // microphone is the expression of the object that microphone.js makes.
 const microphone = `window[Symbol.for("standin.microphone")]`
-
-// wait waits for a duration, which may be negative, or until ctx ends.
-func wait(ctx context.Context, duration time.Duration) error {
-	if duration <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(duration)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 // bytesOf returns the size of a length of sound.
 func bytesOf(length time.Duration) int {

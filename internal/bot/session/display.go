@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -34,36 +33,29 @@ var errStoppedByHost = &outputError{ingest.StoppedByHost, "it was turned off in 
 // screen. A picture is shown until the next one: its command is acknowledged then, so that
 // a bot that comes back shows it again. The session's loop calls all methods.
 type display struct {
-	log     *slog.Logger
+	pageDevice
+
 	enabled bool // by the job
-	device  meeting.Device
 	screen  output.Screen
-	events  events
-	page    *meetingPage
 	open    func(ctx context.Context, chromium *browser.Browser, address string, ready func(context.Context, *browser.Page) error) (*browser.Page, error)
 	audio   recorder.Settings                          // of the capture of a page's sound
 	listen  func() (frames <-chan []byte, stop func()) // to the meeting
 	say     func(ctx context.Context, speech *sound.Speech, kind string)
 	read    func(ctx context.Context, commandID string) ([]byte, error)
-	ack     func(command ingest.Command, err error)
 
 	queue    taskQueue
-	calls    chan func(context.Context) // from the picture that is shown to the loop
-	started  bool                       // others see the current picture
-	replaced bool                       // the queue is being cleared for another picture
-	cause    *outputError               // why the queue is being cleared
-	final    bool                       // no other session follows
-	on       bool                       // the device was turned on, or will be
-	onSince  time.Time                  // zero until it is on
-	off      int                        // snapshots since then that show it off
+	started  bool         // others see the current picture
+	replaced bool         // the queue is being cleared for another picture
+	cause    *outputError // why the queue is being cleared
+	final    bool         // no other session follows
 }
 
 // newDisplay returns the display of a session for a device.
 func (a *attempt) newDisplay(page *meetingPage, speaker *speaker, device meeting.Device, screen output.Screen) *display {
 	d := &display{
-		log: a.log, enabled: a.settings.Output, device: device, screen: screen, events: a.events, page: page,
+		pageDevice: a.newDevice(page, device), enabled: a.settings.Output, screen: screen,
 		open: a.opener.openShown, audio: recorder.Settings{AudioOnly: true, Log: a.log, AllowAddress: a.opener.egress.Allow},
-		listen: a.sound.Listen, say: speaker.playLive, read: a.client.Output, ack: a.commands.settleOutput, calls: make(chan func(context.Context)),
+		listen: a.sound.Listen, say: speaker.playLive, read: a.client.Output,
 	}
 	d.queue.settle = d.settle
 	return d
@@ -82,7 +74,7 @@ func (d *display) show(ctx context.Context, command ingest.Command) {
 	}
 	d.clear(ctx)
 	if args.Show == ingest.ShowNone {
-		d.turnOff(ctx, &command)
+		d.hide(ctx, &command)
 		return
 	}
 	d.add(ctx, command, args)
@@ -107,7 +99,7 @@ func (d *display) add(ctx context.Context, command ingest.Command, args ingest.P
 		do: func(ctx context.Context) error { return d.run(ctx, command, args) },
 		onDone: func(ctx context.Context, err error) *exitResult {
 			if err != nil && !d.replaced && ctx.Err() == nil {
-				d.turnOff(ctx, nil)
+				d.hide(ctx, nil)
 			}
 			return nil
 		},
@@ -121,28 +113,21 @@ func (d *display) clear(ctx context.Context) {
 	d.replaced = false
 }
 
-// turnOff turns the device off for a command, which may be nil.
-func (d *display) turnOff(ctx context.Context, command *ingest.Command) {
+// hide turns the device off for a command, which may be nil.
+func (d *display) hide(ctx context.Context, command *ingest.Command) {
 	wasOn := d.on
-	d.on = false
-	d.page.pageQueue.add(ctx, task{
-		name: fmt.Sprintf("turn the %s off", d.device), timeout: d.page.timeouts.Command, command: command,
+	d.turnOff(ctx, task{
+		command: command,
 		do: func(ctx context.Context) error {
 			if !wasOn {
 				return nil
 			}
 			if d.screen == output.SharedScreen { // most pages turn it off then
 				err := d.screen.End(ctx, d.page.tab)
-				return errors.Join(err, d.page.adapter.SetDevice(ctx, d.page.tab, d.device, false))
+				return errors.Join(err, d.set(ctx, false))
 			}
-			err := d.page.adapter.SetDevice(ctx, d.page.tab, d.device, false)
+			err := d.set(ctx, false)
 			return errors.Join(err, d.screen.Clear(ctx, d.page.tab))
-		},
-		onDone: func(ctx context.Context, err error) *exitResult {
-			if err != nil && command == nil && ctx.Err() == nil {
-				d.log.Warn("cannot turn the device off", "device", d.device, "error", err)
-			}
-			return nil
 		},
 	})
 }
@@ -220,7 +205,7 @@ func (d *display) play(ctx context.Context, pictures [][]byte) error {
 func (d *display) showPage(ctx context.Context, command ingest.Command, address string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	voice := &pageVoice{say: func(speech *sound.Speech) {
-		d.inLoop(ctx, func(loop context.Context) { d.say(loop, speech, ingest.OutputPage) })
+		d.page.inLoop(ctx, func(loop context.Context) { d.say(loop, speech, ingest.OutputPage) })
 	}}
 	var beside sync.WaitGroup
 	defer voice.close()
@@ -265,57 +250,25 @@ func (d *display) start(ctx context.Context, command ingest.Command, show func(c
 	if err := show(ctx); err != nil {
 		return err
 	}
-	if err := d.turnOn(ctx); err != nil {
+	if err := d.turnOn(ctx, d.offer); err != nil {
 		return err
 	}
 	if err := d.screen.CheckUsed(ctx, d.page.tab); err != nil {
 		return err
 	}
-	d.inLoop(ctx, func(context.Context) {
+	d.page.inLoop(ctx, func(context.Context) {
 		d.started = true
 		d.emit(job.BotOutputStarted, command, nil)
 	})
 	return nil
 }
 
-// turnOn turns the device on. It runs beside the loop, and waits for it.
-func (d *display) turnOn(ctx context.Context) error {
-	done := make(chan error, 1)
-	d.inLoop(ctx, func(loop context.Context) {
-		d.on, d.onSince, d.off = true, time.Time{}, 0
-		d.page.pageQueue.add(loop, task{
-			name: fmt.Sprintf("turn the %s on", d.device), timeout: d.page.timeouts.Command,
-			do: func(ctx context.Context) error {
-				if d.screen == output.SharedScreen {
-					if err := d.screen.Offer(ctx, d.page.tab); err != nil {
-						return err
-					}
-				}
-				return d.page.adapter.SetDevice(ctx, d.page.tab, d.device, true)
-			},
-			onDone: func(_ context.Context, err error) *exitResult {
-				if err == nil {
-					d.onSince = time.Now()
-				}
-				done <- err
-				return nil
-			},
-		})
-	})
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
+// offer offers the shared screen to the page.
+func (d *display) offer(ctx context.Context) error {
+	if d.screen != output.SharedScreen {
+		return nil
 	}
-}
-
-// inLoop lets the session's loop call a function, unless ctx ends.
-func (d *display) inLoop(ctx context.Context, call func(context.Context)) {
-	select {
-	case d.calls <- call:
-	case <-ctx.Done():
-	}
+	return d.screen.Offer(ctx, d.page.tab)
 }
 
 // settle reports how the picture of a command ended.
@@ -334,43 +287,24 @@ func (d *display) settle(command ingest.Command, err error) {
 	}
 	switch {
 	case failure == errPageLeft && d.final && started:
-		d.emit(job.BotOutputFinished, command, nil)
-		d.ack(command, nil)
+		d.finish(command, nil, nil)
 	case failure == errPageLeft: // it is shown again on the next page
 		if started {
 			d.emit(job.BotOutputFinished, command, nil)
 		}
 		d.ack(command, errNotStarted)
-	case failure == nil:
-		d.emit(job.BotOutputFinished, command, nil)
-		d.ack(command, nil)
 	default:
-		d.log.Info("output failed", "command", command.ID, "reason", failure.reason, "error", err)
-		d.emit(job.BotOutputFailed, command, failure)
-		d.ack(command, failure)
+		d.finish(command, failure, err)
 	}
-}
-
-// emit reports what became of a picture.
-func (d *display) emit(kind job.Trigger, command ingest.Command, failure *outputError) {
-	d.events.emitOutput(d.log, kind, command, failure)
 }
 
 // handleSnapshot ends the picture when the host turns the device off.
 func (d *display) handleSnapshot(ctx context.Context, snap snapshot) {
-	state := snap.seen.Camera
-	if d.device == meeting.ScreenShare {
-		state = snap.seen.ScreenShare
-	}
-	if !d.on || d.onSince.IsZero() || snap.at.Before(d.onSince) || state != meeting.DeviceOff {
-		d.off = 0
-		return
-	}
-	if d.off++; d.off < maxMuted {
+	if !d.turnedOff(snap) {
 		return
 	}
 	d.cause = errStoppedByHost
 	d.queue.clear(ctx)
 	d.cause = nil
-	d.turnOff(ctx, nil) // otherwise the page could turn it on again
+	d.hide(ctx, nil) // otherwise the page could turn it on again
 }

@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/job"
+	"standin/internal/retry"
 )
 
 // joining takes the bot from a new browser to the meeting.
@@ -62,12 +63,8 @@ func (j *joining) waitForJoinTime(ctx context.Context) error {
 	data := joinedData{ReadyMS: time.Since(j.startedAt).Milliseconds()}
 	if early := time.Until(j.joinAt); early > 0 {
 		j.log.Info("ready before the join time", "early", early.Round(time.Millisecond))
-		timer := time.NewTimer(early)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Sleep(ctx, early); err != nil {
+			return err
 		}
 	}
 	return j.events.Emit(job.BotJoined, data)

@@ -150,7 +150,7 @@ func (e *hearing) listen(h *harness, subscription *sound.Subscription, length ti
 			if len(before) == 0 || at-before[len(before)-1] > 500*time.Millisecond {
 				e.onsets[name] = append(before, at)
 				if name == "" {
-					e.delays = append(e.delays, time.Duration(h.meeting.Report().PositionMS%1000)*time.Millisecond)
+					e.delays = append(e.delays, h.meeting.Position()%time.Second)
 				}
 			}
 			break

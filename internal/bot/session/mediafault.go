@@ -195,13 +195,8 @@ func (m *mediaFaults) repair(ctx context.Context, kind faultKind, number int, no
 func (m *mediaFaults) joinAudio(ctx context.Context, joiner audioJoiner) {
 	m.page.pageQueue.add(ctx, task{
 		name: "join audio", timeout: snapshotTimeout,
-		do: func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
-		onDone: func(ctx context.Context, err error) *exitResult {
-			if err != nil && ctx.Err() == nil {
-				m.log.Warn("cannot join the audio of the page", "error", err)
-			}
-			return nil
-		},
+		do:     func(ctx context.Context) error { return joiner.RejoinAudio(ctx, m.page.tab) },
+		onDone: logFailure(m.log.Warn, "cannot join the audio of the page"),
 	})
 }
 

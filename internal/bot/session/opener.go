@@ -88,21 +88,13 @@ func (o *opener) chooseAdapter(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	profiles, err := loadProfiles(o.settings.ProfilesDir)
+	profiles, err := meeting.Load(o.settings.ProfilesDir)
 	if err != nil {
 		return err
 	}
 	o.profile = profiles[o.settings.Platform]
 	o.adapter, err = meeting.New(o.settings.Platform, profiles)
 	return err
-}
-
-// loadProfiles returns the embedded profiles, with those of dir in their place.
-func loadProfiles(dir string) (meeting.Profiles, error) {
-	if dir == "" {
-		return meeting.Embedded()
-	}
-	return meeting.Load(dir)
 }
 
 // resolveAddress sets the address to open and checks the host of the meeting. On the

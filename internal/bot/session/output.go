@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"sync/atomic"
 	"time"
 
@@ -33,9 +32,6 @@ const (
 	muteDelay = 2 * time.Second
 	// recordingCheck is how often a sound that waits for the recording checks it.
 	recordingCheck = 50 * time.Millisecond
-	// maxMuted is in how many snapshots the microphone must be off during a sound until
-	// the host has turned it off. The first may be older than the sound.
-	maxMuted = 2
 )
 
 // outputError is why a sound was not played to its end.
@@ -55,34 +51,27 @@ var (
 // speaker plays the sounds of commands in one browser, one after the other, and turns the
 // microphone on for them. The session's loop calls all methods.
 type speaker struct {
-	log      *slog.Logger
+	pageDevice
+
 	enabled  bool // by the job
 	report   *report.Report
-	events   events
-	page     *meetingPage
 	name     string // under which the bot is in the report
 	download func(ctx context.Context, commandID string) ([]byte, error)
-	ack      func(command ingest.Command, err error)
 	record   *atomic.Pointer[recorder.Recorder]
 	// recordingStarts reports whether a recording is about to start.
 	recordingStarts func() bool
 
 	queue      taskQueue
-	calls      chan func(context.Context) // from the sound that is played to the loop
-	cause      *outputError               // why the queue is being cleared
-	startedAt  time.Time                  // when others heard the current sound; zero before
-	on         bool                       // the microphone was turned on
-	onSince    time.Time
-	muted      int // snapshots since then that show it off
+	cause      *outputError // why the queue is being cleared
+	startedAt  time.Time    // when others heard the current sound; zero before
 	quietSince time.Time
 }
 
 // newSpeaker returns the speaker of a session.
 func (a *attempt) newSpeaker(page *meetingPage, recording *recordingSession) *speaker {
 	s := &speaker{
-		log: a.log, enabled: a.settings.Output, report: a.report, events: a.events, page: page, name: a.settings.DisplayName,
-		download: a.client.Output, ack: a.commands.settleOutput, record: &recording.voice,
-		recordingStarts: recording.shouldRecord, calls: make(chan func(context.Context)),
+		pageDevice: a.newDevice(page, meeting.Microphone), enabled: a.settings.Output, report: a.report, name: a.settings.DisplayName,
+		download: a.client.Output, record: &recording.voice, recordingStarts: recording.shouldRecord,
 	}
 	s.queue.settle = s.settle
 	return s
@@ -193,9 +182,12 @@ func (s *speaker) playPCM(ctx context.Context, pcm io.Reader, started func()) er
 		// Nothing is mixed, but the track of the bot's own sound starts in time.
 		_ = recording.Mix(ctx, nil, 0)
 	}
+	unmute := func(ctx context.Context) error {
+		return s.turnOn(ctx, func(context.Context) error { return nil })
+	}
 	player := &output.Player{Page: s.page.tab, Recording: s.recording, Log: s.log}
-	return player.Play(ctx, pcm, s.unmute, func(at time.Time) {
-		s.inLoop(ctx, func(context.Context) {
+	return player.Play(ctx, pcm, unmute, func(at time.Time) {
+		s.page.inLoop(ctx, func(context.Context) {
 			s.startedAt = at
 			started()
 		})
@@ -207,7 +199,7 @@ func (s *speaker) playPCM(ctx context.Context, pcm io.Reader, started func()) er
 func (s *speaker) awaitRecording(ctx context.Context) error {
 	for deadline := time.Now().Add(recorderStartTimeout); ; {
 		starting := make(chan bool, 1)
-		s.inLoop(ctx, func(context.Context) { starting <- s.recordingStarts() })
+		s.page.inLoop(ctx, func(context.Context) { starting <- s.recordingStarts() })
 		select {
 		case wait := <-starting:
 			if !wait || time.Now().After(deadline) {
@@ -230,38 +222,6 @@ func (s *speaker) recording() output.Recording {
 	return nil
 }
 
-// unmute turns the microphone on. It runs beside the loop, and waits for it.
-func (s *speaker) unmute(ctx context.Context) error {
-	done := make(chan error, 1)
-	s.inLoop(ctx, func(loop context.Context) {
-		s.page.pageQueue.add(loop, task{
-			name: "turn the microphone on", timeout: s.page.timeouts.Command,
-			do: func(ctx context.Context) error {
-				return s.page.adapter.SetDevice(ctx, s.page.tab, meeting.Microphone, true)
-			},
-			onDone: func(_ context.Context, err error) *exitResult {
-				s.on, s.onSince, s.muted = err == nil, time.Now(), 0
-				done <- err
-				return nil
-			},
-		})
-	})
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// inLoop lets the session's loop call a function, unless ctx ends.
-func (s *speaker) inLoop(ctx context.Context, call func(context.Context)) {
-	select {
-	case s.calls <- call:
-	case <-ctx.Done():
-	}
-}
-
 // done handles the end of a sound. When the page was left, those that wait are deferred:
 // a page that was loaded again is not in the meeting yet.
 func (s *speaker) done(ctx context.Context, err error) {
@@ -280,14 +240,10 @@ func (s *speaker) settle(command ingest.Command, err error) {
 	}
 	s.end()
 	if err == nil {
-		s.emit(job.BotOutputFinished, command, nil)
-		s.ack(command, nil)
+		s.finish(command, nil, nil)
 		return
 	}
-	failure := s.failure(err)
-	s.log.Info("output failed", "command", command.ID, "reason", failure.reason, "error", err)
-	s.emit(job.BotOutputFailed, command, failure)
-	s.ack(command, failure)
+	s.finish(command, s.failure(err), err)
 }
 
 // end adds the sound that has ended to the report.
@@ -324,33 +280,15 @@ func outputFailure(err error) *outputError {
 	return &outputError{ingest.OutputUnavailable, text.Clean(err.Error(), ingest.MaxCommandFailure)}
 }
 
-// emit reports what became of a sound.
-func (s *speaker) emit(kind job.Trigger, command ingest.Command, failure *outputError) {
-	s.events.emitOutput(s.log, kind, command, failure)
-}
-
-// emitOutput reports what became of the output of a command.
-func (e events) emitOutput(log *slog.Logger, kind job.Trigger, command ingest.Command, failure *outputError) {
-	data := ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
-	if failure != nil {
-		data.Reason, data.Detail = string(failure.reason), failure.detail
-	}
-	if err := e.Emit(kind, data); err != nil {
-		log.Error("cannot report the output of the bot", "error", err)
-	}
-}
-
 // handleSnapshot ends the sounds when the host turns the microphone off.
 func (s *speaker) handleSnapshot(ctx context.Context, snap snapshot) {
-	if !s.on || s.queue.idle() || snap.at.Before(s.onSince) || snap.seen.Microphone != meeting.DeviceOff {
-		s.muted = 0
-		return
+	switch {
+	case s.queue.idle():
+		s.off = 0
+	case s.turnedOff(snap):
+		s.interrupt(ctx, errMutedByHost)
+		s.mute(ctx) // otherwise the page could turn it on again
 	}
-	if s.muted++; s.muted < maxMuted {
-		return
-	}
-	s.interrupt(ctx, errMutedByHost)
-	s.mute(ctx) // otherwise the page could turn it on again
 }
 
 // attribute tells the report which track is the bot's own.
@@ -372,18 +310,8 @@ func (s *speaker) check(ctx context.Context, now time.Time) {
 
 // mute turns the microphone off.
 func (s *speaker) mute(ctx context.Context) {
-	s.on = false
-	s.page.pageQueue.add(ctx, task{
-		name: "turn the microphone off", timeout: s.page.timeouts.Command,
+	s.turnOff(ctx, task{
 		shouldRun: func() bool { return s.queue.idle() },
-		do: func(ctx context.Context) error {
-			return s.page.adapter.SetDevice(ctx, s.page.tab, meeting.Microphone, false)
-		},
-		onDone: func(ctx context.Context, err error) *exitResult {
-			if err != nil && ctx.Err() == nil {
-				s.log.Warn("cannot turn the microphone off", "error", err)
-			}
-			return nil
-		},
+		do:        func(ctx context.Context) error { return s.set(ctx, false) },
 	})
 }

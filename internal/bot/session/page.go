@@ -40,6 +40,7 @@ type meetingPage struct {
 	phase     phase
 	admission *meeting.AdmissionProof // nil unless the bot is in the meeting: nothing is recorded without it
 	pageQueue taskQueue
+	calls     chan func(context.Context) // from work beside the session's loop to the loop
 
 	polling   sync.WaitGroup
 	snapshots chan snapshot // nil until the page is polled
@@ -51,7 +52,9 @@ type meetingPage struct {
 }
 
 func newMeetingPage(log *slog.Logger, timeouts Timeouts, displayName string, settle func(ingest.Command, error)) *meetingPage {
-	return &meetingPage{log: log, timeouts: timeouts, displayName: displayName, pageQueue: taskQueue{settle: settle}}
+	return &meetingPage{
+		log: log, timeouts: timeouts, displayName: displayName, pageQueue: taskQueue{settle: settle}, calls: make(chan func(context.Context)),
+	}
 }
 
 // attach sets the browser and its open page.
@@ -109,13 +112,8 @@ func (p *meetingPage) handleNotices(ctx context.Context) {
 	seen := p.last.seen
 	p.pageQueue.add(ctx, task{
 		name: "handle notices", timeout: snapshotTimeout,
-		do: func(ctx context.Context) error { return p.adapter.HandleNotices(ctx, p.tab, seen) },
-		onDone: func(ctx context.Context, err error) *exitResult {
-			if err != nil && ctx.Err() == nil {
-				p.log.Debug("cannot handle the notices of the page", "error", err)
-			}
-			return nil
-		},
+		do:     func(ctx context.Context) error { return p.adapter.HandleNotices(ctx, p.tab, seen) },
+		onDone: logFailure(p.log.Debug, "cannot handle the notices of the page"),
 	})
 }
 
@@ -175,6 +173,14 @@ func (p *meetingPage) leave(ctx context.Context) {
 		return
 	}
 	p.log.Info("left the meeting's page", "duration", time.Since(started))
+}
+
+// inLoop lets the session's loop call a function, unless ctx ends. It is called beside the loop.
+func (p *meetingPage) inLoop(ctx context.Context, call func(context.Context)) {
+	select {
+	case p.calls <- call:
+	case <-ctx.Done():
+	}
 }
 
 // execute runs a command's work on the page.

@@ -39,7 +39,7 @@ func (s *screenshots) take(ctx context.Context, now time.Time) {
 	}
 	s.takenAt = now
 	s.queue.add(ctx, task{
-		name: "cannot send a picture of the page", timeout: screenshotTimeout,
+		name: "send a picture of the page", timeout: screenshotTimeout,
 		do: func(ctx context.Context) error {
 			picture, err := s.page.tab.Picture(ctx, 80)
 			if err != nil {
@@ -51,12 +51,7 @@ func (s *screenshots) take(ctx context.Context, now time.Time) {
 			}
 			return s.send(ctx, small)
 		},
-		onDone: func(ctx context.Context, err error) *exitResult {
-			if err != nil && ctx.Err() == nil {
-				s.log.Debug("cannot send a picture of the page", "error", err)
-			}
-			return nil
-		},
+		onDone: logFailure(s.log.Debug, "cannot send a picture of the page"),
 	})
 }
 

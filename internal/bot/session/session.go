@@ -92,21 +92,15 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 	case speech := <-s.sound.Speeches():
 		s.speaker.playLive(ctx, speech, ingest.OutputStream)
 		return nil
-	case call := <-s.speaker.calls:
+	case call := <-s.page.calls:
 		call(ctx)
 		return nil
 	case err := <-s.speaker.queue.done:
 		return s.speaker.queue.finish(ctx, err)
 	case err := <-s.screenshots.queue.done:
 		return s.screenshots.queue.finish(ctx, err)
-	case call := <-s.camera.calls:
-		call(ctx)
-		return nil
 	case err := <-s.camera.queue.done:
 		return s.camera.queue.finish(ctx, err)
-	case call := <-s.shared.calls:
-		call(ctx)
-		return nil
 	case err := <-s.shared.queue.done:
 		return s.shared.queue.finish(ctx, err)
 	case err := <-s.page.pageQueue.done:

@@ -44,6 +44,16 @@ func (q *taskQueue) add(ctx context.Context, t task) {
 	q.startNext(ctx)
 }
 
+// logFailure returns an onDone that logs an error, unless the session has ended.
+func logFailure(log func(message string, args ...any), message string, args ...any) func(context.Context, error) *exitResult {
+	return func(ctx context.Context, err error) *exitResult {
+		if err != nil && ctx.Err() == nil {
+			log(message, append(args, "error", err)...)
+		}
+		return nil
+	}
+}
+
 // idle reports whether the queue is empty.
 func (q *taskQueue) idle() bool { return q.done == nil && len(q.waiting) == 0 }
 

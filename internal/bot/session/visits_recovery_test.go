@@ -95,7 +95,7 @@ func recoveryScenarios() []scenario {
 				if late := h.report.Parts[0].EndedAt.Sub(h.left); fullMatrix() && late > 5*time.Second || h.report.Parts[0].EndedBy != "unknown_screen" {
 					h.Errorf("the recording stopped %s after the meeting was left, by %q", late, h.report.Parts[0].EndedBy)
 				}
-				if page := string(h.capture(0).Page); !strings.Contains(page, "Meetings of this replica") {
+				if page := string(h.capture(0).Page); !strings.Contains(page, "A local copy of meeting platforms") {
 					h.Errorf("no capture of the unknown screen: %q", page)
 				}
 			},

@@ -233,12 +233,12 @@ func failureScenarios() []scenario {
 					h.Fatal(err)
 				}
 			},
-			code: job.InternalError, detail: "not recogni", check: hasCapture("Meetings of this replica"),
+			code: job.InternalError, detail: "not recogni", check: hasCapture("A local copy of meeting platforms"),
 		},
 		{
 			name: "unknown page from the start", long: true, only: onMeet(), address: notAMeeting,
 			configure: func(s *Settings) { s.Timeouts.Join = 2 * time.Second },
-			code:      job.InternalError, detail: "not recogni", check: hasCapture("Meetings of this replica"),
+			code:      job.InternalError, detail: "not recogni", check: hasCapture("A local copy of meeting platforms"),
 		},
 		{
 			name: "page never loads", outside: true, meeting: replica.Settings{NeverLoads: true},

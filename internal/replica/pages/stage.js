@@ -87,7 +87,7 @@ export class Stage {
     this.#media.follow(this.state);
   }
 
-  // execute executes new commands of the control API.
+  // execute executes new commands of the meeting.
   #execute(commands) {
     const before = this.#executed;
     this.#executed = commands;

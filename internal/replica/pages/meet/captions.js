@@ -1,5 +1,7 @@
 // The live captions of a Meet call.
 
+import { element } from "/assets/tilegrid.js";
+
 const maxLines = 3;
 
 export class Captions {
@@ -9,8 +11,7 @@ export class Captions {
   #language = "en-US";
 
   constructor(call) {
-    this.#region = document.createElement("div");
-    this.#region.className = "captions";
+    this.#region = element("div", "captions");
     this.#region.setAttribute("role", "region");
     this.#region.ariaLabel = "Captions";
     call.append(this.#region);
@@ -42,26 +43,19 @@ export class Captions {
     }
     const shown = this.#on ? lines.slice(-maxLines) : [];
     const elements = shown.map((line) => {
-      const element = this.#lines.get(line.number) ?? newLine(line);
-      element.querySelector(".ygicle").textContent = line.text;
-      return [line.number, element];
+      const drawn = this.#lines.get(line.number) ?? newLine(line);
+      drawn.querySelector(".ygicle").textContent = line.text;
+      return [line.number, drawn];
     });
     this.#lines = new Map(elements);
     this.#region.replaceChildren(...this.#lines.values());
   }
 }
 
-function newLine(line) {
-  const element = document.createElement("div");
-  element.className = "nMcdL bj4p3b";
-  const name = document.createElement("span");
-  name.className = "NWpY1d";
-  name.textContent = line.from;
-  const head = document.createElement("div");
-  head.className = "adE6rb";
-  head.append(name);
-  const text = document.createElement("div");
-  text.className = "ygicle VbkSUe";
-  element.append(head, text);
-  return element;
+function newLine({ from }) {
+  const line = element("div", "nMcdL bj4p3b");
+  const head = element("div", "adE6rb");
+  head.append(element("span", "NWpY1d", from));
+  line.append(head, element("div", "ygicle VbkSUe"));
+  return line;
 }

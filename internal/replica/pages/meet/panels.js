@@ -1,119 +1,63 @@
 // The people and chat panels, chat notifications and notice dialogs of a Meet call.
 
 import { fresh, say } from "/assets/language.js";
+import { SidePanels } from "/assets/sidepanels.js";
+import { element } from "/assets/tilegrid.js";
 import { notices } from "./words.js";
 
-export class Panels {
-  #panel;
-  #stage;
+export class Panels extends SidePanels {
   #tiles;
-  #open = null; // "people", "chat" or null
-  #seen = 0; // messages already shown
 
   constructor(call, stage, tiles) {
-    this.#panel = call.querySelector(".panel");
-    this.#stage = stage;
+    super(call, stage, { people: call.querySelector("[data-people]"), chat: call.querySelector("[data-chat]") }, "toasts");
     this.#tiles = tiles;
-    call.querySelector("[data-people]").addEventListener("click", () => this.#toggle("people"));
-    call.querySelector("[data-chat]").addEventListener("click", () => this.#toggle("chat"));
-    this.#seen = stage.state.messages.length;
   }
 
-  #toggle(name) {
-    this.#open = this.#open === name ? null : name;
-    this.#panel.replaceChildren();
-    this.#panel.hidden = !this.#open;
-    if (this.#open === "people") this.#panel.append(heading("People"), this.#list());
-    if (this.#open === "chat") this.#panel.append(heading("In-call messages"), this.#history(), this.#writer());
-    this.follow(this.#stage.state);
-  }
-
-  #list() {
-    const list = document.createElement("div");
+  content(name) {
+    if (name === "chat") return [element("h2", "", say("In-call messages")), element("div", "history"), this.#writer()];
+    const list = element("div", "");
     list.ariaLabel = say("Participants");
     list.setAttribute("role", "list");
-    return list;
-  }
-
-  #history() {
-    const history = document.createElement("div");
-    history.className = "history";
-    return history;
+    return [element("h2", "", say("People")), list];
   }
 
   #writer() {
-    const writer = document.createElement("textarea");
+    const writer = element("textarea", "");
     writer.ariaLabel = say("Send a message");
     writer.placeholder = say("Send a message");
-    writer.maxLength = this.#stage.state.meeting.maxMessageLen;
-    writer.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.shiftKey) return;
-      event.preventDefault();
-      const text = writer.value.trim();
-      writer.value = "";
-      if (text) this.#stage.chat(text);
-    });
-    return writer;
+    writer.maxLength = this.stage.state.meeting.maxMessageLen;
+    return this.sendOnEnter(writer);
   }
 
-  // follow updates the open panel and the notifications.
-  follow(state) {
-    for (const message of state.messages.slice(this.#seen)) {
-      if (this.#open !== "chat" && !message.mine) bubble(message);
-    }
-    this.#seen = state.messages.length;
-    const list = this.#panel.querySelector("[role=list]");
-    list?.replaceChildren(...this.#people(state));
-    const history = this.#panel.querySelector(".history");
-    history?.replaceChildren(...state.messages.map((message) => {
-      const element = messageElement(message);
-      element.dataset.messageId = message.number;
-      return element;
+  update(state) {
+    this.panel.querySelector("[role=list]")?.replaceChildren(...this.#people(state));
+    this.panel.querySelector(".history")?.replaceChildren(...state.messages.map((message) => {
+      const item = messageElement(message);
+      item.dataset.messageId = message.number;
+      return item;
     }));
   }
 
   #people(state) {
     const self = { id: state.guest, name: state.name, self: true };
     return [self, ...state.participants].map((one) => {
-      const item = document.createElement("div");
+      const item = element("div", "");
       item.setAttribute("role", "listitem");
       item.ariaLabel = one.name;
       item.dataset.participantId = this.#tiles.identity(one.id);
-      const name = document.createElement("span");
-      name.textContent = one.name;
-      item.append(name);
-      if (one.self) {
-        const you = document.createElement("span");
-        you.textContent = " (You)";
-        item.append(you);
-      }
+      item.append(element("span", "", one.name));
+      if (one.self) item.append(element("span", "", " (You)"));
       return item;
     });
   }
+
+  notification(message) { return messageElement(message, "bubble"); }
 }
 
-function heading(text) {
-  const element = document.createElement("h2");
-  element.textContent = say(text);
-  return element;
-}
-
-function messageElement(message) {
-  const element = document.createElement("div");
-  const from = document.createElement("b");
-  from.textContent = message.mine ? "You" : message.from;
-  const text = document.createElement("p");
-  text.textContent = message.text;
-  element.append(from, text);
-  return element;
-}
-
-// bubble shows a notification for a message while the chat is closed.
-function bubble(message) {
-  const element = messageElement(message);
-  element.className = "bubble";
-  document.getElementById("toasts").append(element);
-  setTimeout(() => element.remove(), 8000);
+function messageElement(message, className = "") {
+  const item = element("div", className);
+  item.append(element("b", "", message.mine ? "You" : message.from), element("p", "", message.text));
+  return item;
 }
 
 // Notices shows the first notice that is not accepted.

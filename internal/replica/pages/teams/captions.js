@@ -1,5 +1,7 @@
 // The live captions of a Teams meeting: a list that reuses its elements.
 
+import { element } from "/assets/tilegrid.js";
+
 const rows = 3;
 
 export class Captions {
@@ -18,13 +20,11 @@ export class Captions {
       open.remove();
       return;
     }
-    const menu = document.createElement("div");
-    menu.className = "more-menu";
+    const menu = element("div", "more-menu");
     menu.setAttribute("role", "menu");
-    const item = document.createElement("div");
+    const item = element("div", "", "Captions");
     item.setAttribute("role", "menuitem");
     item.tabIndex = 0;
-    item.textContent = "Captions";
     item.addEventListener("click", () => {
       menu.remove();
       this.#toggle();
@@ -39,13 +39,12 @@ export class Captions {
       this.#wrapper = null;
       return;
     }
-    this.#wrapper = document.createElement("div");
-    this.#wrapper.className = "captions";
+    this.#wrapper = element("div", "captions");
     this.#wrapper.dataset.tid = "closed-caption-renderer-wrapper";
-    const list = document.createElement("div");
+    const list = element("div", "");
     list.dataset.tid = "closed-caption-v2-virtual-list-content";
     for (let i = 0; i < rows; i++) {
-      const row = document.createElement("div");
+      const row = element("div", "");
       row.append(named("author"), named("closed-caption-text"));
       list.append(row);
     }
@@ -67,7 +66,7 @@ export class Captions {
 }
 
 function named(tid) {
-  const element = document.createElement("span");
-  element.dataset.tid = tid;
-  return element;
+  const made = element("span", "");
+  made.dataset.tid = tid;
+  return made;
 }

@@ -4,6 +4,7 @@ import { hideBar, showTip } from "/assets/bar.js";
 import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
+import { initial } from "/assets/tilegrid.js";
 import { meetingAddress } from "./address.js";
 import { Captions } from "./captions.js";
 import { Banners, Panels } from "./panels.js";
@@ -133,8 +134,6 @@ function showMessage(state) {
   screen.querySelector("[data-home]")?.addEventListener("click", () => location.assign("/"));
   screen.querySelector("[data-rejoin]")?.addEventListener("click", () => location.reload());
 }
-
-const initial = (name) => [...name.trim()][0]?.toUpperCase() ?? "?";
 
 // ---- state
 

@@ -1,5 +1,6 @@
 // The live captions of a Zoom meeting: one line, without the name of the participant.
 
+import { element } from "/assets/tilegrid.js";
 import { modal } from "./modal.js";
 
 const maxWords = 12;
@@ -34,12 +35,9 @@ export class Captions {
       this.#box = null;
       return;
     }
-    this.#box = document.createElement("div");
+    this.#box = element("div", "live-transcription-subtitle__box");
     this.#box.id = "live-transcription-subtitle";
-    this.#box.className = "live-transcription-subtitle__box";
-    const item = document.createElement("span");
-    item.className = "live-transcription-subtitle__item";
-    this.#box.append(item);
+    this.#box.append(element("span", "live-transcription-subtitle__item"));
     this.#client.append(this.#box);
     this.follow(this.#state);
   }

@@ -1,0 +1,121 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"standin/internal/bot/meeting"
+	"standin/internal/ingest"
+	"standin/internal/job"
+)
+
+// maxOff is in how many snapshots a device must be off until the host has turned it off. The
+// first may be older than what is played or shown.
+const maxOff = 2
+
+// pageDevice is a device of the meeting's page on which the bot plays or shows the output of
+// commands. The session's loop calls all methods without another comment.
+type pageDevice struct {
+	log    *slog.Logger
+	kind   meeting.Device
+	page   *meetingPage
+	events events
+	ack    func(command ingest.Command, err error)
+
+	on      bool      // it was turned on, or will be
+	onSince time.Time // zero until it is on
+	off     int       // snapshots since then that show it off
+}
+
+// newDevice returns a device of a session's page.
+func (a *attempt) newDevice(page *meetingPage, kind meeting.Device) pageDevice {
+	return pageDevice{log: a.log, kind: kind, page: page, events: a.events, ack: a.commands.settleOutput}
+}
+
+// turnOn prepares the page and turns the device on. It is called beside the loop, and waits for it.
+func (d *pageDevice) turnOn(ctx context.Context, prepare func(context.Context) error) error {
+	done := make(chan error, 1)
+	d.page.inLoop(ctx, func(loop context.Context) {
+		d.on, d.onSince, d.off = true, time.Time{}, 0
+		d.page.pageQueue.add(loop, task{
+			name: fmt.Sprintf("turn the %s on", d.kind), timeout: d.page.timeouts.Command,
+			do: func(ctx context.Context) error {
+				if err := prepare(ctx); err != nil {
+					return err
+				}
+				return d.set(ctx, true)
+			},
+			onDone: func(_ context.Context, err error) *exitResult {
+				if err == nil {
+					d.onSince = time.Now()
+				}
+				done <- err
+				return nil
+			},
+		})
+	})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// turnOff turns the device off with a task, of which its name and its timeout are set here.
+func (d *pageDevice) turnOff(ctx context.Context, off task) {
+	d.on = false
+	off.name, off.timeout = fmt.Sprintf("turn the %s off", d.kind), d.page.timeouts.Command
+	if off.command == nil {
+		off.onDone = logFailure(d.log.Warn, "cannot turn a device off", "device", d.kind)
+	}
+	d.page.pageQueue.add(ctx, off)
+}
+
+// set turns the device on or off on the page. It is called beside the loop.
+func (d *pageDevice) set(ctx context.Context, on bool) error {
+	return d.page.adapter.SetDevice(ctx, d.page.tab, d.kind, on)
+}
+
+// turnedOff reports whether a snapshot shows that the host has turned the device off.
+func (d *pageDevice) turnedOff(snap snapshot) bool {
+	state := snap.seen.Microphone
+	switch d.kind {
+	case meeting.Camera:
+		state = snap.seen.Camera
+	case meeting.ScreenShare:
+		state = snap.seen.ScreenShare
+	}
+	if !d.on || d.onSince.IsZero() || snap.at.Before(d.onSince) || state != meeting.DeviceOff {
+		d.off = 0
+		return false
+	}
+	d.off++
+	return d.off >= maxOff
+}
+
+// finish reports how the output of a command ended, and acknowledges the command. failure is nil
+// for output that ended as it should; err is its cause.
+func (d *pageDevice) finish(command ingest.Command, failure *outputError, err error) {
+	if failure == nil {
+		d.emit(job.BotOutputFinished, command, nil)
+		d.ack(command, nil)
+		return
+	}
+	d.log.Info("output failed", "command", command.ID, "reason", failure.reason, "error", err)
+	d.emit(job.BotOutputFailed, command, failure)
+	d.ack(command, failure)
+}
+
+// emit reports what became of the output of a command.
+func (d *pageDevice) emit(kind job.Trigger, command ingest.Command, failure *outputError) {
+	data := ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
+	if failure != nil {
+		data.Reason, data.Detail = string(failure.reason), failure.detail
+	}
+	if err := d.events.Emit(kind, data); err != nil {
+		d.log.Error("cannot report the output of the bot", "error", err)
+	}
+}
