@@ -104,7 +104,7 @@ func Create(ctx context.Context, settings Settings) (Description, error) {
 		return Description{}, err
 	}
 	if settings.Recordings != SkipRecordings {
-		if description.Recorded, description.Problems, err = saveRecordings(ctx, settings); err != nil {
+		if description.Recorded, description.Problems, err = checkRecordings(ctx, settings, settings.Recordings, false); err != nil {
 			return Description{}, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -15,9 +16,6 @@ import (
 	"standin/internal/store"
 )
 
-// page is the number of jobs that are read from the database at once.
-const page = 100
-
 // openRecordings opens the recordings in a backup.
 func openRecordings(ctx context.Context, dir string) (*recording.Storage, error) {
 	absolute, err := filepath.Abs(filepath.Join(dir, recordingsDir))
@@ -27,28 +25,11 @@ func openRecordings(ctx context.Context, dir string) (*recording.Storage, error)
 	return recording.OpenStorage(ctx, (&url.URL{Scheme: "file", Path: absolute}).String())
 }
 
-// saveRecordings checks or copies the recordings. The database is read after it
-// was copied, so that every recording of the copy is covered, unless it was
-// deleted meanwhile.
-func saveRecordings(ctx context.Context, settings Settings) (recorded int, problems []Problem, err error) {
-	return checkRecordings(ctx, settings, settings.Recordings, func(ctx context.Context, storage, copies *recording.Storage, id uuid.UUID) ([]string, error) {
-		return storage.CopyRecording(ctx, copies, id)
-	})
-}
-
-// restoreRecordings copies the recordings in a backup to the storage, if it has
-// any, and checks the storage.
-func restoreRecordings(ctx context.Context, settings Settings, description Description) (recorded int, problems []Problem, err error) {
-	return checkRecordings(ctx, settings, description.Recordings, func(ctx context.Context, storage, copies *recording.Storage, id uuid.UUID) ([]string, error) {
-		return copies.CopyRecording(ctx, storage, id)
-	})
-}
-
-// checkRecordings checks the recordings in the storage. With CopyRecordings it
-// copies each between the storage and the recordings in the backup.
-func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode,
-	copyOne func(ctx context.Context, storage, copies *recording.Storage, id uuid.UUID) ([]string, error),
-) (recorded int, problems []Problem, err error) {
+// checkRecordings checks the recordings in the storage. With CopyRecordings it copies each
+// from the storage to the backup or, with restore, from the backup to the storage. The
+// database is read after it was copied, so that every recording of the copy is covered,
+// unless it was deleted meanwhile.
+func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode, restore bool) (recorded int, problems []Problem, err error) {
 	storage, err := recording.OpenStorage(ctx, settings.Storage)
 	if err != nil {
 		return 0, nil, err
@@ -62,8 +43,12 @@ func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, copies.Close()) }()
+	from, to := storage, copies
+	if restore {
+		from, to = copies, storage
+	}
 	return eachRecording(ctx, settings.Database, func(ctx context.Context, id uuid.UUID) ([]string, error) {
-		return copyOne(ctx, storage, copies, id)
+		return from.CopyRecording(ctx, to, id)
 	})
 }
 
@@ -77,31 +62,50 @@ func eachRecording(ctx context.Context, database string, check func(context.Cont
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	problems = []Problem{}
-	for after := uuid.Nil; ; {
-		jobs, err := s.RecordedJobs(ctx, after, page)
+	for j, err := range Recorded(ctx, s) {
 		if err != nil {
 			return 0, nil, err
 		}
-		for _, j := range jobs {
-			after = j.ID
-			if !strings.HasSuffix(j.ManifestURI, recording.ManifestURI("", j.ID.String())) {
-				continue // it is stored elsewhere
-			}
-			recorded++
-			found, err := check(ctx, j.ID)
-			if err != nil {
-				return 0, nil, fmt.Errorf("recording of job %s: %w", j.ID, err)
-			}
-			if len(found) > 0 && stillRecorded(ctx, s, j.ID) {
-				for _, text := range found {
-					problems = append(problems, Problem{JobID: j.ID.String(), Problem: text})
-				}
-			}
+		recorded++
+		found, err := check(ctx, j.ID)
+		if err != nil {
+			return 0, nil, fmt.Errorf("recording of job %s: %w", j.ID, err)
 		}
-		if len(jobs) < page {
-			return recorded, problems, nil
+		if len(found) > 0 && stillRecorded(ctx, s, j.ID) {
+			for _, text := range found {
+				problems = append(problems, Problem{JobID: j.ID.String(), Problem: text})
+			}
 		}
 	}
+	return recorded, problems, nil
+}
+
+// Recorded returns the jobs whose recording is in the service's storage.
+func Recorded(ctx context.Context, s *store.Store) iter.Seq2[job.Job, error] {
+	return func(yield func(job.Job, error) bool) {
+		const page = 100
+		for after := uuid.Nil; ; {
+			jobs, err := s.RecordedJobs(ctx, after, page)
+			if err != nil {
+				yield(job.Job{}, err)
+				return
+			}
+			for _, j := range jobs {
+				after = j.ID
+				if InStorage(j) && !yield(j, nil) {
+					return
+				}
+			}
+			if len(jobs) < page {
+				return
+			}
+		}
+	}
+}
+
+// InStorage reports whether a job's recording is in the service's storage.
+func InStorage(j job.Job) bool {
+	return strings.HasSuffix(j.ManifestURI, recording.ManifestURI("", j.ID.String()))
 }
 
 // stillRecorded reports whether a job exists and its recording was not deleted.

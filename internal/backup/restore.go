@@ -41,7 +41,7 @@ func Restore(ctx context.Context, settings Settings) (Restored, error) {
 	}
 	result := Restored{Description: description, Problems: []Problem{}}
 	if settings.Recordings != SkipRecordings {
-		if result.Recorded, result.Problems, err = restoreRecordings(ctx, settings, description); err != nil {
+		if result.Recorded, result.Problems, err = checkRecordings(ctx, settings, description.Recordings, true); err != nil {
 			return Restored{}, err
 		}
 	}

@@ -14,6 +14,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/term"
+
 	"standin/internal/bot/browser"
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
@@ -183,10 +185,7 @@ func (r Report) WriteText(w io.Writer) error {
 func stateFormat(w io.Writer) func(State) string {
 	plain := func(state State) string { return fmt.Sprintf("%-4s", state) }
 	file, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
-		return plain
-	}
-	if info, err := file.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !ok || !term.IsTerminal(int(file.Fd())) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
 		return plain
 	}
 	return func(state State) string {

@@ -16,13 +16,11 @@ import (
 )
 
 const (
-	// An hour of recording at the recorder's targets of 1.2 Mbit/s and
-	// 64 kbit/s is 0.57 GB.
+	// An hour of recording at the recorder's default bit rates is about 0.6 GB.
 	minFreeGB         = 1.0
 	recommendedFreeGB = 10.0
 
-	// A bot in a replica meeting of three people used 462 MB (Chromium 156,
-	// proportional set size of all its processes). Live pages use more.
+	// A bot in a small meeting of the replica fits into the minimum. Live pages use more.
 	minMemoryMB         = 512.0
 	recommendedMemoryMB = 1536.0
 )

@@ -54,6 +54,9 @@ type Assignment struct {
 	Options  job.Options     `json:"-"` // the job's; see Recording.WithOptions
 }
 
+// Key returns the key of the assignment's bot.
+func (a Assignment) Key() Key { return Key{a.JobID, a.Attempt} }
+
 // BotSettings is the part of a BotConfig that the operator sets for all bots of
 // a service. Tags describe the flags and environment variables of package main.
 type BotSettings struct {

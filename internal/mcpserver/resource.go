@@ -124,10 +124,7 @@ func (s *subscriptions) follow(ctx context.Context, uri, id string) {
 	s.running.Go(func() {
 		for range changed {
 			_ = s.notify(ctx, &mcp.ResourceUpdatedNotificationParams{URI: uri}) // the agent may be gone, which ends ctx
-			select {
-			case <-time.After(updateInterval):
-			case <-ctx.Done():
-			}
+			_ = retry.Sleep(ctx, updateInterval)
 		}
 	})
 	defer close(changed)
@@ -147,9 +144,6 @@ func (s *subscriptions) follow(ctx context.Context, uri, id string) {
 		if err == nil || errors.As(err, &refused) && refused.Code != "rate_limited" && refused.Status < 500 {
 			return
 		}
-		select {
-		case <-time.After(reconnectPause):
-		case <-ctx.Done():
-		}
+		_ = retry.Sleep(ctx, reconnectPause)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"standin/client"
+	"standin/internal/retry"
 )
 
 // Pauses of calls that wait.
@@ -117,10 +118,8 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 		case err != nil:
 			return err
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := retry.Sleep(ctx, pause); err != nil {
+			return err
 		}
 	}
 }

@@ -6,17 +6,14 @@ import (
 	"io"
 	"maps"
 	"net/http"
-
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"standin/internal/bot/meeting"
-
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"standin/internal/bot/meeting"
 	"standin/internal/bot/session"
 	"standin/internal/job"
 )

@@ -83,7 +83,7 @@ func Learn(ctx context.Context, settings LearnSettings) (_ Learned, err error) {
 	if err != nil {
 		return Learned{}, err
 	}
-	defer func() { err = cmp.Or(err, session.Close()) }()
+	defer func() { err = cmp.Or(err, session.viewer.Close()) }()
 	steps, err := session.viewer.Replay(ctx, session.capture, session.profile)
 	if err != nil {
 		return Learned{}, err

@@ -79,16 +79,13 @@ func openCapture(ctx context.Context, settings ReplaySettings) (*captureSession,
 	return &captureSession{capture: opened, profile: profile, viewer: viewer}, nil
 }
 
-// Close ends the browser.
-func (s *captureSession) Close() error { return s.viewer.Close() }
-
 // ReplayCapture returns what a profile concludes from a capture, step by step.
 func ReplayCapture(ctx context.Context, settings ReplaySettings) (_ Replay, err error) {
 	session, err := openCapture(ctx, settings)
 	if err != nil {
 		return Replay{}, err
 	}
-	defer func() { err = cmp.Or(err, session.Close()) }()
+	defer func() { err = cmp.Or(err, session.viewer.Close()) }()
 	return session.replay(ctx)
 }
 

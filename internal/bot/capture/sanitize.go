@@ -56,7 +56,7 @@ var (
 
 // newSanitizer returns a sanitizer for the pages of a visit.
 func newSanitizer(profile *meeting.Profile, own, others []string) *sanitizer {
-	s := &sanitizer{words: make(map[string]bool), phrases: make(map[string]bool), content: []string{
+	s := &sanitizer{words: make(map[string]bool), phrases: make(map[string]bool), ids: []string{}, content: []string{
 		`[role="log"]`, `[role="feed"]`, `textarea`, `[contenteditable]:not([contenteditable="false"])`, `[role="textbox"]`,
 		`[role="list"] [role="listitem"]`, `[role="tree"] [role="treeitem"]`, `[role="grid"] [role="row"]`, `[role="table"] [role="row"]`,
 		`[aria-label*="caption" i]:not(button, [role="button"])`, `[class*="caption" i]:not(button, [role="button"])`,
@@ -66,7 +66,7 @@ func newSanitizer(profile *meeting.Profile, own, others []string) *sanitizer {
 	s.addWords(interfaceWords)
 	if profile != nil {
 		s.content = slices.Concat(s.content, profile.ParticipantContent, profile.Roster.Tiles, profile.Roster.Rows, profile.Chat.Messages)
-		s.ids = slices.Concat(profile.Roster.ID, profile.Chat.ID)
+		s.ids = append(append(s.ids, profile.Roster.ID...), profile.Chat.ID...)
 		for _, text := range stringsIn(profile) {
 			s.addWords(text)
 			s.phrases[folded(text)] = true
@@ -166,17 +166,9 @@ func (s *sanitizer) options() string {
 		names = append(names, [2]string{n.name, n.alias})
 	}
 	return encoded(map[string]any{
-		"content": s.content, "ids": notNil(s.ids), "names": names,
+		"content": s.content, "ids": s.ids, "names": names,
 		"words": slices.Sorted(maps.Keys(s.words)), "phrases": slices.Sorted(maps.Keys(s.phrases)),
 	})
-}
-
-// notNil returns an empty list for nil, which JSON would encode as null.
-func notNil(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
 }
 
 // text returns a text of the page without names, e-mail addresses, meeting codes

@@ -80,7 +80,12 @@ func (d driver) click(ctx context.Context, page Page, element string) error {
 // clickByScript clicks an element through the page's own method, which works under
 // something that lies over it.
 func (d driver) clickByScript(ctx context.Context, page Page, element string) error {
-	if err := page.Eval(ctx, "(element => { if (element) element.click(); })("+d.probe.element(element)+")", nil); err != nil {
+	return clickScript(ctx, page, element, d.probe.element(element))
+}
+
+// clickScript clicks the element that an expression yields.
+func clickScript(ctx context.Context, page Page, element, expression string) error {
+	if err := page.Eval(ctx, "(element => { if (element) element.click(); })("+expression+")", nil); err != nil {
 		return fmt.Errorf("click %s by script: %w", element, err)
 	}
 	return nil

@@ -76,13 +76,9 @@ func (s *site) openPeople(ctx context.Context, page Page) (opened bool, err erro
 // clickAnywhere clicks an element by script, also one in a hidden toolbar, which stays
 // hidden.
 func (d driver) clickAnywhere(ctx context.Context, page Page, element string) error {
-	expression := d.probe.find(struct {
+	return clickScript(ctx, page, element, d.probe.find(struct {
 		Hidden string `json:"hidden"`
-	}{element})
-	if err := page.Eval(ctx, "(element => { if (element) element.click(); })("+expression+")", nil); err != nil {
-		return fmt.Errorf("click %s by script: %w", element, err)
-	}
-	return nil
+	}{element}))
 }
 
 // scrollPeople returns the rows of the list of people, from its start to its end, and

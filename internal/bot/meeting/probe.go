@@ -5,9 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // probeScript is a JavaScript function; its comment describes it.
@@ -36,32 +38,22 @@ type probeCondition struct {
 
 // newProbe encodes the profile as an argument of the script.
 func newProbe(profile *Profile) (probe, error) {
-	conditions := []probeCondition{}
+	var conditions []probeCondition
 	for _, condition := range profile.textConditions() {
 		conditions = append(conditions, probeCondition{Key: condition.key, In: condition.In, Match: condition.TextMatch})
 	}
 	slices.SortFunc(conditions, func(a, b probeCondition) int { return cmp.Compare(a.Key, b.Key) })
-	argument, err := json.Marshal(map[string]any{
-		"participantContent": notNil(profile.ParticipantContent),
+	argument, err := json.Marshal(map[string]any{ // with [] for nil
+		"participantContent": profile.ParticipantContent,
 		"regions":            profile.Regions,
 		"elements":           profile.Elements,
 		"conditions":         conditions,
 		"lobbyTexts":         profile.Admission.LobbyTexts,
 		"hostTexts":          profile.Admission.HostTexts,
-		"roster": Roster{
-			Ignore: notNil(profile.Roster.Ignore), Tiles: notNil(profile.Roster.Tiles), Rows: notNil(profile.Roster.Rows), ID: notNil(profile.Roster.ID),
-			Name: notNil(profile.Roster.Name), Self: notNil(profile.Roster.Self),
-			Speaking: notNil(profile.Roster.Speaking), Count: notNil(profile.Roster.Count),
-			Pin: notNil(profile.Roster.Pin), Pinned: notNil(profile.Roster.Pinned), Menu: notNil(profile.Roster.Menu),
-		},
-		"chat": Chat{
-			Messages: notNil(profile.Chat.Messages), ID: notNil(profile.Chat.ID), Author: notNil(profile.Chat.Author),
-			Text: notNil(profile.Chat.Text), Own: notNil(profile.Chat.Own),
-		},
-		"captions": Captions{
-			Lines: notNil(profile.Captions.Lines), Author: notNil(profile.Captions.Author), Text: notNil(profile.Captions.Text),
-		},
-	})
+		"roster":             profile.Roster,
+		"chat":               profile.Chat,
+		"captions":           profile.Captions,
+	}, json.Deterministic(true))
 	if err != nil {
 		return probe{}, fmt.Errorf("encode profile %s: %w", profile.source, err)
 	}
@@ -80,14 +72,6 @@ func makeProbe(profile string) probe {
 		keeping: "(" + kept + " ??= ((probe, profile) => (...rest) => probe(profile, ...rest))(" +
 			probeScript + ", " + profile + "))",
 	}
-}
-
-// notNil returns an empty list for nil, which JSON would encode as null.
-func notNil[T any](list []T) []T {
-	if list == nil {
-		return []T{}
-	}
-	return list
 }
 
 // snapshot returns what the page shows.
@@ -143,6 +127,6 @@ func (p probe) dialogButton(index int, label string) string {
 
 // find returns the expression that yields what wanted describes to the script.
 func (p probe) find(wanted any) string {
-	encoded, _ := json.Marshal(wanted) // strings always encode
+	encoded, _ := json.Marshal(wanted, jsontext.AllowInvalidUTF8(true)) // strings always encode
 	return p.call + "," + string(encoded) + ")"
 }

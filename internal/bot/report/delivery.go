@@ -49,13 +49,10 @@ func (d *Delivery) Deliver(ctx context.Context, end End) error {
 	if d.Attempt > 0 || end.Reason == ReasonSuperseded || d.Spool.Evicted() > 0 {
 		// Only the service has the recordings of other attempts and the evicted
 		// segments: it packs the recording when it has the rest.
-		if err := d.Client.FlushMedia(ctx); err != nil {
-			return fmt.Errorf("upload the recording: %w", err)
-		}
-		if err := d.Events.Emit(job.BotExited, exited); err != nil {
+		if err := d.flushMedia(ctx); err != nil {
 			return err
 		}
-		return d.flush(ctx)
+		return d.exit(ctx, exited)
 	}
 	if err := d.Events.Emit(job.BotExited, exited); err != nil {
 		return err
@@ -72,20 +69,17 @@ func (d *Delivery) deliverStop(ctx context.Context, end End) error {
 		if err := d.Report.Save(); err != nil {
 			return fmt.Errorf("save the report: %w", err)
 		}
-		if err := d.Client.FlushMedia(ctx); err != nil {
-			return fmt.Errorf("upload the recording: %w", err)
+		if err := d.flushMedia(ctx); err != nil {
+			return err
 		}
 	}
-	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
-		return err
-	}
-	return d.flush(ctx)
+	return d.exit(ctx, ingest.EventData{EndReason: end.Reason, Detail: end.Detail})
 }
 
 // deliverAttendance ends a job of which nothing was to be recorded.
 func (d *Delivery) deliverAttendance(ctx context.Context, end End) error {
-	if err := d.Client.FlushMedia(ctx); err != nil {
-		return fmt.Errorf("upload the report: %w", err)
+	if err := d.flushMedia(ctx); err != nil {
+		return err
 	}
 	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, Detail: end.Detail}); err != nil {
 		return err
@@ -101,10 +95,7 @@ func (d *Delivery) deliverAttendance(ctx context.Context, end End) error {
 // deliverFailure ends a job of which nothing was recorded.
 func (d *Delivery) deliverFailure(ctx context.Context, end End) error {
 	code := cmp.Or(end.Code, job.MeetingEnded) // without a code, the bot left before anything could be recorded
-	if err := d.Events.Emit(job.BotExited, ingest.EventData{EndReason: end.Reason, FailureCode: string(code), FailureDetail: end.Detail}); err != nil {
-		return err
-	}
-	return d.flush(ctx)
+	return d.exit(ctx, ingest.EventData{EndReason: end.Reason, FailureCode: string(code), FailureDetail: end.Detail})
 }
 
 // finalize packs the recording and uploads it.
@@ -122,8 +113,8 @@ func (d *Delivery) finalize(ctx context.Context) error {
 	if err := d.Events.Emit(job.BotMediaUploading, nil); err != nil {
 		return err
 	}
-	if err := d.Client.FlushMedia(ctx); err != nil {
-		return fmt.Errorf("upload the recording: %w", err)
+	if err := d.flushMedia(ctx); err != nil {
+		return err
 	}
 	return d.Events.Emit(job.ManifestFinalized, nil)
 }
@@ -175,6 +166,22 @@ func (d *Delivery) packTracks(ctx context.Context, packed *build.Packed, folder 
 		err = build.PackTracks(ctx, packed, tracks, folder, d.Log)
 	}
 	return errors.Join(err, os.RemoveAll(work))
+}
+
+// exit reports that the bot has left, and waits until the service has everything.
+func (d *Delivery) exit(ctx context.Context, data ingest.EventData) error {
+	if err := d.Events.Emit(job.BotExited, data); err != nil {
+		return err
+	}
+	return d.flush(ctx)
+}
+
+// flushMedia waits until the service has every file.
+func (d *Delivery) flushMedia(ctx context.Context) error {
+	if err := d.Client.FlushMedia(ctx); err != nil {
+		return fmt.Errorf("upload the recording: %w", err)
+	}
+	return nil
 }
 
 // flush waits until the service has every event and file.

@@ -119,7 +119,7 @@ func (r *roster) people() []ingest.Person {
 	return people
 }
 
-// Present returns who is in the meeting, in the order of joining.
+// present returns who is in the meeting, in the order of joining.
 func (r *roster) present() *ingest.LiveRoster {
 	live := &ingest.LiveRoster{Participants: []ingest.LiveParticipant{}}
 	for _, id := range r.ids {
@@ -133,7 +133,7 @@ func (r *roster) present() *ingest.LiveRoster {
 	return live
 }
 
-// NameOf returns a participant's name, or "" if the id is unknown.
+// nameOf returns a participant's name, or "" if the id is unknown.
 func (r *roster) nameOf(id string) string {
 	if p, known := r.byID[id]; known {
 		return p.Name

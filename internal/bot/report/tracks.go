@@ -61,7 +61,7 @@ func (x *trackIndex) addParts(parts []recorder.ParticipantTrackPart) (changed bo
 	return changed
 }
 
-// UpdatePlayed updates which participants' tiles play which tracks, and reports
+// updatePlayed updates which participants' tiles play which tracks, and reports
 // whether an owner changed. A track belongs to a participant if that
 // participant's tile, and no other, was seen to play it.
 func (x *trackIndex) updatePlayed(tracks []meeting.TrackOwner) (changed bool) {

@@ -119,7 +119,7 @@ func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 // configuration, which is copied into the volume so that inspecting the
 // container reveals no secrets.
 func (l *Launcher) configArchive(a launch.Assignment) (*bytes.Buffer, error) {
-	dir := botDir(launch.Key{JobID: a.JobID, Attempt: a.Attempt})
+	dir := botDir(a.Key())
 	config, encodeErr := launch.NewBotConfig(a, l.settings.Bot, dir).Encode()
 	uid, gid, userErr := l.settings.userIDs()
 	if err := errors.Join(encodeErr, userErr); err != nil {

@@ -23,7 +23,7 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 	if err := l.ensureImage(ctx); err != nil {
 		return err
 	}
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	key := a.Key()
 	createCtx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
 	created, err := l.client.ContainerCreate(createCtx, l.containerOptions(key))
@@ -41,7 +41,7 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 // report a taken name differently, and the answer to an earlier creation may
 // have been lost.
 func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment, cause error) error {
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	key := a.Key()
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
 	inspected, err := l.client.ContainerInspect(ctx, l.settings.Name(key), client.ContainerInspectOptions{})
@@ -66,7 +66,7 @@ func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment, cause e
 // start copies a bot's configuration into its container and starts it. A
 // container that does not start is removed.
 func (l *Launcher) start(ctx context.Context, id string, a launch.Assignment) error {
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	key := a.Key()
 	l.Launching(key)
 	archive, err := l.configArchive(a)
 	if err != nil {

@@ -37,7 +37,7 @@ func (l *Launcher) Launch(ctx context.Context, a launch.Assignment) error {
 
 // useExisting uses the Job that an attempt already has.
 func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment) error {
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	key := a.Key()
 	job := new(batchv1.Job)
 	err := l.cluster.batch.Get().Namespace(l.settings.Namespace).Resource("jobs").Name(l.settings.Name(key)).Do(ctx).Into(job)
 	if err != nil {
@@ -67,7 +67,7 @@ func isSuspended(job *batchv1.Job) bool { return job.Spec.Suspend != nil && *job
 // resume creates the Secret of a suspended Job and resumes the Job. On error
 // the Job is removed.
 func (l *Launcher) resume(ctx context.Context, job *batchv1.Job, a launch.Assignment) error {
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	key := a.Key()
 	l.Launching(key)
 	config, err := launch.NewBotConfig(a, l.settings.Bot, spoolDir).Encode()
 	if err != nil {

@@ -59,7 +59,7 @@ func (l *Launcher) parseLabels(labels map[string]string) (launch.Key, bool) {
 // newJob describes an attempt's Job: one pod, without retries, suspended until its
 // Secret exists.
 func (l *Launcher) newJob(a launch.Assignment) *batchv1.Job {
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	key := a.Key()
 	name := l.settings.Name(key)
 	deadline := int64(extraDeadline/time.Second) + int64(a.AutoLeave.AfterEntryDelaySeconds+a.AutoLeave.AfterMaxSeconds)
 	return &batchv1.Job{

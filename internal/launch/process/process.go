@@ -125,7 +125,7 @@ func (l *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 			return err
 		}
 	}
-	key := launch.Key{JobID: a.JobID, Attempt: a.Attempt}
+	key := a.Key()
 	dir := l.folder(key)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("create the bot's folder: %w", err)

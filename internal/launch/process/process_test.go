@@ -463,7 +463,7 @@ func TestBotThatReadsTheServicesFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-f.exits
-	folder := filepath.Join(bots, launch.Key{JobID: a.JobID, Attempt: a.Attempt}.String())
+	folder := filepath.Join(bots, a.Key().String())
 	read, err := os.ReadFile(filepath.Join(folder, filesRead))
 	if err != nil || len(read) > 0 {
 		log, _ := os.ReadFile(filepath.Join(folder, process.LogFile))

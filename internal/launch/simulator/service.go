@@ -73,20 +73,27 @@ func (b *bot) send(ctx context.Context, event ingest.Event) error {
 
 // sendHeartbeats sends heartbeats and queues commands until ctx is done.
 func (b *bot) sendHeartbeats(ctx context.Context) {
-	beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt}
 	for ctx.Err() == nil {
-		var response ingest.HeartbeatResponse
-		err := retryRequest(ctx, func() (err error) {
-			response, err = b.settings.Service.Heartbeat(ctx, beat, heartbeatWait)
-			return err
-		})
+		repeated, err := b.beat(ctx, ingest.Heartbeat{}, heartbeatWait)
 		if err != nil {
 			return // ctx is done, or the job does not exist: the next event reports it
 		}
-		if !b.commandQueue.add(response.Commands) && len(response.Commands) > 0 {
+		if repeated {
 			_ = retry.Sleep(ctx, commandPause) // they are sent again until they are acknowledged
 		}
 	}
+}
+
+// beat sends a heartbeat, with retries, and queues the commands of the response. repeated
+// reports that it has only commands that were queued before.
+func (b *bot) beat(ctx context.Context, beat ingest.Heartbeat, wait time.Duration) (repeated bool, err error) {
+	beat.JobID, beat.Attempt = b.assignment.JobID.String(), b.assignment.Attempt
+	err = retryRequest(ctx, func() error {
+		response, err := b.settings.Service.Heartbeat(ctx, beat, wait)
+		repeated = !b.commandQueue.add(response.Commands) && len(response.Commands) > 0
+		return err
+	})
+	return repeated, err
 }
 
 // sendRosters reports who is in the meeting and who speaks until ctx is done. The meeting
@@ -95,13 +102,7 @@ func (b *bot) sendRosters(ctx context.Context) {
 	for {
 		select {
 		case roster := <-b.rosters:
-			beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Stats: &ingest.Stats{Roster: roster}}
-			err := retryRequest(ctx, func() error {
-				response, err := b.settings.Service.Heartbeat(ctx, beat, 0)
-				b.commandQueue.add(response.Commands)
-				return err
-			})
-			if err != nil {
+			if _, err := b.beat(ctx, ingest.Heartbeat{Stats: &ingest.Stats{Roster: roster}}, 0); err != nil {
 				return // as in sendHeartbeats
 			}
 		case <-ctx.Done():
@@ -112,16 +113,11 @@ func (b *bot) sendRosters(ctx context.Context) {
 
 // acknowledge reports the outcome of a command; failure is empty for an executed one.
 func (b *bot) acknowledge(ctx context.Context, command ingest.Command, failure string) error {
-	beat := ingest.Heartbeat{JobID: b.assignment.JobID.String(), Attempt: b.assignment.Attempt, Acked: []string{command.ID}}
+	beat := ingest.Heartbeat{Acked: []string{command.ID}}
 	if failure != "" {
 		beat.Failed = map[string]string{command.ID: failure}
 	}
-	err := retryRequest(ctx, func() error {
-		response, err := b.settings.Service.Heartbeat(ctx, beat, 0)
-		b.commandQueue.add(response.Commands)
-		return err
-	})
-	if err != nil {
+	if _, err := b.beat(ctx, beat, 0); err != nil {
 		return fmt.Errorf("acknowledge %s: %w", command.Kind, err)
 	}
 	return nil

@@ -104,7 +104,7 @@ func (s *Launcher) Launch(_ context.Context, a launch.Assignment) error {
 	// The bot outlives this call.
 	ctx, end := context.WithCancel(context.Background())
 	p := &process{end: end, ended: make(chan struct{})}
-	started, err := s.start(launch.Key{JobID: a.JobID, Attempt: a.Attempt}, p, func() { s.run(ctx, a, opts, p) })
+	started, err := s.start(a.Key(), p, func() { s.run(ctx, a, opts, p) })
 	if !started {
 		end()
 	}
@@ -218,26 +218,25 @@ func (r Router) Launch(ctx context.Context, a launch.Assignment) error {
 
 // State implements launch.Launcher.
 func (r Router) State(jobID uuid.UUID, attempt int) launch.State {
-	if state := r.Test.State(jobID, attempt); state != launch.NotStarted {
-		return state
-	}
-	return r.Live.State(jobID, attempt)
+	return r.of(jobID, attempt).State(jobID, attempt)
 }
 
 // Reason implements launch.Launcher.
 func (r Router) Reason(jobID uuid.UUID, attempt int) string {
-	if r.Test.State(jobID, attempt) != launch.NotStarted {
-		return r.Test.Reason(jobID, attempt)
-	}
-	return r.Live.Reason(jobID, attempt)
+	return r.of(jobID, attempt).Reason(jobID, attempt)
 }
 
 // Stop implements launch.Launcher.
 func (r Router) Stop(ctx context.Context, jobID uuid.UUID, attempt int) error {
+	return r.of(jobID, attempt).Stop(ctx, jobID, attempt)
+}
+
+// of returns the launcher that started the bot of an attempt.
+func (r Router) of(jobID uuid.UUID, attempt int) launch.Launcher {
 	if r.Test.State(jobID, attempt) != launch.NotStarted {
-		return r.Test.Stop(ctx, jobID, attempt)
+		return r.Test
 	}
-	return r.Live.Stop(ctx, jobID, attempt)
+	return r.Live
 }
 
 // Clock is the clock of simulated bots.
