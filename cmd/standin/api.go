@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"os"
+	"strings"
 
 	"standin/client"
 )
@@ -77,11 +80,56 @@ func (f serviceFlags) access() (credentials, error) {
 	return credentials{}, &exitError{code: exitUnauthorized, text: fmt.Sprintf("signed in to %s, not to %s: run standin login --url %s", found.URL, f.URL, f.URL)}
 }
 
-// client returns an API client.
-func (f serviceFlags) client() (*client.Client, error) {
+// ProvideClient returns the API client that Kong passes to the Run methods of commands.
+func (f serviceFlags) ProvideClient() (*client.Client, error) {
 	access, err := f.access()
 	if err != nil {
 		return nil, err
 	}
 	return client.New(access.URL, access.APIKey)
+}
+
+// collect returns the values of a list, at most limit of them if it is greater than 0.
+func collect[T any](list iter.Seq2[T, error], limit int) ([]T, error) {
+	values := []T{} // [] in JSON if there are none
+	for value, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		if values = append(values, value); len(values) == limit {
+			break
+		}
+	}
+	return values, nil
+}
+
+// largestSecret is the maximum size of a secret in bytes.
+const largestSecret = 4 << 10
+
+// readSecret reads a secret from a file, or from standard input without one, without the white
+// space around it.
+func readSecret(path string) (string, error) {
+	content, err := readInput(cmp.Or(path, "-"), largestSecret)
+	return strings.TrimSpace(string(content)), err
+}
+
+// readInput reads a file, or standard input for -, of at most limit bytes.
+func readInput(path string, limit int64) ([]byte, error) {
+	file := os.Stdin
+	if path != "-" {
+		opened, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer opened.Close() // only read
+		file = opened
+	}
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(content)) > limit {
+		err = fmt.Errorf("larger than %d bytes", limit)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", file.Name(), err)
+	}
+	return content, nil
 }

@@ -4,9 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"strings"
 
 	"standin/client"
 )
@@ -19,9 +16,6 @@ type calendarsCommand struct {
 	Switch     calendarsSwitchCommand     `cmd:"" help:"Switch a meeting on or off, or let the rules decide."`
 	Disconnect calendarsDisconnectCommand `cmd:"" help:"Disconnect a calendar, and cancel the jobs that only it asks for."`
 }
-
-// largestAddress is the maximum size of an address or a refresh token in bytes.
-const largestAddress = 4 << 10
 
 type calendarsConnectCommand struct {
 	apiFlags
@@ -37,14 +31,13 @@ type calendarsConnectCommand struct {
 }
 
 // Run connects the calendar and reads it.
-func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal) error {
-	address, err := c.address()
+func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	address, err := readSecret(c.AddressFile)
 	if err != nil {
 		return err
 	}
-	api, err := c.client()
-	if err != nil {
-		return err
+	if address == "" {
+		return errors.New("no address: pass the address of the calendar, or the refresh token, on standard input or with --address-file")
 	}
 	request := client.NewCalendar{
 		Name: c.Name, Provider: c.Provider, ICSURL: address, CalendarID: c.CalendarID, Email: c.Email, PollSeconds: c.PollSeconds,
@@ -73,39 +66,13 @@ func (c *calendarsConnectCommand) Run(ctx context.Context, to terminal) error {
 	})
 }
 
-// address reads the address of the calendar, or the refresh token.
-func (c *calendarsConnectCommand) address() (string, error) {
-	file := os.Stdin
-	if c.AddressFile != "" {
-		opened, err := os.Open(c.AddressFile)
-		if err != nil {
-			return "", fmt.Errorf("open the file with the address: %w", err)
-		}
-		defer opened.Close()
-		file = opened
-	}
-	text, err := io.ReadAll(io.LimitReader(file, largestAddress))
-	if err != nil {
-		return "", fmt.Errorf("read the address: %w", err)
-	}
-	address := strings.TrimSpace(string(text))
-	if address == "" {
-		return "", errors.New("no address: pass the address of the calendar, or the refresh token, on standard input or with --address-file")
-	}
-	return address, nil
-}
-
 type calendarsSyncCommand struct {
 	apiFlags
 	ID string `arg:"" help:"ID of the calendar."`
 }
 
 // Run reads the calendar.
-func (c *calendarsSyncCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *calendarsSyncCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	return syncCalendar(ctx, to, api, c.ID, c.outputFlags, func(result client.CalendarSync) error {
 		_, err := fmt.Fprintf(to.Out, ": meetings: %d added, %d updated, %d removed\n", result.Added, result.Updated, result.Removed)
 		return err
@@ -131,21 +98,13 @@ func syncCalendar(ctx context.Context, to terminal, api *client.Client, id strin
 type calendarsListCommand struct{ apiFlags }
 
 // Run lists the calendars.
-func (c *calendarsListCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *calendarsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	calendars, err := api.Calendars(ctx)
 	if err != nil {
 		return err
 	}
-	return c.print(to, calendars, func() error {
-		rows := make([][]string, len(calendars))
-		for i, one := range calendars {
-			rows[i] = []string{one.ID, one.Name, one.Rules.Record, one.State, to.maybe(one.SyncedAt), deref(one.Error)}
-		}
-		return to.table("ID|NAME|RECORD|STATE|READ|ERROR", rows)
+	return printTable(c.outputFlags, to, "ID|NAME|RECORD|STATE|READ|ERROR", calendars, func(one client.Calendar) []string {
+		return []string{one.ID, one.Name, one.Rules.Record, one.State, to.maybe(one.SyncedAt), deref(one.Error)}
 	})
 }
 
@@ -155,21 +114,13 @@ type calendarsEventsCommand struct {
 }
 
 // Run lists the meetings.
-func (c *calendarsEventsCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *calendarsEventsCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	events, err := api.CalendarEvents(ctx, c.ID)
 	if err != nil {
 		return err
 	}
-	return c.print(to, events, func() error {
-		rows := make([][]string, len(events))
-		for i, one := range events {
-			rows[i] = []string{one.ID, to.time(one.StartsAt), one.Title, deref(one.JobID), one.Reason}
-		}
-		return to.table("ID|START|TITLE|JOB|DECISION", rows)
+	return printTable(c.outputFlags, to, "ID|START|TITLE|JOB|DECISION", events, func(one client.CalendarEvent) []string {
+		return []string{one.ID, to.time(one.StartsAt), one.Title, deref(one.JobID), one.Reason}
 	})
 }
 
@@ -181,11 +132,7 @@ type calendarsSwitchCommand struct {
 }
 
 // Run switches the meeting.
-func (c *calendarsSwitchCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *calendarsSwitchCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	var override *bool
 	if c.To != "rules" {
 		on := c.To == "on"
@@ -195,10 +142,7 @@ func (c *calendarsSwitchCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return c.print(to, event, func() error {
-		_, err := fmt.Fprintln(to.Out, oneLine(event.Reason))
-		return err
-	})
+	return c.printLine(to, event, oneLine(event.Reason))
 }
 
 type calendarsDisconnectCommand struct {
@@ -207,11 +151,7 @@ type calendarsDisconnectCommand struct {
 }
 
 // Run disconnects the calendar.
-func (c *calendarsDisconnectCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *calendarsDisconnectCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if err := api.DisconnectCalendar(ctx, c.ID); err != nil {
 		return err
 	}

@@ -89,17 +89,18 @@ const (
 func predictJobs(complete.Args) []string {
 	api, err := serviceFlags{
 		configFlags: configFlags{ConfigDir: os.Getenv("STANDIN_CONFIG_DIR")}, URL: os.Getenv("STANDIN_URL"),
-	}.client()
+	}.ProvideClient()
 	if err != nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
 	defer cancel()
+	listed, err := collect(api.WithRetries(0).Jobs(ctx, client.JobFilter{}), completedJobs)
+	if err != nil {
+		return nil
+	}
 	var offered []string
-	for found, err := range api.WithRetries(0).Jobs(ctx, client.JobFilter{}) {
-		if err != nil || len(offered) == completedJobs {
-			break
-		}
+	for _, found := range listed {
 		offered = append(offered, describe(found.ID, found.Status+" "+found.MeetingURL))
 	}
 	return offered

@@ -49,11 +49,9 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		return c.print(to, showConsumers(consumers), func() error {
-			rows := make([][]string, len(consumers))
-			for i, one := range consumers {
-				rows[i] = []string{one.ID.String(), one.Name, one.Email, to.time(one.CreatedAt)}
-			}
-			return to.lines("ID|NAME|E-MAIL|CREATED", rows)
+			return to.lines("ID|NAME|E-MAIL|CREATED", rows(consumers, func(one account.Consumer) []string {
+				return []string{one.ID.String(), one.Name, one.Email, to.time(one.CreatedAt)}
+			}))
 		})
 	})
 }
@@ -77,10 +75,7 @@ func (c *consumersCreateCommand) Run(ctx context.Context, to terminal) error {
 		if found.ID != wanted.ID {
 			return fmt.Errorf("team %q exists already", c.Name)
 		}
-		return c.print(to, showConsumer(found, false), func() error {
-			_, err := fmt.Fprintln(to.Out, found.ID)
-			return err
-		})
+		return c.printLine(to, showConsumer(found, false), found.ID)
 	})
 }
 
@@ -93,11 +88,7 @@ type consumersShowCommand struct {
 
 // Run prints the consumer.
 func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		one, err := s.ConsumerByName(ctx, c.Name)
-		if err != nil {
-			return fmt.Errorf("team %q: %w", c.Name, err)
-		}
+	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
 		secret := ""
 		if c.Secret {
 			secret = one.WebhookSecret
@@ -128,7 +119,7 @@ func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
 // retentionText describes a consumer's own retention period.
 func retentionText(own *time.Duration) string {
 	if own == nil {
-		return "service default"
+		return "service " + serviceDefault
 	}
 	return retention.Period(*own).String()
 }
@@ -153,7 +144,7 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 		c.output() == nil && !c.NoOutput {
 		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
 	}
-	return c.withStore(ctx, func(s *store.Store) error {
+	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
 		for _, setting := range []struct {
 			value, subject string
 			set            func(ctx context.Context, name string, retention *time.Duration) error
@@ -174,18 +165,18 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 				return err
 			}
 		}
-		if err := c.setRecording(ctx, s, to); err != nil {
+		if err := c.setRecording(ctx, s, one, to); err != nil {
 			return err
 		}
-		if err := c.setOutput(ctx, s, to); err != nil {
+		if err := c.setOutput(ctx, s, one, to); err != nil {
 			return err
 		}
-		return c.setEvents(ctx, s, to)
+		return c.setEvents(ctx, s, one, to)
 	})
 }
 
 // setOutput sets or removes what the bots of the team's jobs play and show.
-func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, to terminal) error {
+func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, one account.Consumer, to terminal) error {
 	given := c.output()
 	if given == nil && !c.NoOutput {
 		return nil
@@ -206,10 +197,6 @@ func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, to 
 			return fmt.Errorf("output %v: %s", path, problem)
 		}
 	}
-	one, err := s.ConsumerByName(ctx, c.Name)
-	if err != nil {
-		return fmt.Errorf("team %q: %w", c.Name, err)
-	}
 	if err := s.SetOutputOptions(ctx, one.ID, own); err != nil {
 		return err
 	}
@@ -226,13 +213,9 @@ func outputText(own *job.OutputOptions) string {
 	return string(encoded)
 }
 
-func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, to terminal) error {
+func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, one account.Consumer, to terminal) error {
 	if c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" {
 		return nil
-	}
-	one, err := s.ConsumerByName(ctx, c.Name)
-	if err != nil {
-		return fmt.Errorf("team %q: %w", c.Name, err)
 	}
 	own := one.Recording
 	if c.RecordingMode != "" {
@@ -247,7 +230,7 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 	if err := s.SetRecordingOptions(ctx, one.ID, own); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(to.Out, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name,
+	_, err := fmt.Fprintf(to.Out, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name,
 		cmp.Or(string(own.Mode), serviceDefault), cmp.Or(string(own.Layout), serviceDefault), cmp.Or(string(own.Resolution), serviceDefault))
 	return err
 }
@@ -256,7 +239,7 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 const serviceDefault = "default"
 
 // setEvents sets which optional events the consumer receives.
-func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, to terminal) error {
+func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, one account.Consumer, to terminal) error {
 	for _, event := range []struct {
 		value, name string
 		set         func(ctx context.Context, consumer uuid.UUID, enabled bool) error
@@ -265,10 +248,6 @@ func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, to 
 	} {
 		if event.value == "" {
 			continue
-		}
-		one, err := s.ConsumerByName(ctx, c.Name)
-		if err != nil {
-			return fmt.Errorf("team %q: %w", c.Name, err)
 		}
 		if err := event.set(ctx, one.ID, event.value == "on"); err != nil {
 			return err
@@ -289,7 +268,7 @@ func onOff(enabled bool) string {
 
 // parseRetention parses a retention period, nil for default.
 func parseRetention(text string) (*time.Duration, error) {
-	if text == "default" {
+	if text == serviceDefault {
 		return nil, nil
 	}
 	period, err := retention.ParsePeriod(text)

@@ -40,16 +40,12 @@ func (c *contextListCommand) Run(to terminal) error {
 		one := stored.All[name]
 		listed = append(listed, shownContext{Name: name, URL: one.URL, Email: one.Email, Current: name == stored.Current})
 	}
-	return c.print(to, listed, func() error {
-		rows := make([][]string, len(listed))
-		for i, one := range listed {
-			current := ""
-			if one.Current {
-				current = "current"
-			}
-			rows[i] = []string{one.Name, one.URL, one.Email, current}
+	return printTable(c.outputFlags, to, "NAME|URL|E-MAIL|CURRENT", listed, func(one shownContext) []string {
+		current := ""
+		if one.Current {
+			current = "current"
 		}
-		return to.table("NAME|URL|E-MAIL|CURRENT", rows)
+		return []string{one.Name, one.URL, one.Email, current}
 	})
 }
 

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+
+	"standin/internal/fsutil"
 )
 
 // credentials are the URL of a service and the API key with which the command line
@@ -35,8 +37,6 @@ type contexts struct {
 // errNoCredentials is the error when there are no credentials.
 var errNoCredentials = errors.New("not signed in")
 
-const credentialsFile = "credentials.json"
-
 // defaultConfigDir returns the default folder, standin in the user's configuration
 // folder.
 func defaultConfigDir() (string, error) {
@@ -48,7 +48,7 @@ func defaultConfigDir() (string, error) {
 }
 
 // credentialsPath returns the path of the file in a folder.
-func credentialsPath(dir string) string { return filepath.Join(dir, credentialsFile) }
+func credentialsPath(dir string) string { return filepath.Join(dir, "credentials.json") }
 
 // contextName returns the name of the context of a service: its host.
 func contextName(serviceURL string) string {
@@ -82,15 +82,6 @@ func loadContexts(dir string) (contexts, error) {
 	return stored, nil
 }
 
-// loadCredentials reads the credentials of the current context, or returns errNoCredentials.
-func loadCredentials(dir string) (credentials, error) {
-	stored, err := loadContexts(dir)
-	return stored.All[stored.Current], err
-}
-
-// saveCredentials stores the credentials as the current context.
-func saveCredentials(dir string, c credentials) error { return saveContext(dir, "", c) }
-
 // saveContext stores credentials under a name, by default the host of the service, and makes
 // them current.
 func saveContext(dir, name string, c credentials) error {
@@ -115,16 +106,7 @@ func (c contexts) save(dir string) error {
 	if err != nil {
 		return fmt.Errorf("encode the credentials: %w", err)
 	}
-	file, err := os.CreateTemp(dir, credentialsFile+".*") // 0600
-	if err != nil {
-		return fmt.Errorf("write the credentials: %w", err)
-	}
-	defer os.Remove(file.Name()) // fails after a successful rename
-	_, err = file.Write(append(text, '\n'))
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("write the credentials: %w", err)
-	}
-	if err := os.Rename(file.Name(), credentialsPath(dir)); err != nil {
+	if err := fsutil.WriteFile(credentialsPath(dir), append(text, '\n')); err != nil {
 		return fmt.Errorf("write the credentials: %w", err)
 	}
 	return nil

@@ -74,3 +74,12 @@ func TestUnsafeCredentials(t *testing.T) {
 		}
 	}
 }
+
+// loadCredentials reads the credentials of the current context.
+func loadCredentials(dir string) (credentials, error) {
+	stored, err := loadContexts(dir)
+	return stored.All[stored.Current], err
+}
+
+// saveCredentials stores credentials as the current context.
+func saveCredentials(dir string, c credentials) error { return saveContext(dir, "", c) }

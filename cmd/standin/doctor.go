@@ -82,11 +82,11 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		LiveTranscriber: func() (streaming.Recognizer, error) { return service.NewLiveRecognizer(c.Live) },
 		Mail:            c.Mail || c.SMTPListen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})
-	write, out := report.WriteText, unescaped(to.Out)
+	out := unescaped(to.Out) // the text escapes what it shows, and has colors
 	if c.JSON {
-		write, out = report.WriteJSON, to.Out
+		out = to.Out
 	}
-	if err := write(out); err != nil {
+	if err := writeReport(out, report, c.JSON); err != nil {
 		return err
 	}
 	if report.Failed() {
@@ -104,11 +104,7 @@ func (c *doctorCheckCommand) inspectPage(ctx context.Context, to terminal) error
 	if err != nil {
 		return fmt.Errorf("inspect the page: %w", err)
 	}
-	write := page.WriteText
-	if c.JSON {
-		write = page.WriteJSON
-	}
-	if err := write(to.Out); err != nil {
+	if err := writeReport(to.Out, page, c.JSON); err != nil {
 		return err
 	}
 	if !page.Recognized() {

@@ -41,7 +41,7 @@ func (c *doctorReplayCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("replay the capture: %w", err)
 	}
-	if err := c.write(to.Out, replay); err != nil {
+	if err := writeReport(to.Out, replay, c.JSON); err != nil {
 		return err
 	}
 	switch {
@@ -70,16 +70,16 @@ func (c *doctorLearnCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return fmt.Errorf("learn from the capture: %w", err)
 	}
-	return c.write(to.Out, learned)
+	return writeReport(to.Out, learned, c.JSON)
 }
 
-// write writes a result as text or JSON.
-func (f captureFlags) write(w io.Writer, result interface {
+// writeReport writes a report as text or JSON.
+func writeReport(w io.Writer, report interface {
 	WriteText(w io.Writer) error
 	WriteJSON(w io.Writer) error
-}) error {
-	if f.JSON {
-		return result.WriteJSON(w)
+}, asJSON bool) error {
+	if asJSON {
+		return report.WriteJSON(w)
 	}
-	return result.WriteText(w)
+	return report.WriteText(w)
 }

@@ -97,11 +97,7 @@ func clock(seconds float64) string {
 type jobsGetCommand struct{ jobFlags }
 
 // Run shows the job.
-func (c *jobsGetCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *jobsGetCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	found, err := api.JobDetails(ctx, c.ID)
 	if err != nil {
 		return err
@@ -112,11 +108,7 @@ func (c *jobsGetCommand) Run(ctx context.Context, to terminal) error {
 type jobsOpenCommand struct{ jobFlags }
 
 // Run opens the page of the job and prints its URL.
-func (c *jobsOpenCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *jobsOpenCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	found, err := api.Job(ctx, c.ID)
 	if err != nil {
 		return err
@@ -127,10 +119,7 @@ func (c *jobsOpenCommand) Run(ctx context.Context, to terminal) error {
 // open opens a page in the user's browser, and prints its URL.
 func (f outputFlags) open(to terminal, link string) error {
 	openBrowser(link)
-	return f.print(to, map[string]string{"url": link}, func() error {
-		_, err := fmt.Fprintln(to.Out, link)
-		return err
-	})
+	return f.printLine(to, map[string]string{"url": link}, link)
 }
 
 type jobsListCommand struct {
@@ -144,51 +133,27 @@ type jobsListCommand struct {
 }
 
 // Run lists the jobs.
-func (c *jobsListCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
+func (c *jobsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	filter := client.JobFilter{Status: c.Status, Platform: c.Platform, ExternalID: c.ExternalID, JoinFrom: c.From, JoinTo: c.To}
+	listed, err := collect(api.Jobs(ctx, filter), c.Limit)
 	if err != nil {
 		return err
 	}
-	listed := []client.Job{}
-	filter := client.JobFilter{Status: c.Status, Platform: c.Platform, ExternalID: c.ExternalID, JoinFrom: c.From, JoinTo: c.To}
-	for found, err := range api.Jobs(ctx, filter) {
-		if err != nil {
-			return err
-		}
-		if listed = append(listed, found); c.Limit > 0 && len(listed) == c.Limit {
-			break
-		}
-	}
-	return c.print(to, listed, func() error {
-		rows := make([][]string, len(listed))
-		for i, found := range listed {
-			rows[i] = []string{found.ID, found.Status, found.Platform, to.time(found.JoinAt), found.ExternalID, deref(found.FailureCode)}
-		}
-		return to.table("ID|STATUS|PLATFORM|JOINS|EXTERNAL ID|FAILURE", rows)
+	return printTable(c.outputFlags, to, "ID|STATUS|PLATFORM|JOINS|EXTERNAL ID|FAILURE", listed, func(found client.Job) []string {
+		return []string{found.ID, found.Status, found.Platform, to.time(found.JoinAt), found.ExternalID, deref(found.FailureCode)}
 	})
 }
 
 type jobsEventsCommand struct{ jobFlags }
 
 // Run lists the timeline.
-func (c *jobsEventsCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
+func (c *jobsEventsCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	listed, err := collect(api.Timeline(ctx, c.ID), 0)
 	if err != nil {
 		return err
 	}
-	listed := []client.TimelineEntry{}
-	for entry, err := range api.Timeline(ctx, c.ID) {
-		if err != nil {
-			return err
-		}
-		listed = append(listed, entry)
-	}
-	return c.print(to, listed, func() error {
-		rows := make([][]string, len(listed))
-		for i, entry := range listed {
-			rows[i] = []string{to.time(entry.EmittedAt), eventText(entry), entry.To, strconv.Itoa(entry.Attempt + 1)}
-		}
-		return to.table("WHEN|EVENT|STATUS|ATTEMPT", rows)
+	return printTable(c.outputFlags, to, "WHEN|EVENT|STATUS|ATTEMPT", listed, func(entry client.TimelineEntry) []string {
+		return []string{to.time(entry.EmittedAt), eventText(entry), entry.To, strconv.Itoa(entry.Attempt + 1)}
 	})
 }
 
@@ -204,24 +169,13 @@ func eventText(entry client.TimelineEntry) string {
 type jobsDeliveriesCommand struct{ jobFlags }
 
 // Run lists the webhooks of the job.
-func (c *jobsDeliveriesCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
+func (c *jobsDeliveriesCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	listed, err := collect(api.Deliveries(ctx, c.ID), 0)
 	if err != nil {
 		return err
 	}
-	listed := []client.Delivery{}
-	for one, err := range api.Deliveries(ctx, c.ID) {
-		if err != nil {
-			return err
-		}
-		listed = append(listed, one)
-	}
-	return c.print(to, listed, func() error {
-		rows := make([][]string, len(listed))
-		for i, one := range listed {
-			rows[i] = []string{to.time(one.EmittedAt), one.Event, one.State, strconv.Itoa(len(one.Tries)), lastTry(one), to.maybe(one.NextTryAt), one.URL}
-		}
-		return to.table("WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", rows)
+	return printTable(c.outputFlags, to, "WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(one client.Delivery) []string {
+		return []string{to.time(one.EmittedAt), one.Event, one.State, strconv.Itoa(len(one.Tries)), lastTry(one), to.maybe(one.NextTryAt), one.URL}
 	})
 }
 
@@ -231,10 +185,15 @@ func lastTry(one client.Delivery) string {
 		return ""
 	}
 	last := one.Tries[len(one.Tries)-1]
-	if last.Status != nil {
-		return strconv.Itoa(*last.Status)
+	return responseText(last.Status, last.Error)
+}
+
+// responseText describes the response to an attempt: its status, or the error.
+func responseText(status *int, problem *string) string {
+	if status != nil {
+		return strconv.Itoa(*status)
 	}
-	return deref(last.Error)
+	return deref(problem)
 }
 
 type jobsPatchCommand struct {
@@ -248,12 +207,12 @@ type jobsPatchCommand struct {
 }
 
 // Run changes the job.
-func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
+func (c *jobsPatchCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	leave, err := c.patch()
 	if err != nil {
 		return err
 	}
-	patch := client.JobPatch{DisplayName: c.Name, Recording: c.recordingOptions(), Options: c.options()}
+	patch := client.JobPatch{DisplayName: c.Name, AutoLeave: leave, Recording: c.recordingOptions(), Options: c.options()}
 	if !c.JoinAt.IsZero() {
 		patch.JoinAt = &c.JoinAt
 	}
@@ -262,9 +221,6 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 			return fmt.Errorf("--metadata is not valid JSON: %s", c.Metadata)
 		}
 		patch.Metadata = json.RawMessage(c.Metadata)
-	}
-	if patch.AutoLeave, err = c.patch(); err != nil {
-		return err
 	}
 	changed, err := api.PatchJob(ctx, c.ID, patch)
 	if err != nil {
@@ -276,11 +232,7 @@ func (c *jobsPatchCommand) Run(ctx context.Context, to terminal) error {
 type jobsCancelCommand struct{ jobFlags }
 
 // Run cancels the job.
-func (c *jobsCancelCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *jobsCancelCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	before, err := api.Job(ctx, c.ID)
 	if err != nil {
 		return err

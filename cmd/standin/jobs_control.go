@@ -9,13 +9,8 @@ import (
 	"standin/client"
 )
 
-// runCommand queues a bot command and prints its ID.
-func (f jobFlags) runCommand(to terminal, verb func(*client.Client) (string, error)) error {
-	api, err := f.client()
-	if err != nil {
-		return err
-	}
-	commandID, err := verb(api)
+// printCommand prints the ID of a queued bot command, unless queuing it failed.
+func (f jobFlags) printCommand(to terminal, commandID string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -27,8 +22,9 @@ func (f jobFlags) runCommand(to terminal, verb func(*client.Client) (string, err
 }
 
 // control queues a bot command without arguments.
-func (f jobFlags) control(ctx context.Context, to terminal, verb client.Command) error {
-	return f.runCommand(to, func(api *client.Client) (string, error) { return api.SendCommand(ctx, f.ID, verb) })
+func (f jobFlags) control(ctx context.Context, to terminal, api *client.Client, verb client.Command) error {
+	id, err := api.SendCommand(ctx, f.ID, verb)
+	return f.printCommand(to, id, err)
 }
 
 type (
@@ -40,28 +36,28 @@ type (
 )
 
 // Run requests permission to record.
-func (c *jobsAskCommand) Run(ctx context.Context, to terminal) error {
-	return c.control(ctx, to, client.RequestRecordingPermission)
+func (c *jobsAskCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	return c.control(ctx, to, api, client.RequestRecordingPermission)
 }
 
 // Run pauses the recording.
-func (c *jobsPauseCommand) Run(ctx context.Context, to terminal) error {
-	return c.control(ctx, to, client.PauseRecording)
+func (c *jobsPauseCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	return c.control(ctx, to, api, client.PauseRecording)
 }
 
 // Run resumes the recording.
-func (c *jobsResumeCommand) Run(ctx context.Context, to terminal) error {
-	return c.control(ctx, to, client.ResumeRecording)
+func (c *jobsResumeCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	return c.control(ctx, to, api, client.ResumeRecording)
 }
 
 // Run stops the recording.
-func (c *jobsStopCommand) Run(ctx context.Context, to terminal) error {
-	return c.control(ctx, to, client.StopRecording)
+func (c *jobsStopCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	return c.control(ctx, to, api, client.StopRecording)
 }
 
 // Run makes the bot leave the meeting.
-func (c *jobsLeaveCommand) Run(ctx context.Context, to terminal) error {
-	return c.control(ctx, to, client.LeaveCall)
+func (c *jobsLeaveCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	return c.control(ctx, to, api, client.LeaveCall)
 }
 
 type jobsChatCommand struct {
@@ -70,8 +66,9 @@ type jobsChatCommand struct {
 }
 
 // Run sends a chat message.
-func (c *jobsChatCommand) Run(ctx context.Context, to terminal) error {
-	return c.runCommand(to, func(api *client.Client) (string, error) { return api.SendChatMessage(ctx, c.ID, c.Text) })
+func (c *jobsChatCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	id, err := api.SendChatMessage(ctx, c.ID, c.Text)
+	return c.printCommand(to, id, err)
 }
 
 type jobsPinCommand struct {
@@ -80,8 +77,9 @@ type jobsPinCommand struct {
 }
 
 // Run pins the participant.
-func (c *jobsPinCommand) Run(ctx context.Context, to terminal) error {
-	return c.runCommand(to, func(api *client.Client) (string, error) { return api.PinParticipant(ctx, c.ID, c.Participant) })
+func (c *jobsPinCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	id, err := api.PinParticipant(ctx, c.ID, c.Participant)
+	return c.printCommand(to, id, err)
 }
 
 type jobsPlayAudioCommand struct {
@@ -91,13 +89,14 @@ type jobsPlayAudioCommand struct {
 }
 
 // Run plays an audio file.
-func (c *jobsPlayAudioCommand) Run(ctx context.Context, to terminal) error {
+func (c *jobsPlayAudioCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	file, err := outputFile(c.Audio)
 	if err != nil {
 		return err
 	}
 	audio := client.Audio{URI: file.URI, Data: file.Data, Interrupt: c.Interrupt}
-	return c.runCommand(to, func(api *client.Client) (string, error) { return api.PlayAudio(ctx, c.ID, audio) })
+	id, err := api.PlayAudio(ctx, c.ID, audio)
+	return c.printCommand(to, id, err)
 }
 
 type jobsSpeakCommand struct {
@@ -109,16 +108,17 @@ type jobsSpeakCommand struct {
 }
 
 // Run speaks a text.
-func (c *jobsSpeakCommand) Run(ctx context.Context, to terminal) error {
+func (c *jobsSpeakCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	speech := client.SpokenText{Text: c.Text, Voice: c.Voice, Language: c.Language, Interrupt: c.Interrupt}
-	return c.runCommand(to, func(api *client.Client) (string, error) { return api.Speak(ctx, c.ID, speech) })
+	id, err := api.Speak(ctx, c.ID, speech)
+	return c.printCommand(to, id, err)
 }
 
 type jobsStopOutputCommand struct{ jobFlags }
 
 // Run stops the bot's output.
-func (c *jobsStopOutputCommand) Run(ctx context.Context, to terminal) error {
-	return c.control(ctx, to, client.StopOutput)
+func (c *jobsStopOutputCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	return c.control(ctx, to, api, client.StopOutput)
 }
 
 // outputFile returns a file by its URL or, from this machine, with its content.
@@ -160,7 +160,7 @@ type jobsCameraCommand struct {
 }
 
 // Run shows a picture as the bot's camera.
-func (c *jobsCameraCommand) Run(ctx context.Context, to terminal) error {
+func (c *jobsCameraCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	picture, err := c.picture()
 	if c.Video != "" {
 		picture.Video, err = outputFile(c.Video)
@@ -168,7 +168,8 @@ func (c *jobsCameraCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return c.runCommand(to, func(api *client.Client) (string, error) { return api.SetCamera(ctx, c.ID, picture) })
+	id, err := api.SetCamera(ctx, c.ID, picture)
+	return c.printCommand(to, id, err)
 }
 
 type jobsShareScreenCommand struct {
@@ -177,10 +178,11 @@ type jobsShareScreenCommand struct {
 }
 
 // Run shares a picture as the bot's screen.
-func (c *jobsShareScreenCommand) Run(ctx context.Context, to terminal) error {
+func (c *jobsShareScreenCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	picture, err := c.picture()
 	if err != nil {
 		return err
 	}
-	return c.runCommand(to, func(api *client.Client) (string, error) { return api.ShareScreen(ctx, c.ID, picture) })
+	id, err := api.ShareScreen(ctx, c.ID, picture)
+	return c.printCommand(to, id, err)
 }

@@ -36,11 +36,7 @@ type jobsCreateCommand struct {
 }
 
 // Run creates the job.
-func (c *jobsCreateCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *jobsCreateCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	request, err := c.request()
 	if err != nil {
 		return err
@@ -120,11 +116,7 @@ type jobsRerunCommand struct {
 }
 
 // Run creates a job for the same meeting, with the same settings.
-func (c *jobsRerunCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *jobsRerunCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	from, err := api.JobDetails(ctx, c.ID)
 	if err != nil {
 		return err

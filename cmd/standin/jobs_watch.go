@@ -11,11 +11,7 @@ import (
 type jobsWatchCommand struct{ jobFlags }
 
 // Run watches the job.
-func (c *jobsWatchCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *jobsWatchCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	return c.watch(ctx, to, api, c.ID)
 }
 

@@ -61,6 +61,17 @@ func (f dataFlags) withStore(ctx context.Context, fn func(*store.Store) error) e
 	return errors.Join(fn(s), s.Close())
 }
 
+// withTeam runs fn with the database open and a team.
+func (f dataFlags) withTeam(ctx context.Context, name string, fn func(*store.Store, account.Consumer) error) error {
+	return f.withStore(ctx, func(s *store.Store) error {
+		team, err := s.ConsumerByName(ctx, name)
+		if err != nil {
+			return fmt.Errorf("team %q: %w", name, err)
+		}
+		return fn(s, team)
+	})
+}
+
 // withNewStore is like withStore, and makes a missing database.
 func (f dataFlags) withNewStore(ctx context.Context, to terminal, fn func(*store.Store) error) error {
 	if err := actAsOwner(f.DataDir); err != nil {
@@ -106,10 +117,7 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		created := map[string]any{"id": key.ID, "consumerId": key.ConsumerID, "name": key.Name, "mode": key.Mode, "scope": key.Scope, "expiresAt": timeOrNull(key.ExpiresAt), "key": secret}
-		return c.print(to, created, func() error {
-			_, err := fmt.Fprintln(to.Out, secret)
-			return err
-		})
+		return c.printLine(to, created, secret)
 	})
 }
 
@@ -126,11 +134,9 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		return c.print(to, showKeys(keys), func() error {
-			rows := make([][]string, len(keys))
-			for i, k := range keys {
-				rows[i] = []string{k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy, k.Name, string(k.Scope), to.time(k.ExpiresAt)}
-			}
-			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES", rows)
+			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES", rows(keys, func(k account.Key) []string {
+				return []string{k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy, k.Name, string(k.Scope), to.time(k.ExpiresAt)}
+			}))
 		})
 	})
 }
@@ -158,10 +164,7 @@ func (c *keysRevokeCommand) Run(ctx context.Context, to terminal) error {
 		if err := auditRevoked(ctx, s, id); err != nil {
 			return err
 		}
-		return c.print(to, map[string]any{"id": id, "revoked": true}, func() error {
-			_, err := fmt.Fprintln(to.Out, "revoked", id)
-			return err
-		})
+		return c.printLine(to, map[string]any{"id": id, "revoked": true}, "revoked", id)
 	})
 }
 

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"time"
 
 	"standin/client"
@@ -57,23 +55,18 @@ func (c *loginCommand) Run(ctx context.Context, to terminal) error {
 	}
 	user := cmp.Or(grant.Email, "the owner of the key")
 	signedIn := map[string]string{"url": service.BaseURL(), "email": grant.Email, "keptIn": credentialsPath(dir)}
-	return c.print(to, signedIn, func() error {
-		_, err := fmt.Fprintf(to.Out, "signed in to %s as %s; the key is stored in %s\n", service.BaseURL(), user, credentialsPath(dir))
-		return err
-	})
+	return c.printLine(to, signedIn, fmt.Sprintf("signed in to %s as %s; the key is stored in %s", service.BaseURL(), user, credentialsPath(dir)))
 }
 
 // grant returns a key from standard input, after checking that it works, or from
 // the device flow.
 func (c *loginCommand) grant(ctx context.Context, to terminal, service *client.Client) (client.Grant, error) {
 	if c.WithKey {
-		const largestKey = 4 << 10
-		input, err := io.ReadAll(io.LimitReader(os.Stdin, largestKey))
+		key, err := readSecret("")
 		if err != nil {
-			return client.Grant{}, fmt.Errorf("read the key: %w", err)
+			return client.Grant{}, err
 		}
-		grant := client.Grant{APIKey: strings.TrimSpace(string(input))}
-		return grant, checkKey(ctx, service.BaseURL(), grant.APIKey)
+		return client.Grant{APIKey: key}, checkKey(ctx, service.BaseURL(), key)
 	}
 	return c.deviceFlow(ctx, to, service)
 }
@@ -138,8 +131,5 @@ func (c *logoutCommand) Run(_ context.Context, to terminal) error {
 	if err := removeCredentials(dir); err != nil {
 		return err
 	}
-	return c.print(to, map[string]bool{"signedOut": true}, func() error {
-		_, err := fmt.Fprintln(to.Out, "the key was deleted from this machine; revoke it on the service if other people may have it")
-		return err
-	})
+	return c.printLine(to, map[string]bool{"signedOut": true}, "the key was deleted from this machine; revoke it on the service if other people may have it")
 }

@@ -259,14 +259,7 @@ type mailTestCommand struct {
 
 // Run explains a message.
 func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
-	info, err := os.Stat(c.File)
-	if err != nil {
-		return err
-	}
-	if info.Size() > maxTestMessage {
-		return fmt.Errorf("%s is larger than a message may be", c.File)
-	}
-	raw, err := os.ReadFile(c.File)
+	raw, err := readInput(c.File, maxTestMessage)
 	if err != nil {
 		return err
 	}
@@ -302,12 +295,8 @@ func (c *mailListCommand) Run(ctx context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	return c.print(to, records, func() error {
-		rows := make([][]string, len(records))
-		for i, r := range records {
-			rows[i] = []string{strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail}
-		}
-		return to.table("ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", rows)
+	return printTable(c.outputFlags, to, "ID|RECEIVED|FROM|SUBJECT|VERDICT|JOBS|REASON", records, func(r mail.Record) []string {
+		return []string{strconv.FormatInt(r.ID, 10), to.time(r.ReceivedAt), r.Sender, r.Subject, r.Verdict, strconv.Itoa(len(r.Changes)), r.Detail}
 	})
 }
 

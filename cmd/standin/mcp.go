@@ -6,6 +6,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"standin/client"
 	"standin/internal/mcpserver"
 )
 
@@ -17,10 +18,6 @@ func (mcpCommand) Help() string {
 }
 
 // Run serves one agent until it closes standard input.
-func (c *mcpCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *mcpCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	return mcpserver.New(slog.New(slog.NewTextHandler(to.Err, nil))).Serve(ctx, api, &mcp.StdioTransport{})
 }

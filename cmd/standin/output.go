@@ -34,6 +34,28 @@ func (f outputFlags) print(to terminal, value any, table func() error) error {
 	return printJSON(to.Out, value)
 }
 
+// printLine prints a value as JSON or YAML, or a line for people.
+func (f outputFlags) printLine(to terminal, value any, line ...any) error {
+	return f.print(to, value, func() error {
+		_, err := fmt.Fprintln(to.Out, line...)
+		return err
+	})
+}
+
+// printTable prints values as JSON or YAML, or as a table for people.
+func printTable[T any](f outputFlags, to terminal, header string, values []T, row func(T) []string) error {
+	return f.print(to, values, func() error { return to.table(header, rows(values, row)) })
+}
+
+// rows returns the rows of a table.
+func rows[T any](values []T, row func(T) []string) [][]string {
+	made := make([][]string, len(values))
+	for i, value := range values {
+		made[i] = row(value)
+	}
+	return made
+}
+
 // printOne prints one of many values, which follow each other: as a line of JSON, as a YAML
 // document, or for people.
 func (f outputFlags) printOne(to terminal, value any, table func() error) error {

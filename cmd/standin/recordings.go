@@ -7,11 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"standin/internal/backup"
 	"standin/internal/job"
 	"standin/internal/jobfiles"
 	"standin/internal/recording"
@@ -115,35 +115,20 @@ func eachRecorded(ctx context.Context, s *store.Store, jobID string, each func(j
 			return fmt.Errorf("job %s: %w", id, err)
 		case !r.RecordingDeletedAt.IsZero():
 			return fmt.Errorf("the recording of job %s was deleted at %s", id, r.RecordingDeletedAt.Format(time.RFC3339))
-		case !ownManifest(r.Job):
+		case !backup.InStorage(r.Job):
 			return fmt.Errorf("job %s has no recording in this storage; its status is %s", id, r.Status)
 		}
 		return each(r.Job)
 	}
-	const page = 100
-	for after := uuid.Nil; ; {
-		jobs, err := s.RecordedJobs(ctx, after, page)
+	for j, err := range backup.Recorded(ctx, s) {
 		if err != nil {
 			return err
 		}
-		for _, j := range jobs {
-			after = j.ID
-			if !ownManifest(j) {
-				continue
-			}
-			if err := each(j); err != nil {
-				return err
-			}
-		}
-		if len(jobs) < page {
-			return nil
+		if err := each(j); err != nil {
+			return err
 		}
 	}
-}
-
-// ownManifest reports whether a job's manifest is in the service's storage.
-func ownManifest(j job.Job) bool {
-	return strings.HasSuffix(j.ManifestURI, recording.ManifestURI("", j.ID.String()))
+	return nil
 }
 
 func printVerdict(to terminal, j job.Job, verdict recordingbuild.VerifyReport) {

@@ -18,6 +18,7 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"standin/client"
+	"standin/internal/fsutil"
 	"standin/internal/retry"
 )
 
@@ -44,11 +45,7 @@ type downloaded struct {
 }
 
 // Run downloads the recording.
-func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	manifest, err := api.Manifest(ctx, c.Job)
 	if client.Is(err, "not_found") {
 		return explainMissing(ctx, api, c.Job, "recording")
@@ -184,9 +181,7 @@ func fileSHA256(path string) (string, error) {
 		return "", err
 	}
 	defer file.Close() // read only
-	sum := sha256.New()
-	_, err = io.Copy(sum, file)
-	return hex.EncodeToString(sum.Sum(nil)), err
+	return fsutil.SHA256(file)
 }
 
 // writeManifest writes the manifest next to the media files.

@@ -22,11 +22,7 @@ func (recordingsTranscribeCommand) Help() string {
 }
 
 // Run queues the transcription.
-func (c *recordingsTranscribeCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *recordingsTranscribeCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if err := api.TranscribeAgain(ctx, c.Job, client.TranscriptionOptions{Model: c.Model, Language: c.Language, Keyterms: c.Keyterm}); err != nil {
 		return err
 	}

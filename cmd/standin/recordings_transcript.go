@@ -20,11 +20,7 @@ func (recordingsTranscriptCommand) Help() string {
 }
 
 // Run prints the transcript.
-func (c *recordingsTranscriptCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *recordingsTranscriptCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	format := c.Format
 	if !c.isTable() {
 		format = "json"

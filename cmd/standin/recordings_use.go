@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 
 	"standin/client"
 )
@@ -14,11 +14,7 @@ type recordingsListCommand struct {
 }
 
 // Run lists the jobs with a recording.
-func (c *recordingsListCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *recordingsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	listed := []client.JobDetails{}
 	for found, err := range api.JobsWithDetails(ctx, client.JobFilter{Status: client.Completed + "," + client.Failed + "," + client.Cancelled}) {
 		if err != nil {
@@ -31,19 +27,12 @@ func (c *recordingsListCommand) Run(ctx context.Context, to terminal) error {
 			break
 		}
 	}
-	return c.print(to, listed, func() error {
-		rows := make([][]string, len(listed))
-		for i, one := range listed {
-			length, title := "", deref(one.Title)
-			if one.DurationSeconds != nil {
-				length = clock(*one.DurationSeconds)
-			}
-			if title == "" {
-				title = one.MeetingURL
-			}
-			rows[i] = []string{one.ID, to.maybe(one.StartedAt), length, title}
+	return printTable(c.outputFlags, to, "JOB|STARTED|LENGTH|MEETING", listed, func(one client.JobDetails) []string {
+		length := ""
+		if one.DurationSeconds != nil {
+			length = clock(*one.DurationSeconds)
 		}
-		return to.table("JOB|STARTED|LENGTH|MEETING", rows)
+		return []string{one.ID, to.maybe(one.StartedAt), length, cmp.Or(deref(one.Title), one.MeetingURL)}
 	})
 }
 
@@ -55,19 +44,12 @@ type recordingsDeleteCommand struct {
 }
 
 // Run deletes the recording.
-func (c *recordingsDeleteCommand) Run(ctx context.Context, to terminal) error {
+func (c *recordingsDeleteCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if !c.Yes {
 		return errors.New("the recording of " + oneLine(c.ID) + " would be deleted with all its files, which cannot be undone; confirm with --yes")
-	}
-	api, err := c.client()
-	if err != nil {
-		return err
 	}
 	if err := api.DeleteRecording(ctx, c.ID); err != nil {
 		return err
 	}
-	return c.print(to, map[string]any{"jobId": c.ID, "deleted": true}, func() error {
-		_, err := fmt.Fprintln(to.Out, "deleted the recording of", c.ID)
-		return err
-	})
+	return c.printLine(to, map[string]any{"jobId": c.ID, "deleted": true}, "deleted the recording of", c.ID)
 }

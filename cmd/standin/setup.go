@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,11 +53,7 @@ func (c *setupCommand) Run(ctx context.Context, to terminal) error {
 		if err != nil {
 			return err
 		}
-		name := c.Name
-		if name == "" {
-			name = c.Email
-		}
-		user, err := users.Accept(ctx, token, account.NewUser{Name: name, Email: c.Email, Consumer: c.Team, Password: password})
+		user, err := users.Accept(ctx, token, account.NewUser{Name: cmp.Or(c.Name, c.Email), Email: c.Email, Consumer: c.Team, Password: password})
 		if err != nil {
 			return err
 		}

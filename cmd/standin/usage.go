@@ -27,11 +27,7 @@ type usageCommand struct {
 }
 
 // Run prints the usage.
-func (c *usageCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *usageCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if c.CSV {
 		table, err := api.UsageCSV(ctx, c.From, c.To)
 		if err != nil {
@@ -110,12 +106,8 @@ func (c *consumersUsageCommand) Run(ctx context.Context, to terminal) error {
 		for i, team := range teams {
 			shown[i] = shownTeamUsage{team.Consumer, client.Usage(team.Fields()), max(0, team.Kept)}
 		}
-		return c.print(to, shown, func() error {
-			rows := make([][]string, len(shown))
-			for i, team := range shown {
-				rows[i] = append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)
-			}
-			return to.table("TEAM|STORED NOW|"+usageHeader, rows)
+		return printTable(c.outputFlags, to, "TEAM|STORED NOW|"+usageHeader, shown, func(team shownTeamUsage) []string {
+			return append([]string{team.Team, humanize.Bytes(uint64(team.KeptBytes))}, usageCells(team.Usage)...)
 		})
 	})
 }

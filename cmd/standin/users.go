@@ -27,9 +27,17 @@ type userFlags struct {
 	Email string `arg:"" help:"Email address of the user."`
 }
 
-// withRecovery runs fn with the database open. The service may be running.
-func (f dataFlags) withRecovery(ctx context.Context, fn func(*account.Recovery) error) error {
-	return f.withStore(ctx, func(s *store.Store) error { return fn(account.NewRecovery(s)) })
+// change changes the user with the database open, and prints what it returns. The service may
+// be running.
+func (f userFlags) change(ctx context.Context, to terminal, fn func(*account.Recovery) (string, error)) error {
+	return f.withStore(ctx, func(s *store.Store) error {
+		done, err := fn(account.NewRecovery(s))
+		if err != nil {
+			return fmt.Errorf("user %q: %w", f.Email, err)
+		}
+		_, err = fmt.Fprintln(to.Out, done)
+		return err
+	})
 }
 
 type usersListCommand struct {
@@ -50,8 +58,8 @@ type shownUser struct {
 
 // Run prints the users.
 func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
-	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
-		users, err := recovery.List(ctx)
+	return c.withStore(ctx, func(s *store.Store) error {
+		users, err := account.NewRecovery(s).List(ctx)
 		if err != nil {
 			return err
 		}
@@ -63,15 +71,13 @@ func (c *usersListCommand) Run(ctx context.Context, to terminal) error {
 			}
 		}
 		return c.print(to, shown, func() error {
-			rows := make([][]string, len(shown))
-			for i, u := range shown {
+			return to.lines("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN", rows(shown, func(u shownUser) []string {
 				role := u.Role
 				if u.Operator {
 					role += ", operator"
 				}
-				rows[i] = []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
-			}
-			return to.lines("E-MAIL|TEAM|ROLE|CREATED|LAST SIGN-IN", rows)
+				return []string{u.Email, u.Consumer, role, to.time(u.CreatedAt), to.maybe(u.LastSignInAt)}
+			}))
 		})
 	})
 }
@@ -80,14 +86,7 @@ type usersResetPasswordCommand struct{ userFlags }
 
 // Run resets the password.
 func (c *usersResetPasswordCommand) Run(ctx context.Context, to terminal) error {
-	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
-		password, err := recovery.ResetPassword(ctx, c.Email)
-		if err != nil {
-			return fmt.Errorf("user %q: %w", c.Email, err)
-		}
-		_, err = fmt.Fprintln(to.Out, password)
-		return err
-	})
+	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) { return recovery.ResetPassword(ctx, c.Email) })
 }
 
 type usersSetRoleCommand struct {
@@ -97,12 +96,8 @@ type usersSetRoleCommand struct {
 
 // Run changes the role.
 func (c *usersSetRoleCommand) Run(ctx context.Context, to terminal) error {
-	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
-		if err := recovery.SetRole(ctx, c.Email, account.Role(c.Role)); err != nil {
-			return fmt.Errorf("user %q: %w", c.Email, err)
-		}
-		_, err := fmt.Fprintf(to.Out, "%s has the role %s\n", c.Email, c.Role)
-		return err
+	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
+		return c.Email + " has the role " + c.Role, recovery.SetRole(ctx, c.Email, account.Role(c.Role))
 	})
 }
 
@@ -110,12 +105,8 @@ type usersPromoteCommand struct{ userFlags }
 
 // Run promotes the user.
 func (c *usersPromoteCommand) Run(ctx context.Context, to terminal) error {
-	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
-		if err := recovery.Promote(ctx, c.Email); err != nil {
-			return fmt.Errorf("user %q: %w", c.Email, err)
-		}
-		_, err := fmt.Fprintf(to.Out, "%s is an operator\n", c.Email)
-		return err
+	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
+		return c.Email + " is an operator", recovery.Promote(ctx, c.Email)
 	})
 }
 
@@ -123,12 +114,8 @@ type usersDemoteCommand struct{ userFlags }
 
 // Run demotes the user.
 func (c *usersDemoteCommand) Run(ctx context.Context, to terminal) error {
-	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
-		if err := recovery.Demote(ctx, c.Email); err != nil {
-			return fmt.Errorf("user %q: %w", c.Email, err)
-		}
-		_, err := fmt.Fprintf(to.Out, "%s is not an operator\n", c.Email)
-		return err
+	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
+		return c.Email + " is not an operator", recovery.Demote(ctx, c.Email)
 	})
 }
 
@@ -142,11 +129,7 @@ type usersInviteCommand struct {
 
 // Run creates the invitation.
 func (c *usersInviteCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		team, err := s.ConsumerByName(ctx, c.Team)
-		if err != nil {
-			return fmt.Errorf("team %q: %w", c.Team, err)
-		}
+	return c.withTeam(ctx, c.Team, func(s *store.Store, team account.Consumer) error {
 		base, err := baseURL(ctx, s, c.BaseURL)
 		if err != nil {
 			return err
@@ -176,11 +159,7 @@ type usersRemoveCommand struct{ userFlags }
 
 // Run removes the user.
 func (c *usersRemoveCommand) Run(ctx context.Context, to terminal) error {
-	return c.withRecovery(ctx, func(recovery *account.Recovery) error {
-		if err := recovery.Remove(ctx, c.Email); err != nil {
-			return fmt.Errorf("user %q: %w", c.Email, err)
-		}
-		_, err := fmt.Fprintf(to.Out, "removed %s\n", c.Email)
-		return err
+	return c.change(ctx, to, func(recovery *account.Recovery) (string, error) {
+		return "removed " + c.Email, recovery.Remove(ctx, c.Email)
 	})
 }

@@ -20,10 +20,7 @@ type versionCommand struct{ outputFlags }
 // Run prints the version, the commit and the commit's date.
 func (c versionCommand) Run(_ context.Context, to terminal) error {
 	b := readBuild()
-	return c.print(to, b, func() error {
-		_, err := fmt.Fprintln(to.Out, b)
-		return err
-	})
+	return c.printLine(to, b, b)
 }
 
 // String returns the version, the commit and the commit's date for people.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"time"
 
 	"standin/client"
@@ -35,10 +33,7 @@ type secretFlags struct {
 	SecretFile string `type:"existingfile" placeholder:"FILE" help:"File with the webhook secret. Default: the environment variable STANDIN_WEBHOOK_SECRET."`
 }
 
-// largestSecret is the maximum size of a secret file in bytes.
-const largestSecret = 4 << 10
-
-// secret returns the secret without a trailing line break.
+// secret returns the secret.
 func (f secretFlags) secret() (string, error) {
 	if f.SecretFile == "" {
 		if secret := os.Getenv(envWebhookSecret); secret != "" {
@@ -46,20 +41,11 @@ func (f secretFlags) secret() (string, error) {
 		}
 		return "", errors.New("no webhook secret: set " + envWebhookSecret + " or pass --secret-file")
 	}
-	file, err := os.Open(f.SecretFile)
-	if err != nil {
-		return "", fmt.Errorf("open the secret file: %w", err)
+	secret, err := readSecret(f.SecretFile)
+	if err == nil && secret == "" {
+		err = fmt.Errorf("%s does not contain a webhook secret", f.SecretFile)
 	}
-	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(file, largestSecret+1))
-	if err != nil {
-		return "", fmt.Errorf("read the secret file: %w", err)
-	}
-	secret := strings.TrimRight(string(content), "\r\n")
-	if secret == "" || len(content) > largestSecret {
-		return "", fmt.Errorf("%s does not contain a webhook secret", f.SecretFile)
-	}
-	return secret, nil
+	return secret, err
 }
 
 type webhooksRedeliverCommand struct {
@@ -71,7 +57,7 @@ type webhooksRedeliverCommand struct {
 }
 
 // Run requests the redelivery.
-func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
+func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	filter := client.FailedDeliveryFilter{JobID: c.Job, URL: c.Address}
 	if !c.From.IsZero() {
 		filter.From = &c.From
@@ -81,10 +67,6 @@ func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
 	}
 	if filter == (client.FailedDeliveryFilter{}) {
 		return errors.New("pass at least one of --job, --address, --from and --to")
-	}
-	api, err := c.client()
-	if err != nil {
-		return err
 	}
 	count, err := api.RedeliverFailed(ctx, filter)
 	if err != nil {
@@ -96,11 +78,7 @@ func (c *webhooksRedeliverCommand) Run(ctx context.Context, to terminal) error {
 type webhooksRotateSecretCommand struct{ apiFlags }
 
 // Run rotates the secret of the key's consumer.
-func (c *webhooksRotateSecretCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *webhooksRotateSecretCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	secret, until, err := api.RotateWebhookSecret(ctx)
 	if err != nil {
 		return err
@@ -122,11 +100,7 @@ type consumersRotateSecretCommand struct {
 
 // Run rotates the secret in the database.
 func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		one, err := s.ConsumerByName(ctx, c.Name)
-		if err != nil {
-			return fmt.Errorf("team %q: %w", c.Name, err)
-		}
+	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
 		secret, until, err := account.RotateSecret(ctx, s, one.ID, time.Now())
 		if err != nil {
 			return err
@@ -143,15 +117,11 @@ type consumersSetVersionCommand struct {
 
 // Run sets the payload version.
 func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error {
-	return c.withStore(ctx, func(s *store.Store) error {
-		one, err := s.ConsumerByName(ctx, c.Name)
-		if err != nil {
-			return fmt.Errorf("team %q: %w", c.Name, err)
-		}
+	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
 		if err := s.SetWebhookVersion(ctx, one.ID, c.Version); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(to.Out, "new events of %s have payload version %d\n", one.Name, c.Version)
+		_, err := fmt.Fprintf(to.Out, "new events of %s have payload version %d\n", one.Name, c.Version)
 		return err
 	})
 }

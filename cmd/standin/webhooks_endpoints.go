@@ -26,24 +26,16 @@ type webhooksEndpointsCommand struct {
 type endpointsListCommand struct{ apiFlags }
 
 // Run lists the endpoints.
-func (c *endpointsListCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
+func (c *endpointsListCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	listed, err := collect(api.WebhookEndpoints(ctx), 0)
 	if err != nil {
 		return err
-	}
-	listed := []client.WebhookEndpoint{}
-	for one, err := range api.WebhookEndpoints(ctx) {
-		if err != nil {
-			return err
-		}
-		listed = append(listed, one)
 	}
 	return c.print(to, listed, func() error { return printEndpoints(to, listed...) })
 }
 
 func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
-	rows := make([][]string, len(listed))
-	for i, one := range listed {
+	return to.table("ID|URL|EVENTS|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows(listed, func(one client.WebhookEndpoint) []string {
 		events := strings.Join(one.Events, " ")
 		switch {
 		case !one.Registered:
@@ -51,9 +43,8 @@ func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
 		case !one.Enabled:
 			events = "(disabled) " + events
 		}
-		rows[i] = []string{one.ID, one.URL, events, one.State, strconv.Itoa(one.Waiting), to.maybe(one.FailingSince), to.maybe(one.NextTryAt), lastFailure(one)}
-	}
-	return to.table("ID|URL|EVENTS|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows)
+		return []string{one.ID, one.URL, events, one.State, strconv.Itoa(one.Waiting), to.maybe(one.FailingSince), to.maybe(one.NextTryAt), lastFailure(one)}
+	}))
 }
 
 // lastFailure describes the last failure of a failing endpoint.
@@ -77,11 +68,7 @@ type endpointsAddCommand struct {
 }
 
 // Run registers the endpoint.
-func (c *endpointsAddCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *endpointsAddCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	created, err := api.CreateWebhookEndpoint(ctx, client.NewWebhookEndpoint{URL: c.Address, Events: c.Events, Description: c.Description})
 	if err != nil {
 		return err
@@ -103,13 +90,9 @@ type endpointsSetCommand struct {
 }
 
 // Run changes the endpoint.
-func (c *endpointsSetCommand) Run(ctx context.Context, to terminal) error {
+func (c *endpointsSetCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if c.Events == nil && c.Description == nil && c.Enabled == nil {
 		return errors.New("pass at least one of --events, --description and --[no-]enabled")
-	}
-	api, err := c.client()
-	if err != nil {
-		return err
 	}
 	changed, err := api.PatchWebhookEndpoint(ctx, c.ID, client.WebhookEndpointPatch{Events: c.Events, Description: c.Description, Enabled: c.Enabled})
 	if err != nil {
@@ -121,15 +104,11 @@ func (c *endpointsSetCommand) Run(ctx context.Context, to terminal) error {
 type endpointsRemoveCommand struct{ endpointFlags }
 
 // Run deletes the endpoint.
-func (c *endpointsRemoveCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *endpointsRemoveCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	if err := api.DeleteWebhookEndpoint(ctx, c.ID); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(to.Err, "deleted")
+	_, err := fmt.Fprintln(to.Err, "deleted")
 	return err
 }
 
@@ -139,21 +118,13 @@ type endpointsTestCommand struct {
 }
 
 // Run sends the event.
-func (c *endpointsTestCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *endpointsTestCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	result, err := api.TestWebhookEndpoint(ctx, c.ID, c.Event)
 	if err != nil {
 		return err
 	}
 	if err := c.print(to, result, func() error {
-		response := deref(result.Error)
-		if result.Status != nil {
-			response = strconv.Itoa(*result.Status)
-		}
-		return to.table("EVENT|RESPONSE|MILLISECONDS", [][]string{{result.Event, response, strconv.Itoa(result.LatencyMS)}})
+		return to.table("EVENT|RESPONSE|MILLISECONDS", [][]string{{result.Event, responseText(result.Status, result.Error), strconv.Itoa(result.LatencyMS)}})
 	}); err != nil {
 		return err
 	}
@@ -166,11 +137,7 @@ func (c *endpointsTestCommand) Run(ctx context.Context, to terminal) error {
 type endpointsRetryCommand struct{ endpointFlags }
 
 // Run requests the attempts.
-func (c *endpointsRetryCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *endpointsRetryCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	endpoint, err := api.RetryWebhookEndpoint(ctx, c.ID)
 	if err != nil {
 		return err
@@ -184,11 +151,7 @@ type endpointsRedeliverCommand struct {
 }
 
 // Run requests the redelivery.
-func (c *endpointsRedeliverCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *endpointsRedeliverCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	count, err := api.RedeliverToEndpoint(ctx, c.ID, c.Since)
 	if err != nil {
 		return err
@@ -198,10 +161,7 @@ func (c *endpointsRedeliverCommand) Run(ctx context.Context, to terminal) error 
 
 // printRedelivered prints how many webhooks will be redelivered.
 func (f outputFlags) printRedelivered(to terminal, count int) error {
-	return f.print(to, map[string]int{"count": count}, func() error {
-		_, err := fmt.Fprintf(to.Out, "%d webhooks will be redelivered\n", count)
-		return err
-	})
+	return f.printLine(to, map[string]int{"count": count}, fmt.Sprintf("%d webhooks will be redelivered", count))
 }
 
 type webhooksDeliveriesCommand struct {
@@ -216,27 +176,14 @@ type webhooksDeliveriesCommand struct {
 }
 
 // Run lists the deliveries.
-func (c *webhooksDeliveriesCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
+func (c *webhooksDeliveriesCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
+	filter := client.DeliveryFilter{Event: c.Event, State: c.State, EndpointID: c.Endpoint, JobID: c.Job, From: c.From, To: c.To}
+	listed, err := collect(api.TeamDeliveries(ctx, filter), c.Limit)
 	if err != nil {
 		return err
 	}
-	listed := []client.Delivery{}
-	filter := client.DeliveryFilter{Event: c.Event, State: c.State, EndpointID: c.Endpoint, JobID: c.Job, From: c.From, To: c.To}
-	for one, err := range api.TeamDeliveries(ctx, filter) {
-		if err != nil {
-			return err
-		}
-		if listed = append(listed, one); len(listed) == c.Limit {
-			break
-		}
-	}
-	return c.print(to, listed, func() error {
-		rows := make([][]string, len(listed))
-		for i, one := range listed {
-			rows[i] = []string{to.time(one.EmittedAt), one.DeliveryID, one.Event, one.State, strconv.Itoa(len(one.Tries)), lastTry(one), to.maybe(one.NextTryAt), one.URL}
-		}
-		return to.table("WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", rows)
+	return printTable(c.outputFlags, to, "WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(one client.Delivery) []string {
+		return []string{to.time(one.EmittedAt), one.DeliveryID, one.Event, one.State, strconv.Itoa(len(one.Tries)), lastTry(one), to.maybe(one.NextTryAt), one.URL}
 	})
 }
 
@@ -247,11 +194,7 @@ type webhooksShowCommand struct {
 }
 
 // Run prints the request of a delivery.
-func (c *webhooksShowCommand) Run(ctx context.Context, to terminal) error {
-	api, err := c.client()
-	if err != nil {
-		return err
-	}
+func (c *webhooksShowCommand) Run(ctx context.Context, to terminal, api *client.Client) error {
 	found, err := api.Delivery(ctx, c.ID)
 	if err != nil {
 		return err
@@ -270,15 +213,9 @@ func (c *webhooksShowCommand) Run(ctx context.Context, to terminal) error {
 			fmt.Fprintf(to.Out, "%s: %s\n", oneLine(header.Name), oneLine(header.Value))
 		}
 		fmt.Fprintf(to.Out, "\n%s\n\n", oneLine(found.Body))
-		rows := make([][]string, len(found.Tries))
-		for i, try := range found.Tries {
-			response := deref(try.Error)
-			if try.Status != nil {
-				response = strconv.Itoa(*try.Status)
-			}
-			rows[i] = []string{strconv.Itoa(try.Number), to.time(try.StartedAt), response, strconv.Itoa(try.LatencyMS), try.ResponseBody}
-		}
-		return to.table("ATTEMPT|WHEN|RESPONSE|MILLISECONDS|BODY", rows)
+		return to.table("ATTEMPT|WHEN|RESPONSE|MILLISECONDS|BODY", rows(found.Tries, func(try client.Try) []string {
+			return []string{strconv.Itoa(try.Number), to.time(try.StartedAt), responseText(try.Status, try.Error), strconv.Itoa(try.LatencyMS), try.ResponseBody}
+		}))
 	})
 }
 
@@ -304,11 +241,7 @@ func (c *webhooksEventsCommand) Run(to terminal) error {
 	for _, e := range webhook.EventTypes() {
 		types = append(types, eventType{e.Name, e.When})
 	}
-	return c.print(to, types, func() error {
-		rows := make([][]string, len(types))
-		for i, e := range types {
-			rows[i] = []string{e.Name, e.When}
-		}
-		return to.table("EVENT|SENT WHEN", rows)
+	return printTable(c.outputFlags, to, "EVENT|SENT WHEN", types, func(e eventType) []string {
+		return []string{e.Name, e.When}
 	})
 }

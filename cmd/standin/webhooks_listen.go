@@ -41,7 +41,7 @@ func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 	if err != nil {
 		return err
 	}
-	body, err := c.body()
+	body, err := readInput(c.Body, client.MaxWebhookBytes)
 	if err != nil {
 		return err
 	}
@@ -54,27 +54,6 @@ func (c *webhooksVerifyCommand) Run(_ context.Context, to terminal) error {
 	}
 	_, err = fmt.Fprintln(to.Out, "verified", oneLine(header.Get("webhook-id")))
 	return err
-}
-
-// body reads the request body.
-func (c *webhooksVerifyCommand) body() ([]byte, error) {
-	from := io.Reader(os.Stdin)
-	if c.Body != "-" {
-		file, err := os.Open(c.Body)
-		if err != nil {
-			return nil, fmt.Errorf("open the body: %w", err)
-		}
-		defer file.Close()
-		from = file
-	}
-	body, err := io.ReadAll(io.LimitReader(from, client.MaxWebhookBytes+1))
-	if err != nil {
-		return nil, fmt.Errorf("read the body: %w", err)
-	}
-	if len(body) > client.MaxWebhookBytes {
-		return nil, errors.New("the body is larger than any webhook")
-	}
-	return body, nil
 }
 
 // headers reads the headers from flags and the header file.
