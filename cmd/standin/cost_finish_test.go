@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -52,7 +54,22 @@ func TestFinishTime(t *testing.T) {
 			t.Fatalf("the job is %v", status)
 		}
 		times = append(times, time.Since(ended))
-		t.Logf("recording %d: manifest after %s", number, times[number])
+		var timeline struct {
+			Entries []struct {
+				Kind       string
+				ReceivedAt time.Time
+			}
+		}
+		if err := json.Unmarshal([]byte(s.send(http.MethodGet, "/api/v1/jobs/"+id+"/timeline?limit=100", key, http.NoBody).body), &timeline); err != nil {
+			t.Fatal(err)
+		}
+		var steps []string
+		for _, entry := range timeline.Entries {
+			if after := entry.ReceivedAt.Sub(ended); after > 0 {
+				steps = append(steps, fmt.Sprintf("%s after %s", entry.Kind, after.Round(time.Millisecond)))
+			}
+		}
+		t.Logf("recording %d: manifest after %s: %s", number, times[number], strings.Join(steps, ", "))
 		if answer := s.send(http.MethodDelete, "/api/v1/jobs/"+id+"/recording", key, http.NoBody); answer.status >= 300 {
 			t.Fatalf("delete the recording: %d %s", answer.status, answer.body)
 		}
@@ -116,7 +133,7 @@ func recordHour(t *testing.T, s *target, id string, segments [][]byte) func() {
 	})
 	at := time.Now().Add(-time.Hour)
 	delivery := &report.Delivery{
-		Log: log, Dir: dir, Client: client, Spool: store, Report: report.New(0, "test", false, store, report.NewClock()), Events: report.NewEmitter(log, client),
+		Log: log, Client: client, Spool: store, Report: report.New(0, "test", false, store, report.NewClock()), Events: report.NewEmitter(log, client),
 	}
 	for _, kind := range []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted} {
 		if err := delivery.Events.Emit(kind, nil); err != nil {

@@ -9,7 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -43,12 +46,30 @@ func (s *Storage) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, 
 		}
 		return nil
 	}
+	if s.folder != "" && s.link(from, to) == nil {
+		return nil
+	}
 	reader, err := s.open(ctx, from, from)
 	if err != nil {
 		return err
 	}
 	defer reader.Close() // read only
 	return s.write(ctx, to, newHashingReader(reader, length), sha256Hex, true)
+}
+
+// link gives a file a second name, and replaces an existing file. Some file systems cannot.
+func (s *Storage) link(from, to string) error {
+	if err := s.makeFolder(to); err != nil {
+		return err
+	}
+	path := func(key string) string { return filepath.Join(s.folder, filepath.FromSlash(key)) }
+	if err := os.Remove(path(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Link(path(from), path(to)); err != nil {
+		return err
+	}
+	return s.disk.syncDir(s.folderOf(to))
 }
 
 // PutMedia stores a media file with the given SHA-256 (hex). It replaces an

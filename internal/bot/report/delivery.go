@@ -21,7 +21,6 @@ import (
 type Delivery struct {
 	Log     *slog.Logger
 	Attempt int
-	Dir     string // the bot's own folder, for packing
 	Client  *serviceclient.Client
 	Spool   *spool.Spool
 	Report  *Report
@@ -121,7 +120,7 @@ func (d *Delivery) finalize(ctx context.Context) error {
 
 // pack puts the recording together and moves its files to the spool.
 func (d *Delivery) pack(ctx context.Context) (build.Packed, error) {
-	folder := filepath.Join(d.Dir, "packed")
+	folder := filepath.Join(d.Spool.ScratchDir(), "packed")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return build.Packed{}, fmt.Errorf("create a folder for packing: %w", err)
 	}
@@ -133,7 +132,7 @@ func (d *Delivery) pack(ctx context.Context) (build.Packed, error) {
 		return packed, err
 	}
 	for _, file := range packed.Files {
-		if err := d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name); err != nil {
+		if err := d.Spool.AddFile(filepath.Join(folder, file.Name), file.Name, file.Bytes, file.SHA256); err != nil {
 			return packed, fmt.Errorf("spool %s: %w", file.Name, err)
 		}
 	}

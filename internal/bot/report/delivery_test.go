@@ -73,7 +73,7 @@ func newTestDelivery(t *testing.T, s *testService, attempt int) *Delivery {
 		}
 	})
 	return &Delivery{
-		Log: log, Attempt: attempt, Dir: dir, Client: client, Spool: store,
+		Log: log, Attempt: attempt, Client: client, Spool: store,
 		Report: New(attempt, "v9", false, store, NewClock()), Events: NewEmitter(log, client),
 	}
 }

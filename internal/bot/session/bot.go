@@ -141,7 +141,7 @@ func Run(ctx context.Context, settings Settings) error {
 	delivering, cancel := context.WithTimeout(running, deliveryTimeout)
 	defer cancel()
 	d := report.Delivery{
-		Log: settings.Log, Attempt: settings.Attempt, Dir: settings.Dir,
+		Log: settings.Log, Attempt: settings.Attempt,
 		Client: client, Spool: store, Report: a.report, Events: a.events.Emitter,
 	}
 	if err := d.Deliver(delivering, end.end()); err != nil {

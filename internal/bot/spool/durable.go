@@ -24,16 +24,6 @@ func writeTemp(folder string, data io.Reader) (path string, err error) {
 	return file.Name(), nil
 }
 
-// copyToTemp is writeTemp with the data of another file.
-func copyToTemp(folder, path string) (string, error) {
-	source, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer source.Close()
-	return writeTemp(folder, source)
-}
-
 // removeContents deletes everything in a folder.
 func removeContents(folder string) error {
 	entries, err := os.ReadDir(folder)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"sync"
-	"syscall"
 
 	"standin/internal/fsutil"
 	"standin/internal/ingest"
@@ -73,38 +72,16 @@ func (s *Spool) Put(name string, data []byte) error {
 	return s.write(name, data)
 }
 
-// AddFile moves a finished file of any size into the spool. The limit does not
-// apply: the file is on the disk already. A file on another file system than the
-// spool is copied.
-func (s *Spool) AddFile(path, name string) error {
+// AddFile moves a synced file from ScratchDir to the media folder. size and sum, its SHA-256
+// in hex, are of the file. The limit does not apply: the file is on the disk already.
+func (s *Spool) AddFile(path, name string, size int64, sum string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("add file: %w", err)
 	}
-	size, sum, err := fsutil.SyncAndHash(path)
-	if err != nil {
-		return fmt.Errorf("add file %s: %w", name, err)
-	}
-	added := &file{name: name, size: size, sum: sum}
-	err = s.publish(path, added)
-	if errors.Is(err, syscall.EXDEV) {
-		err = s.addCopy(path, added)
-	}
-	if err != nil {
+	if err := s.publish(path, &file{name: name, size: size, sum: sum}); err != nil {
 		return fmt.Errorf("add file %s: %w", name, asFullError(size, err))
 	}
 	return nil
-}
-
-// addCopy adds a file of another file system.
-func (s *Spool) addCopy(path string, added *file) error {
-	temporary, err := copyToTemp(s.ScratchDir(), path)
-	if err != nil {
-		return err
-	}
-	if err := s.publish(temporary, added); err != nil {
-		return errors.Join(err, removeIfThere(temporary))
-	}
-	return os.Remove(path)
 }
 
 // write writes a file of the media folder.

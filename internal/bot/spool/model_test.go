@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"standin/internal/bot/spool"
+	"standin/internal/fsutil"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -115,7 +117,11 @@ func (m *model) put(t *rapid.T) {
 		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
 			t.Fatalf("%v", err)
 		}
-		err = m.spool.AddFile(path, name)
+		sum, hashErr := fsutil.SHA256(strings.NewReader(data))
+		if hashErr != nil {
+			t.Fatalf("%v", hashErr)
+		}
+		err = m.spool.AddFile(path, name, int64(len(data)), sum)
 	} else {
 		err = m.spool.Put(name, []byte(data))
 	}
