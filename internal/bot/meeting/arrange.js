@@ -113,7 +113,7 @@ request => {
 	const lead = shown[0].ownerDocument.defaultView;
 	const width = lead.innerWidth, height = lead.innerHeight;
 	const places = [];
-	const place = (element, x, y, w, h, z = 0) => places.push({element, x: Math.round(x), y: Math.round(y), w: Math.round(w), h: Math.round(h), z, content: content.includes(element)});
+	const place = (element, x, y, w, h, z = 0) => places.push({element, x: Math.round(x), y: Math.round(y), w: Math.round(w), h: Math.round(h), z, content: content.includes(element), large: false});
 	// A grid of equal places without holes but in its last row, which is centered.
 	const grid = (elements, x, y, w, h) => {
 		let best = {score: 0, columns: 1};
@@ -137,6 +137,8 @@ request => {
 		const high = Math.round((side - gap) * 9 / 16), fitting = side === 0 ? 0 : Math.max(1, Math.floor(height / (high + gap)));
 		small = small.slice(0, fitting);
 		grid(large, 0, 0, width - side, height);
+		// Without a border, a video has its own size there, and needs not be scaled.
+		for (const one of places) one.large = true;
 		const top = (height - small.length * (high + gap) + gap) / 2;
 		small.forEach((element, i) => place(element, width - side + gap, top + i * (high + gap), side - gap, high));
 	};
@@ -199,10 +201,11 @@ request => {
 		const rules = new Map();
 		for (const doc of documents) {
 			const inside = places.map((one, i) => ({...one, ...state.boxes.get(one.element), i})).filter(one => one.element.ownerDocument === doc);
-			rules.set(doc, common + inside.map(({i, left, top, wide, high, z, element, content}) => `
+			rules.set(doc, common + inside.map(({i, left, top, wide, high, z, element, content, large}) => `
 				[${attribute}="${i}"] { position: fixed !important; inset: auto !important; left: ${left}px !important; top: ${top}px !important; width: ${wide}px !important; height: ${high}px !important;
 					min-width: 0 !important; min-height: 0 !important; max-width: none !important; max-height: none !important; margin: 0 !important; box-sizing: border-box !important;
 					transform: none !important; transition: none !important; animation: none !important; opacity: 1 !important; visibility: visible !important; pointer-events: none !important; z-index: ${z} !important;
+					${large ? "border: 0 !important; border-radius: 0 !important;" : ""}
 					${content && element.matches("video, canvas") ? "object-fit: contain !important;" : ""} }
 				[${attribute}="${i}"] :is(video, canvas) { pointer-events: none !important; }`).join(""));
 		}
