@@ -102,7 +102,8 @@ async function received() {
 }
 </script>`
 
-// A page that is prepared for recording audio only receives audio and no video.
+// A page that is prepared for recording audio only receives audio and no video. Its
+// microphone is not processed.
 func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make check-long runs it")
@@ -132,5 +133,21 @@ func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
 	}
 	t.Run("with video", func(t *testing.T) {
 		receive(t, recorder.Settings{}, "", func(s sums) bool { return s.Audio > 0 && s.Frames > 0 })
+	})
+	t.Run("microphone", func(t *testing.T) {
+		if err := f.browser.GrantMicrophoneAndCamera(ctx, f.address); err != nil {
+			t.Fatal(err)
+		}
+		for _, audio := range []string{"true", "{echoCancellation: {ideal: true}}"} {
+			var processed bool
+			err := f.page.EvalInPage(ctx, `(async () => {
+				const [track] = (await navigator.mediaDevices.getUserMedia({audio: `+audio+`})).getTracks(), settings = track.getSettings();
+				track.stop();
+				return settings.echoCancellation || settings.noiseSuppression || settings.autoGainControl;
+			})()`, &processed)
+			if err != nil || processed {
+				t.Errorf("the microphone of %s is processed: %t, %v", audio, processed, err)
+			}
+		}
 	})
 }

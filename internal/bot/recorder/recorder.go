@@ -45,13 +45,17 @@ const (
 //go:embed receivers.js
 var receiversScript string
 
+//go:embed microphone.js
+var microphoneScript string
+
 //go:embed audioonly.js
 var audioOnlyScript string
 
 // Prepare installs the scripts that a recorded page needs. It must be called before
-// the page is loaded. With AudioOnly, the page receives no video over WebRTC.
+// the page is loaded. The page gets a microphone whose sound is not processed. With
+// AudioOnly, it receives no video over WebRTC.
 func Prepare(ctx context.Context, meeting *browser.Page, settings Settings) error {
-	scripts := []string{receiversScript, participantAudioScript, participantSoundScript}
+	scripts := []string{receiversScript, microphoneScript, participantAudioScript, participantSoundScript}
 	if settings.AudioOnly {
 		scripts = append(scripts, audioOnlyScript)
 	}
