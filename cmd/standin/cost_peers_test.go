@@ -213,11 +213,15 @@ func (b *peerBot) startBrowser(display bool) {
 	}
 }
 
-// join enters the meeting.
+// join enters the meeting with microphone and camera off.
 func (b *peerBot) join(address string) {
 	b.Helper()
-	b.do("join", chromedp.ExposeFunc("saveChunk", b.saveChunk), chromedp.Navigate(address),
-		chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Peer"), chromedp.Click(chromedp.CSS("[data-join]")),
+	b.do("open the meeting", chromedp.ExposeFunc("saveChunk", b.saveChunk), chromedp.Navigate(address))
+	for _, device := range []string{"microphone", "camera"} {
+		button := "[data-device=" + device + "]"
+		b.do("turn the "+device+" off", chromedp.WaitVisible(chromedp.CSS(button+":not(.off)")), chromedp.Click(chromedp.CSS(button)), chromedp.WaitVisible(chromedp.CSS(button+".off")))
+	}
+	b.do("join", chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Peer"), chromedp.Click(chromedp.CSS("[data-join]")),
 		chromedp.WaitVisible(chromedp.CSS(".tiles video")))
 	for _, method := range []string{dom.Disable.Method, css.Disable.Method, network.Disable.Method, log.Disable.Method} { // their events are costly
 		if err := chromedp.FromContext(b.page).Target.Call(b.page, method, struct{}{}, nil); err != nil {

@@ -38,6 +38,7 @@ func costRows() []costRow {
 	rows := []costRow{
 		bot("in the meeting, not recording", map[string]any{"recordingPermission": "required"}, nil),
 		bot("the same, headed", map[string]any{"recordingPermission": "required"}, nil, headed),
+		bot("in the meeting, not recording, layout page", map[string]any{"recordingPermission": "required"}, map[string]any{"layout": "page"}),
 		bot("720p, 15 frames per second", off, nil),
 		bot("the same, headed", off, nil, headed),
 		bot("the same, layout page", off, map[string]any{"layout": "page"}), // the picture that the other ways record
