@@ -14,6 +14,8 @@ const (
 	// waitTime is how long a page without words that are known must look like a
 	// lobby before it counts as one.
 	waitTime = 5 * time.Second
+	// unprovenTime is the same for a page that looks like a call, without proof.
+	unprovenTime = 8 * time.Second
 )
 
 // classifyCall distinguishes a call from a lobby. Lobbies show tiles and controls
@@ -36,6 +38,11 @@ func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 	switch {
 	case ok:
 		return classification{screen: InMeeting, evidence: proof}
+	case !past.Admitted && past.RequestedFor >= unprovenTime && snapshot.clickable(leaveButton) && len(p.callControls(snapshot)) > 0:
+		return classification{screen: Lobby, evidence: []Evidence{
+			{Kind: EvidenceDuration, What: fmt.Sprintf("joining was requested %s ago", past.RequestedFor.Round(time.Second)), Weight: weakWeight},
+			{Kind: EvidenceMedia, What: "controls of a call, and no proof of admission", Weight: weakWeight},
+		}}
 	case looksLikeCall && len(p.callControls(snapshot)) > 0:
 		return classification{screen: Unknown, evidence: []Evidence{
 			evidence, {Kind: EvidenceMedia, What: "no proof of admission", Weight: -minWeight},

@@ -51,6 +51,9 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 		if screen == InMeeting {
 			break
 		}
+		if (screen == Removed || screen == Ended) && asksToJoin(snapshot, past) {
+			continue // a heading may be the subject of the meeting
+		}
 		if screen == PreJoin && past.Admitted && (snapshot.Media > 0 || len(p.callControls(snapshot)) > 0) {
 			continue // a field or button of the call
 		}
@@ -81,6 +84,12 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 		found = p.classifyWait(snapshot, past)
 	}
 	return found
+}
+
+// asksToJoin reports whether a visit only begins: the bot was not admitted, and the page
+// offers to join under a name, or to leave its lobby.
+func asksToJoin(snapshot Snapshot, past History) bool {
+	return !past.Admitted && (snapshot.clickable(joinButton) || snapshot.Visible(nameInput) || past.Requested && snapshot.present(leaveButton))
 }
 
 // screenOfStatus returns the screen of a document that the server refuses (RFC 9110,
@@ -124,7 +133,8 @@ func lobbyEvidence(snapshot Snapshot) Evidence {
 
 // matchScreen reports whether the rules of a screen that match are sufficient
 // evidence. For Ended, it is also evidence that a call's controls and tiles are
-// gone, and media that still arrives is evidence against it.
+// gone, and media that still arrives is evidence against it, as against Removed while
+// the call is still shown.
 func (p *Profile) matchScreen(screen Screen, snapshot Snapshot, past History) (classification, bool) {
 	found := classification{screen: screen}
 	for _, rule := range p.Screens[screen] {
@@ -140,11 +150,11 @@ func (p *Profile) matchScreen(screen Screen, snapshot Snapshot, past History) (c
 	if len(found.evidence) == 0 {
 		return found, false
 	}
-	if screen == Ended && past.Admitted {
+	if past.Admitted {
 		switch {
-		case p.callIsGone(snapshot):
+		case screen == Ended && p.callIsGone(snapshot):
 			found.evidence = append(found.evidence, callGoneEvidence())
-		case snapshot.Media > 0:
+		case screen == Ended && snapshot.Media > 0, screen == Removed && snapshot.Media > 0 && !p.callIsGone(snapshot):
 			found.evidence = append(found.evidence, mediaEvidence(snapshot, -weakWeight))
 		}
 	}

@@ -146,7 +146,7 @@ func safestButton(dialog Dialog, stage stage) int {
 	}
 	for _, wanted := range labels {
 		for i, button := range dialog.Buttons {
-			if button.usable() && slices.Contains(wanted, fold(button.Label)) {
+			if button.usable() && button.says(wanted) {
 				return i
 			}
 		}
@@ -210,6 +210,13 @@ const (
 	beforeEntry       // joining was not requested yet
 	inLobby           // joining was requested
 )
+
+// says reports whether the button's label is one of some labels. That of an icon may go
+// on, as in "Close dialog".
+func (b DialogButton) says(labels []string) bool {
+	label := fold(b.Label)
+	return slices.ContainsFunc(labels, func(wanted string) bool { return label == wanted || b.Icon && strings.HasPrefix(label, wanted+" ") })
+}
 
 // usable reports whether a click would reach the button and stay on the page.
 func (b DialogButton) usable() bool {

@@ -454,7 +454,7 @@
 				const href = button.localName === "a" ? button.getAttribute("href") : "";
 				return {
 					label: labelOf(button),
-					icon: clean(textOf(button)).length < 2 && bounds.width <= 64 && bounds.height <= 64,
+					icon: clean(nameIn(button)).length < 2 && bounds.width <= 64 && bounds.height <= 64,
 					corner: bounds.top - frame.top < Math.max(64, frame.height / 4) && (bounds.left - frame.left < 80 || frame.right - bounds.right < 80),
 					link: href !== "" && !href.startsWith("#"),
 					disabled: disabled(button),

@@ -106,7 +106,7 @@ func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) []bool {
 		case marked > 0 && marked < len(tiles):
 			own[i] = tile.Mark != nil
 		case marked > 0:
-			own[i] = tile.MarkText == "" || tile.MarkText == *tile.Mark || p.isOwnWord(tile.MarkText)
+			own[i] = tile.MarkText == "" || tile.MarkText == *tile.Mark || p.isOwnWord(tile.MarkText) || sameName(tile.name(), *tile.Mark)
 		default:
 			own[i] = p.isOwnWord(tile.name()) || sameName(tile.name(), ownName)
 		}
@@ -221,7 +221,7 @@ func countOthers(labels []string, ownEntries, participants int) int {
 		switch {
 		case err != nil || everyone < 1:
 			continue
-		case everyone == 1:
+		case everyone == 1 && participants < 2: // some pages count 1 for moments
 			return 0
 		default:
 			return max(everyone-max(ownEntries, 1), participants)

@@ -36,6 +36,14 @@ func (d Dialog) tells() bool {
 	return slices.ContainsFunc(d.Buttons, closes) && !slices.ContainsFunc(d.Buttons, asks) && !isRecordingNotice(d)
 }
 
+// asksToSignIn reports whether the only way on from a dialog is to sign in.
+func (d Dialog) asksToSignIn() bool {
+	known := knownWords()
+	cancels := slices.ContainsFunc(d.Buttons, func(b DialogButton) bool { return slices.Contains(known.Dialogs.Cancel, fold(b.Label)) })
+	_, signsIn := findPhrase(known.Phrases[string(SignInWall)], []string{d.Text})
+	return len(d.Buttons) == 2 && cancels && signsIn
+}
+
 // classifyDialog recognizes a refusal that a dialog tells before admission, and an end
 // that a dialog told: by the words of the dialog, or because it stays, or comes back,
 // after it was acknowledged.
@@ -43,17 +51,20 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 	switch {
 	case past.Admitted:
 		return p.classifyToldEnd(snapshot, past)
-	case !past.Requested || snapshot.Media > 0 || snapshot.LobbyText != "" || len(p.callControls(snapshot)) > 0:
+	case !past.Requested || snapshot.Media > 0 || len(p.callControls(snapshot)) > 0:
 		return classification{}, false
 	}
 	var told string
 	evidence := Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight}
 	switch {
-	case snapshot.Over != nil && snapshot.Over.tells():
+	case snapshot.Over != nil && (snapshot.Over.tells() || snapshot.Over.asksToSignIn() && snapshot.LobbyText == "" && !snapshot.present(leaveButton)):
 		told = snapshot.Over.Text
 	case past.Told != "" && snapshot.clickable(joinButton):
 		told = past.Told
 		evidence.What = "the page asks to join again"
+	case past.Told != "" && p.callIsGone(snapshot) && snapshot.Over == nil && snapshot.LobbyText == "":
+		told = past.Told
+		evidence = callGoneEvidence()
 	default:
 		return classification{}, false
 	}
@@ -63,7 +74,7 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 			return classification{screen: screen, evidence: []Evidence{text, evidence}}, true
 		}
 	}
-	if past.Told != told || snapshot.Over == nil || snapshot.present(leaveButton) || past.ToldFor < toldTime && past.ToldTimes < 2 {
+	if past.Told != told || snapshot.Over == nil || snapshot.LobbyText != "" || snapshot.present(leaveButton) || past.ToldFor < toldTime && past.ToldTimes < 2 {
 		return classification{}, false
 	}
 	return classification{screen: Denied, evidence: []Evidence{
@@ -102,11 +113,28 @@ func (p *Profile) classifyToldEnd(snapshot Snapshot, past History) (classificati
 // not ask for anything the bot could still do.
 func (p *Profile) hostAbsentAnywhere(snapshot Snapshot, past History) (classification, bool) {
 	field, asks := snapshot.Elements[nameInput]
-	if snapshot.HostText == "" || past.Admitted || snapshot.clickable(joinButton) || snapshot.Media > 0 || len(p.callControls(snapshot)) > 0 ||
+	if past.Admitted || snapshot.clickable(joinButton) || snapshot.Media > 0 || len(p.callControls(snapshot)) > 0 ||
 		asks && strings.TrimSpace(field.Value) == "" || snapshot.Visible(passcodeInput) {
 		return classification{}, false
 	}
+	if snapshot.HostText != "" {
+		return classification{screen: HostAbsent, evidence: []Evidence{
+			{Kind: EvidenceText, What: fmt.Sprintf("text %q", snapshot.HostText), Where: "admission.hostTexts", Weight: minWeight},
+		}}, true
+	}
+	texts := slices.Concat(snapshot.Outline.Headings, snapshot.Outline.Notices)
+	if isSparse(snapshot.Outline) {
+		texts = slices.Concat(texts, snapshot.Outline.Texts)
+	}
+	text, ok := findPhrase(knownWords().Phrases[notStartedPhrase], texts)
+	if !ok && asks && snapshot.LobbyText == "" { // the form stays, and nothing but the text has changed
+		text, ok = findPhrase(knownWords().Phrases[string(HostAbsent)], texts)
+	}
+	if !ok || !past.Requested {
+		return classification{}, false
+	}
 	return classification{screen: HostAbsent, evidence: []Evidence{
-		{Kind: EvidenceText, What: fmt.Sprintf("text %q", snapshot.HostText), Where: "admission.hostTexts", Weight: minWeight},
+		{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: "words.yaml", Weight: weakWeight},
+		{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight},
 	}}, true
 }

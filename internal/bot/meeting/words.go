@@ -19,8 +19,9 @@ var wordsFile []byte
 
 // Keys of phrases that are no screens.
 const (
-	leftPhrase    = "left"    // the visitor is outside; not why
-	invalidPhrase = "invalid" // the link leads to no meeting, or to none yet
+	leftPhrase       = "left"       // the visitor is outside; not why
+	invalidPhrase    = "invalid"    // the link leads to no meeting, or to none yet
+	notStartedPhrase = "notStarted" // somebody lets the visitor in when the meeting starts
 )
 
 // words are the words of meeting pages, of all platforms. The comments of
@@ -77,7 +78,7 @@ func (p *Profile) addWords() {
 		case confirmLeave, allowDevices, dismissTip:
 			added.Text = &TextMatch{Equals: labels}
 		case microphoneOn, microphoneOff, cameraOn, cameraOff: // not those of participants, whom the bot could mute
-			added.CSS = `:is(button, [role="button"]):not([data-participant-id] *, [data-stream-type] *, [role="listitem"] *, [role="treeitem"] *, [class*="video-avatar"] *)`
+			added.CSS = `:is(button, [role="button"]):not(:root:not(:has([jsname="Qx7uuf"], input[autocomplete="name"])) [data-participant-id] *, [data-stream-type] *, [role="listitem"] *, [role="treeitem"] *, [class*="video-avatar"] *)`
 		case nameInput:
 			added.CSS = textFields
 		case useBrowser, launchApp:
@@ -100,12 +101,25 @@ func findPhrase(phrases [][]string, texts []string) (text string, ok bool) {
 	for _, text := range texts {
 		folded := fold(text)
 		for _, language := range phrases {
-			if slices.ContainsFunc(language, func(phrase string) bool { return strings.Contains(folded, phrase) }) {
+			if slices.ContainsFunc(language, func(phrase string) bool { return containsPhrase(folded, phrase) }) {
 				return text, true
 			}
 		}
 	}
 	return "", false
+}
+
+// containsPhrase reports whether a folded text contains the parts of a phrase, which a *
+// separates, one after the other.
+func containsPhrase(text, phrase string) bool {
+	for part := range strings.SplitSeq(phrase, "*") {
+		_, after, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text = after
+	}
+	return true
 }
 
 // foldings replaces characters that pages use alike. The dot above is what is left of a
@@ -131,11 +145,7 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	}
 	outline := snapshot.Outline
 	texts, where := slices.Concat(outline.Headings, outline.Notices), "headings and notices"
-	length := 0
-	for _, text := range outline.Texts {
-		length += len([]rune(text))
-	}
-	if length <= maxSparseText {
+	if isSparse(outline) {
 		texts, where = slices.Concat(texts, outline.Texts), "a page with a single message"
 	}
 	if evidence := signInForm(snapshot); evidence != nil {
@@ -147,7 +157,7 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	})
 	phrases, gone := knownWords().Phrases, p.callIsGone(snapshot)
 	noWayIn := Evidence{Kind: EvidenceElement, What: "the page offers no way in", Weight: weakWeight}
-	for _, screen := range []Screen{Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, Lobby, HostAbsent, BotWall} {
+	for _, screen := range []Screen{Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, notStartedPhrase, Lobby, HostAbsent, BotWall} {
 		searched := withoutLabels
 		if screen == BotWall {
 			searched = texts // "Check Captcha" is a button
@@ -155,6 +165,9 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 		text, ok := findPhrase(phrases[string(screen)], searched)
 		if !ok {
 			continue
+		}
+		if screen == notStartedPhrase {
+			screen = HostAbsent
 		}
 		reload := false
 		evidence := []Evidence{{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: where, Weight: weakWeight}}
@@ -172,6 +185,7 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 			}
 		case Lobby, HostAbsent, Denied, LobbyTimedOut:
 			switch {
+			case screen != Lobby && screen != HostAbsent && snapshot.present(leaveButton) && !snapshot.Visible(joinButton): // a waiting room may say anything
 			case past.Requested:
 				evidence = append(evidence, Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight})
 			case screen == HostAbsent && !past.Admitted && p.onlyWaits(snapshot):
@@ -194,19 +208,28 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	return classification{screen: Unknown}
 }
 
+// isSparse reports whether a page has little text, as one with a single message.
+func isSparse(outline Outline) bool {
+	length := 0
+	for _, text := range outline.Texts {
+		length += len([]rune(text))
+	}
+	return length <= maxSparseText
+}
+
 // reloads reports whether a screen needs reloads on the platform.
 func (p *Profile) reloads(screen Screen) bool {
 	return slices.ContainsFunc(p.Screens[screen], func(rule Rule) bool { return rule.Reload })
 }
 
-// signInForm returns the evidence of a sign-in page in any language: it asks for an
-// account, and its address says so.
+// signInForm returns the evidence of a page for signing in or registering in any
+// language: it asks for an account or an address, and its own address says so.
 func signInForm(snapshot Snapshot) []Evidence {
 	path := strings.ToLower(snapshot.Path)
 	asks := slices.ContainsFunc(snapshot.Outline.Fields, func(field OutlineControl) bool {
 		return field.Type == "email" || field.Type == "password"
 	})
-	names := slices.ContainsFunc([]string{"signin", "sign-in", "login", "oauth", "authorize"}, func(part string) bool { return strings.Contains(path, part) })
+	names := slices.ContainsFunc([]string{"signin", "sign-in", "login", "oauth", "authorize", "/register", "/registration"}, func(part string) bool { return strings.Contains(path, part) })
 	if !asks || !names {
 		return nil
 	}

@@ -1,0 +1,244 @@
+'use strict';
+// What the documents of this folder share: the log of what the page really does,
+// media, and the usual parts of each platform's pages.
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const log = (kind, detail = '') => fetch('/log', { method: 'POST', keepalive: true, body: `${kind} ${detail}` });
+const find = (selector, root = document) => root.querySelector(selector);
+const draw = (markup, where = document.body) => { where.innerHTML = markup; };
+const add = (markup, where = document.body) => { where.insertAdjacentHTML('beforeend', markup); return where.lastElementChild; };
+const lasting = [];
+
+// pressed resolves when an element that matches is clicked.
+const pressed = (selector, root = document) => new Promise((done) => {
+  root.addEventListener('click', function listen(event) {
+    const target = event.composedPath().find((one) => one.matches?.(selector));
+    if (!target || target.matches('.disabled, [disabled], [aria-disabled=true]')) return;
+    root.removeEventListener('click', listen, true);
+    setTimeout(() => done(target));
+  }, true);
+});
+
+// Whoever presses an element of the class "no" makes a mistake.
+addEventListener('click', (event) => {
+  const wrong = event.composedPath().find((one) => one.matches?.('.no'));
+  if (wrong) log('mistake', `pressed ${wrong.textContent || wrong.getAttribute('aria-label')}`);
+}, true);
+
+// dialog lies over the page until one of its buttons is pressed.
+async function dialog(text, buttons, { attributes = 'role=dialog aria-modal=true', title = 'h2' } = {}) {
+  const shade = add(`<div style="position:fixed;inset:0;background:#0008;z-index:99"><div ${attributes} style="position:absolute;left:25%;top:25%;width:50%;background:#fff;padding:20px">
+    <${title}>${text}</${title}><footer>${buttons}</footer></div></div>`);
+  const button = await pressed('footer button, footer [role=button]', shade);
+  shade.remove();
+  return button;
+}
+
+// connect receives the sound of others, and hangUp ends that.
+let connections = [];
+async function connect() {
+  const from = new RTCPeerConnection(), to = new RTCPeerConnection(), audio = new AudioContext();
+  connections.push(from, to);
+  from.onicecandidate = ({ candidate }) => candidate && to.addIceCandidate(candidate);
+  to.onicecandidate = ({ candidate }) => candidate && from.addIceCandidate(candidate);
+  const tone = new OscillatorNode(audio), gain = new GainNode(audio, { gain: 0.05 }), output = audio.createMediaStreamDestination();
+  tone.connect(gain).connect(output);
+  tone.start();
+  from.addTrack(output.stream.getAudioTracks()[0], output.stream);
+  to.ontrack = ({ streams }) => document.documentElement.append(Object.assign(document.createElement('audio'), { autoplay: true, srcObject: streams[0] }));
+  await from.setLocalDescription(await from.createOffer());
+  await to.setRemoteDescription(from.localDescription);
+  await to.setLocalDescription(await to.createAnswer());
+  await from.setRemoteDescription(to.localDescription);
+}
+function hangUp() {
+  connections.forEach((one) => one.close());
+  connections = [];
+  document.querySelectorAll('html > audio').forEach((one) => one.remove());
+}
+
+// asked and over log what happens; admitted also connects the call.
+const devices = { mic: true, cam: true };
+const asked = () => log('asked', Object.keys(devices).filter((one) => devices[one]).join(' '));
+const admitted = async () => { await connect(); await log('admitted'); };
+const over = async () => { hangUp(); await log('over'); };
+
+// Controls with data-turn turn a device on and off, and repaint themselves.
+addEventListener('click', (event) => {
+  const control = event.composedPath().find((one) => one.dataset?.turn);
+  if (!control || control.disabled) return;
+  devices[control.dataset.turn] = !devices[control.dataset.turn];
+  paint(control);
+}, true);
+const labels = { mic: ['Turn off microphone', 'Turn on microphone'], cam: ['Turn off camera', 'Turn on camera'] };
+function paint(control) {
+  const kind = control.dataset.turn, on = devices[kind];
+  if (control.tagName === 'INPUT') return;
+  const { look } = control.dataset;
+  if (look !== 'plain') control.setAttribute('aria-label', labels[kind][on ? 0 : 1]);
+  if (look === 'muted' || look === 'plain') control.dataset.isMuted = !on;
+  if (look === 'state') control.dataset.state = { mic: on ? 'mic' : 'mic-off', cam: on ? 'call-video' : 'call-video-off' }[kind];
+  if (look === 'svg') {
+    control.innerHTML = `<svg width=24 height=24 class="${{ mic: on ? 'SvgAudioMute' : 'SvgAudioUnmute', cam: on ? 'SvgVideoOn' : 'SvgVideoOff' }[kind]}"><rect width=20 height=20 /></svg><span>${labels[kind][on ? 0 : 1]}</span>`;
+  } else if (look !== 'state') {
+    control.innerHTML = `<i class=google-symbols aria-hidden=true>${{ mic: on ? 'mic' : 'mic_off', cam: on ? 'videocam' : 'videocam_off' }[kind]}</i>`;
+  }
+}
+const repaint = () => document.querySelectorAll('[data-turn]').forEach(paint);
+
+// people draws a list that holds only the rows in view, a moment after it is scrolled.
+function virtual(box, names, row, height = 56) {
+  const inner = box.appendChild(document.createElement('div'));
+  inner.style.cssText = `position:relative;height:${names.length * height}px`;
+  box.style.cssText += ';height:330px;overflow-y:auto';
+  const fill = () => requestAnimationFrame(() => {
+    const first = Math.max(0, Math.floor(box.scrollTop / height) - 1);
+    inner.innerHTML = names.slice(first, first + 12).map((name, i) => `<div style="position:absolute;transform:translateY(${(first + i) * height}px);height:${height}px">${row(name, first + i)}</div>`).join('');
+  });
+  box.addEventListener('scroll', () => setTimeout(fill, 40));
+  fill();
+}
+const crowd = [...Array(40)].map((_, i) => `Guest ${String.fromCharCode(65 + i % 26)}${Math.floor(i / 26) + 1}`);
+
+// ---- Meet
+
+const meet = {
+  words: {},
+  say(key, otherwise) { return this.words[key] ?? otherwise; },
+  device(kind, look = 'muted') { return `<div class=Kx${kind}><div role=button tabindex=0 data-turn=${kind} data-look=${look}></div></div>`; },
+  // pre shows the green room until Join is pressed with a name.
+  async pre({ join, field, extra = '', look, wait = 300 } = {}) {
+    const header = `<div class=NpQm><a href="#" aria-label="Return to home screen" onclick="return false"><img alt="" width=90 height=40></a><a class=no href="#" onclick="return false">Sign in</a></div>`;
+    draw(`${header}<div class=Gv1><p>Getting ready…</p></div>`);
+    await sleep(wait);
+    draw(`${header}<div class=Gv1><div class=Rt5 data-participant-id="spaces/x/devices/0"><video width=320 height=180></video>${this.device('mic', look)}${this.device('cam', look)}
+      <button aria-label="Backgrounds and effects">*</button></div><section><div role=heading aria-level=1>${this.say('ready', "What's your name?")}</div>
+      <label><input type=text jsname=YPqjbf autocomplete=name placeholder="${field ?? this.say('name', 'Your name')}" aria-label="${field ?? this.say('name', 'Your name')}" maxlength=60></label>
+      <button jsname=Qx7uuf disabled><span>${join ?? this.say('join', 'Ask to join')}</span></button><div><button class=no><span>Other ways to join</span></button></div>
+      <small>System info will be sent to confirm you're not a bot</small></section></div>${extra}`);
+    repaint();
+    const input = find('input'), button = find('[jsname=Qx7uuf]');
+    input.addEventListener('input', () => { button.disabled = !input.value; });
+    await pressed('[jsname=Qx7uuf]');
+    this.name = input.value;
+    await asked();
+  },
+  controls({ all = true } = {}) {
+    return `<div role=region aria-label="Call controls" class=Qp9><div>${this.device('mic')}${this.device('cam')}</div>${all ? `<button jsname=r8qRAd aria-label="${this.say('captions', 'Turn on captions')}"><i class=google-symbols>closed_caption</i></button>
+      <button aria-label="Send a reaction"><i class=google-symbols>mood</i></button>` : ''}<button jsname=NakZHc aria-label="More options"><i class=google-symbols>more_vert</i></button>
+      <button jsname=CQylAd class=no aria-label="${this.say('leave', 'Leave call')}"><i class=google-symbols>call_end</i></button></div>`;
+  },
+  // wait shows a lobby with the bot's own tile and the controls of a call.
+  wait(markup, { all = false } = {}) {
+    draw(`<div class=Wq2><a href="#" aria-label="Return to home screen" onclick="return false">Meet</a><div class=Zx1 data-participant-id="spaces/x/devices/0"><video width=320 height=180></video>
+      <span class=notranslate>${this.name}</span></div>${markup}<time>0:12</time></div>${this.controls({ all })}`);
+    repaint();
+  },
+  tile(name, id, extra = '') {
+    return `<div class=oZRSLe data-participant-id="spaces/x/devices/${id}" style="width:300px;height:170px"><div class=p8><video width=160 height=90></video></div><div class=Xz><span class=notranslate>${name}</span></div>
+      <button aria-label="Pin ${name} to your main screen"><i class="google-symbols">keep</i></button>${extra}</div>`;
+  },
+  call(names, { extra = '', count = names.length + 1 } = {}) {
+    draw(`<div class=Vb4><main class=axUSnc>${names.map((name, i) => this.tile(name, i + 11)).join('')}<div class=oZRSLe data-participant-id="spaces/x/devices/1" data-self-name="${this.name}"><span class=notranslate>${this.name}</span>
+      <button aria-label="More options for ${this.name}">x</button></div></main></div>${this.controls()}<nav><button aria-label="${this.say('people', 'People')} - ${count}" class=peoplebutton><i class=google-symbols>people</i><div data-avatar-count="${count}">${count}</div></button>
+      <button aria-label="${this.say('chat', 'Chat with everyone')}"><i class=google-symbols>chat</i></button></nav>${extra}`);
+    repaint();
+  },
+  async enter(names, options) { this.call(names, options); await admitted(); await sleep(options?.stay ?? 3500); },
+  chat(author, text) {
+    const panel = find('aside') ?? add('<aside aria-label="Side panel"><h2>In-call messages</h2><div class=Ge9Kpc aria-live=polite></div><textarea aria-label="Send a message"></textarea></aside>');
+    add(`<div class=Ss4fHf><div class=poVWob>${author}</div><div data-message-id=m${Math.random()}><div jsname=dTKtvb>${text}</div></div></div>`, find('.Ge9Kpc', panel));
+  },
+  // final shows a screen of the end.
+  final(text, more = '') {
+    draw(`<div class=Mn0><a href="#" aria-label="Return to home screen" onclick="return false">Meet</a><div class=Lk><h1 class=roSPhc jsname=r4nke>${text}</h1>${more}
+      <div><button class=no><span>Rejoin</span></button><button class=no><span>Return to home screen</span></button><a href="#">Submit feedback</a></div></div></div>`);
+  },
+};
+
+// ---- Teams
+
+const teams = {
+  words: {},
+  say(key, otherwise) { return this.words[key] ?? otherwise; },
+  toggle(kind, look) {
+    if (look === 'state') return `<button id=${{ mic: 'microphone', cam: 'video' }[kind]}-button data-turn=${kind} data-look=state style="width:48px;height:48px">x</button>`;
+    return `<div class=fui-Switch style="position:relative;width:40px;height:20px"><input type=checkbox role=switch data-turn=${kind} data-tid=toggle-${{ mic: 'mute', cam: 'video' }[kind]} ${devices[kind] ? 'checked' : ''} style="opacity:0;position:absolute;inset:0;width:40px;height:20px;margin:0"><div aria-hidden=true>o</div></div>`;
+  },
+  async pre({ title = 'Weekly sync', extra = '', look, keep } = {}) {
+    draw(`<div id=loading-screen><div role=progressbar></div></div>`);
+    await sleep(500);
+    draw(`<div id=app><div data-tid=prejoin-screen><h1 class=ui-text>${title}</h1><div class=fui-Field><input data-tid=prejoin-display-name-input maxlength=50 placeholder="${this.say('name', 'Type your name')}"></div>
+      <div>${this.toggle('cam', look)}${this.toggle('mic', look)}</div><div role=radiogroup><label><input type=radio name=a checked>Computer audio</label><label><input type=radio name=a>Phone audio</label><label><input type=radio name=a>Don't use audio</label></div>
+      <div><button data-tid=prejoin-cancel-button class=no>${this.say('cancel', 'Cancel')}</button><button id=prejoin-join-button data-tid=prejoin-join-button>${this.say('join', 'Join now')}</button></div></div>${extra}</div>`);
+    repaint();
+    do { await pressed('[data-tid=prejoin-join-button]'); this.name = find('[data-tid=prejoin-display-name-input]').value; } while (!this.name);
+    await asked();
+    if (keep) find('[data-tid=prejoin-join-button]').disabled = true;
+  },
+  wait(markup) {
+    draw(`<div id=app><div class=fui-Flex><h1>${this.title ?? 'Weekly sync'}</h1>${markup}</div><div role=toolbar>${this.toggle('mic', 'state')}${this.toggle('cam', 'state')}<button id=hangup-button data-tid=hangup-main-btn class=no aria-label="${this.say('leave', 'Leave')}">x</button></div></div>`);
+    repaint();
+  },
+  tile(name, i, label = `${name}, muted, video is off`) {
+    return `<div role=menuitem data-cid=calling-participant-stream data-stream-type=Video data-tid="${name}" aria-label="${label}" style="width:300px;height:170px"><div data-tid=voice-level-stream-outline style="position:absolute;width:9px;height:9px"></div><div class=ui-flex><span class=ui-text>${name}</span></div></div>`;
+  },
+  bar({ count = '' } = {}) {
+    return `<div role=toolbar id=calling-bar><button id=chat-button data-tid=chat-button aria-label="${this.say('chat', 'Chat')}">x</button><button id=roster-button data-tid=call-roster aria-label="${this.say('people', 'People')}" class=peoplebutton>p<span>${count}</span></button>
+      <button id=raisehands-button aria-label="${this.say('raise', 'Raise')}">x</button><button id=view-mode-button>v</button><button id=callingButtons-showMoreBtn>m</button>${this.toggle('cam', 'state')}${this.toggle('mic', 'state')}
+      <button id=hangup-button data-tid=hangup-main-btn class=no aria-label="${this.say('leave', 'Leave')}">x</button></div>`;
+  },
+  call(names, { extra = '', labels: said = [], count = names.length + 1, bar = true } = {}) {
+    draw(`<div id=app><div data-tid=modern-stage-wrapper>${names.map((name, i) => this.tile(name, i, said[i])).join('')}</div>${bar ? this.bar({ count }) : ''}
+      <div data-cid=calling-participant-stream data-is-self=true data-tid="${this.name}" aria-label="${this.name}, myself"><span>${this.name}</span></div></div>${extra}`);
+    repaint();
+  },
+  async enter(names, options) { this.call(names, options); await admitted(); await sleep(options?.stay ?? 3500); },
+  // retry shows the screen after a call that could not be joined, or is over.
+  retry(title, more = '') {
+    draw(`<div id=app><div data-tid=calling-retry-screen><h1 id=calling-retry-screen-title>${title}</h1><p id=calling-retry-screen-description>${more}</p><button class=no data-tid=calling-retry-rejoinbutton>${this.say('rejoin', 'Rejoin')}</button>
+      <button data-tid=calling-retry-cancelbutton class=no>${this.say('dismiss', 'Dismiss')}</button></div></div>`);
+  },
+};
+
+// ---- Zoom
+
+const zoom = {
+  words: {},
+  say(key, otherwise) { return this.words[key] ?? otherwise; },
+  async pre({ extra = '', passcode = false, look = 'svg' } = {}) {
+    document.title = 'Zoom';
+    draw(`<div id=root><div class=preview-root><div class=preview-meeting-info><span class=preview-meeting-info-field-label>${this.say('join', 'Join')}</span></div><div class=preview-new-flow><div class=preview-video>
+      <button id=preview-audio-control-button data-turn=mic data-look=${look} type=button></button><button id=preview-video-control-button data-turn=cam data-look=${look} type=button></button></div>
+      ${passcode ? '<input type=password id=input-for-pwd>' : ''}<div class=preview-agreement><input id=input-for-name type=text maxlength=64 placeholder="${this.say('name', 'Your Name')}"></div>
+      <button type=button class="zm-btn preview-join-button disabled">${this.say('join', 'Join')}</button></div></div></div>${extra}`);
+    repaint();
+    const input = find('#input-for-name'), button = find('.preview-join-button');
+    input.addEventListener('keydown', () => setTimeout(() => button.classList.toggle('disabled', !input.value)));
+    await pressed('.preview-join-button');
+    this.name = input.value;
+    await asked();
+  },
+  modal(text, buttons = '<button class="zm-btn">OK</button>', leaves = true) {
+    const modal = add(`<div class=zm-modal-legacy style="position:fixed;inset:0;background:#0008;z-index:99"><div class="zm-modal" role=dialog aria-modal=true style="position:absolute;left:25%;top:25%;width:50%;background:#fff">
+      <div class=zm-modal-body-title>${text}</div><div class=zm-modal-footer>${buttons}</div></div></div>`);
+    return pressed('.zm-modal-footer button', modal).then((button) => { if (leaves) modal.remove(); return button; });
+  },
+  wait(markup, { tools = '' } = {}) {
+    draw(`<div id=root><div class=meeting-app><div class=waiting-room-container><div class=wr-content>${markup}</div><div class=wr-tools>${tools}<button type=button class="zm-btn leave-btn no">${this.say('leave', 'Leave')}</button></div></div></div></div>`);
+    repaint();
+  },
+  footer({ participants = true, count = '' } = {}) {
+    return `<div id=wc-footer class=footer><div footer-section=left><button class="footer-button-base__button join-audio-container__btn" data-turn=mic data-look=svg></button><button class="footer-button-base__button send-video-container__btn" data-turn=cam data-look=svg></button></div>
+      <div class=footer__btns-container>${participants ? `<div feature-type=participants><button class="footer-button-base__button peoplebutton" aria-label="${this.say('people', 'open the participants list pane')},${count} participants"><span class=footer-button__number-counter>${count}</span></button></div>` : ''}
+      <div feature-type=chat><button class=footer-button-base__button aria-label="${this.say('chat', 'open the chat panel')}">c</button></div><div feature-type=more aria-label="More meeting control " role=button id=moreButton>…</div></div>
+      <div footer-section=right><button class="footer-button-base__button no" aria-label="${this.say('leave', 'Leave')}">${this.say('leave', 'Leave')}</button></div></div>`;
+  },
+  call(names, { extra = '', main, count = names.length + 1, footer = true, participants = true, stage } = {}) {
+    const frame = (name) => `<div class=gallery-video-container__video-frame style="width:200px;height:110px"><div class=video-avatar__avatar><div class=video-avatar__avatar-footer><span>${name}</span></div></div></div>`;
+    draw(`<div id=root><div class=meeting-app><div class=meeting-client-inner>${stage ?? (main ? `<div class=single-main-container__main-view><div class=single-main-container__video-frame><video-player style="display:block;width:300px;height:160px"></video-player><div class=video-avatar__avatar-footer><span>${main}</span></div></div></div>`
+      : `<div class=gallery-video-container__wrap>${names.map(frame).join('')}${frame(this.name)}</div>`)}${footer ? this.footer({ count, participants }) : ''}</div></div></div>${extra}`);
+    repaint();
+  },
+  async enter(names, options) { this.call(names, options); await admitted(); await sleep(options?.stay ?? 3500); },
+};
