@@ -63,13 +63,14 @@ type bot struct {
 	chat, captions               bool               // are read
 	roster                       *ingest.LiveRoster // the last one of showRoster
 	rosters                      chan *ingest.LiveRoster
+	shown                        map[ingest.CommandKind]ingest.EventData // the pictures, by the kind of their commands
 }
 
 func newBot(a launch.Assignment, opts options, settings Settings) *bot {
 	isTrue := func(option *bool) bool { return option != nil && *option }
 	return &bot{
 		assignment: a, options: opts, settings: settings,
-		clock: botClock{clock: settings.Clock, speed: opts.speed}, commandQueue: newCommandQueue(),
+		clock: botClock{clock: settings.Clock, speed: opts.speed}, commandQueue: newCommandQueue(), shown: make(map[ingest.CommandKind]ingest.EventData),
 		rosters: make(chan *ingest.LiveRoster, 1), chat: isTrue(a.Options.Chat), captions: isTrue(a.Options.Captions.Enabled),
 	}
 }
@@ -213,10 +214,39 @@ func (b *bot) wait(ctx context.Context, length time.Duration) error {
 	}
 }
 
+// show reports that a picture is shown, and that the one before is not.
+func (b *bot) show(ctx context.Context, command ingest.Command) error {
+	if err := b.hide(ctx, command.Kind); err != nil {
+		return err
+	}
+	var args ingest.PictureArgs
+	_ = json.Unmarshal(command.Args, &args) // the service has checked them
+	if args.Show == ingest.ShowNone {
+		return nil
+	}
+	b.shown[command.Kind] = ingest.EventData{CommandID: command.ID, Command: string(command.Kind)}
+	return b.emit(ctx, job.BotOutputStarted, b.shown[command.Kind])
+}
+
+// hide reports the end of a picture, if one is shown.
+func (b *bot) hide(ctx context.Context, kind ingest.CommandKind) error {
+	data, ok := b.shown[kind]
+	if !ok {
+		return nil
+	}
+	delete(b.shown, kind)
+	return b.emit(ctx, job.BotOutputFinished, data)
+}
+
 // finish reports how the visit ended and uploads the recording. The bot of the
 // first attempt finalizes it; later ones leave that to the service, which has
 // the recordings of earlier attempts.
 func (b *bot) finish(ctx context.Context) error {
+	for _, kind := range []ingest.CommandKind{ingest.SetCamera, ingest.ShareScreen} {
+		if err := b.hide(ctx, kind); err != nil {
+			return err
+		}
+	}
 	if b.withoutRecording() && !b.admittedAt.IsZero() && b.end.code == "" {
 		b.leftAt = b.clock.now()
 		return b.finishAttendance(ctx)
@@ -350,6 +380,8 @@ func (b *bot) perform(ctx context.Context, command ingest.Command) (failure stri
 			return "", err
 		}
 		return "", b.emit(ctx, job.BotOutputFinished, data)
+	case ingest.SetCamera, ingest.ShareScreen:
+		return "", b.show(ctx, command)
 	case ingest.PinParticipant:
 		var args struct{ ParticipantID string }
 		_ = json.Unmarshal(command.Args, &args) // without an ID nobody is found

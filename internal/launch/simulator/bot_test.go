@@ -61,6 +61,8 @@ func TestCommandsAreExecuted(t *testing.T) {
 	e.waitForStatus(t, j.ID, job.RecordingStarted)
 	e.command(t, j.ID, ingest.SendChatMessage)
 	e.command(t, j.ID, ingest.PinParticipant)
+	e.command(t, j.ID, ingest.SetCamera)
+	e.command(t, j.ID, ingest.SetCamera) // replaces the picture
 	e.command(t, j.ID, ingest.RequestRecordingPermission)
 	response := e.receiver.waitForEvent(t, j.ID, webhook.BotPermissionResponse)
 	if last := response[len(response)-1]; last.Data.Granted == nil || *last.Data.Granted {
@@ -72,7 +74,7 @@ func TestCommandsAreExecuted(t *testing.T) {
 	e.command(t, j.ID, ingest.LeaveCall)
 	e.waitForStatus(t, j.ID, job.Completed)
 
-	var outcomes []job.Trigger
+	var outcomes, pictures []job.Trigger
 	entries, err := e.store.Timeline(t.Context(), j.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -81,9 +83,15 @@ func TestCommandsAreExecuted(t *testing.T) {
 		if entry.Kind == lifecycle.CommandDone || entry.Kind == lifecycle.CommandFailed {
 			outcomes = append(outcomes, entry.Kind)
 		}
+		if _, of := ingest.OutputStates[entry.Kind]; of {
+			pictures = append(pictures, entry.Kind)
+		}
+	}
+	if want := []job.Trigger{job.BotOutputStarted, job.BotOutputFinished, job.BotOutputStarted, job.BotOutputFinished}; !slices.Equal(pictures, want) {
+		t.Errorf("outcomes of the pictures: %v, want %v", pictures, want)
 	}
 	done, failed := lifecycle.CommandDone, lifecycle.CommandFailed // the second pause and the pin of nobody fail
-	if want := []job.Trigger{done, failed, done, done, failed, done, done, done}; !slices.Equal(outcomes, want) {
+	if want := []job.Trigger{done, failed, done, done, failed, done, done, done, done, done}; !slices.Equal(outcomes, want) {
 		t.Errorf("outcomes of the commands: %v, want %v", outcomes, want)
 	}
 

@@ -102,7 +102,7 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	}
 	events := new(event.Publisher)
 	e.jobs = lifecycle.New(lifecycle.Settings{
-		Store: e.store, Finalizer: recordings, BaseURL: "http://standin.test", Events: events, Now: time.Now,
+		Store: e.store, Finalizer: recordings, Outputs: e.storage, BaseURL: "http://standin.test", Events: events, Now: time.Now,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var service simulator.Service = e.jobs
