@@ -81,6 +81,14 @@ func (c *completeAutoLeave) UnmarshalJSON(encoded []byte) error {
 	return err
 }
 
+// check checks what the schema cannot.
+func (c calendarJob) check() error {
+	if issues := checkOptions(c.Options, "job"); len(issues) > 0 {
+		return invalid(issues)
+	}
+	return nil
+}
+
 func (c calendarJob) options() calendarsync.JobOptions {
 	options := calendarsync.JobOptions{Webhooks: calendarsync.WebhookURLs(c.Webhooks), AutoLeave: (*job.AutoLeave)(c.AutoLeave), Options: c.Options}
 	if c.DisplayName != "" {
@@ -153,6 +161,9 @@ func (a *API) createCalendar(w http.ResponseWriter, r *http.Request, caller acco
 	if err := a.readRequest(w, r, "createCalendar", &request); err != nil {
 		return err
 	}
+	if err := request.Job.check(); err != nil {
+		return err
+	}
 	c, err := a.settings.Calendars.Connect(r.Context(), caller, calendarsync.Connection{
 		Name: title(request.Name), Address: request.ICSURL, Access: request.Access, Email: request.Email, Rules: request.Rules, Job: request.Job.options(),
 		Poll: time.Duration(request.PollSeconds) * time.Second,
@@ -193,6 +204,9 @@ func (a *API) patchCalendar(w http.ResponseWriter, r *http.Request, caller accou
 		*patch.Name = title(*request.Name)
 	}
 	if request.Job != nil {
+		if err := request.Job.check(); err != nil {
+			return err
+		}
 		options := request.Job.options()
 		patch.Job = &options
 	}

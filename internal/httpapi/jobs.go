@@ -190,20 +190,26 @@ func checkMore(caller account.Caller, metadata json.RawMessage, options job.Opti
 	if options.Simulate != nil && caller.Mode != job.Test {
 		issues = append(issues, issue("not", "needs a test key", "simulate")...)
 	}
-	for i, stream := range options.Streams {
-		if name, problem := stream.Check(); name != "" {
-			issues = append(issues, issue("enum", problem, "streams", i, name)...)
-		}
-	}
-	if options.Output != nil {
-		if path, problem := options.Output.Check(); path != nil {
-			issues = append(issues, issue("oneOf", problem, append([]any{"output"}, path...)...)...)
-		}
-	}
+	issues = append(issues, checkOptions(options)...)
 	if len(issues) > 0 {
 		return invalid(issues)
 	}
 	return nil
+}
+
+// checkOptions checks what the schemas of options cannot. path is that of the options.
+func checkOptions(options job.Options, path ...any) (issues []api.Issue) {
+	for i, stream := range options.Streams {
+		if name, problem := stream.Check(); name != "" {
+			issues = append(issues, issue("enum", problem, append(path, "streams", i, name)...)...)
+		}
+	}
+	if options.Output != nil {
+		if within, problem := options.Output.Check(); within != nil {
+			issues = append(issues, issue("oneOf", problem, append(append(path, "output"), within...)...)...)
+		}
+	}
+	return issues
 }
 
 // newJob returns the job of the request. platform is that of its link.

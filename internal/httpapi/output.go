@@ -39,7 +39,7 @@ type outputFile struct {
 // file returns the file, which is at a path in the request.
 func (f outputFile) file(path ...any) (speech.File, error) {
 	if (f.URI == "") == (f.Data == "") {
-		return speech.File{}, &job.Error{Code: job.InvalidInput, Message: "either uri or data is required", Path: append([]any{}, path...)}
+		return speech.File{}, &job.Error{Code: job.InvalidInput, Message: "exactly one of uri and data is required", Path: append([]any{}, path...)}
 	}
 	content, err := base64.StdEncoding.DecodeString(f.Data)
 	if err != nil {
@@ -113,18 +113,20 @@ func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account
 	if err := a.readRequest(w, r, operation, &request); err != nil {
 		return err
 	}
+	kinds := "image, video, page and none"
 	if kind == ingest.ShareScreen {
-		request.Video = nil
+		request.Video, kinds = nil, "image, page and none"
 	}
-	args, content, err := a.picture(request)
+	args, content, err := a.picture(request, kinds)
 	if err != nil {
 		return err
 	}
 	return a.output(w, r, caller, id, lifecycle.Output{Kind: kind, Args: args, Make: content})
 }
 
-// picture returns what a request shows, and what makes its content, if it has any.
-func (a *API) picture(request pictureRequest) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
+// picture returns what a request shows, and what makes its content, if it has any. kinds
+// lists the fields that it may have.
+func (a *API) picture(request pictureRequest, kinds string) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
 	chosen := 0
 	for _, one := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
 		if one {
@@ -132,7 +134,7 @@ func (a *API) picture(request pictureRequest) (args ingest.PictureArgs, content 
 		}
 	}
 	if chosen != 1 {
-		return args, nil, &job.Error{Code: job.InvalidInput, Message: "exactly one kind of picture, or none, is required", Path: []any{}}
+		return args, nil, &job.Error{Code: job.InvalidInput, Message: "exactly one of " + kinds + " is required", Path: []any{}}
 	}
 	var file speech.File
 	switch {

@@ -28,8 +28,11 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 			start.Format("20060102T150405Z"))
 	}))
 	t.Cleanup(feed.Close)
-	created := h.expect(t, 201, contractRequest{op: "createCalendar", bearer: h.ada, body: `{"name":"Ada","icsUrl":"` + feed.URL + `/secret.ics","email":"Ada@example.com","rules":{"record":"external"},"job":{"displayName":"Notes","autoLeave":{"afterSoloSeconds":7},"transcript":{"enabled":false}}}`})
+	created := h.expect(t, 201, contractRequest{op: "createCalendar", bearer: h.ada, body: `{"name":"Ada","icsUrl":"` + feed.URL + `/secret.ics","email":"Ada@example.com","rules":{"record":"external"},"job":{"displayName":"Notes","autoLeave":{"afterSoloSeconds":7},"transcript":{"enabled":false},"streams":[{"url":"wss://agent.example.com/"}],"output":{"camera":{"nameCard":true}}}}`})
 	id := created.text(t, "id")
+	if ignored := created.header.Get("X-Ignored-Fields"); ignored != "" {
+		t.Errorf("the service ignores %s", ignored)
+	}
 	if text := string(created.body); strings.Contains(text, "secret") || created.header.Get("Location") != "/api/v1/calendars/"+id {
 		t.Errorf("the new calendar: %s", text)
 	}
@@ -55,7 +58,7 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	}
 	settings := h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{jobID}, bearer: h.ada})
 	j := h.expect(t, 200, contractRequest{op: "getJob", in: []string{jobID}, bearer: h.ada})
-	if !strings.Contains(string(settings.body), `"displayName":"Notes"`) || !strings.Contains(string(j.body), `"afterSoloSeconds":7`) || !strings.Contains(string(j.body), `"afterMaxSeconds":14400`) {
+	if !strings.Contains(string(settings.body), `"displayName":"Notes"`) || !strings.Contains(string(settings.body), `"nameCard":true`) || !strings.Contains(string(settings.body), "wss://agent.example.com/") || !strings.Contains(string(j.body), `"afterSoloSeconds":7`) || !strings.Contains(string(j.body), `"afterMaxSeconds":14400`) {
 		t.Errorf("the job: %s %s", j.body, settings.body)
 	}
 	again := h.expect(t, 200, contractRequest{op: "createJob", bearer: h.ada, body: fmt.Sprintf(
@@ -74,10 +77,12 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	for _, body := range []string{
 		`{}`, `{"name":"x","icsUrl":"ftp://example.com/"}`, `{"name":"x","icsUrl":"https:///x"}`, `{"name":"x","icsUrl":"https://example.com/","pollSeconds":59}`,
 		`{"name":"x","icsUrl":"https://example.com/","rules":{"record":"accepted"}}`, `{"name":"x","icsUrl":"https://example.com/","rules":{"titleMatches":"("}}`,
+		`{"name":"x","icsUrl":"https://example.com/","job":{"output":{"camera":{}}}}`,
 	} {
 		h.expectCode(t, 400, "invalid_input", contractRequest{op: "createCalendar", bearer: h.ada, body: body})
 	}
 	h.expect(t, 400, contractRequest{op: "patchCalendar", in: in, bearer: h.ada, body: `{"email":null,"rules":{"record":"organized"}}`})
+	h.expect(t, 400, contractRequest{op: "patchCalendar", in: in, bearer: h.ada, body: `{"job":{"output":{"onJoin":{}}}}`})
 	h.expect(t, 400, contractRequest{op: "patchCalendarEvent", in: []string{id, eventID}, bearer: h.ada, body: `{}`})
 	h.expect(t, 400, contractRequest{op: "listCalendarEvents", in: in, query: "from=yesterday", bearer: h.ada})
 	h.expectCode(t, 409, "invalid_state", contractRequest{op: "createCalendar", bearer: h.adasTest, body: contractCalendarBody})

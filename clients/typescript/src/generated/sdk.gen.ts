@@ -859,7 +859,7 @@ export const getScreenshot = <ThrowOnError extends boolean = false>(options: Opt
  *
  * A WebSocket with the sound of the meeting from now on, while it is recorded. Connect before or after the bot joins.
  * The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`, `gap`, `end`) and
- * binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
+ * binary frames of 20 ms of PCM. The guide *Follow a meeting live* describes them.
  *
  * A listener that reads too slowly misses the frames that have waited for two seconds, and gets a `gap`. The service
  * sends a ping every 15 seconds, and closes the connection if nothing comes back for 15 seconds. It closes it with the

@@ -54,7 +54,7 @@ export type JobCreate = {
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
     /**
-     * Receivers to which the service sends the live sound of the meeting. The guide *Stream audio* describes the messages.
+     * Receivers to which the service sends the live sound of the meeting. The guide *Follow a meeting live* describes the messages.
      * In a change of a job, the list replaces the earlier one.
      *
      */
@@ -1180,7 +1180,7 @@ export type JobPatch = {
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
     /**
-     * Receivers to which the service sends the live sound of the meeting. The guide *Stream audio* describes the messages.
+     * Receivers to which the service sends the live sound of the meeting. The guide *Follow a meeting live* describes the messages.
      * In a change of a job, the list replaces the earlier one.
      *
      */
@@ -3188,6 +3188,13 @@ export type CalendarJob = {
     chat?: boolean;
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
+    /**
+     * Receivers to which the service sends the live sound of the meeting. The guide *Follow a meeting live* describes the messages.
+     * In a change of a job, the list replaces the earlier one.
+     *
+     */
+    streams?: Array<StreamOptions>;
+    output?: OutputOptions;
 };
 
 /**
@@ -4675,7 +4682,7 @@ export type JobPatchWritable = {
     transcript?: TranscriptOptions;
     consent?: ConsentOptions;
     /**
-     * Receivers to which the service sends the live sound of the meeting. The guide *Stream audio* describes the messages.
+     * Receivers to which the service sends the live sound of the meeting. The guide *Follow a meeting live* describes the messages.
      * In a change of a job, the list replaces the earlier one.
      *
      */

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from ..models.auto_leave_patch import AutoLeavePatch
     from ..models.captions_options import CaptionsOptions
     from ..models.consent_options import ConsentOptions
+    from ..models.output_options import OutputOptions
     from ..models.recording_options import RecordingOptions
+    from ..models.stream_options import StreamOptions
     from ..models.transcript_options import TranscriptOptions
     from ..models.webhooks import Webhooks
 
@@ -37,6 +39,14 @@ class CalendarJob:
         transcript (TranscriptOptions | Unset): The transcript that the service makes of the meeting, if its operator
             has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
+        streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
+            guide *Follow a meeting live* describes the messages.
+            In a change of a job, the list replaces the earlier one.
+        output (OutputOptions | Unset): Allows the bot to play sound and to show pictures in the meeting: `play-audio`,
+            `speak`, `camera` and `screen-share`. Without this
+            option, and without a default of the team, these operations result in 409 `invalid_state`, and nothing of the
+            meeting page's devices
+            is changed. `{}` is enough. In a change of a job, it replaces the earlier one.
     """
 
     display_name: str | Unset = UNSET
@@ -47,6 +57,8 @@ class CalendarJob:
     chat: bool | Unset = UNSET
     transcript: TranscriptOptions | Unset = UNSET
     consent: ConsentOptions | Unset = UNSET
+    streams: list[StreamOptions] | Unset = UNSET
+    output: OutputOptions | Unset = UNSET
     additional_properties: dict[str, Any] = _attrs_field(init=False, factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -78,6 +90,17 @@ class CalendarJob:
         if not isinstance(self.consent, Unset):
             consent = self.consent.to_dict()
 
+        streams: list[dict[str, Any]] | Unset = UNSET
+        if not isinstance(self.streams, Unset):
+            streams = []
+            for streams_item_data in self.streams:
+                streams_item = streams_item_data.to_dict()
+                streams.append(streams_item)
+
+        output: dict[str, Any] | Unset = UNSET
+        if not isinstance(self.output, Unset):
+            output = self.output.to_dict()
+
         field_dict: dict[str, Any] = {}
         field_dict.update(self.additional_properties)
         field_dict.update({})
@@ -97,6 +120,10 @@ class CalendarJob:
             field_dict["transcript"] = transcript
         if consent is not UNSET:
             field_dict["consent"] = consent
+        if streams is not UNSET:
+            field_dict["streams"] = streams
+        if output is not UNSET:
+            field_dict["output"] = output
 
         return field_dict
 
@@ -105,7 +132,9 @@ class CalendarJob:
         from ..models.auto_leave_patch import AutoLeavePatch
         from ..models.captions_options import CaptionsOptions
         from ..models.consent_options import ConsentOptions
+        from ..models.output_options import OutputOptions
         from ..models.recording_options import RecordingOptions
+        from ..models.stream_options import StreamOptions
         from ..models.transcript_options import TranscriptOptions
         from ..models.webhooks import Webhooks
 
@@ -156,6 +185,22 @@ class CalendarJob:
         else:
             consent = ConsentOptions.from_dict(_consent)
 
+        _streams = d.pop("streams", UNSET)
+        streams: list[StreamOptions] | Unset = UNSET
+        if _streams is not UNSET:
+            streams = []
+            for streams_item_data in _streams:
+                streams_item = StreamOptions.from_dict(streams_item_data)
+
+                streams.append(streams_item)
+
+        _output = d.pop("output", UNSET)
+        output: OutputOptions | Unset
+        if isinstance(_output, Unset):
+            output = UNSET
+        else:
+            output = OutputOptions.from_dict(_output)
+
         calendar_job = cls(
             display_name=display_name,
             webhooks=webhooks,
@@ -165,6 +210,8 @@ class CalendarJob:
             chat=chat,
             transcript=transcript,
             consent=consent,
+            streams=streams,
+            output=output,
         )
 
         calendar_job.additional_properties = d

@@ -60,7 +60,7 @@ class JobCreate:
             has configured a transcriber.
         consent (ConsentOptions | Unset): Permission to record.
         streams (list[StreamOptions] | Unset): Receivers to which the service sends the live sound of the meeting. The
-            guide *Stream audio* describes the messages.
+            guide *Follow a meeting live* describes the messages.
             In a change of a job, the list replaces the earlier one.
         output (OutputOptions | Unset): Allows the bot to play sound and to show pictures in the meeting: `play-audio`,
             `speak`, `camera` and `screen-share`. Without this

@@ -115,7 +115,7 @@ def sync_detailed(
     the bot joins.
     The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
     `gap`, `end`) and
-    binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
+    binary frames of 20 ms of PCM. The guide *Follow a meeting live* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a
     `gap`. The service
@@ -162,7 +162,7 @@ def sync(
     the bot joins.
     The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
     `gap`, `end`) and
-    binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
+    binary frames of 20 ms of PCM. The guide *Follow a meeting live* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a
     `gap`. The service
@@ -204,7 +204,7 @@ async def asyncio_detailed(
     the bot joins.
     The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
     `gap`, `end`) and
-    binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
+    binary frames of 20 ms of PCM. The guide *Follow a meeting live* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a
     `gap`. The service
@@ -249,7 +249,7 @@ async def asyncio(
     the bot joins.
     The messages are the same as in a stream with the format `standin`: JSON texts (`start`, `speaker`,
     `gap`, `end`) and
-    binary frames of 20 ms of PCM. The guide *Stream audio* describes them.
+    binary frames of 20 ms of PCM. The guide *Follow a meeting live* describes them.
 
     A listener that reads too slowly misses the frames that have waited for two seconds, and gets a
     `gap`. The service
