@@ -76,8 +76,9 @@ func TestConcurrentVoices(t *testing.T) {
 					}
 					heard = voiceTones(t, file)
 				}
-				recorded := voiceTones(t, path)
-				t.Logf("bot %d: %d of %d beeps were heard, %d recorded; longest frame %.0f ms", number, heard, row.sounds*voiceBeeps, recorded, report.LongestFrameGapMs)
+				recorded, beats := voiceTones(t, path), countBeats(report, 0, report.DurationMs)
+				t.Logf("bot %d: %d of %d beeps were heard, %d recorded; %d beeps of others are in %.1f s; longest frame %.0f ms",
+					number, heard, row.sounds*voiceBeeps, recorded, beats.beeps, beats.seconds, report.LongestFrameGapMs)
 				if want := row.sounds * voiceBeeps; heard != want || recorded != want {
 					t.Errorf("bot %d played %d beeps", number, want)
 				}

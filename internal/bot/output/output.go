@@ -84,10 +84,12 @@ var ErrReloaded = errors.New("the page was loaded again")
 // Recording receives what is played, to mix it into the recording. Times are those of the
 // browser's clock.
 type Recording interface {
+	// Speak begins a sound: the recording waits for it until Hush.
+	Speak(ctx context.Context) error
 	// Mix adds PCM that begins at a time.
 	Mix(ctx context.Context, pcm []byte, atMs float64) error
-	// Cut removes what was added for after a time.
-	Cut(ctx context.Context, atMs float64) error
+	// Hush ends the sound at a time, and removes what was added for later.
+	Hush(ctx context.Context, atMs float64) error
 }
 
 // Player plays sound on the microphone of a prepared page. Play must not be called
@@ -103,15 +105,31 @@ type Player struct {
 // ctx. Before the first sound it calls unmute, and once that has been sent started, with
 // its time. pcm must end when ctx does. It may be live: a Read returns what has arrived.
 func (p *Player) Play(ctx context.Context, pcm io.Reader, unmute func(context.Context) error, started func(time.Time)) error {
-	err := p.play(ctx, pcm, unmute, started)
-	if err == nil {
-		return nil
+	p.record(ctx, "the recording may lack the beginning of the bot's sound", func(ctx context.Context, r Recording) error { return r.Speak(ctx) })
+	err, endMs := p.play(ctx, pcm, unmute, started), float64(time.Now().UnixMicro())/1000
+	if err != nil {
+		var stopErr error
+		if endMs, stopErr = p.stop(context.WithoutCancel(ctx)); context.Cause(ctx) != nil {
+			err = context.Cause(ctx)
+		}
+		err = errors.Join(err, stopErr)
 	}
-	stopErr := p.stop(context.WithoutCancel(ctx))
-	if cause := context.Cause(ctx); cause != nil {
-		err = cause
+	p.record(context.WithoutCancel(ctx), "the recording may have more of the bot's sound than others heard",
+		func(ctx context.Context, r Recording) error { return r.Hush(ctx, endMs) })
+	return err
+}
+
+// record calls the recording, if there is one. What is heard does not depend on it.
+func (p *Player) record(ctx context.Context, consequence string, call func(context.Context, Recording) error) {
+	recording := p.Recording()
+	if recording == nil {
+		return
 	}
-	return errors.Join(err, stopErr)
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
+	defer cancel()
+	if err := call(ctx, recording); err != nil {
+		p.Log.Warn(consequence, "error", err) // it may just have ended
+	}
 }
 
 func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Context) error, started func(time.Time)) error {
@@ -191,22 +209,15 @@ func push(ctx context.Context, page *browser.Page, pcm []byte, rest bool) (pushe
 	return pushed{answer.AtMs, from, from.Add(time.Duration(len(pcm)/BytesPerSample) * time.Second / SampleRate)}, nil
 }
 
-// stop ends the sound in the page and in the recording, also when the page is gone.
-func (p *Player) stop(ctx context.Context) error {
+// stop ends the sound in the page and returns its time, also when the page is gone.
+func (p *Player) stop(ctx context.Context) (atMs float64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	var stopped struct{ AtMs float64 }
-	err := p.Page.Eval(ctx, microphone+".stop()", &stopped)
-	if err != nil {
-		err = fmt.Errorf("stop the page's microphone: %w", err)
-		stopped.AtMs = float64(time.Now().UnixMilli())
+	if err := p.Page.Eval(ctx, microphone+".stop()", &stopped); err != nil {
+		return float64(time.Now().UnixMilli()), fmt.Errorf("stop the page's microphone: %w", err)
 	}
-	if recording := p.Recording(); recording != nil {
-		if err := recording.Cut(ctx, stopped.AtMs); err != nil {
-			p.Log.Warn("the recording has more of the bot's sound than others heard", "error", err)
-		}
-	}
-	return err
+	return stopped.AtMs, nil
 }
 
 // microphone is the expression of the object that microphone.js makes.

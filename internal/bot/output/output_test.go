@@ -105,6 +105,8 @@ type recorded struct {
 	cut   float64
 }
 
+func (r *recorded) Speak(context.Context) error { return nil }
+
 func (r *recorded) Mix(_ context.Context, pcm []byte, _ float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +114,7 @@ func (r *recorded) Mix(_ context.Context, pcm []byte, _ float64) error {
 	return nil
 }
 
-func (r *recorded) Cut(_ context.Context, atMs float64) error {
+func (r *recorded) Hush(_ context.Context, atMs float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.cut = atMs

@@ -171,9 +171,10 @@
   // stored. Recordings of another epoch end. If recording is turned off, the report
   // contains all audio until now.
   window[key] = {
-    // look starts recordings of new tracks at once.
+    // look starts recordings of new tracks at once, and returns whether there are any.
     look() {
       if (wanted) scan(performance.now());
+      return recordings.size > 0;
     },
 
     async pull(request) {

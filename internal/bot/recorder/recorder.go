@@ -219,30 +219,38 @@ func (r *Recorder) Resume(ctx context.Context) (at time.Time, err error) {
 	return at, nil
 }
 
-// Mix adds sound of the bot to the recording, which does not capture it: PCM S16LE, mono,
-// 48 kHz, that begins at a Unix time in ms of the browser's clock. Without Settings.Voice
-// it is discarded.
+// Speak begins sound of the bot, which Mix adds to the recording. Until Hush, the recording
+// waits for it. Without Settings.Voice it is discarded.
+func (r *Recorder) Speak(ctx context.Context) error { return r.addVoice(ctx, "standin.speak()") }
+
+// Mix adds sound of the bot, which the recording does not capture: PCM S16LE, mono, 48 kHz,
+// that begins at a Unix time in ms of the browser's clock.
 func (r *Recorder) Mix(ctx context.Context, pcm []byte, atMs float64) error {
+	return r.addVoice(ctx, fmt.Sprintf("standin.mix(%q, %f)", base64.StdEncoding.EncodeToString(pcm), atMs))
+}
+
+// addVoice calls a function that returns the bot's own track.
+func (r *Recorder) addVoice(ctx context.Context, script string) error {
 	var track string
-	err := r.tab.EvalInPage(ctx, fmt.Sprintf("standin.mix(%q, %f)", base64.StdEncoding.EncodeToString(pcm), atMs), &track)
+	err := r.tab.EvalInPage(ctx, script, &track)
 	if err == nil {
 		r.ownTrack.Store(&track)
 	}
 	return err
 }
 
+// Hush ends sound of the bot at a time, and removes what was added for later.
+func (r *Recorder) Hush(ctx context.Context, atMs float64) error {
+	return r.tab.EvalInPage(ctx, fmt.Sprintf("standin.hush(%f)", atMs), nil)
+}
+
 // OwnTrack returns the TrackID of the bot's own sound among the tracks of participants, or
-// "" before Mix.
+// "" before Speak.
 func (r *Recorder) OwnTrack() string {
 	if track := r.ownTrack.Load(); track != nil {
 		return *track
 	}
 	return ""
-}
-
-// Cut removes the bot's sound after a time.
-func (r *Recorder) Cut(ctx context.Context, atMs float64) error {
-	return r.tab.EvalInPage(ctx, fmt.Sprintf("standin.cut(%f)", atMs), nil)
 }
 
 // controlEncoder starts, pauses or resumes the encoder and returns the time of that.

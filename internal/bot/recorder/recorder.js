@@ -171,17 +171,21 @@ const standin = (() => {
 
 	// mixVoice mixes what the bot says into the captured sound, which does not contain it:
 	// pages do not play their own microphone. Its track has the captured buffers, with the
-	// bot's samples added to those of the same time.
+	// bot's samples added to those of the same time. While the bot speaks, a buffer waits
+	// until the samples of its time have arrived.
 	function mixVoice(captured, fail) {
 		const sampleRate = 48000, maxPieces = 6000; // ten minutes
 		const resyncMs = 25; // the captured time of buffers varies by less
-		const joinMs = 10;   // pieces that begin so close to the end of the last one continue it
+		const joinMs = 30;   // pieces that begin so close to the end of the last one continue it
+		const maxWaitMs = 10_000, maxBuffered = 1500; // buffers of 10 ms: more than wait
+		const maxFlushMs = 500;
 		const track = new MediaStreamTrackGenerator({kind: "audio"}), own = new MediaStreamTrackGenerator({kind: "audio"});
-		const buffers = new MediaStreamTrackProcessor({track: captured, maxBufferSize: maxBufferedSound}).readable.getReader();
+		const buffers = new MediaStreamTrackProcessor({track: captured, maxBufferSize: maxBuffered}).readable.getReader();
 		const mixed = track.writable.getWriter(), alone = own.writable.getWriter();
 		const toNow = captureClock();
 		let pieces = []; // {start, end, samples} in the order of time, in ms of performance.now()
-		let spoke = false, begin = 0, mixedUntil = -Infinity;
+		let spoke = false, speaking = false, flushing = false;
+		let begin = 0, mixedUntil = -Infinity;
 		let looks = 50; // how many buffers of the own track are left until it is recorded, at the latest
 
 		// record lets participantaudio.js, if it runs here, record a track like one that is
@@ -194,6 +198,12 @@ const standin = (() => {
 		}
 
 		let position = null; // performance.now() of the next buffer, without the variation of buffers
+
+		// arrived waits until the bot's samples before a time have arrived, while it speaks.
+		async function arrived(until) {
+			const waits = () => speaking && !flushing && looks <= 0 && mixedUntil < until;
+			while (waits() && performance.now() - until < maxWaitMs) await sleep(10);
+		}
 
 		// take returns the bot's samples of a time, or null without any.
 		function take(from, frames, rate) {
@@ -230,6 +240,7 @@ const standin = (() => {
 				const buffer = next.value, {numberOfFrames, sampleRate: rate, timestamp} = buffer;
 				const durationMs = numberOfFrames * 1000 / rate, from = toNow(timestamp / 1000 + durationMs) - durationMs;
 				if (position === null || Math.abs(position - from) > resyncMs) position = from;
+				await arrived(position + durationMs);
 				const samples = take(position, numberOfFrames, rate);
 				position += durationMs;
 				if (from < begin) { // it was captured before and waited here
@@ -238,7 +249,7 @@ const standin = (() => {
 				}
 				if (spoke) {
 					alone.write(new AudioData({format: "f32-planar", sampleRate: rate, numberOfFrames, numberOfChannels: 1, timestamp, data: samples ?? new Float32Array(numberOfFrames)}));
-					if (looks-- > 0) window[Symbol.for("standin.participantAudio")]?.look(); // before the first sound
+					if (looks > 0) looks = window[Symbol.for("standin.participantAudio")]?.look() === false ? looks - 1 : 0; // before the first sound
 				}
 				if (!samples) {
 					await mixed.write(buffer);
@@ -255,8 +266,14 @@ const standin = (() => {
 			// beginAt discards what was captured before a time of performance.now(): the
 			// encoder would take it for the first sound.
 			beginAt(at) { begin = at; },
+			// speak begins what the bot says: mix follows.
+			speak() {
+				if (!spoke) record(own);
+				spoke = speaking = true;
+			},
 			// mix adds PCM in base64 that begins at a Unix time.
 			mix(text, atMs) {
+				this.speak();
 				const bytes = Uint8Array.from(atob(text), character => character.charCodeAt(0));
 				const samples = Float32Array.from(new Int16Array(bytes.buffer), sample => sample / 32768);
 				let start = performance.now() + atMs - Date.now();
@@ -264,18 +281,25 @@ const standin = (() => {
 				mixedUntil = start + samples.length * 1000 / sampleRate;
 				pieces.push({start, end: mixedUntil, samples});
 				if (pieces.length > maxPieces) pieces.shift();
-				if (!spoke) record(own);
-				spoke = true;
 			},
-			// cut removes what begins after a Unix time.
-			cut(atMs) {
+			// hush ends what the bot says at a Unix time, and removes what is later.
+			hush(atMs) {
+				speaking = false;
 				const at = performance.now() + atMs - Date.now();
+				mixedUntil = Math.min(mixedUntil, at);
 				pieces = pieces.filter(piece => piece.start < at);
 				const last = pieces.at(-1);
-				if (last && last.end > at) {
+				if (last?.end > at) {
 					last.samples = last.samples.subarray(0, Math.round((at - last.start) * sampleRate / 1000));
 					last.end = at;
 				}
+			},
+			// flush mixes all that was captured so far without waiting for the bot's samples.
+			async flush() {
+				if (!speaking || position === null) return;
+				flushing = true;
+				for (const now = performance.now(); position < now - resyncMs && performance.now() < now + maxFlushMs;) await sleep(5);
+				flushing = false;
 			},
 		};
 	}
@@ -406,7 +430,8 @@ const standin = (() => {
 	const timestamp = at => ({atMs: performance.timeOrigin + at, agoMs: performance.now() - at});
 
 	// pause and resume return their time.
-	function pause() {
+	async function pause() {
+		await voice?.flush();
 		const at = performance.now();
 		if (recorder.state === "recording") {
 			recorder.requestData();
@@ -429,6 +454,7 @@ const standin = (() => {
 
 	// stop ends the recording and returns when all chunks are stored.
 	async function stop(reason) {
+		await voice?.flush();
 		if (recorder && recorder.state !== "inactive") {
 			const stopped = new Promise(resolve => { recorder.onstop = resolve; });
 			recorder.stop();
@@ -438,11 +464,17 @@ const standin = (() => {
 		await end(reason, "");
 	}
 
+	// speak begins, mix adds to and hush ends what the bot says; see mixVoice. The first two
+	// return the ID of the bot's track.
+	const speak = () => {
+		voice?.speak();
+		return voice?.own.id ?? "";
+	};
 	const mix = (text, atMs) => {
 		voice?.mix(text, atMs);
 		return voice?.own.id ?? "";
 	};
-	const cut = atMs => voice?.cut(atMs);
+	const hush = atMs => voice?.hush(atMs);
 
-	return {capture, size, record, monitor, pause, resume, stop, liveSound, mix, cut};
+	return {capture, size, record, monitor, pause, resume, stop, liveSound, speak, mix, hush};
 })();

@@ -209,7 +209,8 @@ func TestStreamSpeech(t *testing.T) {
 	requireTools(t)
 	const beeps = 8
 	var heard *hearing
-	loudest := 0.0 // at outputHz in the mixed sound
+	loudest := 0.0     // at outputHz in the mixed sound
+	var sent time.Time // the first beep
 	s := scenario{
 		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Output = true; audioOnly(s) },
 		during: func(h *harness) {
@@ -233,6 +234,7 @@ func TestStreamSpeech(t *testing.T) {
 			const piece = ingest.SoundFrameBytes
 			pace := time.NewTicker(ingest.SoundFrameDuration) // in real time, as an agent does
 			defer pace.Stop()
+			sent = time.Now()
 			for pcm := beeping(beeps); len(pcm) > 0; pcm = pcm[piece:] {
 				if !subscription.Play(pcm[:piece]) {
 					h.Error("the bot is not connected")
@@ -248,8 +250,18 @@ func TestStreamSpeech(t *testing.T) {
 		},
 		check: func(h *harness) {
 			speech := h.report.Speech[slices.IndexFunc(h.report.Speech, func(s ingest.Speech) bool { return s.PersonID == report.OwnID })]
-			h.checkBeepsAt("heard", h.heardBeeps("g1"), speech.From, beeps, -50*time.Millisecond, 1500*time.Millisecond)
-			h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond, 50*time.Millisecond)
+			heardAt := h.heardBeeps("g1")
+			h.checkBeepsAt("heard", heardAt, speech.From, beeps, -50*time.Millisecond, 1500*time.Millisecond)
+			h.checkBeepsAt("heard, since it was sent", heardAt, sent, beeps, 0, 5*time.Second) // the microphone was off
+			recorded := h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt)
+			if len(recorded) != beeps || len(heardAt) != beeps {
+				h.Fatalf("%d beeps are recorded, want %d", len(recorded), beeps)
+			}
+			for i, at := range recorded { // also after a gap, which a busy machine may cause
+				if early := heardAt[i].Sub(at); early < -50*time.Millisecond || early > 200*time.Millisecond {
+					h.Errorf("beep %d is recorded %v before it was heard", i, early)
+				}
+			}
 			if h.Logf("the bot's tone in %d frames of the stream: %.0f", heard.frames, loudest); loudest > 500 || heard.frames < 200 {
 				h.Errorf("the bot's own sound is in the stream: %.0f", loudest)
 			}

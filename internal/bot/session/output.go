@@ -178,10 +178,6 @@ func (s *speaker) playPCM(ctx context.Context, pcm io.Reader, started func()) er
 	if err := s.awaitRecording(ctx); err != nil {
 		return err
 	}
-	if recording := s.recording(); recording != nil {
-		// Nothing is mixed, but the track of the bot's own sound starts in time.
-		_ = recording.Mix(ctx, nil, 0)
-	}
 	unmute := func(ctx context.Context) error {
 		return s.turnOn(ctx, func(context.Context) error { return nil })
 	}

@@ -101,6 +101,17 @@ func TestPageHearsAndSpeaks(t *testing.T) {
 	}
 	t.Parallel()
 	requireTools(t)
+	server := startReplica(t)
+	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+		t.Run(string(platform), func(t *testing.T) {
+			t.Parallel()
+			pageHearsAndSpeaks(t, server, platform)
+		})
+	}
+}
+
+func pageHearsAndSpeaks(t *testing.T, server *replica.Server, platform job.Platform) {
+	t.Helper()
 	page := newAgent(t)
 	answers := 0
 	s := scenario{
@@ -136,15 +147,22 @@ func TestPageHearsAndSpeaks(t *testing.T) {
 		},
 		check: func(h *harness) {
 			heard, recorded := h.heardBeeps("g1"), h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt)
-			h.Logf("of %d answers others heard %d, and %d were recorded; the page heard itself at %.0f dB", answers, len(heard), len(recorded), page.own)
-			// The last answer may be cut off, and one may have been given in the pause.
-			if len(heard) < answers-1 || len(heard) > answers || len(recorded) > len(heard) || len(recorded) < len(heard)-2 {
+			paused, resumed := h.event(job.BotRecordingPaused).EmittedAt, h.nthEvent(job.BotRecordingStarted, 2).EmittedAt
+			inPause := 0 // answers may have been given then, and arrived a little later
+			for _, at := range heard {
+				if at.After(paused) && at.Before(resumed.Add(500*time.Millisecond)) {
+					inPause++
+				}
+			}
+			h.Logf("of %d answers others heard %d, %d of them in the pause, and %d were recorded; the page heard itself at %.0f dB", answers, len(heard), inPause, len(recorded), page.own)
+			// The last answer may be cut off.
+			if len(heard) < answers-1 || len(heard) > answers || len(recorded) > len(heard) || len(recorded) < len(heard)-inPause {
 				h.Error("others heard, or the recording has, another number of answers")
 			}
-			if page.own > -60 {
+			if page.own > -45 { // gaps of a busy machine have all frequencies
 				h.Errorf("the page heard itself at %.0f dB", page.own)
 			}
 		},
 	}
-	newHarness(t, startReplica(t), job.Meet, s, &delays{}).run()
+	newHarness(t, server, platform, s, &delays{}).run()
 }

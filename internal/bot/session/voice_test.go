@@ -28,18 +28,21 @@ func TestVoiceLost(t *testing.T) {
 	server := startReplica(t)
 	const next = 4 // beeps of the sound that waits
 	for name, c := range map[string]struct {
-		lose   func(*harness)
-		reason string // the end of the job
+		platform job.Platform
+		lose     func(*harness)
+		reason   string // the end of the job
 	}{
-		"reload":  {func(h *harness) { h.meeting.Reload() }, report.ReasonHostEnded},
-		"crash":   {func(h *harness) { h.kill("") }, report.ReasonHostEnded},
-		"removal": {func(h *harness) { h.meeting.Remove() }, report.ReasonRemoved},
+		"reload":           {job.Meet, func(h *harness) { h.meeting.Reload() }, report.ReasonHostEnded},
+		"reload, on Teams": {job.Teams, func(h *harness) { h.meeting.Reload() }, report.ReasonHostEnded},
+		"reload, on Zoom":  {job.ZoomWeb, func(h *harness) { h.meeting.Reload() }, report.ReasonHostEnded}, // to the waiting room
+		"crash":            {job.Meet, func(h *harness) { h.kill("") }, report.ReasonHostEnded},
+		"removal":          {job.Meet, func(h *harness) { h.meeting.Remove() }, report.ReasonRemoved},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			back := c.reason == report.ReasonHostEnded
 			var lost, waiting string
-			newHarness(t, server, job.Meet, scenario{
+			newHarness(t, server, c.platform, scenario{
 				reason: c.reason, configure: func(s *Settings) { s.Output = true; audioOnly(s) },
 				during: func(h *harness) {
 					h.admitAndRecord(1)
