@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"runtime/debug"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -66,7 +65,6 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		return err
 	}
 	c.logChecks(ctx)
-	debug.FreeOSMemory() // the start parsed the API description and templates, and compiled schemas
 	fmt.Fprintf(to.Out, "standin %s listening on http://%s\n", version(), s.Addr())
 	for _, fact := range s.Summary(ctx) {
 		fmt.Fprintf(to.Out, "  %-9s  %s\n", fact.Name, fact.Text)

@@ -183,7 +183,8 @@ func (e *hearing) check(h *harness) {
 		}
 		differences = append(differences, nearest)
 	}
-	h.Logf("part %+v in %s: the live sound is later than the recording by %v", first, file, differences)
+	h.Logf("part %+v in %s: the live sound is later than the recording by %v to %v, at first by %v, at last by %v",
+		first, file, slices.Min(differences), slices.Max(differences), differences[0], differences[len(differences)-1])
 	if testLength() == 0 {
 		return
 	}
