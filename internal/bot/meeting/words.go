@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"standin/internal/job"
+
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/unicode/norm"
 )
@@ -74,7 +76,10 @@ func (p *Profile) addWords() {
 		added := Candidate{CSS: buttons, Text: &TextMatch{StartsWith: labels}}
 		switch name {
 		case joinButton, leaveButton:
-			added = Candidate{CSS: `button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)`, Text: &TextMatch{Equals: labels}}
+			added = Candidate{CSS: `:is(button, [role="button"]):not([role="dialog"] *)`, Text: &TextMatch{Equals: labels}}
+			if name == joinButton && p.Platform == job.Teams { // at the end, its button to join again has such a label, too
+				added.CSS = `:root:has(` + textFields + `) ` + added.CSS
+			}
 		case confirmLeave, allowDevices, dismissTip:
 			added.Text = &TextMatch{Equals: labels}
 		case microphoneOn, microphoneOff, cameraOn, cameraOff: // not those of participants, whom the bot could mute
