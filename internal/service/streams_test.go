@@ -336,9 +336,6 @@ func (r *streamReceiver) texts(t *testing.T) (all func() []string) {
 // TestStreamEvents: receivers get the events of the live stream that they want, in their
 // formats.
 func TestStreamEvents(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	own, recall, baas := newStreamReceiver(t), newStreamReceiver(t), newStreamReceiver(t)
 	toOwn, toRecall, toBaaS := own.texts(t), recall.texts(t), baas.texts(t)
