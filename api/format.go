@@ -27,7 +27,7 @@ func formats() []*jsonschema.Format {
 	return []*jsonschema.Format{
 		check("uuid", checkUUID),
 		check("uri", checkURI),
-		check("date-time", func(text string) error { _, err := ParseDateTime(text); return err }),
+		check("date-time", func(text string) error { _, err := parseDateTime(text); return err }),
 		check("email", checkEmail),
 		check(textFormat, anyText), // see preparation.text
 		check(nameFormat, anyText),
@@ -96,10 +96,10 @@ var dateTimeForm = regexp.MustCompile(
 	`^(\d{4})(?:-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?|(\d\d)(\d\d)[Tt](\d\d)(\d\d)(?:(\d\d)(\.\d+)?)?)` +
 		`(?:[Zz]|([+-])([01]\d|2[0-3])(?::?([0-5]\d))?)$`)
 
-// ParseDateTime parses a date-time of ISO 8601 with an offset, for example
+// parseDateTime parses a date-time of ISO 8601 with an offset, for example
 // 2026-11-20T13:00:00Z, 2026-11-20T13:00+0100 or 20261120T130000Z. A leap second is
 // the start of the next minute. The result is in UTC, with a year from 0 to 9999.
-func ParseDateTime(text string) (time.Time, error) {
+func parseDateTime(text string) (time.Time, error) {
 	part := dateTimeForm.FindStringSubmatch(text)
 	if part == nil {
 		return time.Time{}, errDateTime

@@ -55,7 +55,7 @@ func TestParseDateTime(t *testing.T) {
 		"1763643600":                      "",
 		"Fri, 20 Nov 2026 13:00:00 +0000": "",
 	} {
-		parsed, err := ParseDateTime(text)
+		parsed, err := parseDateTime(text)
 		got := ""
 		if err == nil {
 			got = parsed.Format(time.RFC3339Nano)

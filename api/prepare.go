@@ -132,7 +132,7 @@ func (p *preparation) text(schema *jsonschema.Schema, value string) string {
 		p.issues = append(p.issues, Issue{Path: append([]any{}, p.path...), Message: err.Error(), Code: "format"})
 	}
 	if format == "date-time" {
-		if parsed, err := ParseDateTime(value); err == nil {
+		if parsed, err := parseDateTime(value); err == nil {
 			return parsed.Format(time.RFC3339Nano)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"standin/api"
+	"standin/internal/text"
 )
 
 // TestDecode checks what encoding/json alone would not decode: numbers that are
@@ -119,7 +119,7 @@ func TestTextsOfBots(t *testing.T) {
 			if err := checked.Decode(&decoded); err != nil {
 				t.Fatal(err)
 			}
-			encoded, err := api.Encode(decoded)
+			encoded, err := text.EncodeJSON(decoded)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,7 +33,7 @@ func (c Checked) Field(name string) any {
 // integers are written without a fraction or an exponent, and date-times as RFC
 // 3339 requires.
 func (c Checked) Decode(into any) error {
-	encoded, err := Encode(c.value)
+	encoded, err := text.EncodeJSON(c.value)
 	if err != nil {
 		return fmt.Errorf("encode a checked request: %w", err)
 	}
@@ -41,17 +41,6 @@ func (c Checked) Decode(into any) error {
 		return fmt.Errorf("decode a checked request: %w", err)
 	}
 	return nil
-}
-
-// Encode returns a value as JSON without the escapes that only HTML needs.
-func Encode(value any) ([]byte, error) {
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
 // CheckRequest parses a body and checks it against the request schema of an
@@ -122,7 +111,7 @@ func CleanTexts(document []byte) ([]byte, error) {
 		return nil, errors.New(issues[0].Message)
 	}
 	p := preparation{fromBot: true}
-	return Encode(p.prepare(nil, value))
+	return text.EncodeJSON(p.prepare(nil, value))
 }
 
 // CheckTexts checks the texts of a JSON document of any form.

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
@@ -24,6 +23,7 @@ import (
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/meetinglink"
+	"standin/internal/text"
 )
 
 // newJobForm is the data of the form that sends a bot.
@@ -285,13 +285,11 @@ func (f newJobForm) metadata() (json.RawMessage, string) {
 		}
 		fields["simulate"] = outcome
 	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(fields); err != nil {
+	metadata, err := text.EncodeJSON(fields)
+	if err != nil {
 		return nil, "The metadata cannot be stored."
 	}
-	return bytes.TrimSpace(text.Bytes()), ""
+	return metadata, ""
 }
 
 // minutesOf returns seconds in minutes.

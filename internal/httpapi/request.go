@@ -17,6 +17,7 @@ import (
 	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/text"
 )
 
 // maxBodyBytes bounds a JSON body.
@@ -207,7 +208,7 @@ func noContent(w http.ResponseWriter, err error) error {
 
 // writeJSON responds with a JSON body.
 func (a *API) writeJSON(w http.ResponseWriter, status int, value any) {
-	body, err := api.Encode(value)
+	body, err := text.EncodeJSON(value)
 	if err != nil {
 		panic(fmt.Sprintf("encode a response: %v", err)) // every value is from this service
 	}

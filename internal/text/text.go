@@ -1,7 +1,7 @@
 // Package text checks and cleans text that comes from outside, once, where it
 // enters: Check and CheckLine refuse a field of a request, Clean and CleanLine
 // make free text from a meeting page, a bot or a mail safe to store and to show.
-// Sentence is for text of our own.
+// Sentence and EncodeJSON are for text of our own.
 //
 // Limits are in characters (Unicode code points), as in JSON Schema.
 package text

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // The names of the events; docs/webhooks.md describes them.
@@ -220,7 +220,7 @@ func CalendarStateOf(calendar CalendarState) Event {
 func (e Event) Data(sequence int64) (json.RawMessage, error) {
 	fields := maps.Clone(e.fields)
 	fields["sequence"] = sequence
-	data, err := encode(fields)
+	data, err := text.EncodeJSON(fields)
 	if err != nil {
 		return nil, fmt.Errorf("compose %s: %w", e.Name, err)
 	}
@@ -251,18 +251,6 @@ func Targets(j job.Job, defaultEndpoint, event string) []string {
 		}
 	}
 	return targets
-}
-
-// encode is json.Marshal without HTML escaping, which would make the & of a
-// meeting URL unreadable.
-func encode(value any) ([]byte, error) {
-	var buffer bytes.Buffer
-	encoder := json.NewEncoder(&buffer)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(value); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n")), nil
 }
 
 // The payload versions; docs/webhooks.md lists the differences.
@@ -305,7 +293,7 @@ func Body(delivery Delivery) ([]byte, error) {
 		}
 		message.Version, message.Data = 0, data
 	}
-	body, err := encode(message)
+	body, err := text.EncodeJSON(message)
 	if err != nil {
 		return nil, fmt.Errorf("compose delivery %s: %w", delivery.ID, err)
 	}
@@ -320,5 +308,5 @@ func versionOne(data json.RawMessage) (json.RawMessage, error) {
 	}
 	delete(fields, "failure_code")
 	delete(fields, "failure_detail")
-	return encode(fields)
+	return text.EncodeJSON(fields)
 }

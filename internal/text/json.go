@@ -2,10 +2,23 @@ package text
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"unicode/utf16"
 )
+
+// EncodeJSON returns a value as JSON without the escapes that only HTML needs, which would
+// make the & of a URL unreadable.
+func EncodeJSON(value any) ([]byte, error) {
+	var encoded bytes.Buffer
+	encoder := json.NewEncoder(&encoded)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(encoded.Bytes(), []byte("\n")), nil
+}
 
 // MarkLoneSurrogates returns a valid JSON document in which the escapes of lone
 // surrogates, such as \ud800 without \udc00 after it, are replaced with \u0000.
@@ -40,11 +53,11 @@ func MarkLoneSurrogates(document []byte) []byte {
 	}
 }
 
-// unicodeEscape returns the code unit of the escape \uXXXX with which json starts.
-func unicodeEscape(json []byte) (unit rune, ok bool) {
-	if len(json) < len(`\u0000`) || json[0] != '\\' || json[1] != 'u' {
+// unicodeEscape returns the code unit of the escape \uXXXX with which a text starts.
+func unicodeEscape(text []byte) (unit rune, ok bool) {
+	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
 	}
-	value, err := strconv.ParseUint(string(json[2:6]), 16, 16)
+	value, err := strconv.ParseUint(string(text[2:6]), 16, 16)
 	return rune(value), err == nil
 }
