@@ -264,7 +264,7 @@ export type OutputOnJoin = {
      */
     text?: string;
     /**
-     * A voice of the speech server. By default
+     * A voice of the speech server. By default, the operator's.
      */
     voice?: string;
     /**
@@ -726,7 +726,7 @@ export type JobOutcome = {
      */
     title: string;
     /**
-     * What happened
+     * What happened, in more detail.
      */
     text: string;
     /**

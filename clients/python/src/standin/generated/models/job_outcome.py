@@ -17,7 +17,7 @@ class JobOutcome:
 
     Attributes:
         title (str): What happened.
-        text (str): What happened
+        text (str): What happened, in more detail.
         cause (None | str): The origin of the problem: `meeting`, `request` or `service`, or null if nothing went wrong.
         action (None | str): What to do next, or null.
         stage (None | str): How far the failed job got, or null.

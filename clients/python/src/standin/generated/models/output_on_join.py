@@ -18,7 +18,7 @@ class OutputOnJoin:
     Attributes:
         uri (str | Unset): The http or https URL of an audio file. The service fetches it when the bot is admitted.
         text (str | Unset): A text to speak. The service needs a speech server.
-        voice (str | Unset): A voice of the speech server. By default
+        voice (str | Unset): A voice of the speech server. By default, the operator's.
         language (str | Unset): The language of the text as a BCP 47 tag, for speech servers that take one.
     """
 
