@@ -23,17 +23,18 @@ const NoSubject = "(no subject)"
 // section 4.5.3.1.3, without the angle brackets).
 const maxEmail = 254
 
-// Invite requests a bot for one meeting at one time.
+// Invite is the CalendarInvite schema of api/openapi.yaml: it requests a bot for one
+// meeting at one time.
 type Invite struct {
-	OrganizerEmail string
-	Subject        string // NoSubject when blank
-	MeetingURL     string
-	Platform       job.Platform // meet, teams or zoom-web
-	JoinAt         time.Time
-	ICalUID        string // UID of the calendar event; empty if unknown
-	RecurrenceID   string // of an occurrence of a recurring event; empty for other events
-	Cancelled      bool   // the meeting does not take place
-	Source         Source // FromIntake when empty
+	OrganizerEmail string       `json:"organizerEmail"`
+	Subject        string       `json:"subject,omitempty"` // NoSubject when blank
+	MeetingURL     string       `json:"meetingUrl"`
+	Platform       job.Platform `json:"platform"` // meet, teams or zoom-web
+	JoinAt         time.Time    `json:"joinAt"`
+	ICalUID        string       `json:"icalUid,omitempty"`      // UID of the calendar event; empty if unknown
+	RecurrenceID   string       `json:"recurrenceId,omitempty"` // of an occurrence of a recurring event; empty for other events
+	Cancelled      bool         `json:"cancelled,omitempty"`    // the meeting does not take place
+	Source         Source       `json:"source,omitempty"`       // FromIntake when empty
 }
 
 // Source is how a bot was asked for.

@@ -90,15 +90,9 @@ type Validators struct {
 // consumer, or else of the service, as they are.
 type JobOptions struct {
 	DisplayName string         `json:"displayName,omitempty"`
-	Webhooks    WebhookURLs    `json:"webhooks,omitzero"`
+	Webhooks    job.Webhooks   `json:"webhooks,omitzero"`
 	AutoLeave   *job.AutoLeave `json:"autoLeave,omitempty"`
 	job.Options
-}
-
-// WebhookURLs are those of job.Webhooks.
-type WebhookURLs struct {
-	OnStatusChange string `json:"onStatusChange,omitempty"`
-	OnFinalize     string `json:"onFinalize,omitempty"`
 }
 
 // Event is a meeting in a calendar: an event, or an occurrence of a series.

@@ -65,7 +65,7 @@ type calendarPatch struct {
 // calendarJob is the CalendarJob schema of api/openapi.yaml.
 type calendarJob struct {
 	DisplayName string             `json:"displayName"`
-	Webhooks    jobWebhooks        `json:"webhooks"`
+	Webhooks    job.Webhooks       `json:"webhooks"`
 	AutoLeave   *completeAutoLeave `json:"autoLeave"`
 	job.Options
 }
@@ -90,7 +90,7 @@ func (c calendarJob) check() error {
 }
 
 func (c calendarJob) options() calendarsync.JobOptions {
-	options := calendarsync.JobOptions{Webhooks: calendarsync.WebhookURLs(c.Webhooks), AutoLeave: (*job.AutoLeave)(c.AutoLeave), Options: c.Options}
+	options := calendarsync.JobOptions{Webhooks: c.Webhooks, AutoLeave: (*job.AutoLeave)(c.AutoLeave), Options: c.Options}
 	if c.DisplayName != "" {
 		options.DisplayName = displayName(c.DisplayName)
 	}

@@ -49,16 +49,11 @@ type createRequest struct {
 	Platform    job.Platform    `json:"platform"`
 	JoinAt      time.Time       `json:"joinAt"`
 	DisplayName string          `json:"displayName"`
-	Webhooks    jobWebhooks     `json:"webhooks"`
+	Webhooks    job.Webhooks    `json:"webhooks"`
 	Metadata    json.RawMessage `json:"metadata"`
 	AutoLeave   job.AutoLeave   `json:"autoLeave"`
 	job.Options
 	Dedupe bool `json:"dedupe"`
-}
-
-type jobWebhooks struct {
-	OnStatusChange string `json:"onStatusChange"`
-	OnFinalize     string `json:"onFinalize"`
 }
 
 // emptyRequest returns a request with the defaults.
@@ -217,7 +212,7 @@ func (c createRequest) newJob(platform job.Platform) lifecycle.NewJob {
 	c.Title = title(c.Title)
 	return lifecycle.NewJob{
 		ExternalID: c.ExternalID, MeetingURL: c.MeetingURL, Platform: cmp.Or(c.Platform, platform), JoinAt: c.JoinAt.Truncate(time.Millisecond),
-		DisplayName: displayName(c.DisplayName), Webhooks: job.Webhooks(c.Webhooks),
+		DisplayName: displayName(c.DisplayName), Webhooks: c.Webhooks,
 		Metadata: c.Metadata, AutoLeave: c.AutoLeave, Options: c.Options, Dedupe: c.Dedupe,
 	}
 }
@@ -279,21 +274,13 @@ func (a *API) deleteRecording(w http.ResponseWriter, r *http.Request, caller acc
 // patchRequest is the JobPatch schema of api/openapi.yaml. A nil field
 // does not change. An empty webhook URL, null in JSON, removes the URL.
 type patchRequest struct {
-	JoinAt      *time.Time       `json:"joinAt"`
-	DisplayName *string          `json:"displayName"`
-	Metadata    json.RawMessage  `json:"metadata"`
-	AutoLeave   autoLeavePatch   `json:"autoLeave"`
-	Webhooks    jobWebhooksPatch `json:"webhooks"`
-	Title       nullableText     `json:"title"`
+	JoinAt      *time.Time               `json:"joinAt"`
+	DisplayName *string                  `json:"displayName"`
+	Metadata    json.RawMessage          `json:"metadata"`
+	AutoLeave   lifecycle.AutoLeavePatch `json:"autoLeave"`
+	Webhooks    jobWebhooksPatch         `json:"webhooks"`
+	Title       nullableText             `json:"title"`
 	job.Options
-}
-
-type autoLeavePatch struct {
-	AfterEntryDelaySeconds *int  `json:"afterEntryDelaySeconds"`
-	AfterSilenceSeconds    *int  `json:"afterSilenceSeconds"`
-	AfterSoloSeconds       *int  `json:"afterSoloSeconds"`
-	AfterMaxSeconds        *int  `json:"afterMaxSeconds"`
-	OnBotDetected          *bool `json:"onBotDetected"`
 }
 
 type jobWebhooksPatch struct {
@@ -331,9 +318,9 @@ func (a *API) patchJob(w http.ResponseWriter, r *http.Request, caller account.Ca
 		*request.DisplayName = displayName(*request.DisplayName)
 	}
 	j, err := a.settings.Jobs.Patch(r.Context(), caller, id, lifecycle.Patch{
-		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata,
-		AutoLeave: lifecycle.AutoLeavePatch(request.AutoLeave), Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
-		Title: request.Title.text, Options: request.Options,
+		JoinAt: request.JoinAt, DisplayName: request.DisplayName, Metadata: request.Metadata, AutoLeave: request.AutoLeave,
+		Webhooks: lifecycle.WebhooksPatch{OnStatusChange: request.Webhooks.OnStatusChange.text, OnFinalize: request.Webhooks.OnFinalize.text},
+		Title:    request.Title.text, Options: request.Options,
 	})
 	if err != nil {
 		return fmt.Errorf("change a job: %w", err)

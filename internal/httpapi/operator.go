@@ -210,31 +210,15 @@ type Invites interface {
 	Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error)
 }
 
-// inviteRequest is the CalendarInvite schema of api/openapi.yaml.
-type inviteRequest struct {
-	OrganizerEmail string          `json:"organizerEmail"`
-	Subject        string          `json:"subject"`
-	MeetingURL     string          `json:"meetingUrl"`
-	Platform       job.Platform    `json:"platform"`
-	JoinAt         time.Time       `json:"joinAt"`
-	ICalUID        string          `json:"icalUid"`
-	RecurrenceID   string          `json:"recurrenceId"`
-	Cancelled      bool            `json:"cancelled"`
-	Source         calendar.Source `json:"source"`
-}
-
 func (a *API) intakeInvite(w http.ResponseWriter, r *http.Request) error {
-	var invite inviteRequest
+	var invite calendar.Invite
 	if err := a.readRequest(w, r, "intakeInvite", &invite); err != nil {
 		return err
 	}
 	if isUnset(invite.JoinAt) {
 		invite.JoinAt = time.Now()
 	}
-	result, err := a.settings.Invites.Schedule(r.Context(), calendar.Invite{
-		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL,
-		Platform: invite.Platform, JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, RecurrenceID: invite.RecurrenceID, Cancelled: invite.Cancelled, Source: invite.Source,
-	})
+	result, err := a.settings.Invites.Schedule(r.Context(), invite)
 	if err != nil {
 		return fmt.Errorf("schedule an invite: %w", err)
 	}

@@ -56,8 +56,8 @@ type Job struct {
 
 // Webhooks are the URLs that a job's events are sent to; either may be empty.
 type Webhooks struct {
-	OnStatusChange string
-	OnFinalize     string
+	OnStatusChange string `json:"onStatusChange,omitempty"`
+	OnFinalize     string `json:"onFinalize,omitempty"`
 }
 
 // AutoLeave is the AutoLeaveConfig schema of api/openapi.yaml: the conditions on

@@ -167,6 +167,6 @@ func (s *meetingSync) complete(r *job.Record) {
 	if s.options.AutoLeave != nil {
 		r.AutoLeave = *s.options.AutoLeave
 	}
-	r.Webhooks = job.Webhooks(s.options.Webhooks)
+	r.Webhooks = s.options.Webhooks
 	r.Options = s.options.Options
 }

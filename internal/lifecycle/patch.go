@@ -25,13 +25,14 @@ type Patch struct {
 	Options     job.Options // empty ones do not change
 }
 
-// AutoLeavePatch changes single settings of a job's AutoLeave.
+// AutoLeavePatch changes single settings of a job's AutoLeave. It is a part of the JobPatch
+// schema of api/openapi.yaml.
 type AutoLeavePatch struct {
-	AfterEntryDelaySeconds *int
-	AfterSilenceSeconds    *int
-	AfterSoloSeconds       *int
-	AfterMaxSeconds        *int
-	OnBotDetected          *bool
+	AfterEntryDelaySeconds *int  `json:"afterEntryDelaySeconds"`
+	AfterSilenceSeconds    *int  `json:"afterSilenceSeconds"`
+	AfterSoloSeconds       *int  `json:"afterSoloSeconds"`
+	AfterMaxSeconds        *int  `json:"afterMaxSeconds"`
+	OnBotDetected          *bool `json:"onBotDetected"`
 }
 
 // WebhooksPatch changes single URLs of a job; an empty one removes the URL.

@@ -50,25 +50,11 @@ const requestTime = 30 * time.Second
 // maxResponse limits the response of the service, in bytes.
 const maxResponse = 64 << 10
 
-// inviteRequest is the CalendarInvite schema of api/openapi.yaml.
-type inviteRequest struct {
-	OrganizerEmail string          `json:"organizerEmail"`
-	Subject        string          `json:"subject,omitempty"`
-	MeetingURL     string          `json:"meetingUrl"`
-	Platform       job.Platform    `json:"platform"`
-	JoinAt         time.Time       `json:"joinAt"`
-	ICalUID        string          `json:"icalUid"`
-	Cancelled      bool            `json:"cancelled,omitempty"`
-	Source         calendar.Source `json:"source"`
-}
-
 // Schedule implements Scheduler. An error other than a *RejectedError may be
 // temporary.
 func (c *Client) Schedule(ctx context.Context, invite calendar.Invite) (calendar.Result, error) {
-	body, err := json.Marshal(inviteRequest{
-		OrganizerEmail: invite.OrganizerEmail, Subject: invite.Subject, MeetingURL: invite.MeetingURL, Platform: invite.Platform,
-		JoinAt: invite.JoinAt, ICalUID: invite.ICalUID, Cancelled: invite.Cancelled, Source: calendar.FromMail,
-	})
+	invite.Source = calendar.FromMail
+	body, err := json.Marshal(invite)
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("encode an invite: %w", err)
 	}
