@@ -24,13 +24,16 @@ type Change struct {
 	tx       *store.Tx
 	before   job.Record // as the transaction read it
 	applied  []event.StateApplied
-	emitted  bool              // deliveries were created
-	commands bool              // commands were queued
-	played   []uuid.UUID       // commands whose output is no longer needed
-	consumer *account.Consumer // of the job; nil before it is needed
+	emitted  bool        // deliveries were created
+	commands bool        // commands were queued
+	played   []uuid.UUID // commands whose output is no longer needed
+	owner    *jobOwner   // of the job; nil before it is needed
+}
 
-	endpoints     []webhook.Endpoint // of the consumer, if endpointsRead
-	endpointsRead bool
+// jobOwner is the consumer of a job, and the endpoints that the consumer has registered.
+type jobOwner struct {
+	account.Consumer
+	endpoints []webhook.Endpoint
 }
 
 // newChange returns the change of a job that the transaction has locked.
@@ -42,15 +45,8 @@ func (s *Service) newChange(tx *store.Tx, r job.Record) *Change {
 // returns an error, and after the commit wakes whoever has to act. fn may be called
 // more than once.
 func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(context.Context, *Change) error) (job.Record, error) {
-	return s.change(ctx, id, s.Store.Write, fn)
-}
-
-// change is Change with Store.Write or Store.WriteDeletion.
-func (s *Service) change(
-	ctx context.Context, id uuid.UUID, write func(context.Context, func(context.Context, *store.Tx) error) error, fn func(context.Context, *Change) error,
-) (job.Record, error) {
 	var c *Change
-	err := write(ctx, func(ctx context.Context, tx *store.Tx) error {
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
@@ -183,25 +179,22 @@ func (c *Change) ApplyFromService(ctx context.Context, e job.Event, data any) (j
 // and the endpoints that take it. The event counts in the job's sequence even when it goes to
 // no URL.
 func (c *Change) Emit(ctx context.Context, e webhook.Event) error {
-	consumer, err := c.consumerOf(ctx)
+	owner, err := c.readOwner(ctx)
 	if err != nil {
 		return err
 	}
-	targets, err := c.targets(ctx, e, webhook.Targets(c.Job, consumer.WebhookURL, e.Name))
-	if err != nil {
-		return err
-	}
-	return c.deliver(ctx, e, consumer, targets)
+	targets := webhook.Targets(c.Job, owner.WebhookURL, e.Name)
+	return c.deliver(ctx, e, owner, webhook.Takers(targets, owner.endpoints, e.Name))
 }
 
 // emitOptional emits an event to the URLs of the job only if the consumer has enabled it.
 // Otherwise, an event that no endpoint takes does not count in the job's sequence.
 func (c *Change) emitOptional(ctx context.Context, e webhook.Event, enabled func(account.Consumer) bool) error {
-	consumer, err := c.consumerOf(ctx)
+	owner, err := c.readOwner(ctx)
 	if err != nil {
 		return err
 	}
-	if enabled(consumer) {
+	if enabled(owner.Consumer) {
 		return c.Emit(ctx, e)
 	}
 	return c.emitToEndpoints(ctx, e)
@@ -210,48 +203,40 @@ func (c *Change) emitOptional(ctx context.Context, e webhook.Event, enabled func
 // emitToEndpoints emits an event to the endpoints that take it. Without any it does not count
 // in the job's sequence.
 func (c *Change) emitToEndpoints(ctx context.Context, e webhook.Event) error {
-	targets, err := c.targets(ctx, e, nil)
-	if err != nil || len(targets) == 0 {
-		return err
-	}
-	consumer, err := c.consumerOf(ctx)
+	owner, err := c.readOwner(ctx)
 	if err != nil {
 		return err
 	}
-	return c.deliver(ctx, e, consumer, targets)
+	targets := webhook.Takers(nil, owner.endpoints, e.Name)
+	if len(targets) == 0 {
+		return nil
+	}
+	return c.deliver(ctx, e, owner, targets)
 }
 
-// targets returns URLs of the job and those of the endpoints that take an event.
-func (c *Change) targets(ctx context.Context, e webhook.Event, ofJob []string) ([]string, error) {
-	if !c.endpointsRead {
+// deliver counts an event and puts it into the outbox.
+func (c *Change) deliver(ctx context.Context, e webhook.Event, owner *jobOwner, targets []string) error {
+	c.Sequence++
+	c.emitted = c.emitted || len(targets) > 0
+	return webhook.Insert(ctx, c.tx, webhook.Delivery{
+		JobID: c.ID, ConsumerID: c.ConsumerID, Mode: c.Mode, Sequence: c.Sequence, EmittedAt: c.Now, Version: owner.WebhookVersion,
+	}, e, targets)
+}
+
+// readOwner returns the owner of the job, which it reads once.
+func (c *Change) readOwner(ctx context.Context) (*jobOwner, error) {
+	if c.owner == nil {
+		consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
+		if err != nil {
+			return nil, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
+		}
 		endpoints, err := c.tx.EnabledEndpoints(ctx, c.ConsumerID, c.Mode)
 		if err != nil {
 			return nil, err
 		}
-		c.endpoints, c.endpointsRead = endpoints, true
+		c.owner = &jobOwner{consumer, endpoints}
 	}
-	return webhook.Takers(ofJob, c.endpoints, e.Name), nil
-}
-
-// deliver counts an event and puts it into the outbox.
-func (c *Change) deliver(ctx context.Context, e webhook.Event, consumer account.Consumer, targets []string) error {
-	c.Sequence++
-	c.emitted = c.emitted || len(targets) > 0
-	return webhook.Insert(ctx, c.tx, webhook.Delivery{
-		JobID: c.ID, ConsumerID: c.ConsumerID, Mode: c.Mode, Sequence: c.Sequence, EmittedAt: c.Now, Version: consumer.WebhookVersion,
-	}, e, targets)
-}
-
-// consumerOf returns the consumer of the job.
-func (c *Change) consumerOf(ctx context.Context) (account.Consumer, error) {
-	if c.consumer == nil {
-		consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
-		if err != nil {
-			return account.Consumer{}, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
-		}
-		c.consumer = &consumer
-	}
-	return *c.consumer, nil
+	return c.owner, nil
 }
 
 // The kinds of timeline entries beside the triggers of the state machine.

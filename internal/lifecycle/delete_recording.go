@@ -51,7 +51,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		return checkDeletable(r)
 	}
 	mark := func() error {
-		_, err := s.change(ctx, id, s.Store.WriteDeletion, func(_ context.Context, c *Change) error {
+		_, err := s.Change(ctx, id, func(_ context.Context, c *Change) error {
 			if c.RecordingDeletedAt.IsZero() {
 				c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by // from now on uploads are refused
 			}
@@ -80,7 +80,7 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 	if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
 		return fmt.Errorf("delete the recording of job %s: %w", id, err)
 	}
-	_, err = s.change(ctx, id, s.Store.WriteDeletion, func(ctx context.Context, c *Change) error {
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
 		c.RecordingErasedAt = c.Now
 		if err := c.tx.DeleteTexts(ctx, id); err != nil {
 			return err

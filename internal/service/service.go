@@ -148,9 +148,6 @@ func (s *Service) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := s.store.Reserve(); err != nil {
-		s.settings.Log.Warn("cannot reserve disk space; deleting a recording may fail when the disk is full", "error", err)
-	}
 	if s.storage, err = recording.OpenStorage(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}

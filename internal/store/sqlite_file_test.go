@@ -1,18 +1,15 @@
 package store_test
 
 import (
-	"context"
 	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"standin/internal/store"
 	"standin/internal/store/sqlite"
-	"standin/internal/testing/hostile"
 	"standin/internal/testing/storetest"
 )
 
@@ -137,46 +134,5 @@ func TestDamagedSQLite(t *testing.T) {
 	}
 	if _, err := store.Open(t.Context(), other); err == nil || !strings.Contains(err.Error(), "restore a backup") {
 		t.Errorf("open a file that is not a database: %v", err)
-	}
-}
-
-// TestWriteDeletion checks that a transaction that leads to free space works on a full
-// disk, and other transactions again when there is space.
-func TestWriteDeletion(t *testing.T) {
-	t.Parallel()
-	dir := hostile.SmallDisk(t, "4")
-	s := open(t, filepath.Join(dir, "standin.db"))
-	consumer := newConsumer(t, s)
-	r := endedJob(t, s, consumer.ID, now)
-	if err := s.Reserve(); err != nil {
-		t.Fatal(err)
-	}
-	hostile.FillDisk(t, dir)
-	write := func() error {
-		return s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) })
-	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	var err error
-	for err == nil && ctx.Err() == nil { // until the -wal file has no room that a checkpoint has freed
-		err = write()
-	}
-	if !store.IsDiskFull(err) {
-		t.Fatalf("a write on the full disk: %v", err)
-	}
-	deleted := r
-	deleted.RecordingDeletedAt, deleted.RecordingDeletedBy = now.Add(time.Hour), "consumer"
-	err = s.WriteDeletion(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, deleted) })
-	if err != nil {
-		t.Fatalf("a deletion on the full disk: %v", err)
-	}
-	if got, err := s.Job(t.Context(), r.ID); err != nil || !got.RecordingDeletedAt.Equal(deleted.RecordingDeletedAt) {
-		t.Errorf("after the deletion: deleted at %v, %v", got.RecordingDeletedAt, err)
-	}
-	if err := os.Remove(filepath.Join(dir, "filler")); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.Reserve(), write()); err != nil {
-		t.Errorf("with free space: %v", err)
 	}
 }

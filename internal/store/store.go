@@ -67,20 +67,7 @@ func (s *Store) Close() error { return s.db.Close() }
 // SQLite all writers share one transaction at a time. fn may be called more than
 // once and must not carry state from one call to the next.
 func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) error {
-	return s.db.Write(ctx, s.inTx(fn))
-}
-
-// WriteDeletion is like Write for a transaction that leads to free disk space. On
-// SQLite it works when the disk is full, if Reserve has kept space for it.
-func (s *Store) WriteDeletion(ctx context.Context, fn func(context.Context, *Tx) error) error {
-	if s.sqlite != nil {
-		return s.sqlite.WriteDeletion(ctx, s.inTx(fn))
-	}
-	return s.Write(ctx, fn)
-}
-
-func (s *Store) inTx(fn func(context.Context, *Tx) error) func(context.Context, sqldb.Conn) error {
-	return func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{Reader{conn, s.dialect}}) }
+	return s.db.Write(ctx, func(ctx context.Context, conn sqldb.Conn) error { return fn(ctx, &Tx{Reader{conn, s.dialect}}) })
 }
 
 // Ping reports whether the database responds.
@@ -116,14 +103,6 @@ func (s *Store) Check(ctx context.Context) error {
 		return nil
 	}
 	return s.sqlite.Check(ctx)
-}
-
-// Reserve keeps disk space for WriteDeletion. It does nothing on PostgreSQL.
-func (s *Store) Reserve() error {
-	if s.sqlite == nil {
-		return nil
-	}
-	return s.sqlite.Reserve()
 }
 
 // IsDiskFull reports whether a write failed because the disk of the database is full.

@@ -74,6 +74,14 @@ func damaged(path string, err error) error {
 		"and restore a backup, or rebuild the file with: sqlite3 %[1]s .recover | sqlite3 new.db: %[2]w", path, err)
 }
 
+// IsDiskFull reports whether a write failed because the disk is full. SQLite reports
+// SQLITE_IOERR_SHMSIZE when it cannot extend its shared memory. Other I/O errors do
+// not say that space is missing.
+func IsDiskFull(err error) bool {
+	var lite *sqlite.Error
+	return errors.As(err, &lite) && (lite.Code() == sqlite3.SQLITE_FULL || lite.Code() == sqlite3.SQLITE_IOERR_SHMSIZE)
+}
+
 // OpenExisting opens a file that exists, without migrating it.
 func OpenExisting(path string) (*sql.DB, error) {
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=rw&_pragma=busy_timeout(15000)")
