@@ -26,15 +26,11 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 	refused := new(transcript.Error)
 	switch {
 	case errors.As(err, &refused):
-		found := refused.Error()
-		if refused.Detail != "" {
-			found += ": " + refused.Detail
-		}
 		fix := transcriberFix(refused.Status, "STANDIN_TRANSCRIBER")
 		if fix == "" {
 			fix = "set STANDIN_TRANSCRIBER_URL to a server with OpenAI's POST /v1/audio/transcriptions, and STANDIN_TRANSCRIBER_MODEL to one of its models"
 		}
-		return name.fail(found, fix)
+		return name.fail(refused.Error(), fix)
 	case err != nil:
 		return name.fail(err.Error(), "make sure that this user can write to the folder of temporary files")
 	}
@@ -61,7 +57,7 @@ func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 	if err == nil {
 		return heardHello(name, recognizer.Model(), heard, "STANDIN_LIVE_TRANSCRIBER")
 	}
-	refused := new(streaming.Error)
+	refused := new(transcript.Error)
 	errors.As(err, &refused)
 	fix := transcriberFix(refused.Status, "STANDIN_LIVE_TRANSCRIBER")
 	switch {

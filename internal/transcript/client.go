@@ -158,26 +158,32 @@ type Error struct {
 	RetryAfter time.Duration // requested by the recognizer; 0 when it did not
 	Permanent  bool          // another attempt with the same audio will fail too
 	Accepted   bool          // the recognizer began to answer, and may charge for it
-	Err        error         // cause, when there is no status
-	Detail     string        // beginning of the response, for the log
+	Err        error         // cause, which may name hosts; nil if the recognizer says why
+	Detail     string        // what the recognizer says; empty if it says nothing, or may repeat the key
 
 	format bool // the recognizer does not support the format of the response
 }
 
 func (e *Error) Error() string {
-	if e.Err == nil {
-		return e.public()
+	reason := e.Public()
+	if e.Detail != "" {
+		reason += ": " + e.Detail
 	}
-	return fmt.Sprintf("%s: %v", e.public(), e.Err)
+	if e.Err != nil {
+		reason += ": " + e.Err.Error()
+	}
+	return reason
 }
 
-// public returns the error without its cause, which may name hosts.
-func (e *Error) public() string {
+// Public returns the error without its cause and what the recognizer says.
+func (e *Error) Public() string {
 	switch {
 	case e.Accepted:
 		return "the response of the transcriber was not usable"
 	case e.Status != 0:
 		return fmt.Sprintf("the transcriber answered with status %d", e.Status)
+	case e.Detail != "":
+		return "the transcriber reported an error"
 	}
 	return "the transcriber did not answer"
 }

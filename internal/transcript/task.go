@@ -221,7 +221,7 @@ func (h *task) failed(ctx context.Context, err error) {
 	detail := "the recording could not be read; the service's log has the reason"
 	switch {
 	case isRefused:
-		detail = refused.public()
+		detail = refused.Public()
 	case errors.Is(err, errLimit):
 		detail = errLimit.Error()
 	}
@@ -230,7 +230,7 @@ func (h *task) failed(ctx context.Context, err error) {
 		log.Info("transcription stopped")
 		return
 	case permanent, refused.Permanent, age >= w.GiveUpAfter:
-		log.Warn("transcription failed", "detail", refused.Detail, "age", age)
+		log.Warn("transcription failed", "age", age)
 		w.outcomes.WithLabelValues(outcomeFailed).Inc()
 		if _, err := w.Jobs.EndTranscription(ctx, t.JobID, t.Lease, &job.TranscriptResult{Failure: detail}); err != nil {
 			log.Error("cannot record the failure of a transcription; repeating it", "failure", err)
@@ -241,7 +241,7 @@ func (h *task) failed(ctx context.Context, err error) {
 	pause := max(backoff.Next(), refused.RetryAfter)
 	first := t.Failures == 0
 	t.Failures = backoff.Failures
-	log.Warn("transcription failed; retrying", "detail", refused.Detail, "failures", t.Failures, "retry_in", pause)
+	log.Warn("transcription failed; retrying", "failures", t.Failures, "retry_in", pause)
 	w.outcomes.WithLabelValues(outcomeRetrying).Inc()
 	if first {
 		retry := job.TranscriptRetry{Detail: detail, RetryAt: job.Timestamp(w.Now().Add(pause))}

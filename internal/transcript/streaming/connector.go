@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"standin/internal/dialguard"
+	"standin/internal/transcript"
 )
 
 const (
@@ -155,7 +156,7 @@ func (c *connector) dial(ctx context.Context, d dialogue) (connection, error) {
 	//nolint:bodyclose // Dial closes it
 	socket, response, err := websocket.Dial(ctx, address.String(), &websocket.DialOptions{HTTPHeader: header, HTTPClient: c.http})
 	if err != nil {
-		failed := &Error{Err: errors.New("the WebSocket was not opened")} // the error contains the query
+		failed := &transcript.Error{Err: errors.New("the WebSocket was not opened")} // the error contains the query
 		if refused := new(dialguard.RefusedError); errors.As(err, &refused) {
 			failed.Err = refused
 		}
@@ -186,7 +187,7 @@ func (c connection) write(ctx context.Context, m message) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	if err := c.socket.Write(ctx, m.kind, m.data); err != nil {
-		return &Error{Err: err}
+		return &transcript.Error{Err: err}
 	}
 	return nil
 }
@@ -197,9 +198,9 @@ func (c connection) read(ctx context.Context) ([]byte, error) {
 		return data, nil
 	}
 	if closed := (websocket.CloseError{}); errors.As(err, &closed) {
-		return nil, &Error{Detail: c.public(cmp.Or(closed.Reason, closed.Code.String()))}
+		return nil, &transcript.Error{Detail: c.public(cmp.Or(closed.Reason, closed.Code.String()))}
 	}
-	return nil, &Error{Err: err}
+	return nil, &transcript.Error{Err: err}
 }
 
 // close writes a last message and closes the connection.
@@ -246,7 +247,7 @@ func (c connection) reason(err error, messages <-chan received) error {
 	for {
 		select {
 		case got := <-messages:
-			if failed := new(Error); errors.As(got.err, &failed) && failed.Detail != "" {
+			if failed := new(transcript.Error); errors.As(got.err, &failed) && failed.Detail != "" {
 				return failed
 			}
 			if got.err != nil {
@@ -298,7 +299,7 @@ func (s *speech) hear(got received) error {
 		return got.err
 	}
 	result, changed, err := s.dialogue.hear(got.data)
-	if refused := new(Error); errors.As(err, &refused) {
+	if refused := new(transcript.Error); errors.As(err, &refused) {
 		refused.Detail = s.public(refused.Detail)
 	}
 	if err != nil || !changed || !s.speaking && !s.ending {

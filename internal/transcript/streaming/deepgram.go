@@ -83,10 +83,10 @@ type deepgramMessage struct {
 func (d *deepgram) hear(data []byte) (Result, bool, error) {
 	var m deepgramMessage
 	if err := json.Unmarshal(data, &m); err != nil {
-		return Result{}, false, &Error{Status: 200, Err: err}
+		return Result{}, false, unusable(err)
 	}
 	if m.Type == "Error" {
-		return Result{}, false, &Error{Detail: cmp.Or(m.Description, "Error")}
+		return Result{}, false, &transcript.Error{Detail: cmp.Or(m.Description, "Error")}
 	}
 	// The rest of an earlier utterance may come late.
 	if m.Type != "Results" || milliseconds(m.Start+m.Duration) <= d.beginMs && !m.FromFinalize {

@@ -13,6 +13,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/sound"
+	"standin/internal/transcript"
 )
 
 const (
@@ -145,8 +146,11 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 		},
 		Failed: func(ctx context.Context, err error) {
 			detail := "the live transcriber has failed"
-			if failed := new(Error); errors.As(err, &failed) {
+			if failed := new(transcript.Error); errors.As(err, &failed) {
 				detail = failed.Public()
+				if failed.Detail != "" {
+					detail += ": " + failed.Detail
+				}
 			}
 			m.Log.Warn("live transcriber failed; retrying", "job", id, "error", err)
 			if err := m.Jobs.ReportLiveFailure(ctx, id, detail); err != nil && ctx.Err() == nil {

@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"standin/internal/transcript"
 )
 
 // wordMs is how long each word takes that the doubles hear: w0, w1 and so on.
@@ -440,8 +442,8 @@ func TestRefusals(t *testing.T) {
 				}
 			}()
 			err := r.Recognize(ctx, Options{}, in, func(Result) {})
-			failed := new(Error)
-			if !errors.As(err, &failed) || !strings.Contains(failed.Public(), test.want) || strings.Contains(err.Error(), testKey) {
+			failed := new(transcript.Error)
+			if !errors.As(err, &failed) || !strings.Contains(failed.Error(), test.want) || strings.Contains(err.Error(), testKey) {
 				t.Errorf("error %v, want %q", err, test.want)
 			}
 		})

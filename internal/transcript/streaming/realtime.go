@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/coder/websocket"
+
+	"standin/internal/transcript"
 )
 
 // realtime speaks https://developers.openai.com/api/docs/guides/realtime-transcription, or
@@ -53,11 +55,11 @@ func (r *realtime) greet(ctx context.Context, on connection) error {
 		Session json.RawMessage `json:"session"`
 	}
 	if err := json.Unmarshal(data, &created); err != nil {
-		return &Error{Status: 200, Err: err}
+		return unusable(err)
 	}
 	if created.Type != "session.created" && created.Type != "transcription_session.created" {
 		_, _, err := r.hear(data)
-		return cmp.Or[error](err, &Error{Status: 200, Err: errors.New("there is no session")})
+		return cmp.Or[error](err, unusable(errors.New("there is no session")))
 	}
 	if r.vllm = len(created.Session) == 0; r.vllm {
 		return on.write(ctx, object{"type": "session.update", "model": r.model}.message())
@@ -113,7 +115,7 @@ func (r *realtime) hear(data []byte) (Result, bool, error) {
 		Error      json.RawMessage `json:"error"`
 	}
 	if err := json.Unmarshal(data, &event); err != nil {
-		return Result{}, false, &Error{Status: 200, Err: err}
+		return Result{}, false, unusable(err)
 	}
 	switch event.Type {
 	case "conversation.item.input_audio_transcription.delta", "transcription.delta":
@@ -124,13 +126,13 @@ func (r *realtime) hear(data []byte) (Result, bool, error) {
 	case "conversation.item.input_audio_transcription.completed", "transcription.done":
 		return Result{Words: plainWords(cmp.Or(event.Transcript, event.Text)), Final: true}, true, nil
 	case "conversation.item.input_audio_transcription.failed", "error":
-		return Result{}, false, &Error{Detail: errorText(event.Error)}
+		return Result{}, false, &transcript.Error{Detail: errorText(event.Error)}
 	}
 	return Result{}, false, nil
 }
 
 func (r *realtime) late() (Result, error) {
-	return Result{}, &Error{Err: errors.New("the end of an utterance was not answered")}
+	return Result{}, &transcript.Error{Err: errors.New("the end of an utterance was not answered")}
 }
 
 // errorText returns the message of an error: a text, or an object with one.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"standin/internal/transcript"
 )
 
 // counting is a recognizer that hears a word for each 500 ms. Some of its calls fail.
@@ -157,9 +159,9 @@ func TestSession(t *testing.T) {
 			"00700 Ada: w0 w1 w2 w3 w4 w5 true", "04700 Bob: w0 w1 w2 w3 w4 w5 true",
 		}},
 		"seen for a moment": {people: []spoken{{0, "Ada", 1000, 1400}, {0, "", 1400, 3000}}, complete: true, want: []string{"00700 : w0 w1 w2 w3 w4 w5 true"}},
-		"a failure": {people: []spoken{ada, {1, "Ada", 5000, 7000}}, fails: []error{&Error{Status: 503}}, want: []string{
+		"a failure": {people: []spoken{ada, {1, "Ada", 5000, 7000}}, fails: []error{&transcript.Error{Status: 503}}, want: []string{
 			"00700 Ada: w0 true", "04700 Ada: w0 w1 w2 w3 w4 w5 true",
-		}, failures: []string{"the live transcriber answered with status 503"}},
+		}, failures: []string{"the transcriber answered with status 503"}},
 		"sound that was lost": {people: []spoken{ada}, lostMs: 40, want: []string{"00700 Ada: w0 w1 w2 w3 w4 w5 true"}},
 		"a full disk":         {people: []spoken{ada}, refuse: 1, complete: true, want: []string{"00700 Ada: w0 w1 w2 w3 w4 w5 true"}},
 		"silence":             {people: []spoken{{1, "Ada", 0, 0}}, complete: true},

@@ -77,45 +77,17 @@ type Recognizer interface {
 	// Recognize recognizes the utterances of one source until in is closed, and calls
 	// heard with what it has heard, in the order of the utterances. Each utterance whose
 	// end was read has a final result when Recognize returns without an error. It can be
-	// called from several goroutines at a time.
+	// called from several goroutines at a time. When the recognizer fails, the error is a
+	// *transcript.Error.
 	Recognize(ctx context.Context, options Options, in <-chan Audio, heard func(Result)) error
 	// Model returns the model that the recognizer uses.
 	Model() string
 }
 
-// Error is why a recognizer failed.
-type Error struct {
-	Status int    // of the HTTP response; 0 without one
-	Detail string // what the recognizer says; empty if it says nothing, or may repeat the key
-	Err    error  // cause, which may name hosts; nil if the recognizer says why
+// unusable returns the error of a response that cannot be read.
+func unusable(err error) error {
+	return &transcript.Error{Status: http.StatusOK, Accepted: true, Err: err}
 }
-
-func (e *Error) Error() string {
-	text := e.Public()
-	if e.Err != nil {
-		text += ": " + e.Err.Error()
-	}
-	return text
-}
-
-// Public returns the error without its cause.
-func (e *Error) Public() string {
-	text := "the live transcriber did not answer"
-	switch {
-	case e.Status != 0 && e.Status != http.StatusOK:
-		text = fmt.Sprintf("the live transcriber answered with status %d", e.Status)
-	case e.Status == http.StatusOK:
-		text = "the response of the live transcriber was not usable"
-	case e.Detail != "":
-		text = "the live transcriber reported an error"
-	}
-	if e.Detail != "" {
-		text += ": " + e.Detail
-	}
-	return text
-}
-
-func (e *Error) Unwrap() error { return e.Err }
 
 const (
 	// dialTimeout bounds resolving, connecting and the handshake.

@@ -54,7 +54,7 @@ func (w *windows) Recognize(ctx context.Context, options Options, in <-chan Audi
 				words.add(got.words, false)
 				heard(words.result(got.utterance, false))
 			} else if refusal(got.err) {
-				return failure(got.err)
+				return got.err
 			}
 		case audio, ok := <-in:
 			if !ok {
@@ -66,7 +66,7 @@ func (w *windows) Recognize(ctx context.Context, options Options, in <-chan Audi
 				asked.stop() // the next request has the same sound
 				got := w.persist(ctx, options, audio.Utterance, pcm)
 				if got.err != nil {
-					return failure(got.err)
+					return got.err
 				}
 				words.add(got.words, true)
 				heard(words.result(audio.Utterance, true))
@@ -191,13 +191,4 @@ func loud(pcm []byte, startMs, endMs int64) bool {
 func refusal(err error) bool {
 	refused := new(transcript.Error)
 	return errors.As(err, &refused) && refused.Status >= 400 && refused.Status < 500 && refused.Status != 408 && refused.Status != 429
-}
-
-// failure returns the error of a request as one of this package.
-func failure(err error) error {
-	refused := new(transcript.Error)
-	if !errors.As(err, &refused) {
-		return err
-	}
-	return &Error{Status: refused.Status, Detail: refused.Detail, Err: refused.Err}
 }
