@@ -9,6 +9,7 @@ import (
 
 	"standin/internal/calendar"
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 // FuzzParseICS: any text is either a calendar with usable events or an
@@ -78,7 +79,7 @@ func checkMeeting(t *testing.T, address string, platform job.Platform) {
 	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "http" && parsed.Scheme != "https" {
 		t.Fatalf("%q is no address (%v)", address, err)
 	}
-	if want := job.PlatformOf(parsed); platform != want {
+	if want := meetinglink.PlatformOf(address); platform != want {
 		t.Errorf("%q is for %s, found as %s", address, want, platform)
 	}
 }

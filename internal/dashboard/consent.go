@@ -137,13 +137,6 @@ func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, 
 // consentStateOf reads the state from its cookie.
 func (d *Dashboard) consentStateOf(r *http.Request) (consentState, bool) {
 	var state consentState
-	cookie, err := r.Cookie(d.cookieName(consentCookie))
-	if err != nil {
-		return state, false
-	}
-	encoded, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || json.Unmarshal(encoded, &state) != nil {
-		return state, false
-	}
-	return state, state.State != "" && state.Verifier != "" && slices.Contains(d.settings.Calendars.Providers(), state.Provider)
+	ok := d.readState(r, consentCookie, &state)
+	return state, ok && state.State != "" && state.Verifier != "" && slices.Contains(d.settings.Calendars.Providers(), state.Provider)
 }

@@ -143,15 +143,18 @@ func (d *Dashboard) finishOIDC(req *pageRequest) error {
 // oidcStateOf reads the state from its cookie.
 func (d *Dashboard) oidcStateOf(r *http.Request) (oidcState, bool) {
 	var state oidcState
-	cookie, err := r.Cookie(d.cookieName(oidcCookie))
+	ok := d.readState(r, oidcCookie, &state)
+	return state, ok && state.State != "" && state.Nonce != "" && state.Verifier != ""
+}
+
+// readState reads the state of a visit at a provider, which is JSON, from its cookie.
+func (d *Dashboard) readState(r *http.Request, cookie string, state any) bool {
+	kept, err := r.Cookie(d.cookieName(cookie))
 	if err != nil {
-		return state, false
+		return false
 	}
-	encoded, err := base64.RawURLEncoding.DecodeString(cookie.Value)
-	if err != nil || json.Unmarshal(encoded, &state) != nil {
-		return state, false
-	}
-	return state, state.State != "" && state.Nonce != "" && state.Verifier != ""
+	encoded, err := base64.RawURLEncoding.DecodeString(kept.Value)
+	return err == nil && json.Unmarshal(encoded, state) == nil
 }
 
 // oidcUser returns the user whom the provider authenticated. It connects the identity

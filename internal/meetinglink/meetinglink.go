@@ -54,7 +54,7 @@ func Resolve(text string, allowedHosts ...string) (Link, error) {
 		}
 		target, isRedirect := redirectTarget(parsed)
 		if !isRedirect {
-			link := Link{URL: parsed, Platform: job.PlatformOf(parsed)}
+			link := Link{URL: parsed, Platform: platformOf(parsed)}
 			repair(&link)
 			link.Warning = warning(link, allowedHosts)
 			return link, nil

@@ -19,6 +19,30 @@ var (
 	zoomHosts = []string{"zoom.us", "zoom.com", "zoomgov.com", "zoom.com.cn"}
 )
 
+// platformOf returns the platform of a meeting URL by its host: Zoom's and Microsoft's own
+// domains, then a label that starts with zoom or teams, else Meet. The path is ignored, and so
+// are redirectors.
+func platformOf(meeting *url.URL) job.Platform {
+	host := HostOf(meeting)
+	switch {
+	case InDomain(host, "zoom.us", "zoom.com"):
+		return job.ZoomWeb
+	case InDomain(host, "teams.microsoft.com", "teams.live.com", "teams.microsoft.us"):
+		return job.Teams
+	case InDomain(host, "zoominfo.com"): // another company
+		return job.Meet
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		switch {
+		case strings.HasPrefix(label, "zoom"):
+			return job.ZoomWeb
+		case strings.HasPrefix(label, "teams"):
+			return job.Teams
+		}
+	}
+	return job.Meet
+}
+
 // IsPlatform reports whether a URL is on a host of a meeting platform.
 func IsPlatform(address *url.URL) bool { return isPlatformHost(HostOf(address)) }
 
@@ -173,7 +197,7 @@ func Describe(text string, allowedHosts ...string) (platform job.Platform, warni
 	}
 	warning = "The meeting link cannot be used: " + err.Error() + "."
 	if parsed, err := url.Parse(strings.TrimSpace(text)); err == nil {
-		return job.PlatformOf(parsed), warning
+		return platformOf(parsed), warning
 	}
 	return job.Meet, warning
 }

@@ -37,7 +37,6 @@ type Notification struct {
 	Jobs       bool        // a job may have become due
 	Deliveries bool        // deliveries were added to the outbox
 	Commands   []uuid.UUID // jobs with a new command
-	Missed     bool        // earlier notifications may have been lost
 }
 
 // Notifier exchanges notifications between the nodes that share a PostgreSQL
@@ -149,15 +148,15 @@ func (n *Notifier) send(ctx context.Context, conn *pgx.Conn) error {
 	}
 }
 
-// listen receives notifications. It starts with one that has Missed set,
-// because nothing was received before.
+// listen receives notifications. It starts with one of jobs and deliveries, because
+// nothing was received before.
 func (n *Notifier) listen(ctx context.Context, conn *pgx.Conn) error {
 	for _, statement := range []string{`LISTEN ` + notifyChannel, `SELECT 1`} {
 		if err := execTimeout(ctx, conn, statement); err != nil {
 			return fmt.Errorf("listen: %w", err)
 		}
 	}
-	n.receive(Notification{Jobs: true, Deliveries: true, Missed: true})
+	n.receive(Notification{Jobs: true, Deliveries: true})
 	for {
 		waitCtx, cancel := context.WithTimeout(ctx, listenIdle)
 		message, err := conn.WaitForNotification(waitCtx)

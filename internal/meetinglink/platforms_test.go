@@ -1,10 +1,10 @@
-package job_test
+package meetinglink_test
 
 import (
-	"net/url"
 	"testing"
 
 	"standin/internal/job"
+	"standin/internal/meetinglink"
 )
 
 func TestPlatformOf(t *testing.T) {
@@ -34,11 +34,7 @@ func TestPlatformOf(t *testing.T) {
 	for address, want := range tests {
 		t.Run(address, func(t *testing.T) {
 			t.Parallel()
-			parsed, err := url.Parse(address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := job.PlatformOf(parsed); got != want {
+			if got := meetinglink.PlatformOf(address); got != want {
 				t.Errorf("got %s, want %s", got, want)
 			}
 		})
