@@ -183,7 +183,7 @@ func (l Limits) orDefaults() Limits {
 type Dashboard struct {
 	settings  Settings
 	base      *url.URL
-	pages     map[string]*template.Template
+	pages     func() (map[string]*template.Template, error) // parsed when the first one is shown
 	assets    map[string]asset
 	origins   *http.CrossOriginProtection
 	byAddress *httpmw.Limiter
@@ -222,9 +222,7 @@ func New(settings Settings) (*Dashboard, error) {
 	if d.oidc, err = newProvider(settings.OIDC, settings.BaseURL); err != nil {
 		return nil, err
 	}
-	if d.pages, err = d.loadPages(); err != nil {
-		return nil, err
-	}
+	d.pages = sync.OnceValues(d.loadPages)
 	d.route()
 	return d, nil
 }

@@ -242,8 +242,12 @@ func (req *pageRequest) render(page, name, title string, data any) ([]byte, erro
 	if req.secret != "" {
 		view.Token = account.FormToken(req.secret)
 	}
+	pages, err := req.d.pages()
+	if err != nil {
+		return nil, err
+	}
 	var text bytes.Buffer
-	if err := req.d.pages[page].ExecuteTemplate(&text, name, view); err != nil {
+	if err := pages[page].ExecuteTemplate(&text, name, view); err != nil {
 		return nil, fmt.Errorf("render page %s: %w", page, err)
 	}
 	return text.Bytes(), nil
