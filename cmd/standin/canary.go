@@ -36,11 +36,7 @@ type canaryCommand struct {
 	replyFlags
 	AllowCIDRs string `env:"STANDIN_WEBHOOK_ALLOW_CIDRS" name:"webhook-allow-cidrs" help:"Private networks that the webhook may reach, comma-separated."`
 
-	Browser       string   `env:"STANDIN_BROWSER" help:"Chromium or Google Chrome. Default: found on PATH."`
-	BrowserMode   string   `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the browser runs, as for bots: headless, headed or auto."`
-	NoSandbox     bool     `env:"STANDIN_NO_SANDBOX" help:"Run Chromium without its own sandbox."`
-	Profiles      string   `env:"STANDIN_PROFILES" placeholder:"DIR" help:"Directory of page profiles that replace the embedded ones."`
-	SignIn        string   `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Directory of cookies and browser profiles. Default: the bot is not signed in."`
+	visitFlags
 	AllowedHosts  []string `env:"STANDIN_ALLOWED_MEETING_HOSTS" help:"Hosts that may be opened in addition to the platforms' hosts."`
 	LoopbackPeers bool     `env:"STANDIN_BOT_LOOPBACK_PEERS" help:"Let the meeting send media over loopback: for replicas."`
 }

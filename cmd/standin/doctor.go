@@ -23,17 +23,27 @@ type doctorCommand struct {
 	Learn  doctorLearnCommand  `cmd:"" help:"Propose candidates for the elements that a profile does not find in a capture of a page."`
 }
 
+// pageFlags are how a command opens and reads a meeting page.
+type pageFlags struct {
+	Browser   string `env:"STANDIN_BROWSER" help:"Chromium or Google Chrome. Default: found on PATH."`
+	NoSandbox bool   `env:"STANDIN_NO_SANDBOX" help:"Run the browser without its sandbox."`
+	Profiles  string `env:"STANDIN_PROFILES" placeholder:"DIR" help:"Directory of page profiles that replace the embedded ones."`
+}
+
+// visitFlags are how a command visits a meeting, as bots do.
+type visitFlags struct {
+	pageFlags
+	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How the browser runs, as for bots: headless, headed or auto."`
+	SignIn      string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Directory of cookies and browser profiles for meetings that require signing in. Default: none; the bot joins as a guest."`
+}
+
 type doctorCheckCommand struct {
 	dataFlags
-	StorageURL  string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings. Default: a directory in the data directory."`
-	Listen      string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
-	BaseURL     string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service."`
-	Browser     string `env:"STANDIN_BROWSER" help:"Browser that bots start. Default: Chromium or Google Chrome on PATH."`
-	BrowserMode string `env:"STANDIN_BROWSER_MODE" default:"auto" enum:"auto,headless,headed" help:"How bots run the browser, as for standin serve."`
-	NoSandbox   bool   `env:"STANDIN_NO_SANDBOX" help:"Open the meeting page without the browser's sandbox."`
-	Profiles    string `env:"STANDIN_PROFILES" help:"Directory of page profiles that replace the embedded ones."`
-	SignIn      string `env:"STANDIN_SIGN_IN" placeholder:"DIR" help:"Folder of cookies and browser profiles for meetings that require signing in."`
-	JSON        bool   `help:"Print JSON."`
+	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings. Default: a directory in the data directory."`
+	Listen     string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
+	BaseURL    string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service."`
+	visitFlags
+	JSON bool `help:"Print JSON."`
 
 	service.LauncherSettings
 

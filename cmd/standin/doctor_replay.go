@@ -12,11 +12,9 @@ import (
 
 // captureFlags name a capture and what it is read with.
 type captureFlags struct {
-	File      string `arg:"" type:"path" help:"Capture: a ZIP file, or a directory with its files."`
-	Profiles  string `env:"STANDIN_PROFILES" help:"Directory of page profiles that replace the embedded ones."`
-	Browser   string `env:"STANDIN_BROWSER" help:"Browser that shows the captured page. Default: Chromium or Google Chrome on PATH."`
-	NoSandbox bool   `env:"STANDIN_NO_SANDBOX" help:"Show the captured page without the browser's sandbox."`
-	JSON      bool   `help:"Print JSON."`
+	File string `arg:"" type:"path" help:"Capture: a ZIP file, or a directory with its files."`
+	pageFlags
+	JSON bool `help:"Print JSON."`
 }
 
 func (f captureFlags) settings() pagecheck.ReplaySettings {
