@@ -108,9 +108,9 @@ func (r Role) Scope() Scope {
 	return ReadScope
 }
 
-// SecretOverlap is how long webhooks are also signed with the old secret after a
+// secretOverlap is how long webhooks are also signed with the old secret after a
 // rotation.
-const SecretOverlap = 24 * time.Hour
+const secretOverlap = 24 * time.Hour
 
 // SecretStore is the part of the database that RotateSecret uses.
 type SecretStore interface {
@@ -123,7 +123,7 @@ type SecretStore interface {
 // RotateSecret replaces the webhook secret of a consumer. It returns the new
 // secret, and until when the old one also signs.
 func RotateSecret(ctx context.Context, store SecretStore, consumer uuid.UUID, now time.Time) (secret string, previousUntil time.Time, err error) {
-	secret, previousUntil = webhook.NewSecret(), now.Add(SecretOverlap)
+	secret, previousUntil = webhook.NewSecret(), now.Add(secretOverlap)
 	if err := store.RotateWebhookSecret(ctx, consumer, secret, previousUntil); err != nil {
 		return "", time.Time{}, fmt.Errorf("rotate the webhook secret: %w", err)
 	}

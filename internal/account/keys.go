@@ -193,9 +193,9 @@ func (k *Keys) IssueWith(ctx context.Context, consumer, email string, mode job.M
 	return key, secret, nil
 }
 
-// MaxKeys is how many keys that are not revoked a consumer may have when it creates one with another
+// maxKeys is how many keys that are not revoked a consumer may have when it creates one with another
 // key.
-const MaxKeys = 100
+const maxKeys = 100
 
 // Of returns the keys that a caller may see and revoke, newest first: those of its consumer that
 // are not revoked, and with a test key only test keys.
@@ -223,7 +223,7 @@ func (k *Keys) Create(ctx context.Context, caller Caller, mode job.Mode, options
 			valid++
 		}
 	}
-	if valid >= MaxKeys {
+	if valid >= maxKeys {
 		return Key{}, "", &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("the team has %d keys; revoke one first", valid)}
 	}
 	key, secret := NewKey(caller.ConsumerID, mode, caller.Actor(), k.Now())

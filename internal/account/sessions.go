@@ -17,7 +17,7 @@ import (
 // Lifetime of a session, in total and without use.
 const (
 	SessionLifetime = 14 * 24 * time.Hour
-	SessionIdle     = 3 * 24 * time.Hour
+	sessionIdle     = 3 * 24 * time.Hour
 )
 
 // sessionPrecision is the precision of a session's last use.
@@ -62,7 +62,7 @@ func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 	if err != nil {
 		return Session{}, fmt.Errorf("find a session: %w", err)
 	}
-	if now.Sub(session.LastSeenAt) >= SessionIdle {
+	if now.Sub(session.LastSeenAt) >= sessionIdle {
 		return Session{}, unauthorized
 	}
 	if now.Sub(session.LastSeenAt) >= sessionPrecision {

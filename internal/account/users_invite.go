@@ -16,7 +16,7 @@ import (
 
 // Lifetimes of links that create users.
 const (
-	FirstLinkLifetime  = 24 * time.Hour
+	firstLinkLifetime  = 24 * time.Hour
 	InvitationLifetime = 7 * 24 * time.Hour
 )
 
@@ -58,7 +58,7 @@ func (u *Users) FirstUserToken(ctx context.Context) (string, bool, error) {
 		return "", false, err
 	}
 	token, now := NewToken(), u.settings.Now()
-	err = u.settings.Store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(FirstLinkLifetime)})
+	err = u.settings.Store.InsertInvitation(ctx, Invitation{Hash: Hash(token), Role: Admin, Operator: true, CreatedAt: now, ExpiresAt: now.Add(firstLinkLifetime)})
 	if err != nil {
 		return "", false, fmt.Errorf("insert the first user's invitation: %w", err)
 	}

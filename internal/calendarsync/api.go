@@ -93,7 +93,7 @@ func (w *Service) access(c Calendar) (access calendarapi.Access, err error) {
 		return access, err
 	}
 	if json.Unmarshal([]byte(opened), &access) != nil {
-		return access, ErrSealed
+		return access, errSealed
 	}
 	return access, nil
 }

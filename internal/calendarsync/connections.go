@@ -62,11 +62,11 @@ func (w *Service) setAddress(c *Calendar, text string) error {
 
 // check checks what schemas cannot.
 func (c Calendar) check(caller account.Caller) error {
-	if _, err := c.Rules.CompileTitle(); err != nil {
+	if _, err := c.Rules.compileTitle(); err != nil {
 		return invalid("the pattern for titles is not a regular expression", "rules", "titleMatches")
 	}
 	switch {
-	case c.Rules.NeedsEmail() && c.Email == "" && c.Provider == Feed: // others are asked for it
+	case c.Rules.needsEmail() && c.Email == "" && c.Provider == Feed: // others are asked for it
 		return invalid(fmt.Sprintf("the rule “%s” needs the email address of the calendar's owner", c.Rules.Record), "email")
 	case caller.Mode == job.Test:
 		return &job.Error{Code: job.InvalidState, Message: "calendars send live bots: connect them with a live key"}
@@ -172,7 +172,7 @@ func (w *Service) Events(ctx context.Context, caller account.Caller, id uuid.UUI
 	if err != nil {
 		return nil, err
 	}
-	found, err := w.Store.UpcomingEvents(ctx, id, from, to, MaxListed)
+	found, err := w.Store.UpcomingEvents(ctx, id, from, to, maxListed)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +204,8 @@ func (w *Service) complete(ctx context.Context, c Calendar, events []Event) erro
 	return nil
 }
 
-// MaxListed limits the events of Events.
-const MaxListed = 500
+// maxListed limits the events of Events.
+const maxListed = 500
 
 // Override saves whether a person wants a bot for an event; nil if the rules decide. It
 // returns the event with the new decision.

@@ -113,7 +113,7 @@ func newEvent(c Calendar, e calendar.Event) Event {
 	found := Event{UID: e.UID, Original: e.Original, Key: e.ID(), Facts: Facts{
 		Sequence: e.Sequence, Modified: exact(e.Modified), Title: text.CleanLine(e.Summary, maxTitle), Organizer: strings.ToLower(e.Organizer),
 		Start: exact(e.Start), End: exact(e.End), Zone: e.Zone, MeetingURL: e.MeetingURL, Platform: e.Platform,
-		Attendees: len(participants(e)), Response: ResponseOf(e, c.Email), Problem: problemOf(e), ByRules: c.Rules.Decide(e, c.Email),
+		Attendees: len(participants(e)), Response: responseOf(e, c.Email), Problem: problemOf(e), ByRules: c.Rules.Decide(e, c.Email),
 	}}
 	found.Response = text.CleanLine(found.Response, 30)
 	return found

@@ -24,8 +24,8 @@ const (
 	notifyPurpose = "standin calendar notifications"
 )
 
-// ErrSealed is the error of Open for a text that was encrypted with another key.
-var ErrSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTION_KEY, or else the ingest signing key, must be the one with which the calendar was connected; or connect it again")
+// errSealed is the error of Open for a text that was encrypted with another key.
+var errSealed = errors.New("it was encrypted with another key: STANDIN_ENCRYPTION_KEY, or else the ingest signing key, must be the one with which the calendar was connected; or connect it again")
 
 // NewKey returns a key that is derived from a secret.
 func NewKey(secret []byte) (Key, error) {
@@ -64,11 +64,11 @@ func (k Key) Seal(id, text string) string {
 func (k Key) Open(id, sealed string) (string, error) {
 	encrypted, err := base64.RawStdEncoding.DecodeString(sealed)
 	if err != nil {
-		return "", ErrSealed
+		return "", errSealed
 	}
 	text, err := k.aead.Open(nil, nil, encrypted, []byte(id))
 	if err != nil {
-		return "", ErrSealed
+		return "", errSealed
 	}
 	return string(text), nil
 }

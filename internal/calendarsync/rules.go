@@ -39,18 +39,18 @@ type Rules struct {
 // DefaultRules returns the rules of a calendar that sets none.
 func DefaultRules() Rules { return Rules{Record: RecordAll, OptOut: DefaultOptOut} }
 
-// NeedsEmail reports whether the rules need the mail address of the calendar's owner.
-func (r Rules) NeedsEmail() bool { return r.Record != RecordAll && r.Record != RecordNone }
+// needsEmail reports whether the rules need the mail address of the calendar's owner.
+func (r Rules) needsEmail() bool { return r.Record != RecordAll && r.Record != RecordNone }
 
-// CompileTitle compiles TitleMatches.
-func (r Rules) CompileTitle() (*regexp.Regexp, error) { return regexp.Compile("(?i)" + r.TitleMatches) }
+// compileTitle compiles TitleMatches.
+func (r Rules) compileTitle() (*regexp.Regexp, error) { return regexp.Compile("(?i)" + r.TitleMatches) }
 
 // Decide returns what the rules say about an event of the calendar of an owner. It is
 // pure. The owner is a mail address in lower case, or empty if it is unknown.
 func (r Rules) Decide(e calendar.Event, owner string) Verdict {
-	title, err := r.CompileTitle()
+	title, err := r.compileTitle()
 	people := participants(e)
-	response := ResponseOf(e, owner)
+	response := responseOf(e, owner)
 	organizes := owner != "" && strings.EqualFold(e.Organizer, owner)
 	outside := slices.ContainsFunc(people, func(address string) bool { return organization(address) != organization(owner) })
 	no := func(format string, args ...any) Verdict { return Verdict{Reason: fmt.Sprintf(format, args...)} }
@@ -67,7 +67,7 @@ func (r Rules) Decide(e calendar.Event, owner string) Verdict {
 		return no("its title does not match the rule")
 	case len(people) < r.MinParticipants:
 		return no("it has %s, and the rule asks for %d", count(len(people), "participant"), r.MinParticipants)
-	case r.NeedsEmail() && owner == "":
+	case r.needsEmail() && owner == "":
 		return no("the calendar has no email address of its owner")
 	case r.Record == RecordExternal && !outside:
 		return no("nobody of another organization takes part")
@@ -84,9 +84,9 @@ func (r Rules) Decide(e calendar.Event, owner string) Verdict {
 	}[r.Record]}
 }
 
-// ResponseOf returns the response of the calendar's owner to an event: a PARTSTAT in
+// responseOf returns the response of the calendar's owner to an event: a PARTSTAT in
 // lower case, or empty if it is unknown.
-func ResponseOf(e calendar.Event, owner string) string {
+func responseOf(e calendar.Event, owner string) string {
 	if owner == "" {
 		return ""
 	}

@@ -25,9 +25,9 @@ type BotResources struct {
 	Memory uint64 // bytes
 }
 
-// DefaultBotResources returns what a bot is expected to use unless the operator
+// defaultBotResources returns what a bot is expected to use unless the operator
 // configures it.
-func DefaultBotResources() BotResources { return BotResources{Cores: 1, Memory: 1 << 30} }
+func defaultBotResources() BotResources { return BotResources{Cores: 1, Memory: 1 << 30} }
 
 // CapacitySettings configure a Capacity.
 type CapacitySettings struct {
@@ -61,10 +61,10 @@ type slot struct {
 // NewCapacity returns a Capacity with all slots free.
 func NewCapacity(settings CapacitySettings) *Capacity {
 	if settings.PerBot.Cores <= 0 {
-		settings.PerBot.Cores = DefaultBotResources().Cores
+		settings.PerBot.Cores = defaultBotResources().Cores
 	}
 	if settings.PerBot.Memory == 0 {
-		settings.PerBot.Memory = DefaultBotResources().Memory
+		settings.PerBot.Memory = defaultBotResources().Memory
 	}
 	return &Capacity{settings: settings, slots: make(map[uuid.UUID]slot), perBot: settings.PerBot}
 }

@@ -251,9 +251,9 @@ func (t Timeouts) Manual() Timeouts {
 	return t
 }
 
-// Simulated returns the timeouts for the simulated bots of test keys, which
+// simulated returns the timeouts for the simulated bots of test keys, which
 // are fast and send a heartbeat every few seconds.
-func (t Timeouts) Simulated() Timeouts {
+func (t Timeouts) simulated() Timeouts {
 	t.Launch = min(t.Launch, 3*time.Second)
 	t.FirstHeartbeat = min(t.FirstHeartbeat, 10*time.Second)
 	t.Heartbeat = min(t.Heartbeat, 15*time.Second)

@@ -199,7 +199,7 @@ func (t *task) timeouts() Timeouts { return t.d.timeoutsOf(t.job) }
 // timeoutsOf are short for simulated bots: the tests of a consumer wait for them.
 func (d *Dispatcher) timeoutsOf(r job.Record) Timeouts {
 	if r.Mode == job.Test {
-		return d.Timeouts.Simulated()
+		return d.Timeouts.simulated()
 	}
 	return d.Timeouts
 }

@@ -7,6 +7,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,11 +25,6 @@ import (
 	"standin/internal/httpmw"
 	"standin/internal/mcpserver"
 )
-
-// DefaultMaxUploadBytes is the default of Settings.MaxUploadBytes. It is ample
-// for recorded segments. Bots that upload finished files in one piece need
-// more.
-const DefaultMaxUploadBytes = 64 << 20
 
 // Options are the settings of the API that operators choose, and limits that tests
 // change.
@@ -84,7 +80,7 @@ type Settings struct {
 
 	Bodies         *httpmw.Bodies // of this process; new when nil
 	CostlyReads    *httpmw.Budget // by consumer; new when nil
-	MaxUploadBytes int64          // DefaultMaxUploadBytes when 0
+	MaxUploadBytes int64          // of a file; 64 MiB when 0, which is ample for recorded segments
 	Log            *slog.Logger
 }
 
@@ -116,9 +112,7 @@ func New(settings Settings) (*API, error) {
 	if len(settings.SigningKey) == 0 {
 		return nil, errors.New("the ingest signing key is empty: anybody could forge bot tokens")
 	}
-	if settings.MaxUploadBytes == 0 {
-		settings.MaxUploadBytes = DefaultMaxUploadBytes
-	}
+	settings.MaxUploadBytes = cmp.Or(settings.MaxUploadBytes, 64<<20)
 	if settings.Bodies == nil {
 		settings.Bodies = httpmw.NewBodies()
 	}

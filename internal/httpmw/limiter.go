@@ -1,6 +1,7 @@
 package httpmw
 
 import (
+	"cmp"
 	"container/list"
 	"crypto/sha256"
 	"fmt"
@@ -61,9 +62,6 @@ func (r *Rate) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// DefaultMaxBuckets is the default of LimiterSettings.MaxBuckets.
-const DefaultMaxBuckets = 65536
-
 // maxKeyBytes is the length from which keys are hashed. Addresses and ids are
 // shorter.
 const maxKeyBytes = 64
@@ -71,7 +69,7 @@ const maxKeyBytes = 64
 // LimiterSettings configure a Limiter.
 type LimiterSettings struct {
 	Rate       Rate // limit per key
-	MaxBuckets int  // DefaultMaxBuckets when 0
+	MaxBuckets int  // 65,536 when 0
 	Now        func() time.Time
 }
 
@@ -98,9 +96,7 @@ func NewLimiter(settings LimiterSettings) *Limiter {
 	if settings.Rate.Off() {
 		return nil
 	}
-	if settings.MaxBuckets == 0 {
-		settings.MaxBuckets = DefaultMaxBuckets
-	}
+	settings.MaxBuckets = cmp.Or(settings.MaxBuckets, 65_536)
 	return &Limiter{settings: settings, buckets: make(map[string]*list.Element), recent: list.New()}
 }
 

@@ -131,11 +131,8 @@ type LiveParticipant struct {
 	Speaking bool   `json:"speaking,omitempty"`
 }
 
-// Limits of a LiveRoster. api/openapi.yaml repeats them.
-const (
-	MaxLiveParticipants = 100
-	MaxLiveText         = 200 // characters of an ID or a name
-)
+// MaxLiveParticipants limits a LiveRoster. api/openapi.yaml repeats it.
+const MaxLiveParticipants = 100
 
 // MaxCommandFailure is the maximum length of a reason in Heartbeat.Failed, in
 // characters. api/openapi.yaml repeats it.

@@ -7,9 +7,6 @@ import (
 	"slices"
 )
 
-// MaxStreams is the maximum number of streams of a job. api/openapi.yaml repeats it.
-const MaxStreams = 4
-
 // StreamOptions are the options of a stream: a WebSocket to which the sound of the meeting
 // is sent. Empty ones have the defaults of WithDefaults.
 type StreamOptions struct {

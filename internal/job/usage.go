@@ -61,8 +61,8 @@ func UsageOfEnd(to Status, startedAt, now time.Time) (u Usage) {
 	return u
 }
 
-// MaxUsageDays bounds the days of a UsageReport.
-const MaxUsageDays = 366
+// maxUsageDays bounds the days of a UsageReport.
+const maxUsageDays = 366
 
 // UsageReport is the usage of a consumer in one mode.
 type UsageReport struct {
@@ -184,8 +184,8 @@ func UsageDays(from, to string, now time.Time) (first, last time.Time, err error
 	switch days := last.Sub(first).Hours()/24 + 1; {
 	case days < 1:
 		err = &Error{Code: InvalidInput, Message: "from must not be after to", Path: []any{"from"}}
-	case days > MaxUsageDays:
-		err = &Error{Code: InvalidInput, Message: fmt.Sprintf("the range may have at most %d days", MaxUsageDays), Path: []any{"from"}}
+	case days > maxUsageDays:
+		err = &Error{Code: InvalidInput, Message: fmt.Sprintf("the range may have at most %d days", maxUsageDays), Path: []any{"from"}}
 	}
 	return first, last, err
 }

@@ -230,13 +230,13 @@ func ingestError(err error) error {
 	return err
 }
 
-// DefaultBotTokenLifetime is how long a bot's token works after its job has
+// defaultBotTokenLifetime is how long a bot's token works after its job has
 // ended: as long as a bot tries to upload its recording.
-const DefaultBotTokenLifetime = 24 * time.Hour
+const defaultBotTokenLifetime = 24 * time.Hour
 
-// DefaultRecordingBitRate is the bit rate of a recording with the default
+// defaultRecordingBitRate is the bit rate of a recording with the default
 // settings: video, audio and the audio of 16 participants.
-const DefaultRecordingBitRate = 1_200_000 + 17*64_000
+const defaultRecordingBitRate = 1_200_000 + 17*64_000
 
 // Quota of the events of a job's bots. A bot reports about a hundred in a
 // meeting, and two for each sound that it plays. The events that end an attempt may exceed it twice.
@@ -254,7 +254,7 @@ func (s *Service) UploadQuota(ctx context.Context, id uuid.UUID) (recording.Uplo
 		return recording.UploadQuota{}, ingestError(err)
 	}
 	attempts, seconds := int64(r.Attempt)+1, int64(r.AutoLeave.AfterMaxSeconds)+3600
-	bytes := attempts * (4*seconds*cmp.Or(s.RecordingBitRate, DefaultRecordingBitRate)/8 + 1<<30)
+	bytes := attempts * (4*seconds*cmp.Or(s.RecordingBitRate, defaultRecordingBitRate)/8 + 1<<30)
 	return recording.UploadQuota{Files: int(attempts * (4*seconds + 10_000)), Bytes: cmp.Or(s.UploadMiB<<20, bytes)}, nil
 }
 
@@ -278,7 +278,7 @@ func (s *Service) checkBot(r job.Record, e ingest.Event) error {
 // tokenExpired reports whether the tokens of the bots of a job have expired that
 // has been in its state since a time.
 func (s *Service) tokenExpired(status job.Status, since time.Time) bool {
-	return status.Terminal() && s.Now().Sub(since) > cmp.Or(s.BotTokenLifetime, DefaultBotTokenLifetime)
+	return status.Terminal() && s.Now().Sub(since) > cmp.Or(s.BotTokenLifetime, defaultBotTokenLifetime)
 }
 
 func errTokenExpired() error {

@@ -50,7 +50,7 @@ type Settings struct {
 
 	Transcribe bool // recordings are transcribed once they are finalized
 
-	RecordingBitRate int64 // of all tracks of a recording together, for the derived quota; DefaultRecordingBitRate when 0
+	RecordingBitRate int64 // of all tracks of a recording together, for the derived quota; video and the sound of 16 participants when 0
 }
 
 // Service changes jobs. Its methods may be called from any goroutine.

@@ -13,9 +13,6 @@ import (
 	"standin/internal/store"
 )
 
-// MaxSpokenText is the maximum length of a spoken text, in characters.
-const MaxSpokenText = 4000
-
 // maxWaiting is how many commands of a job may wait for its bot before it accepts no more output.
 const maxWaiting = 20
 

@@ -96,7 +96,7 @@ func (d Directory) Retry(ctx context.Context, id int64) error {
 }
 
 func (d Directory) with(ctx context.Context, fn func(*Store) error) error {
-	s, err := OpenStore(ctx, string(d), 0)
+	s, err := openStore(ctx, string(d), 0)
 	if err != nil {
 		return err
 	}

@@ -36,9 +36,9 @@ type Store struct {
 	maxBytes int64 // limit of the size of all messages
 }
 
-// OpenStore opens or creates the store in a directory. maxBytes limits the size
+// openStore opens or creates the store in a directory. maxBytes limits the size
 // of all messages.
-func OpenStore(ctx context.Context, dir string, maxBytes int64) (*Store, error) {
+func openStore(ctx context.Context, dir string, maxBytes int64) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the mail directory: %w", err)
 	}

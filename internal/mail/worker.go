@@ -96,7 +96,7 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 		step: func(string) {}, inFlight: make(map[int64]bool),
 	}
 	var err error
-	if w.store, err = OpenStore(ctx, settings.Dir, settings.MaxBytes); err != nil {
+	if w.store, err = openStore(ctx, settings.Dir, settings.MaxBytes); err != nil {
 		return nil, err
 	}
 	if w.lock, err = lockDir(settings.Dir); err != nil {

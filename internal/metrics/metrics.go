@@ -19,8 +19,8 @@ import (
 
 // The steps whose lateness is measured, each from joinAt.
 const (
-	UntilLaunched = "launched" // the first attempt's bot was started
-	UntilJoining  = "joining"  // the bot opens the meeting's page
+	untilLaunched = "launched" // the first attempt's bot was started
+	untilJoining  = "joining"  // the bot opens the meeting's page
 )
 
 // Metrics counts events. Its methods may be called from any goroutine.
@@ -63,7 +63,7 @@ func New(readFleet func(context.Context) (Fleet, error), log *slog.Logger) *Metr
 	}
 	m.Register(m.lateness, m.transitions, m.failures, m.launchFailures, m.leaseLosses, m.output,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), newFleetCollector(readFleet, log))
-	for _, until := range []string{UntilLaunched, UntilJoining} {
+	for _, until := range []string{untilLaunched, untilJoining} {
 		m.lateness.WithLabelValues(until) // there from the start, so that rates have a beginning
 	}
 	return m
@@ -81,12 +81,12 @@ func (m *Metrics) Register(others ...prometheus.Collector) {
 
 // Launched counts a first attempt whose bot was started this long after joinAt.
 func (m *Metrics) Launched(late time.Duration) {
-	m.lateness.WithLabelValues(UntilLaunched).Observe(late.Seconds())
+	m.lateness.WithLabelValues(untilLaunched).Observe(late.Seconds())
 }
 
 // Joining counts a first attempt whose bot started to join this long after joinAt.
 func (m *Metrics) Joining(late time.Duration) {
-	m.lateness.WithLabelValues(UntilJoining).Observe(late.Seconds())
+	m.lateness.WithLabelValues(untilJoining).Observe(late.Seconds())
 }
 
 // Transitioned counts a status change of a job. code is the failure code of a

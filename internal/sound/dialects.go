@@ -45,7 +45,7 @@ func newChunks() chunks { return chunks{make(map[int]*chunk)} }
 // chunkFrames frames. Time that is missing within a chunk is silence.
 func (c chunks) add(frame Frame) (Frame, bool) {
 	open := c.bySource[frame.Source]
-	if open == nil || frame.Start-open.Start >= chunkFrames*FrameDuration+FrameDuration/2 {
+	if open == nil || frame.Start-open.Start >= chunkFrames*frameDuration+frameDuration/2 {
 		open = &chunk{Frame: frame} // an incomplete chunk before a gap is discarded
 		open.PCM = nil
 		c.bySource[frame.Source] = open

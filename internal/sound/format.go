@@ -75,7 +75,7 @@ func (f *standinFormat) start() []message {
 		SampleRate int             `json:"sampleRate"`
 		Channels   int             `json:"channels"`
 		FrameMs    int64           `json:"frameMs"`
-	}{"start", 1, f.stream.JobID, f.stream.Audio, "pcm_s16le", f.stream.SampleRate, 1, FrameDuration.Milliseconds()})}
+	}{"start", 1, f.stream.JobID, f.stream.Audio, "pcm_s16le", f.stream.SampleRate, 1, frameDuration.Milliseconds()})}
 }
 
 // frame puts the source and the time of the frame before its samples, and tells whose the

@@ -20,7 +20,7 @@ import (
 // The format of a Frame.
 const (
 	Rate          = ingest.SoundRate
-	FrameDuration = ingest.SoundFrameDuration
+	frameDuration = ingest.SoundFrameDuration
 )
 
 // maxBehind is how much sound waits for a subscriber. Older frames are discarded.
@@ -29,7 +29,7 @@ const maxBehind = 2 * time.Second
 // maxQueued limits the frames that wait for a subscriber, in addition to maxBehind.
 const maxQueued = 2000
 
-// Frame is FrameDuration of sound: signed 16-bit little-endian, mono, 48 kHz. All
+// Frame is 20 ms of sound: signed 16-bit little-endian, mono, 48 kHz. All
 // subscribers share it, so nobody may change it.
 type Frame struct {
 	Source      int           // 0: the mixed sound of the meeting, otherwise a track of one participant
@@ -219,7 +219,7 @@ func (s *Subscription) add(frame Frame) {
 		if s.gap == nil {
 			s.gap = &Gap{From: lost.Start}
 		}
-		s.gap.To = max(s.gap.To, lost.Start+FrameDuration)
+		s.gap.To = max(s.gap.To, lost.Start+frameDuration)
 		s.gap.Frames++
 	}
 	s.ready.Send()

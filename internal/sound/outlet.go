@@ -119,7 +119,7 @@ func (o *outlet) send(ctx context.Context) error {
 			}
 		}
 		if frame.Source == 0 {
-			o.mixedUntil = frame.Start + FrameDuration
+			o.mixedUntil = frame.Start + frameDuration
 		}
 		frame.PCM = o.resampler(frame.Source).convert(frame.PCM)
 		if err := o.write(ctx, o.format.frame(frame)); err != nil {

@@ -17,9 +17,9 @@ const (
 	ProviderHeader = "Stripe-Signature"
 )
 
-// Tolerance is the maximum difference between the signature's time and now, in
+// tolerance is the maximum difference between the signature's time and now, in
 // either direction and in whole seconds.
-const Tolerance = 300 * time.Second
+const tolerance = 300 * time.Second
 
 // maxHeader bounds the length of the header and thereby the number of signatures.
 // The provider sends two or three, one for each active secret.
@@ -34,7 +34,7 @@ var (
 )
 
 // Verify returns nil when the header contains a signature of the body and its
-// time is within Tolerance. The key is the whole secret as the provider shows
+// time is within tolerance. The key is the whole secret as the provider shows
 // it. The error wraps ErrSignature, or is ErrNoSecret.
 func Verify(secret, header string, body []byte, now time.Time) error {
 	if secret == "" {
@@ -59,7 +59,7 @@ func Verify(secret, header string, body []byte, now time.Time) error {
 		return fmt.Errorf("%w: no signature matches", ErrSignature)
 	}
 	age := now.Unix() - signed.seconds
-	if limit := int64(Tolerance / time.Second); age > limit || age < -limit {
+	if limit := int64(tolerance / time.Second); age > limit || age < -limit {
 		return fmt.Errorf("%w: its time differs from now by %d s", ErrSignature, age)
 	}
 	return nil

@@ -30,8 +30,8 @@ const Lifetime = 10 * time.Minute
 
 // Defaults of Settings.
 const (
-	DefaultMaxOpen          = 10_000
-	DefaultMaxOpenPerClient = 100
+	defaultMaxOpen          = 10_000
+	defaultMaxOpenPerClient = 100
 )
 
 // Long keys share maxLongTotal bytes, so that they cannot fill the disk. Ordinary
@@ -120,8 +120,8 @@ type Store interface {
 type Settings struct {
 	Store            Store
 	BaseURL          string // public URL of the service, without a trailing slash
-	MaxOpen          int    // open flows in total; DefaultMaxOpen when 0
-	MaxOpenPerClient int    // open flows per client address; DefaultMaxOpenPerClient when 0
+	MaxOpen          int    // open flows in total; 10,000 when 0
+	MaxOpenPerClient int    // open flows per client address; 100 when 0
 	Now              func() time.Time
 	Log              *slog.Logger
 }
@@ -135,8 +135,8 @@ type Flows struct {
 // New returns Flows. Expired flows are deleted while Run runs.
 func New(settings Settings) *Flows {
 	limits := Limits{
-		Open:          cmp.Or(settings.MaxOpen, DefaultMaxOpen),
-		OpenPerClient: cmp.Or(settings.MaxOpenPerClient, DefaultMaxOpenPerClient),
+		Open:          cmp.Or(settings.MaxOpen, defaultMaxOpen),
+		OpenPerClient: cmp.Or(settings.MaxOpenPerClient, defaultMaxOpenPerClient),
 		LongTotal:     maxLongTotal,
 	}
 	return &Flows{settings, limits}
