@@ -124,9 +124,3 @@ func (c *Change) WithdrawPrelaunch() {
 		c.WakeAt = c.Now // a dispatcher that has leased the job notices the new attempt number itself
 	}
 }
-
-// beforeStart reports whether the job has a prelaunched bot that may not report
-// anything yet.
-func (c *Change) beforeStart() bool {
-	return c.Prelaunch == job.Prelaunched && c.Now.Before(c.JoinAt)
-}

@@ -182,26 +182,20 @@ func (s *Service) Delivery(ctx context.Context, caller account.Caller, id string
 // RedeliverOne sends a delivery of the caller again that succeeded or failed permanently,
 // with the same ID and to the same URL. It returns the waiting delivery. One that is still
 // waiting, or was attempted too often, is a *job.Error with InvalidState.
-func (s *Service) RedeliverOne(ctx context.Context, caller account.Caller, id string) (webhook.DeliveryRecord, error) {
+func (s *Service) RedeliverOne(ctx context.Context, caller account.Caller, id string) (waiting webhook.DeliveryRecord, err error) {
 	id = checkedDeliveryID(id)
-	found, err := s.Store.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
-	if err != nil {
-		return found, err
-	}
-	if found.JobID != uuid.Nil {
-		return s.Redeliver(ctx, caller, found.JobID, id)
-	}
 	err = s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.Redeliver(ctx, caller.ConsumerID, caller.Mode, id, s.Now()); err != nil {
 			return err
 		}
-		found, err = tx.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
+		waiting, err = tx.DeliveryOf(ctx, caller.ConsumerID, caller.Mode, id, s.Now())
 		return err
 	})
-	if err == nil {
-		s.Events.Publish(event.DeliveryDue{})
+	if err != nil {
+		return webhook.DeliveryRecord{}, err
 	}
-	return found, err
+	s.Events.Publish(event.DeliveryDue{})
+	return waiting, nil
 }
 
 // checkedDeliveryID returns a delivery ID, or an empty text, which no delivery has, in place

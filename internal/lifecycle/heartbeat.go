@@ -122,19 +122,17 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 		}
 		return s.record(ctx, tx, j, h)
 	})
-	if err == nil && anySettled {
+	if err != nil {
+		return h.response, err
+	}
+	if anySettled {
 		s.Events.Publish(event.CommandSettled{JobID: id})
 	}
-	if err == nil {
-		s.deleteOutput(id, c.played)
-	}
-	if err == nil && c.emitted {
+	s.deleteOutput(id, c.played)
+	if c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}
-	if err == nil {
-		err = h.err
-	}
-	return h.response, err
+	return h.response, h.err
 }
 
 // recordUpload records each tenth of a recording that its bot has uploaded.

@@ -124,7 +124,7 @@ func (c *Change) applyFromBot(ctx context.Context, e ingest.Event, data ingest.E
 	switch {
 	case c.Attempts == 0 && e.Attempt < c.Attempt: // of a withdrawn prelaunch, which stays off the timeline
 		return job.Result{Reason: job.StaleAttempt, From: c.Status, To: c.Status}, nil
-	case c.beforeStart():
+	case c.Prelaunch == job.Prelaunched && c.Now.Before(c.JoinAt):
 		return job.Result{}, &job.Error{Code: job.TooEarly, Message: "the bot was launched before joinAt and may report events from then on"}
 	}
 	if _, err := c.StartPrelaunched(ctx); err != nil { // unless the dispatcher was faster

@@ -11,9 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/event"
 	"standin/internal/job"
-	"standin/internal/store"
 	"standin/internal/webhook"
 )
 
@@ -135,35 +133,15 @@ func (s *Service) Deliveries(ctx context.Context, caller account.Caller, id uuid
 	}, func(d webhook.DeliveryRecord) position { return position{d.Sequence, d.ID} })
 }
 
-// Redeliver sends a delivery of the caller's job again that succeeded or failed
-// permanently, with the same ID and to the same URL. It returns the waiting
-// delivery. One that is still waiting, or was attempted too often, is a
-// *job.Error with InvalidState.
+// Redeliver is RedeliverOne for a delivery of a job.
 func (s *Service) Redeliver(ctx context.Context, caller account.Caller, id uuid.UUID, deliveryID string) (webhook.DeliveryRecord, error) {
-	deliveryID = checkedDeliveryID(deliveryID)
-	var waiting webhook.DeliveryRecord
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		r, err := tx.LockJob(ctx, id)
-		if err != nil {
-			return err
-		}
-		if err := checkOwner(r.Job, caller); err != nil {
-			return err
-		}
-		if _, err := tx.Delivery(ctx, id, deliveryID, s.Now()); err != nil {
-			return err // of another job
-		}
-		if err := tx.Redeliver(ctx, caller.ConsumerID, caller.Mode, deliveryID, s.Now()); err != nil {
-			return err
-		}
-		waiting, err = tx.Delivery(ctx, id, deliveryID, s.Now())
-		return err
-	})
-	if err != nil {
+	if _, err := s.Job(ctx, caller, id); err != nil {
 		return webhook.DeliveryRecord{}, err
 	}
-	s.Events.Publish(event.DeliveryDue{})
-	return waiting, nil
+	if _, err := s.Store.Delivery(ctx, id, checkedDeliveryID(deliveryID), s.Now()); err != nil {
+		return webhook.DeliveryRecord{}, err // of another job
+	}
+	return s.RedeliverOne(ctx, caller, deliveryID)
 }
 
 // checkFilter returns an error if no job can match the filter.
