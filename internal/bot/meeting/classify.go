@@ -24,8 +24,16 @@ func (c classification) says() bool {
 const errorScheme = "chrome-error:"
 
 // classify returns the screen of a snapshot. The screen is Unknown unless the
-// evidence suffices.
+// evidence suffices. Whoever is removed from the lobby was not let in.
 func (p *Profile) classify(snapshot Snapshot, past History) classification {
+	found := p.classifyPage(snapshot, past)
+	if found.screen == Removed && past.Requested && !past.Admitted {
+		found.screen = Denied
+	}
+	return found
+}
+
+func (p *Profile) classifyPage(snapshot Snapshot, past History) classification {
 	if snapshot.Scheme == errorScheme {
 		return classification{screen: CannotConnect, evidence: []Evidence{
 			{Kind: EvidenceAddress, What: "the browser's own error page", Weight: minWeight},
@@ -61,6 +69,9 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 			if screen == Ended && !found.says() { // words that the profile does not have may say why
 				if said := p.classifyByWords(snapshot, past); said.screen == Removed {
 					return said
+				}
+				if told, ok := p.classifyToldEnd(snapshot, past); ok {
+					return told
 				}
 			}
 			return found

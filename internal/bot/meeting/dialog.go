@@ -168,16 +168,14 @@ func safestButton(dialog Dialog, stage stage) int {
 	if len(dialog.Buttons) == 1 && count == 1 && stage != inLobby {
 		return only
 	}
-	if len(dialog.Buttons) == 2 && count == 1 && stage == inCall && !recorded && leaves(dialog.Buttons[1-only].Label) {
-		return only // to stay, in unknown words
+	if len(dialog.Buttons) == 2 && count == 1 && stage == inCall {
+		_, dangerous := findPhrase([][]string{known.Never}, []string{dialog.Buttons[1-only].Label})
+		accepts := !recorded || !dialog.Buttons[only].says(slices.Concat(known.Close, known.Decline, known.Cancel))
+		if dangerous && accepts {
+			return only // to stay, in unknown words
+		}
 	}
 	return noButton
-}
-
-// leaves reports whether a button's label is one of the known words to leave.
-func leaves(label string) bool {
-	folded := fold(label)
-	return slices.ContainsFunc(slices.Concat(knownWords().Labels[leaveButton]...), func(word string) bool { return strings.HasPrefix(folded, word) })
 }
 
 // otherThanCancel returns the button beside one that cancels, if there is exactly one

@@ -91,6 +91,14 @@ func clickScript(ctx context.Context, page Page, element, expression string) err
 	return nil
 }
 
+// reload loads the page again.
+func reload(ctx context.Context, page Page) error {
+	if err := page.Eval(ctx, "location.reload()", nil); err != nil && !Transient(err) {
+		return fmt.Errorf("reload the page: %w", err)
+	}
+	return nil
+}
+
 // pressEnter presses the Enter key in the focused element.
 func (d driver) pressEnter(ctx context.Context, page Page) error {
 	if err := page.Press(ctx, browser.KeyEnter); err != nil {
@@ -144,6 +152,7 @@ const (
 	stepType            // the text into the element
 	stepEnter           // the Enter key, in the field that was typed into
 	stepReveal          // show what is hidden or covered
+	stepReload          // load the page again
 	stepDone
 	stepFail // it cannot succeed
 )

@@ -58,6 +58,8 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 			return false, page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
 		case stepEnter:
 			return false, s.pressEnter(ctx, page)
+		case stepReload:
+			return false, reload(ctx, page)
 		default:
 			return false, nil
 		}

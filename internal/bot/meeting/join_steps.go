@@ -44,6 +44,7 @@ type joinSteps struct {
 	devicesOffAt    time.Time // microphone and camera have been off since
 	pressedAt       time.Time // joining was last requested
 	presses         int       // number of presses of the join button
+	reloaded        bool      // because something unreadable lay over the form
 	submits         int       // number of submissions of the passcode, where that is a separate step
 }
 
@@ -56,7 +57,7 @@ func (j *joinSteps) next(snapshot Snapshot, screen Screen, now time.Time) step {
 	if j.document != snapshot.Document {
 		last := *j
 		*j = *newJoinSteps(j.name, j.passcode)
-		j.document, j.pressedAt, j.presses, j.submits = snapshot.Document, last.pressedAt, last.presses, last.submits
+		j.document, j.pressedAt, j.presses, j.submits, j.reloaded = snapshot.Document, last.pressedAt, last.presses, last.submits, last.reloaded
 	}
 	switch {
 	case screen.Terminal():
@@ -158,7 +159,8 @@ func (j *joinSteps) setDevices(snapshot Snapshot, now time.Time) (step, bool) {
 
 // pressJoin presses the join button when the page is ready. A button that
 // disappeared after it was pressed is not the end yet: dialogs may follow before
-// the lobby.
+// the lobby. One that stays, under something that cannot be read, may need another
+// document: Zoom's wall for bots, in a closed shadow root, does not come again.
 func (j *joinSteps) pressJoin(snapshot Snapshot, now time.Time) step {
 	button, visible := snapshot.Elements[joinButton]
 	if !visible {
@@ -178,6 +180,10 @@ func (j *joinSteps) pressJoin(snapshot Snapshot, now time.Time) step {
 		button.Covered && offered < coveredTime,
 		!j.pressedAt.IsZero() && now.Sub(j.pressedAt) < pressAgainTime:
 		return step{kind: stepWait}
+	}
+	if button.Covered && snapshot.Over == nil && j.presses > maxTries && !j.reloaded {
+		j.reloaded = true
+		return step{kind: stepReload}
 	}
 	j.pressedAt = now
 	j.presses++

@@ -53,6 +53,7 @@ func newProbe(profile *Profile) (probe, error) {
 		"roster":             profile.Roster,
 		"chat":               profile.Chat,
 		"captions":           profile.Captions,
+		"badges":             knownWords().Badges,
 	}, json.Deterministic(true))
 	if err != nil {
 		return probe{}, fmt.Errorf("encode profile %s: %w", profile.source, err)

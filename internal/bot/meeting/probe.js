@@ -107,6 +107,13 @@
 		(match.startsWith || []).some(text => folded.startsWith(foldProfile(text))) ||
 		(match.contains || []).some(text => folded.includes(foldProfile(text))));
 
+	// Returns the folded labels of an element.
+	const labelsOf = element => {
+		const ids = (element.getAttribute("aria-labelledby") || "").split(" ").filter(Boolean);
+		const labeling = [...ids.map(id => element.ownerDocument.getElementById(id)).filter(Boolean), ...element.labels || []];
+		return [element.ariaLabel || element.title, element.placeholder, ...labeling.map(one => clean(textOf(one)))].filter(text => typeof text === "string" && text !== "").map(fold);
+	};
+
 	// Returns the folded texts of an element: its labels, its whole text when it is
 	// short, and its text nodes.
 	const cachedTexts = new Map();
@@ -114,10 +121,7 @@
 		let texts = cachedTexts.get(element);
 		if (texts) return texts;
 		cachedTexts.set(element, texts = []);
-		const label = element.getAttribute("aria-label");
-		if (label) texts.push(fold(label));
-		if (element.placeholder) texts.push(fold(element.placeholder));
-		for (const labeling of element.labels || []) texts.push(fold(clean(textOf(labeling))));
+		texts.push(...labelsOf(element));
 		const whole = textOf(element);
 		if (whole.length <= shortText) texts.push(fold(whole));
 		if (element.firstElementChild) {
@@ -131,9 +135,8 @@
 
 	// Returns those texts of an element that it shows.
 	const shownTextsOf = element => {
-		const shown = fold(visibleTextOf(element)), label = element.getAttribute("aria-label");
-		return new Set(textsOf(element).filter(text => shown.includes(text) || label && text === fold(label) ||
-			element.placeholder && text === fold(element.placeholder) || element.labels && element.labels.length > 0));
+		const shown = fold(visibleTextOf(element)), labels = labelsOf(element);
+		return new Set(textsOf(element).filter(text => shown.includes(text) || labels.includes(text)));
 	};
 
 	const query = (root, selector) => {
@@ -195,10 +198,15 @@
 		return null;
 	};
 
-	// Icons and buttons are no part of a name.
+	// Icons and buttons are no part of a name, nor are badges beside it.
 	const icons = 'i, svg, button, [role="button"], [class*="material-icons"], [class*="google-symbols"]';
-	const nameIn = element => element.querySelector(icons) === null ? visibleTextOf(element) :
-		textWithout(element, node => node.matches(hiddenContent) || node.matches(icons));
+	const isBadge = node => profile.badges.includes(fold(textOf(node)));
+	const nameIn = element => {
+		if (element.firstElementChild === null) return textOf(element);
+		const visible = element.querySelector(icons) === null && element.checkVisibility(opaque);
+		const rejects = node => node.matches(hiddenContent) || node.matches(icons) || visible && !node.checkVisibility(opaque) && node.localName !== "title";
+		return clean(textWithout(element, node => rejects(node) || isBadge(node))) || textWithout(element, rejects);
+	};
 	const read = (root, source, content = textOf) => {
 		const element = root.matches(source.css) ? root : query(root, source.css)[0];
 		if (!element) return null;
@@ -251,6 +259,7 @@
 			id: attributeOf(element, profile.roster.id),
 			names: profile.roster.name.map(source => (read(element, source, nameIn) || {value: ""}).value).filter(name => name !== ""),
 			place: placeOf(element),
+			kind: selectors.findIndex(selector => element.matches(selector)),
 			speaking: isMarked(element),
 			tracks: tracksIn(element),
 			controls: controls.filter(control => findWithin(element, profile.roster[control])),

@@ -19,6 +19,8 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 		}
 	}
 	index := make(map[string]int) // ID -> index in participants
+	kinds := make(map[string]int) // ID -> kind of its first tile
+	var again []RosterEntry       // other tiles of that kind with its name
 	add := func(entry RosterEntry) {
 		id := entry.identity()
 		if id == "" {
@@ -26,9 +28,12 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 		}
 		i, known := index[id]
 		if !known {
-			index[id] = len(participants)
+			index[id], kinds[id] = len(participants), entry.Kind
 			participants = append(participants, Participant{ID: id, Name: entry.name(), Speaking: entry.Speaking})
 			return
+		}
+		if entry.ID == "" && entry.Kind == kinds[id] {
+			again = append(again, entry)
 		}
 		if participants[i].Name == "" {
 			participants[i].Name = entry.name()
@@ -44,6 +49,15 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 	// The people button has the number in its label in any language.
 	labels := append(slices.Clone(snapshot.Counts), snapshot.Elements[peopleButton].Text)
 	others = countOthers(labels, len(ownIDs), len(participants))
+	if others == len(participants)+len(again) { // by the page's own count, none of them is drawn twice
+		for _, tile := range again {
+			one := Participant{Name: tile.name(), Speaking: tile.Speaking}
+			for n := 2; one.ID == "" || slices.ContainsFunc(participants, func(known Participant) bool { return known.ID == one.ID }); n++ {
+				one.ID = fmt.Sprintf("%s#%d", tile.identity(), n)
+			}
+			participants = append(participants, one)
+		}
+	}
 	if others >= 0 {
 		others = max(others, countContributors(snapshot.Audio))
 	}

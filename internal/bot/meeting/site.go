@@ -58,9 +58,7 @@ func (s *site) Observe(ctx context.Context, page Page) (Observation, error) {
 func (s *site) HandleNotices(ctx context.Context, page Page, observation Observation) error {
 	switch {
 	case observation.Reload:
-		if err := page.Eval(ctx, "location.reload()", nil); err != nil && !Transient(err) {
-			return fmt.Errorf("reload the page: %w", err)
-		}
+		return reload(ctx, page)
 	case observation.CloseDialog != nil:
 		if err := s.closeDialog(ctx, page, *observation.CloseDialog); err != nil && !Transient(err) {
 			return fmt.Errorf("close a dialog: %w", err)

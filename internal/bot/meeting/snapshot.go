@@ -102,6 +102,7 @@ type RosterEntry struct {
 	Tracks   []string `json:"tracks"` // tracks that it plays
 
 	Place string `json:"place,omitempty"` // of a row: its place in the list, as far as the page tells
+	Kind  int    `json:"kind"`            // index of the selector that found it
 
 	Controls []string `json:"controls"` // the visible ones of pin, pinned and menu
 	X        float64  `json:"x"`        // center on the page

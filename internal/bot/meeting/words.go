@@ -31,8 +31,12 @@ const (
 type words struct {
 	Phrases map[string][][]string `yaml:"phrases"` // screen or leftPhrase -> phrases
 	Labels  map[string][][]string `yaml:"labels"`  // element -> labels
-	Badges  []string              `yaml:"badges"`  // behind names, in parentheses
-	Icons   []string              `yaml:"icons"`   // names of icons beside names
+	Devices struct {
+		Microphone []string `yaml:"microphone"`
+		Camera     []string `yaml:"camera"`
+	} `yaml:"devices"` // names of the devices, as labels of what turns them on and off
+	Badges  []string `yaml:"badges"` // behind names, in parentheses
+	Icons   []string `yaml:"icons"`  // names of icons beside names
 	Dialogs struct {
 		Close       []string `yaml:"close"`
 		Acknowledge []string `yaml:"acknowledge"`
@@ -63,9 +67,12 @@ var knownWords = sync.OnceValue(func() words {
 	return known
 })
 
-// addWords adds the labels in other languages to the elements of a profile, after
-// the profile's own candidates, and the words of recording notices to what stays in the
-// picture, where the profile keeps any.
+// notOfPeople excludes the controls of participants, whom the bot could mute.
+const notOfPeople = `:not(:root:not(:has([jsname="Qx7uuf"], input[autocomplete="name"])) [data-participant-id] *, [data-stream-type] *, [role="listitem"] *, [role="treeitem"] *, [class*="video-avatar"] *)`
+
+// addWords adds the labels in other languages, and the names of devices, to the elements
+// of a profile, after the profile's own candidates, and the words of recording notices to
+// what stays in the picture, where the profile keeps any.
 func (p *Profile) addWords() {
 	const buttons = `button, [role="button"]`
 	for name, languages := range knownWords().Labels {
@@ -76,14 +83,14 @@ func (p *Profile) addWords() {
 		added := Candidate{CSS: buttons, Text: &TextMatch{StartsWith: labels}}
 		switch name {
 		case joinButton, leaveButton:
-			added = Candidate{CSS: `:is(button, [role="button"]):not([role="dialog"] *)`, Text: &TextMatch{Equals: labels}}
+			added = Candidate{CSS: `:is(button, [role="button"]):not([role="dialog"] *, .zm-modal *)`, Text: &TextMatch{Equals: labels}}
 			if name == joinButton && p.Platform == job.Teams { // at the end, its button to join again has such a label, too
 				added.CSS = `:root:has(` + textFields + `) ` + added.CSS
 			}
 		case confirmLeave, allowDevices, dismissTip:
 			added.Text = &TextMatch{Equals: labels}
-		case microphoneOn, microphoneOff, cameraOn, cameraOff: // not those of participants, whom the bot could mute
-			added.CSS = `:is(button, [role="button"]):not(:root:not(:has([jsname="Qx7uuf"], input[autocomplete="name"])) [data-participant-id] *, [data-stream-type] *, [role="listitem"] *, [role="treeitem"] *, [class*="video-avatar"] *)`
+		case microphoneOn, microphoneOff, cameraOn, cameraOff:
+			added.CSS = `:is(button, [role="button"])` + notOfPeople
 		case nameInput:
 			added.CSS = textFields
 		case useBrowser, launchApp:
@@ -92,6 +99,14 @@ func (p *Profile) addWords() {
 			added.CSS = buttons + `, [role="radio"][aria-checked="false"], input[type="radio"]:not(:checked)`
 		}
 		p.Elements[name] = append(p.Elements[name], added)
+	}
+	const on, off = `:is([aria-pressed="true"], [aria-checked="true"], input[type="checkbox"]:checked)`, `:is([aria-pressed="false"], [aria-checked="false"], input[type="checkbox"]:not(:checked))`
+	devices := knownWords().Devices
+	for _, device := range []struct {
+		element, css string
+		names        []string
+	}{{microphoneOn, on, devices.Microphone}, {microphoneOff, off, devices.Microphone}, {cameraOn, on, devices.Camera}, {cameraOff, off, devices.Camera}} {
+		p.Elements[device.element] = append(p.Elements[device.element], Candidate{CSS: device.css + notOfPeople, Text: &TextMatch{Equals: device.names}})
 	}
 	if len(p.Picture.Kept) > 0 {
 		p.Picture.Kept = append(p.Picture.Kept, Candidate{CSS: `[role="status"], [role="alert"]`, Text: &TextMatch{Contains: knownWords().Dialogs.Recorded}})

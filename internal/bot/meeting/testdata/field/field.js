@@ -242,3 +242,83 @@ const zoom = {
   },
   async enter(names, options) { this.call(names, options); await admitted(); await sleep(options?.stay ?? 3500); },
 };
+
+// ---- Other shapes of the same pages
+
+// turn makes an element a control that turns a device on and off; show draws its state.
+function turn(element, kind, show) {
+  show(element, devices[kind]);
+  element.addEventListener('click', () => { devices[kind] = !devices[kind]; show(element, devices[kind]); });
+}
+
+// light is Teams' light client.
+const light = {
+  words: { name: 'Type your name', join: 'Join now', camera: 'Camera', mic: 'Microphone', leave: 'Leave', people: 'People', chat: 'Chat' },
+  form({ title = 'Microsoft Teams meeting', toggles = teams.toggle('cam') + teams.toggle('mic') } = {}) {
+    return `<div id=app><div class=fui-FluentProvider><div data-tid=calling-prejoin-screen><header data-tid=prejoin-header-content><h1 data-tid=meeting-header-title>${title}</h1></header>
+      <div data-tid=calling-prejoin-render-content-container><span class="fui-Input r12stul0"><input class=fui-Input__input data-tid=prejoin-display-name-input autocomplete=off maxlength=50 placeholder="${this.words.name}" aria-label="${this.words.name}"></span>
+      <div data-tid=calling-prejoin-v2-video-preview>${toggles}</div><footer><button class="fui-Button no" data-tid=prejoin-cancel-button>Cancel</button><button class=fui-Button id=prejoin-join-button data-tid=prejoin-join-button aria-label="${this.words.join}"><span>${this.words.join}</span></button></footer></div></div></div></div>`;
+  },
+  async join(root = document) {
+    do { await pressed('[data-tid=prejoin-join-button]', root); this.name = find('[data-tid=prejoin-display-name-input]', root).value; } while (!this.name);
+  },
+  async pre(options) { draw(this.form(options)); await this.join(); await asked(); },
+  stream(name, { tid = name, label = `${name}, Context menu is available`, size = 'width:280px;height:150px', nametag = name } = {}) {
+    return `<div style="${size}"><div tabindex=0 role=menuitem data-cid=calling-participant-stream data-stream-type=Video data-tid="${tid}" aria-label="${label}" style="${size}"><div data-tid=voice-level-stream-outline></div>
+      <div data-tid=participant-info-nametag><div><span>${nametag}</span></div></div></div></div>`;
+  },
+  tools(count) {
+    return `<div data-tid=ubar-horizontal-middle-end role=toolbar aria-label="Meeting controls"><span data-tid=call-duration role=timer>01:02</span><button id=chat-button aria-label="${this.words.chat}">c</button><button id=roster-button aria-label="${this.words.people}" class=peoplebutton>p<span data-tid=roster-button-tile>${count}</span></button>
+      <button id=reaction-menu-button>r</button><button id=callingButtons-showMoreBtn aria-label=More>m</button>${teams.toggle('cam', 'state')}${teams.toggle('mic', 'state')}<div><button id=hangup-button class=no aria-label="${this.words.leave}"><span data-tid=hangup-main-btn>x</span></button></div></div>`;
+  },
+  call(streams, { count = streams.length + 1, tools = true, extra = '' } = {}) {
+    draw(`<div id=app><div data-tid=calling-screen>${tools ? this.tools(count) : ''}<div data-tid=modern-stage-wrapper><div data-tid=MixedStage-wrapper>${streams.join('')}</div></div>
+      <div data-tid=myself-video><div data-cid=calling-participant-stream data-tid="${this.name}" aria-label="${this.name}, Context menu is available"><span>${this.name}</span></div></div></div></div>${extra}`);
+    repaint();
+  },
+  async enter(streams, options) { this.call(streams, options); await admitted(); await sleep(options?.stay ?? 3500); },
+  people(names) { return names.map((name) => this.stream(name)); },
+};
+
+// wc is the present client of Zoom.
+const wc = {
+  words: { name: 'Your Name', join: 'Join', mute: 'Mute', unmute: 'Unmute', stop: 'Stop Video', start: 'Start Video', leave: 'Leave', people: 'open the participants list pane', chat: 'open the chat panel' },
+  show(kind) {
+    const [on, off] = { mic: [this.words.mute, this.words.unmute], cam: [this.words.stop, this.words.start] }[kind];
+    return (button, state) => { button.setAttribute('aria-label', state ? on : off); button.innerHTML = `<span class=preview-control-button__text>${state ? on : off}</span>`; };
+  },
+  form({ extra = '' } = {}) {
+    return `<div class=preview-root-container id=preview-root><div class=preview-body><div class=preview-video__control><button type=button class=preview-video__control-button id=preview-audio-control-button></button><button type=button class=preview-video__control-button id=preview-video-control-button></button></div>
+      <form onsubmit="return false"><h1>Enter Meeting Info</h1>${extra}<label for=input-for-name>${this.words.name}</label><input id=input-for-name type=text autocomplete=name maxlength=64><button type=button class="zm-btn zm-btn-legacy zm-btn--primary preview-join-button disabled" disabled>${this.words.join}</button></form></div></div>`;
+  },
+  wire(root = document) {
+    turn(find('#preview-audio-control-button', root), 'mic', this.show('mic'));
+    turn(find('#preview-video-control-button', root), 'cam', this.show('cam'));
+    const input = find('#input-for-name', root), button = find('.preview-join-button', root);
+    input.addEventListener('input', () => { button.disabled = !input.value; button.classList.toggle('disabled', !input.value); });
+  },
+  async join(root = document) { await pressed('.preview-join-button', root); this.name = find('#input-for-name', root).value; },
+  async pre(options) { draw(`<div id=root>${this.form(options)}</div>`); this.wire(); await this.join(); await asked(); },
+  frame(name, kind = 'gallery-video-container__video-frame') {
+    return `<div class=${kind} style="width:220px;height:120px"><div class=video-avatar__avatar><div class=video-avatar__avatar-title>${name}</div><div class=video-avatar__avatar-footer><span role=none>${name}</span></div></div></div>`;
+  },
+  footer(count) {
+    return `<footer id=wc-footer class=footer><div footer-section=left><button class=join-audio-container__btn id=wc-audio></button><button class=send-video-container__btn id=wc-video></button></div><div class=footer__btns-container><div feature-type=participants><button class="footer-button-base__button peoplebutton" aria-label="${this.words.people},[${count}] particpants"><span class=footer-button__number-counter><span>${count}</span></span></button></div>
+      <div feature-type=chat><button aria-label="${this.words.chat}">c</button></div><div aria-label="More meeting control " role=button>…</div></div><div footer-section=right><button class="footer__leave-btn no" aria-label="${this.words.leave}">${this.words.leave}</button></div></footer>`;
+  },
+  call(stage, { count = 2, footer = true, extra = '' } = {}) {
+    draw(`<div id=root><div class=meeting-app><div class=meeting-client><div class=meeting-client-inner><div id=wc-content>${stage}</div>${footer ? this.footer(count) : ''}</div></div></div></div>${extra}`);
+    if (!footer) return;
+    turn(find('#wc-audio'), 'mic', this.show('mic'));
+    turn(find('#wc-video'), 'cam', this.show('cam'));
+  },
+  gallery(names) { return `<div class=gallery-video-container__wrap>${[...names, this.name].map((name) => this.frame(name)).join('')}</div>`; },
+  async enter(names, options) { this.call(this.gallery(names), { count: names.length + 1, ...options }); await admitted(); await sleep(options?.stay ?? 3500); },
+  modal(title, { body = '', buttons = '<button class="zm-btn zm-btn--primary">OK</button>' } = {}) {
+    const modal = add(`<div class=ReactModalPortal><div class=zm-modal-overlay style="position:fixed;inset:0;background:#0008;z-index:99"><div class="zm-modal zm-modal-legacy" style="position:absolute;left:25%;top:25%;width:480px;background:#fff"><div class=zm-modal-body><div class=zm-modal-body-title>${title}</div><div class=zm-modal-body-content><div class=content>${body}</div></div></div><div class=zm-modal-footer>${buttons}</div></div></div></div>`);
+    return pressed('.zm-modal-footer button', modal).then((button) => { modal.remove(); return button; });
+  },
+  wait(title, description = '') {
+    draw(`<div id=root><div class=meeting-app><div class=wait-room><section class=wait-room__main><h2 class=wait-room__title>${title}</h2><p class=wait-room__desc>${description}</p></section><button class="zm-btn leave-btn no">${this.words.leave}</button></div></div></div>`);
+  },
+};
