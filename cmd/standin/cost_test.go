@@ -68,7 +68,7 @@ func bot(name string, metadata, recording map[string]any, environment ...string)
 
 // TestCost measures the CPU time and the proportional set size of all processes
 // of a bot, of one in the same meeting that does not record, and of the programs with
-// which other bots record the same meeting. It logs a table for docs/recordings.md.
+// which other bots record the same meeting. It logs a table for bench/README.md.
 // STANDIN_TEST_COST is the length of each measurement in seconds (make cost). -run
 // selects rows and numbers of participants.
 func TestCost(t *testing.T) {
