@@ -166,6 +166,14 @@ func (s contractSocket) awaitWanted(t *testing.T, want ingest.SoundWanted) {
 	}
 }
 
+// answerPings reads what else arrives, until the test ends: it may be said again what is wanted.
+func (s contractSocket) answerPings(t *testing.T) {
+	go func() {
+		for err := error(nil); err == nil; _, _, err = s.Read(t.Context()) {
+		}
+	}()
+}
+
 // read reads a message.
 func (s contractSocket) read(t *testing.T, kind websocket.MessageType) []byte {
 	t.Helper()

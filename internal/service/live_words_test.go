@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,10 +75,7 @@ func (m *liveMeeting) hold(t *testing.T, length time.Duration, people ...spoken)
 		}
 		bot.tell(t, ingest.SoundMessage{Type: ingest.SoundParticipant, Source: one.source, ID: id, Name: one.name})
 	}
-	go func() { // answers pings; what is wanted may be said again
-		for err := error(nil); err == nil; _, _, err = bot.Read(t.Context()) {
-		}
-	}()
+	bot.answerPings(t)
 	ticker := time.NewTicker(ingest.SoundFrameDuration)
 	defer ticker.Stop()
 	send := func(source int, at time.Duration, pcm []byte) {
@@ -113,14 +111,15 @@ type heardAt struct {
 	at time.Time
 }
 
-// follow collects the events transcript until stop is called.
-func (m *liveMeeting) follow(t *testing.T) (stop func() []heardAt) {
+// follow collects the events transcript until stop is called and as many are final.
+func (m *liveMeeting) follow(t *testing.T) (stop func(finals int) []heardAt) {
 	t.Helper()
 	api, err := client.New(m.BaseURL(), m.ada)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	var finals atomic.Int32
 	done := make(chan []heardAt)
 	go func() {
 		var all []heardAt
@@ -134,11 +133,18 @@ func (m *liveMeeting) follow(t *testing.T) (stop func() []heardAt) {
 					t.Error(err)
 				}
 				all = append(all, one)
+				if one.Final {
+					finals.Add(1)
+				}
 			}
 		}
 		done <- all
 	}()
-	return func() []heardAt { cancel(); return <-done }
+	return func(count int) []heardAt {
+		waitUntil(t, "the events", func() bool { return int(finals.Load()) >= count })
+		cancel()
+		return <-done
+	}
 }
 
 // entries returns the data of the timeline entries of a kind.
@@ -192,12 +198,16 @@ func TestLiveWords(t *testing.T) {
 			stop := m.follow(t)
 			m.hold(t, 2500*time.Millisecond, spoken{source: test.source, name: "Ada", at: 300 * time.Millisecond, pcm: hum(time.Second)})
 			waitUntil(t, "the end of the live transcription", func() bool { return len(m.entries(t, "live_transcript_ended")) == 1 })
-			var texts []string
-			waitUntil(t, "the events", func() bool {
-				reply, err := m.Store().Texts(t.Context(), uuid.MustParse(m.id))
-				return err == nil && (len(reply) > 0) == (test.want != "")
+			finals := 0
+			if test.want != "" {
+				finals = 1
+			}
+			waitUntil(t, "the stored words", func() bool {
+				texts, err := m.Store().Texts(t.Context(), uuid.MustParse(m.id))
+				return err == nil && len(texts) == finals
 			})
-			for _, one := range stop() {
+			var texts []string
+			for _, one := range stop(finals) {
 				if one.Final {
 					texts = append(texts, one.Speaker+": "+one.Text)
 				}
@@ -243,7 +253,7 @@ func TestLiveWordsDelay(t *testing.T) {
 	if data := m.entries(t, "live_transcript_ended"); !strings.Contains(data[0], `"complete":true`) {
 		t.Errorf("the timeline has %v", data)
 	}
-	events := stop()
+	events := stop(1)
 	finals := map[string]heardAt{}
 	for _, one := range events {
 		if one.Final {

@@ -82,12 +82,12 @@ func (h *contractHarness) startStreams(t *testing.T, streams string) (id string,
 // sendTone sends frames of a tone of 500 Hz, of the mixed sound and of the track 1.
 func (s contractSocket) sendTone(t *testing.T, startedAt time.Time, from, to int) {
 	t.Helper()
+	var pcm []byte // a frame has ten whole periods
+	for i := range ingest.SoundFrameSamples {
+		pcm = binary.LittleEndian.AppendUint16(pcm, uint16(int16(10_000*math.Sin(2*math.Pi*500*float64(i)/ingest.SoundRate))))
+	}
 	for i := from; i < to; i++ {
-		frame := ingest.SoundFrame{At: startedAt.Add(time.Duration(i) * ingest.SoundFrameDuration)}
-		for j := range ingest.SoundFrameSamples {
-			value := 10_000 * math.Sin(2*math.Pi*500*float64(i*ingest.SoundFrameSamples+j)/ingest.SoundRate)
-			frame.PCM = binary.LittleEndian.AppendUint16(frame.PCM, uint16(int16(value)))
-		}
+		frame := ingest.SoundFrame{At: startedAt.Add(time.Duration(i) * ingest.SoundFrameDuration), PCM: pcm}
 		for frame.Source = range 2 {
 			if err := s.Write(t.Context(), websocket.MessageBinary, ingest.EncodeSound(frame)); err != nil {
 				t.Fatal(err)
@@ -386,6 +386,7 @@ func TestStreamFaults(t *testing.T) {
 		good.url(), closing.url(), "ws"+strings.TrimPrefix(garbage.URL, "http"), hooks.URL))
 	toGood, toClosing := good.accept(t), closing.accept(t)
 	bot.awaitWanted(t, ingest.SoundWanted{Mixed: true})
+	bot.answerPings(t)
 	next := func(from, to int) { // sends frames, which the good receiver gets at once
 		bot.sendTone(t, startedAt, from, to)
 		for i := from; i < to; i++ {
