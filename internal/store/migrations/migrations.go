@@ -4,14 +4,17 @@ package migrations
 import (
 	"context"
 	"database/sql"
-	"embed"
+	_ "embed"
 	"fmt"
 
 	"github.com/pressly/goose/v3"
 )
 
-//go:embed *.sql
-var files embed.FS
+//go:embed 101_schema.sql
+var schema string
+
+//go:embed 101_schema_down.sql
+var schemaDown string
 
 // Newest is the version of the schema after all migrations. The number of a migration is 100 times
 // the release that adds it, plus its position in that release.
@@ -70,9 +73,19 @@ func Recreate(ctx context.Context, db *sql.DB, dialect goose.Dialect, options ..
 }
 
 func newProvider(db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOption) (*goose.Provider, error) {
-	provider, err := goose.NewProvider(dialect, db, files, append(options, goose.WithGoMigrations(searchIndex(dialect)))...)
+	all := goose.WithGoMigrations(goose.NewGoMigration(101, run(schema), run(schemaDown)), searchIndex(dialect))
+	provider, err := goose.NewProvider(dialect, db, nil, append(options, all)...)
 	if err != nil {
 		return nil, fmt.Errorf("prepare migrations: %w", err)
 	}
 	return provider, nil
+}
+
+// run returns a step that runs a text of SQL statements in a transaction. Goose's own files of SQL
+// are slow: it allocates megabytes for each statement.
+func run(text string) *goose.GoFunc {
+	return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, text)
+		return err
+	}}
 }

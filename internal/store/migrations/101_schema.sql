@@ -1,7 +1,6 @@
 -- One text for SQLite and PostgreSQL. Times are milliseconds since 1970 UTC,
 -- identifiers are UUIDs in text, JSON is kept as text, flags are 0 or 1.
 
--- +goose Up
 CREATE TABLE consumers (
     id                      TEXT PRIMARY KEY,
     name                    TEXT NOT NULL UNIQUE,
@@ -544,37 +543,3 @@ CREATE TABLE search_texts (
     text     TEXT NOT NULL
 );
 CREATE INDEX search_texts_job ON search_texts (job_id, start_ms);
-
--- +goose Down
-DROP TABLE search_texts;
-DROP TABLE transcription_pieces;
-DROP TABLE transcriptions;
-DROP TABLE meeting_text_totals;
-DROP TABLE meeting_texts;
-DROP TABLE alerts;
-DROP TABLE webhook_endpoints;
-DROP TABLE delivery_tries;
-DROP TABLE deliveries;
-DROP TABLE commands;
-DROP TABLE timeline;
-DROP TABLE job_tombstones;
-DROP TABLE share_links;
-DROP TABLE usage_days;
-DROP TABLE calendar_events;
-DROP TABLE calendars;
-DROP TABLE job_invites;
-DROP TABLE screenshots;
-DROP TABLE jobs;
-DROP TABLE consumer_rotation;
-DROP TABLE nodes;
-DROP TABLE payment_customers;
-DROP TABLE subscriptions;
-DROP TABLE payment_events;
-DROP TABLE device_flow_lock;
-DROP TABLE device_flows;
-DROP TABLE audit_log;
-DROP TABLE invitations;
-DROP TABLE sessions;
-DROP TABLE users;
-DROP TABLE api_keys;
-DROP TABLE consumers;
