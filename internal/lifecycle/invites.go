@@ -296,10 +296,7 @@ func (s *inviteTx) cancel(ctx context.Context) error {
 		found = false
 	}
 	if (!found || c.CalendarKey == "") && s.invite.ICalUID != "" {
-		found, err = s.use(c.tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.EventID()))
-		if !found && err == nil {
-			found, err = s.use(c.tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.EventID()))
-		}
+		found, err = s.use(c.tx.LockJobAheadByICalUID(ctx, s.consumer, s.invite.EventID()))
 	}
 	if err != nil {
 		return err

@@ -23,12 +23,7 @@ func outside(status job.Status) bool {
 // dispatched. If a bot for another time is not in the meeting yet, it leaves.
 func (s *inviteTx) findMoved(ctx context.Context) (found bool, err error) {
 	tx := s.change.tx
-	found, err = s.use(tx.LockUndispatchedByICalUID(ctx, s.consumer, s.invite.EventID()))
-	outside := false
-	if !found && err == nil {
-		found, err = s.use(tx.LockOutsideByICalUID(ctx, s.consumer, s.invite.EventID()))
-		outside = found
-	}
+	found, err = s.use(tx.LockJobAheadByICalUID(ctx, s.consumer, s.invite.EventID()))
 	if !found || err != nil {
 		return false, err
 	}
@@ -39,7 +34,7 @@ func (s *inviteTx) findMoved(ctx context.Context) (found bool, err error) {
 	case released:
 		s.change = s.change.service.newChange(tx, job.Record{})
 		return false, nil
-	case outside:
+	case outside(s.change.Status):
 		return false, s.leave(ctx)
 	}
 	return true, nil

@@ -115,7 +115,7 @@ func TestCalendarJobs(t *testing.T) {
 		}
 		byUID := func(uid string) func(ctx context.Context, tx *store.Tx) (job.Record, error) {
 			return func(ctx context.Context, tx *store.Tx) (job.Record, error) {
-				return tx.LockUndispatchedByICalUID(ctx, consumer.ID, uid)
+				return tx.LockJobAheadByICalUID(ctx, consumer.ID, uid)
 			}
 		}
 		byMeeting := func(url string, anonymous bool) func(ctx context.Context, tx *store.Tx) (job.Record, error) {

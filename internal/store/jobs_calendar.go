@@ -98,22 +98,14 @@ func (tx *Tx) LockOpenJobByMeeting(ctx context.Context, consumer uuid.UUID, meet
 	return tx.oneJob(ctx, selectOpenJobByMeeting+tx.dialect.ForUpdate, consumer, millis(joinAt), hashMeeting(meetingURL))
 }
 
-// LockUndispatchedByICalUID returns and locks the consumer's newest job with
-// that iCalUID that has no attempt yet. It uses the index jobs_ical.
-func (tx *Tx) LockUndispatchedByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
+// LockJobAheadByICalUID returns and locks the consumer's newest job with that iCalUID that
+// has no attempt yet, or else the newest one whose bot is not in the meeting yet. It uses the
+// index jobs_ical.
+func (tx *Tx) LockJobAheadByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
 	return tx.oneJob(ctx, `
 		SELECT `+jobColumns+` FROM jobs
-		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('scheduled', 'pending')
-		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
-}
-
-// LockOutsideByICalUID returns and locks the consumer's newest job with that iCalUID
-// whose bot was started and is not in the meeting yet. It uses the index jobs_ical.
-func (tx *Tx) LockOutsideByICalUID(ctx context.Context, consumer uuid.UUID, uid string) (job.Record, error) {
-	return tx.oneJob(ctx, `
-		SELECT `+jobColumns+` FROM jobs
-		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('dispatching', 'joining', 'entering_lobby')
-		ORDER BY created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
+		WHERE consumer_id = $1 AND ical_uid_hash = $2 AND status IN ('scheduled', 'pending', 'dispatching', 'joining', 'entering_lobby')
+		ORDER BY CASE WHEN status IN ('scheduled', 'pending') THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT 1`+tx.dialect.ForUpdate, consumer, hashICalUID(uid))
 }
 
 // LockCancelledByICalUID returns and locks the consumer's newest job with that iCalUID
