@@ -41,6 +41,14 @@ func (g *Guard) Transport(proxy *url.URL) *http.Transport {
 // carries is for its host alone.
 func NoRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
+// WithoutURL removes the URL, which may contain secrets, from the error of an http.Client.
+func WithoutURL(err error) error {
+	if failed := (*url.Error)(nil); errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
 // ParseNetworks parses a setting for Guard.Allow: CIDRs or single addresses, separated
 // by commas.
 func ParseNetworks(setting string) ([]netip.Prefix, error) {

@@ -219,7 +219,7 @@ func (c *Client) send(ctx context.Context, r Request, plain bool) (Recognized, e
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return Recognized{}, &Error{Err: withoutURL(err)}
+		return Recognized{}, &Error{Err: dialguard.WithoutURL(err)}
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
@@ -317,12 +317,4 @@ func aboutFormat(body []byte) bool {
 		}
 	}
 	return false
-}
-
-// withoutURL removes the URL from the error of a request.
-func withoutURL(err error) error {
-	if failed := new(url.Error); errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
 }

@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,7 +190,7 @@ func errorText(err error) string {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "the connection was closed without a response"
 	}
-	return shortened(strings.TrimPrefix(withoutURL(err).Error(), "net/http: HTTP/1.x transport connection broken: "))
+	return shortened(strings.TrimPrefix(dialguard.WithoutURL(err).Error(), "net/http: HTTP/1.x transport connection broken: "))
 }
 
 // ErrorText describes to a consumer why the client of webhooks cannot connect to a host,
@@ -199,15 +198,7 @@ func errorText(err error) string {
 func ErrorText(err error) string { return strings.TrimPrefix(errorText(err), "webhook ") }
 
 // logText describes to the operator why a try failed, with addresses and without the URL.
-func logText(err error) string { return shortened(withoutURL(err).Error()) }
-
-// withoutURL removes the URL from an error of net/http.
-func withoutURL(err error) error {
-	if inURL := (*url.Error)(nil); errors.As(err, &inURL) {
-		return inURL.Err
-	}
-	return err
-}
+func logText(err error) string { return shortened(dialguard.WithoutURL(err).Error()) }
 
 // shortened cuts a text to maxError.
 func shortened(text string) string {
