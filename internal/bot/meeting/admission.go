@@ -23,7 +23,7 @@ const (
 // A lobby's words anywhere on the page outweigh the proof.
 func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 	evidence, looksLikeCall := matchAny(p.Screens[InMeeting], snapshot, past)
-	if past.Admitted && looksLikeCall {
+	if past.Admitted && looksLikeCall && !p.isPutBack(snapshot, past) {
 		return classification{screen: InMeeting, evidence: []Evidence{
 			evidence, {Kind: EvidenceHistory, What: "the bot was admitted", Weight: weakWeight},
 		}}
@@ -92,6 +92,19 @@ func (p *Profile) looksAlone(snapshot Snapshot, ownName string) bool {
 // or hidden with the toolbar.
 func (p *Profile) callControls(snapshot Snapshot) []string {
 	return slices.DeleteFunc(slices.Clone(p.Admission.Controls), func(name string) bool { return !snapshot.present(name) })
+}
+
+// isPutBack reports whether a bot that was admitted is in the lobby again: the page says
+// so, can be left, and shows nothing else of a call but the bot's own tile.
+func (p *Profile) isPutBack(snapshot Snapshot, past History) bool {
+	_, others := p.participants(snapshot, past.OwnName)
+	return snapshot.LobbyText != "" && others <= 0 && snapshot.present(leaveButton) && !p.isConnected(snapshot)
+}
+
+// isConnected reports whether a snapshot shows media of others or controls that a lobby
+// lacks.
+func (p *Profile) isConnected(snapshot Snapshot) bool {
+	return snapshot.Media > 0 || len(p.callControls(snapshot)) > 0
 }
 
 // callIsGone reports whether a snapshot shows none of a call's parts.

@@ -205,7 +205,7 @@ request => {
 				[${attribute}="${i}"] { position: fixed !important; inset: auto !important; left: ${left}px !important; top: ${top}px !important; width: ${wide}px !important; height: ${high}px !important;
 					min-width: 0 !important; min-height: 0 !important; max-width: none !important; max-height: none !important; margin: 0 !important; box-sizing: border-box !important;
 					transform: none !important; transition: none !important; animation: none !important; opacity: 1 !important; visibility: visible !important; pointer-events: none !important; z-index: ${z} !important;
-					${large ? "border: 0 !important; border-radius: 0 !important;" : ""}
+					${large ? "border-width: 0 !important; border-radius: 0 !important;" : ""}
 					${content && element.matches("video, canvas") ? "object-fit: contain !important;" : ""} }
 				[${attribute}="${i}"] :is(video, canvas) { pointer-events: none !important; }`).join(""));
 		}

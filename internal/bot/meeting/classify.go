@@ -44,6 +44,9 @@ func (p *Profile) classifyPage(snapshot Snapshot, past History) classification {
 			if found, ok := p.classifyDialog(snapshot, past); ok {
 				return found
 			}
+			if found, ok := refusedOverForm(snapshot, past); ok {
+				return found
+			}
 			if found, ok := p.hostAbsentAnywhere(snapshot, past); ok {
 				return found
 			}

@@ -3,6 +3,7 @@ package meeting
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ const (
 
 // DialogAction closes a dialog that the profile does not know.
 type DialogAction struct {
-	Button int    // index of the button; -1 for the Escape key
+	Button int    // index of the button; -1 for the Escape key, -2 for the box to check
 	Label  string // label of the button
 }
 
@@ -58,7 +59,7 @@ func (d *dialogState) told(now time.Time) (text string, since time.Duration, tim
 func (d *dialogState) acknowledge(text string, now time.Time) {
 	_, _, times := d.told(now)
 	switch {
-	case times == 0 || d.acknowledged.text != text:
+	case times == 0 || !sameDialog(d.acknowledged.text, text):
 		d.acknowledged = acknowledgement{text: text, at: now, times: 1}
 	case d.tries == 1: // it came back
 		d.acknowledged.times++
@@ -73,7 +74,7 @@ func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *Dialo
 		*d = dialogState{acknowledged: d.acknowledged}
 		return nil
 	}
-	if d.text != over.Text {
+	if !sameDialog(d.text, over.Text) {
 		*d = dialogState{text: over.Text, since: now, acknowledged: d.acknowledged}
 	}
 	delay := dialogTime
@@ -85,6 +86,9 @@ func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *Dialo
 	}
 	d.triedAt = now
 	d.tries++
+	if over.Unchecked && slices.ContainsFunc(over.Buttons, func(b DialogButton) bool { return b.Disabled }) {
+		return &DialogAction{Button: boxToCheck}
+	}
 	if index := safestButton(*over, stage); index != noButton && d.tries < maxDialogTries {
 		if over.tells() {
 			d.acknowledge(over.Text, now)
@@ -99,13 +103,25 @@ func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *Dialo
 
 // closeDialog closes a dialog.
 func (d driver) closeDialog(ctx context.Context, page Page, action DialogAction) error {
-	if action.Button == noButton {
+	switch action.Button {
+	case boxToCheck:
+		return page.ClickElement(ctx, d.probe.dialogBox())
+	case noButton:
 		if err := page.Press(ctx, browser.KeyEscape); err != nil {
 			return fmt.Errorf("press Escape: %w", err)
 		}
 		return nil
+	default:
+		return page.ClickElement(ctx, d.probe.dialogButton(action.Button, action.Label))
 	}
-	return page.ClickElement(ctx, d.probe.dialogButton(action.Button, action.Label))
+}
+
+// digits matches the numbers of a countdown.
+var digits = regexp.MustCompile(`\d+`)
+
+// sameDialog reports whether two texts are of one dialog, which may count down.
+func sameDialog(text, other string) bool {
+	return text == other || digits.ReplaceAllString(text, "") == digits.ReplaceAllString(other, "")
 }
 
 // isRecordingNotice reports whether a dialog says that the meeting is recorded.
@@ -114,8 +130,10 @@ func isRecordingNotice(dialog Dialog) bool {
 	return recorded
 }
 
-// noButton is the index for a dialog that no button of it closes safely.
-const noButton = -1
+const (
+	noButton   = -1 // no button of the dialog closes it safely
+	boxToCheck = -2 // a box has to be checked first
+)
 
 // safestButton returns the index of the button that closes a dialog of which the
 // profile knows nothing, or noButton. A button that may leave, join another call,
@@ -130,18 +148,22 @@ const noButton = -1
 func safestButton(dialog Dialog, stage stage) int {
 	known := knownWords().Dialogs
 	recorded := isRecordingNotice(dialog)
-	if _, lobby := findPhrase(knownWords().Phrases[string(Lobby)], []string{dialog.Text}); lobby && stage == inLobby {
-		return noButton
-	}
 	labels := [][]string{known.Agree, known.Close, known.Acknowledge, known.Decline, known.Cancel}
+	_, lobby := findPhrase(knownWords().Phrases[string(Lobby)], []string{dialog.Text})
+	lobby = lobby && stage == inLobby
 	switch {
+	case lobby:
+		labels = labels[:1]
 	case recorded:
 		labels = [][]string{known.Accept}
 	case stage == inLobby:
 		labels = labels[:3]
 	case stage == beforeEntry:
-		if agreeing := otherThanCancel(dialog); agreeing != noButton {
-			return agreeing
+		if other := otherThanCancel(dialog); other >= 0 {
+			if !dialog.Buttons[other].usable() {
+				return noButton // it will be
+			}
+			return other
 		}
 	}
 	for _, wanted := range labels {
@@ -151,7 +173,7 @@ func safestButton(dialog Dialog, stage stage) int {
 			}
 		}
 	}
-	if !dialog.Marked {
+	if lobby || !dialog.Marked {
 		return noButton // it may be a part of the page
 	}
 	only, count := noButton, 0
@@ -179,7 +201,7 @@ func safestButton(dialog Dialog, stage stage) int {
 }
 
 // otherThanCancel returns the button beside one that cancels, if there is exactly one
-// and it is safe, or else noButton.
+// and it is safe, or else noButton. It may be disabled.
 func otherThanCancel(dialog Dialog) int {
 	known, cancels, other, others := knownWords().Dialogs, false, noButton, 0
 	for i, button := range dialog.Buttons {
@@ -190,7 +212,7 @@ func otherThanCancel(dialog Dialog) int {
 		case slices.Contains(known.Cancel, label):
 			cancels = true
 		case button.Icon || button.Link || slices.Contains(known.Close, label):
-		case button.usable() && (agrees || !dangerous):
+		case (button.Disabled || button.usable()) && (agrees || !dangerous):
 			other, others = i, others+1
 		}
 	}

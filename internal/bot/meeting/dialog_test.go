@@ -49,6 +49,8 @@ func TestSafestButton(t *testing.T) {
 		"the dialog of the lobby stays":       {"Someone will let you in soon", []DialogButton{button("Close")}, false, inLobby, ""},
 		"the offer to sign in":                {"Instead of waiting to be let in, join directly", []DialogButton{button("Sign in"), button("Dismiss")}, false, inCall, "Dismiss"},
 		"terms are not refused before entry":  {"Example Inc.", []DialogButton{button("Cancel"), button("Proceed")}, false, beforeEntry, "Proceed"},
+		"not before the button works":         {"Terms of Example Inc.", []DialogButton{button("Decline"), {Label: "Continue", Disabled: true}}, false, beforeEntry, ""},
+		"to wait in the lobby":                {"No one has let you in yet", []DialogButton{button("Leave"), button("Keep waiting")}, false, inLobby, "Keep waiting"},
 		"in German before entry":              {"Hinweis", []DialogButton{button("Ablehnen"), button("Ja")}, false, beforeEntry, "Ja"},
 		"no program is opened before entry":   {"Better in the app", []DialogButton{button("Open app"), button("Cancel")}, false, beforeEntry, "Cancel"},
 		"to stay, in unknown words":           {"Allein", []DialogButton{button("Verlassen"), button("Bin da")}, false, inCall, "Bin da"},
@@ -94,6 +96,18 @@ func TestDialogState(t *testing.T) {
 		if again := state.next(unknown, inCall, now); again != nil {
 			t.Errorf("try %d is made twice", try)
 		}
+	}
+	state, now = dialogState{}, time.Unix(0, 0)
+	for _, text := range []string{"This call ends in 1:59", "This call ends in 1:58", "This call ends in 1:57"} { // the dialog counts down
+		if action := state.next(Snapshot{Over: &Dialog{Text: text, Marked: true, Buttons: []DialogButton{button("Stay in the call")}}}, inCall, now); (action != nil) != (text == "This call ends in 1:57") {
+			t.Errorf("%s: %+v", text, action)
+		}
+		now = now.Add(time.Second)
+	}
+	terms := Snapshot{Over: &Dialog{Text: "Terms", Marked: true, Unchecked: true, Buttons: []DialogButton{button("Decline"), {Label: "Continue", Disabled: true}}}}
+	state.next(terms, beforeEntry, now)
+	if action := state.next(terms, beforeEntry, now.Add(dialogTime)); action == nil || action.Button != boxToCheck {
+		t.Errorf("terms with a box to check: %+v", action)
 	}
 	known := unknown
 	known.Elements = map[string]VisibleElement{acceptNotice: {}}

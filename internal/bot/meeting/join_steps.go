@@ -149,12 +149,18 @@ func (j *joinSteps) setDevices(snapshot Snapshot, now time.Time) (step, bool) {
 	case j.devicesOffAt.IsZero():
 		j.devicesOffAt = now
 	}
+	slow := false
 	for _, element := range []string{computerAudio, microphoneOn, cameraOn} {
-		if snapshot.clickable(element) && j.try(element) {
+		switch {
+		case !snapshot.clickable(element) || j.tries[element] >= maxTries:
+		case !j.tryPaced(element, now): // a second press would turn it on again
+			slow = true
+		default:
+			j.tries[element]++
 			return step{kind: stepPress, element: element}, true
 		}
 	}
-	return step{}, false
+	return step{kind: stepWait}, slow
 }
 
 // pressJoin presses the join button when the page is ready. A button that

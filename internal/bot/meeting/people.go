@@ -96,6 +96,7 @@ func (s *site) scrollPeople(ctx context.Context, page Page) ([]RosterEntry, erro
 		return nil, err
 	}
 	var rows []RosterEntry
+	atEnd := false
 	for range maxPeopleSteps {
 		snapshot, err := s.probe.snapshotInMeeting(ctx, page)
 		if err != nil {
@@ -109,13 +110,14 @@ func (s *site) scrollPeople(ctx context.Context, page Page) ([]RosterEntry, erro
 				rows = append(rows, row)
 			}
 		}
+		if atEnd {
+			break
+		}
 		moved, err := scroll(false)
 		if err != nil {
 			return nil, err
 		}
-		if !moved {
-			break
-		}
+		atEnd = !moved
 	}
 	_, err = scroll(true)
 	return rows, err
@@ -143,7 +145,7 @@ const scrollScript = `((selectors, toStart) => {
 	const before = list.scrollTop;
 	list.scrollTop = toStart ? 0 : before + Math.max(40, list.clientHeight * 0.7);
 	const moved = Math.abs(list.scrollTop - before) > 1;
-	return moved ? new Promise(done => setTimeout(() => done(true), 120)) : false;
+	return new Promise(done => setTimeout(() => done(moved), moved || toStart ? 120 : 400)); // the last rows may be late
 })`
 
 // setPeople records the rows of the list of people.

@@ -126,6 +126,14 @@ func (p probe) dialogButton(index int, label string) string {
 	}{index, label})
 }
 
+// dialogBox returns the expression that yields the box to check in the dialog that
+// covers the page.
+func (p probe) dialogBox() string {
+	return p.find(struct {
+		Box bool `json:"dialogBox"`
+	}{true})
+}
+
 // find returns the expression that yields what wanted describes to the script.
 func (p probe) find(wanted any) string {
 	encoded, _ := json.Marshal(wanted, jsontext.AllowInvalidUTF8(true)) // strings always encode

@@ -31,21 +31,30 @@
 	// What these elements hold is no text of the page: scripts quote its sentences, and
 	// fields hold what can be chosen or was typed.
 	const hiddenContent = "script, style, template, noscript, select, datalist, textarea";
+	// The open shadow trees, which show an element's content in their slots.
+	const shadows = [];
+	const contentOf = node => node.shadowRoot ? node.shadowRoot.childNodes :
+		node.localName === "slot" && node.assignedNodes().length > 0 ? node.assignedNodes() : node.childNodes;
 	const textWithout = (element, rejects) => {
-		const walker = element.ownerDocument.createTreeWalker(element, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, node =>
-			node.nodeType === Node.TEXT_NODE ? NodeFilter.FILTER_ACCEPT : rejects(node) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_SKIP);
 		let text = "";
-		for (let node = walker.nextNode(); node; node = walker.nextNode()) text += node.data;
+		for (const node of contentOf(element)) {
+			if (node.nodeType === Node.TEXT_NODE) text += node.data;
+			else if (node.nodeType === Node.ELEMENT_NODE && !rejects(node)) text += textWithout(node, rejects);
+		}
 		return text;
 	};
-	const textOf = element => element.querySelector(hiddenContent) === null ? element.textContent :
+	const textOf = element => shadows.length === 0 && element.querySelector(hiddenContent) === null ? element.textContent :
 		textWithout(element, node => node.matches(hiddenContent));
 	const opaque = {opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true};
 	// Returns the text of an element without that of its hidden parts. An element that is
 	// hidden itself has its text, and the title of an icon is its label.
-	const visibleTextOf = element => element.firstElementChild === null || !element.checkVisibility(opaque) ? textOf(element) :
+	const visibleTextOf = element => element.firstElementChild === null && !element.shadowRoot || !element.checkVisibility(opaque) ? textOf(element) :
 		textWithout(element, node => node.matches(hiddenContent) || !node.checkVisibility(opaque) && node.localName !== "title");
 	const clean = (text, max = shortText) => (text || "").replace(/\s+/g, " ").trim().slice(0, max);
+
+	const elementOf = node => node.nodeType === Node.DOCUMENT_FRAGMENT_NODE ? node.host : node;
+	// Returns the parent of an element or text. That of a shadow tree's is its host.
+	const parentIn = node => node.parentElement || node.parentNode?.host || null;
 
 	// Returns the visible part of an element in its own document, or null when it
 	// or an ancestor is hidden, transparent, clipped away or off the page.
@@ -59,7 +68,7 @@
 		const bounds = element.getBoundingClientRect();
 		let {left, top, right, bottom} = bounds;
 		let position = view.getComputedStyle(element).position;
-		for (let ancestor = element.parentElement; ancestor && ancestor !== doc.body && position !== "fixed"; ancestor = ancestor.parentElement) {
+		for (let ancestor = parentIn(element); ancestor && ancestor !== doc.body && position !== "fixed"; ancestor = parentIn(ancestor)) {
 			const style = view.getComputedStyle(ancestor);
 			if (style.overflowX !== "visible" || style.overflowY !== "visible") {
 				const edge = ancestor.getBoundingClientRect();
@@ -96,11 +105,23 @@
 		}
 	};
 	addDocument(document, null, 0, 0, true);
+	const addShadows = tree => {
+		for (const element of tree.querySelectorAll("*")) {
+			if (!element.shadowRoot) continue;
+			shadows.push(element.shadowRoot);
+			addShadows(element.shadowRoot);
+		}
+	};
+	for (const {doc} of documents) addShadows(doc);
 	const box = element => documentOf.get(element.ownerDocument).shown ? boxInDocument(element) : null;
 
 	// Returns the parent of an element. The parent of a frame's document is the
 	// frame.
-	const parentOf = element => element.parentElement || documentOf.get(element.ownerDocument).frame;
+	const parentOf = element => parentIn(element) || documentOf.get(element.ownerDocument).frame;
+	const holds = (outer, inner) => {
+		while (inner && inner !== outer) inner = parentOf(inner);
+		return inner !== null;
+	};
 
 	const matches = (match, folded) => folded !== "" && (
 		(match.equals || []).some(text => folded === foldProfile(text)) ||
@@ -139,15 +160,17 @@
 		return new Set(textsOf(element).filter(text => shown.includes(text) || labels.includes(text)));
 	};
 
-	const query = (root, selector) => {
+	const select = (tree, selector) => {
 		try {
-			return root.querySelectorAll(selector);
+			return tree.querySelectorAll(selector);
 		} catch (error) {
 			throw new Error("the profile's selector " + JSON.stringify(selector) + " is not valid: " + error.message);
 		}
 	};
+	const query = (root, selector) => shadows.length === 0 ? select(root, selector) :
+		[root, ...shadows.filter(shadow => holds(root, shadow.host))].flatMap(tree => [...select(tree, selector)]);
 	const queryAll = selectors => selectors.length === 0 ? [] :
-		documents.flatMap(entry => [...query(entry.doc, selectors.join(","))]);
+		[...documents.map(entry => entry.doc), ...shadows].flatMap(tree => [...select(tree, selectors.join(","))]);
 
 	const fits = (candidate, element) => {
 		if (candidate.text && !textsOf(element).some(text => matches(candidate.text, text))) return false;
@@ -225,14 +248,23 @@
 		});
 	};
 	// Returns the ids of the audio tracks that players in an element play.
-	const tracksIn = element => [...element.querySelectorAll("audio, video")].flatMap(player => {
+	const tracksIn = element => [...query(element, "audio, video")].flatMap(player => {
 		const stream = player.srcObject;
 		return stream && stream.getAudioTracks ? stream.getAudioTracks().map(track => track.id) : [];
 	});
 	const controls = ["pin", "pinned", "menu"];
 	// Reports whether a person is marked as speaking. A mark may have no size.
 	const isMarked = root => profile.roster.speaking.some(candidate =>
-		[root, ...query(root, candidate.css)].some(element => element.matches(candidate.css) && fits(candidate, element) && element.checkVisibility(opaque)));
+		[root, ...query(root, candidate.css)].some(element => element.matches(candidate.css) && fits(candidate, element) && element.checkVisibility(opaque))) ||
+		profile.roster.speakingColors.length > 0 && [root, ...query(root, "*")].slice(0, maxControls).some(isColored);
+	const isColored = element => {
+		if (element.closest('button, [role="button"]')) return false;
+		const style = element.ownerDocument.defaultView.getComputedStyle(element);
+		const colors = [style.boxShadow, style.borderTopStyle !== "none" ? style.borderTopColor : "", // arrange.js takes the width
+			style.outlineStyle !== "none" ? style.outlineColor : "",
+			element.textContent.trim() === "" ? style.backgroundColor : ""];
+		return profile.roster.speakingColors.some(color => colors.some(shown => shown.includes(color))) && element.checkVisibility(opaque);
+	};
 	// Returns the place of a person in a list that scrolls, or "".
 	const placeOf = element => {
 		const place = attributeOf(element, ["aria-posinset", "data-index", "aria-rowindex", "data-item-index"]);
@@ -291,7 +323,7 @@
 			profile.roster.tiles.some(selector => query(element, selector).length > 0);
 		const holdsControls = element => ["leaveButton", "joinButton"].some(name => {
 			const found = findElement(name).element;
-			return found && element.contains(found);
+			return found && holds(element, found);
 		});
 		const marked = queryAll(['[aria-modal="true"]', '[role="dialog"]', '[role="alertdialog"]', "dialog[open]"]).filter(element => box(element));
 		for (const element of marked.reverse()) {
@@ -319,6 +351,12 @@
 		return bounds.left <= x && bounds.right >= x && bounds.top <= y && bounds.bottom >= y;
 	};
 	const buttonsOf = element => [...query(element, buttons)].filter(button => box(button)).slice(0, maxControls);
+	const disabled = element => element.disabled === true || element.getAttribute("aria-disabled") === "true" || element.classList.contains("disabled");
+	const boxOf = element => [...query(element, 'input[type="checkbox"]:not(:checked), [role="checkbox"][aria-checked="false"]')].find(one => box(one) && !disabled(one)) || null;
+	if (wanted !== undefined && wanted.dialogBox) {
+		const dialog = coveringDialog();
+		return dialog && boxOf(dialog.element);
+	}
 	if (wanted !== undefined && wanted.dialogButton !== undefined) {
 		const dialog = coveringDialog();
 		const button = dialog && buttonsOf(dialog.element)[wanted.dialogButton];
@@ -335,8 +373,8 @@
 	const covered = (element, bounds) => {
 		let x = bounds.left + bounds.width / 2, y = bounds.top + bounds.height / 2;
 		while (element) {
-			const over = element.ownerDocument.elementFromPoint(x, y);
-			if (over !== null && !element.contains(over) && !over.contains(element)) return true;
+			const over = element.getRootNode().elementFromPoint(x, y);
+			if (over !== null && !holds(element, over) && !holds(over, element)) return true;
 			element = documentOf.get(element.ownerDocument).frame;
 			if (element) {
 				const corner = element.getBoundingClientRect();
@@ -350,7 +388,6 @@
 		if (typeof element.value === "string") return element.value;
 		return element.isContentEditable ? element.textContent : "";
 	};
-	const disabled = element => element.disabled === true || element.getAttribute("aria-disabled") === "true" || element.classList.contains("disabled");
 	const elements = {}, hidden = {};
 	for (const name of Object.keys(profile.elements)) {
 		const found = findElement(name);
@@ -381,8 +418,8 @@
 	// element: text nodes, and elements whose text is in several nodes.
 	const cachedRegions = {};
 	const regionTexts = region => cachedRegions[region] ||= textsIn(queryAll(profile.regions[region]));
-	const textsIn = roots => {
-		const texts = [];
+	const textsIn = elements => {
+		const texts = [], roots = [...elements];
 		const visited = new Set(), parents = new Set();
 		const add = (element, text) => {
 			if (text.length <= shortText && texts.length < maxTexts) texts.push({element, text, folded: fold(text)});
@@ -393,20 +430,22 @@
 				return NodeFilter.FILTER_REJECT;
 			}
 			visited.add(node);
+			if (node.shadowRoot) roots.push(node.shadowRoot);
 			return NodeFilter.FILTER_SKIP;
 		};
 		for (const root of roots) {
-			if (visited.has(root) || isExcluded(root)) continue;
+			if (visited.has(root) || isExcluded(elementOf(root))) continue;
 			visited.add(root);
-			parents.add(root);
+			parents.add(elementOf(root));
+			if (root.shadowRoot) roots.push(root.shadowRoot);
 			const walker = root.ownerDocument.createTreeWalker(root, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, filter);
 			for (let node = walker.nextNode(); node && texts.length < maxTexts; node = walker.nextNode()) {
-				add(node.parentElement, node.data);
-				parents.add(node.parentElement);
+				add(parentIn(node), node.data);
+				parents.add(parentIn(node));
 			}
 		}
 		for (const parent of parents) {
-			if (parent.firstElementChild && !ancestors.has(parent)) add(parent, textOf(parent));
+			if ((parent.firstElementChild || parent.shadowRoot) && !ancestors.has(parent)) add(parent, textOf(parent));
 		}
 		return texts;
 	};
@@ -442,7 +481,7 @@
 		const shown = textsIn(documents.map(entry => entry.doc.body).filter(Boolean)).filter(({element, text}) => text.trim() !== "" && box(element));
 		return {
 			headings: unique(visible(["h1", "h2", "h3", '[role="heading"]']).map(visibleTextOf)),
-			notices: unique(visible(['[role="dialog"]', '[role="alertdialog"]', '[role="alert"]', '[role="status"]', "dialog[open]"]).map(visibleTextOf)),
+			notices: unique(visible(['[role="dialog"]', '[role="alertdialog"]', '[role="alert"]', '[role="status"]', "dialog[open]", '[aria-live="polite"]', '[aria-live="assertive"]']).map(visibleTextOf)),
 			texts: unique(shown.map(({element, text}) => element.firstElementChild && text === textOf(element) ? visibleTextOf(element) : text)),
 			buttons: visible([buttons]).slice(0, maxControls).map(element => ({label: labelOf(element), disabled: disabled(element), link: element.localName === "a"})),
 			fields: visible([fields]).slice(0, maxControls).map(element => ({
@@ -458,6 +497,7 @@
 		return {
 			text: clean(visibleTextOf(found.element), longText),
 			marked: found.marked,
+			unchecked: boxOf(found.element) !== null,
 			buttons: buttonsOf(found.element).map(button => {
 				const bounds = button.getBoundingClientRect();
 				const href = button.localName === "a" ? button.getAttribute("href") : "";

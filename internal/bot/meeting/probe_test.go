@@ -68,6 +68,8 @@ func testProbe(t *testing.T, ctx context.Context, running *browser.Browser) {
 			document: `<main>` + ownTile + strings.Replace(adaTile, "</div>", `<div class="HX2H7 gjg47c" style="width:9px;height:9px"></div></div>`, 1) + `</main>`},
 		{name: "someone speaks", want: InMeeting, others: 1, people: []string{"ada Ada Quill (speaking)"},
 			document: `<main>` + ownTile + strings.Replace(adaTile, "<div ", `<div class="tile speaking" `, 1) + `</main>`},
+		{name: "someone speaks, by the color of a border", want: InMeeting, others: 1, people: []string{"ada Ada Quill (speaking)"},
+			document: `<main>` + ownTile + strings.Replace(adaTile, "<div ", `<div style="border: 3px solid #0b57d0" `, 1) + `</main>`},
 		{name: "chat full of ends", want: InMeeting, others: 1, people: []string{"ada Ada Quill"},
 			document: `<main>` + ownTile + adaTile + callBar + `<aside><h2>In-call messages</h2>
 				<h1>You've been removed from the meeting</h1><h1>The call ended</h1><p>Asking to be let in</p><h1>Check your meeting code</h1>

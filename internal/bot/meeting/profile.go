@@ -115,7 +115,10 @@ type Roster struct {
 	Self     []TextSource `yaml:"self" json:"self"` // marks the bot's own tile
 	OwnNames []string     `yaml:"ownNames" json:"-"`
 	Speaking []Candidate  `yaml:"speaking" json:"speaking"`
-	Count    []TextSource `yaml:"count" json:"count"` // number of participants, including the bot
+	// SpeakingColors mark who speaks, as computed CSS colors of a border, an outline, a
+	// shadow, or the background of a part without text.
+	SpeakingColors []string     `yaml:"speakingColors" json:"speakingColors"`
+	Count          []TextSource `yaml:"count" json:"count"` // number of participants, including the bot
 
 	// In a tile or row: the button that pins the participant, the mark that the
 	// participant is pinned, and the button of the menu that holds pinItem.

@@ -210,6 +210,7 @@ func TestAdmission(t *testing.T) {
 		"alone for some time":                   {meet, counted(withTiles(showing(t, meet, []string{tile, leaveButton, chatButton, captionsButton})), "People - 1 joined"), alone(aloneTime), InMeeting},
 		"a lobby's words during the call":       {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton}), "Ada"), "Asking to be let in"), in, InMeeting},
 		"moved to a lobby of unknown make":      {meet, lobby(showing(t, meet, nil), "Asking to be let in"), in, Lobby},
+		"moved back, with the own tile":         {meet, lobby(withTiles(showing(t, meet, []string{tile, leaveButton})), "Asking to be let in"), in, Lobby},
 		"a lobby of unknown make":               {meet, lobby(showing(t, meet, nil), "Asking to be let in"), waiting, Lobby},
 		"a lobby's words on the pre-join page":  {meet, lobby(showing(t, meet, []string{nameInput, joinButton}), "Waiting for the host"), History{}, PreJoin},
 		"Teams: lobby over the pre-join screen": {teams, disabled(lobby(showing(t, teams, []string{nameInput}), "Someone will let you in soon")), waiting, Lobby},

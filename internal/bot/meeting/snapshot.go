@@ -37,7 +37,7 @@ type Snapshot struct {
 // Outline is what a page shows outside participants' content, without a profile.
 type Outline struct {
 	Headings []string         `json:"headings"`
-	Notices  []string         `json:"notices"` // dialogs, alerts and status messages
+	Notices  []string         `json:"notices"` // dialogs, alerts, status messages and live regions
 	Texts    []string         `json:"texts"`
 	Buttons  []OutlineControl `json:"buttons"`
 	Fields   []OutlineControl `json:"fields"`
@@ -57,6 +57,8 @@ type Dialog struct {
 	Text    string         `json:"text"`
 	Marked  bool           `json:"marked"` // marked as a dialog by its role
 	Buttons []DialogButton `json:"buttons"`
+	// Unchecked is set when the dialog holds a box that is not checked.
+	Unchecked bool `json:"unchecked,omitempty"`
 }
 
 // DialogButton is a button or link of a dialog.

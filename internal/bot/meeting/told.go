@@ -109,6 +109,23 @@ func (p *Profile) classifyToldEnd(snapshot Snapshot, past History) (classificati
 	return classification{}, false
 }
 
+// refusedOverForm recognizes a refusal that a notice tells over a page that offers to
+// join again.
+func refusedOverForm(snapshot Snapshot, past History) (classification, bool) {
+	if !past.Requested || past.Admitted || !snapshot.Visible(joinButton) {
+		return classification{}, false
+	}
+	for _, screen := range []Screen{Denied, LobbyTimedOut} {
+		if text, ok := findPhrase(knownWords().Phrases[string(screen)], snapshot.Outline.Notices); ok {
+			return classification{screen: screen, evidence: []Evidence{
+				{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: "a notice", Weight: weakWeight},
+				{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight},
+			}}, true
+		}
+	}
+	return classification{}, false
+}
+
 // hostAbsentAnywhere recognizes an absent host by a text anywhere on a page that does
 // not ask for anything the bot could still do.
 func (p *Profile) hostAbsentAnywhere(snapshot Snapshot, past History) (classification, bool) {

@@ -23,6 +23,7 @@ type visitState struct {
 	aloneSince time.Time // the page has looked like a call without others
 	joinSince  time.Time // the join button has been disabled after it was pressed
 	last       Screen    // screen of the last snapshot
+	connected  bool      // the last snapshot showed media or controls that only a call has
 	document   int64     // document in which the meeting was last observed
 
 	over dialogState // the dialog over the page
@@ -84,11 +85,11 @@ func (v *visitState) history() History {
 	return v.past
 }
 
-// inMeeting reports whether the last snapshot showed the meeting.
+// inMeeting reports whether the last snapshot showed the meeting beyond doubt.
 func (v *visitState) inMeeting() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.last == InMeeting
+	return v.last == InMeeting && v.connected
 }
 
 // observe interprets a snapshot in view of the visit's earlier snapshots.
@@ -96,6 +97,7 @@ func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time)
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.measure(profile, snapshot, now)
+	v.connected = profile.isConnected(snapshot)
 	past := v.past
 	found := profile.classify(snapshot, past)
 	observation := Observation{

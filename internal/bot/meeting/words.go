@@ -208,7 +208,7 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 			case screen != Lobby && screen != HostAbsent && snapshot.present(leaveButton) && !snapshot.Visible(joinButton): // a waiting room may say anything
 			case past.Requested:
 				evidence = append(evidence, Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight})
-			case screen == HostAbsent && !past.Admitted && p.onlyWaits(snapshot):
+			case screen != Lobby && !past.Admitted && p.onlyWaits(snapshot):
 				evidence = append(evidence, noWayIn)
 			}
 		case invalidPhrase:

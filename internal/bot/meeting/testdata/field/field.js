@@ -67,14 +67,27 @@ const over = async () => { hangUp(); await log('over'); };
 addEventListener('click', (event) => {
   const control = event.composedPath().find((one) => one.dataset?.turn);
   if (!control || control.disabled) return;
-  devices[control.dataset.turn] = !devices[control.dataset.turn];
-  paint(control);
+  setTimeout(() => {
+    devices[control.dataset.turn] = !devices[control.dataset.turn];
+    paint(control);
+    repaint();
+  }, Number(control.dataset.slow ?? 0));
 }, true);
 const labels = { mic: ['Turn off microphone', 'Turn on microphone'], cam: ['Turn off camera', 'Turn on camera'] };
 function paint(control) {
   const kind = control.dataset.turn, on = devices[kind];
   if (control.tagName === 'INPUT') return;
-  const { look } = control.dataset;
+  const { look } = control.dataset, label = labels[kind][on ? 0 : 1];
+  if (look === 'inner') {
+    control.innerHTML = `<div><div role=button tabindex=0 aria-label="${label}" data-is-muted=${!on}><svg width=24 height=24><circle r=9 /></svg></div></div>`;
+    return;
+  }
+  if (look === 'tooltip') control.dataset.isMuted = !on;
+  if (look === 'tooltip' || look === 'label') {
+    control.setAttribute(look === 'label' ? 'aria-label' : 'data-tooltip', label);
+    control.innerHTML = '<svg width=24 height=24><circle r=9 /></svg>';
+    return;
+  }
   if (look !== 'plain') control.setAttribute('aria-label', labels[kind][on ? 0 : 1]);
   if (look === 'muted' || look === 'plain') control.dataset.isMuted = !on;
   if (look === 'state') control.dataset.state = { mic: on ? 'mic' : 'mic-off', cam: on ? 'call-video' : 'call-video-off' }[kind];
@@ -153,6 +166,62 @@ const meet = {
   final(text, more = '') {
     draw(`<div class=Mn0><a href="#" aria-label="Return to home screen" onclick="return false">Meet</a><div class=Lk><h1 class=roSPhc jsname=r4nke>${text}</h1>${more}
       <div><button class=no><span>Rejoin</span></button><button class=no><span>Return to home screen</span></button><a href="#">Submit feedback</a></div></div></div>`);
+  },
+};
+
+// meetApp draws Meet in other elements than meet.
+const meetApp = {
+  words: {},
+  name: 'Standin',
+  say(key, otherwise) { return this.words[key] ?? otherwise; },
+  wrap(markup) { return `<div jscontroller=P0 class=GOH7Zb><c-wiz jsrenderer=T2><div jsname=a4><div><div class=e1>${markup}</div></div></div></c-wiz></div>`; },
+  devices(look = 'label', slow = 0) { return ['mic', 'cam'].map((kind) => `<div class=U${kind}><div><button data-turn=${kind} data-look=${look} data-slow=${slow}></button></div></div>`).join(''); },
+  greenMarkup({ before = '', beside = '', join = 'Ask to join', button, field, look, slow } = {}) {
+    return this.wrap(`<div role=banner><a href="#" aria-label="Return to home screen" onclick="return false"><svg width=90 height=30></svg></a><span>3:14 PM</span></div>${before}<div class=f4><div class=f5><video width=320 height=180></video>
+      <div class=f3>${this.devices(look, slow)}</div></div><div class=f6><div class=f7>${this.say('ready', 'Ready to join?')}</div>${field ?? `<div class=f8><div><input type=text id=c9 maxlength=60 required><label for=c9>${this.say('name', 'Your name')}</label></div></div>`}
+      <div class=f9>${button ?? `<button class=b7><div class=ripple></div><span jsname=V67aGc>${this.say('join', join)}</span></button>`}</div>${beside}</div></div>`);
+  },
+  // green shows the green room until its button is pressed with a name.
+  async green(options) {
+    draw(this.greenMarkup(options));
+    repaint();
+    let input;
+    do { await pressed('.b7'); input = find('.f6 input:not([type=checkbox])'); } while (input && !input.value);
+    this.name = input?.value ?? this.name;
+    await asked();
+  },
+  // hall shows a lobby.
+  hall(markup, { bar = '' } = {}) {
+    draw(this.wrap(`<div class=h1><div class=h2 data-participant-id="a/0"><video width=320 height=180></video><div class=notranslate>${this.name}</div></div><div class=h3>${markup}</div></div><div class=h4>${this.devices()}${bar}
+      <button class=no aria-label="${this.say('leave', 'Leave call')}" data-tooltip-enabled=true>${this.say('leaveIcon', '<svg width=24 height=24></svg>')}</button></div>`));
+    repaint();
+  },
+  tile(name, id) {
+    return `<div class=dkjMxf data-requested-participant-id="a/${id}" data-participant-id="a/${id}" style="display:inline-block;width:260px;height:150px"><div class=LBDzPb><video width=120 height=60></video></div><div class=NnTWjc><div jsname=EydYod><div class=XWGOtd><span class=notranslate>${name}</span></div></div></div></div>`;
+  },
+  bar() {
+    return `<div class=R5 role=toolbar><div>${this.devices()}</div><span><button data-promo=1 aria-label="${this.say('captions', 'Turn on captions')}"><svg width=24 height=24></svg></button></span><button aria-label="${this.say('more', 'More options')}" aria-haspopup=menu>⋮</button>
+      <button class=no aria-label="${this.say('leave', 'Leave call')}"><svg width=24 height=24></svg></button></div>`;
+  },
+  room(names, { extra = '', bar = this.bar(), count = names.length + 1 } = {}) {
+    draw(this.wrap(`<div class=crqnQb><div class=axUSnc>${names.map((name, i) => this.tile(name, i + 7)).join('')}</div><div class=self><div data-participant-id="a/1" data-self-name="${this.name}"><span class=notranslate>${this.name}</span></div></div>${bar}
+      <div class=corner><div role=button tabindex=0 aria-haspopup=dialog class=peoplebutton aria-label="${this.say('people', 'People')}"><div data-avatar-count=${count}>${count}</div></div><button aria-label="${this.say('chat', 'Chat with everyone')}"><svg width=24 height=24></svg></button></div></div>${extra}`));
+    repaint();
+  },
+  async enter(names, options) { this.room(names, options); await admitted(); await sleep(options?.stay ?? 3500); },
+  // last shows the screen of an end.
+  last(text, more = '') {
+    draw(this.wrap(`<div class=z1><div class=z2 role=img></div><div class=z3 jsname=r4nke>${text}</div><div>${more}</div><div class=z4><button class=no><span>${this.say('rejoin', 'Rejoin')}</span></button><button class=no><span>${this.say('home', 'Return to home screen')}</span></button></div></div>`));
+  },
+  // abroad visits a lobby and a meeting in a language, and ends with one of its words.
+  async abroad(words, options) {
+    this.words = words;
+    Object.assign(labels, { mic: words.mic, cam: words.cam });
+    await this.green(options);
+    this.hall(`<div><div>${words.lobby}</div></div>`); await log('lobby');
+    if (words.denied) { this.last(words.denied); over(); return; }
+    await this.enter(['Ada Quill']);
+    this.last(words.removed ?? words.ended); over();
   },
 };
 
