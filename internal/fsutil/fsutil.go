@@ -120,8 +120,8 @@ func SHA256(r io.Reader) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), nil
 }
 
-// SyncAndHash syncs a regular file and returns its size and its SHA-256 in hex.
-func SyncAndHash(path string) (size int64, sum string, err error) {
+// HashFile returns the size of a regular file and its SHA-256 in hex.
+func HashFile(path string) (size int64, sum string, err error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return 0, "", err
@@ -133,9 +133,6 @@ func SyncAndHash(path string) (size int64, sum string, err error) {
 	}
 	if !info.Mode().IsRegular() {
 		return 0, "", fmt.Errorf("%s is not a regular file", path)
-	}
-	if err := file.Sync(); err != nil {
-		return 0, "", err
 	}
 	sum, err = SHA256(file)
 	return info.Size(), sum, err

@@ -79,8 +79,8 @@ func TestFiles(t *testing.T) {
 	}
 	const sum = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 	for _, name := range []string{path, copied} {
-		if size, got, err := fsutil.SyncAndHash(name); size != 5 || got != sum || err != nil {
-			t.Errorf("SyncAndHash(%s) = %d, %s, %v", name, size, got, err)
+		if size, got, err := fsutil.HashFile(name); size != 5 || got != sum || err != nil {
+			t.Errorf("HashFile(%s) = %d, %s, %v", name, size, got, err)
 		}
 		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("mode of %s: %v, %v", name, info.Mode(), err)
@@ -89,8 +89,8 @@ func TestFiles(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("the directory contains %v, %v", entries, err)
 	}
-	if _, _, err := fsutil.SyncAndHash(dir); err == nil {
-		t.Error("SyncAndHash of a directory returned no error")
+	if _, _, err := fsutil.HashFile(dir); err == nil {
+		t.Error("HashFile of a directory returned no error")
 	}
 }
 

@@ -262,7 +262,7 @@ func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt in
 
 // importFile stores a local file as an upload.
 func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
-	size, sum, err := fsutil.SyncAndHash(path)
+	size, sum, err := fsutil.HashFile(path)
 	if err != nil {
 		return err
 	}

@@ -72,8 +72,9 @@ func (s *Spool) Put(name string, data []byte) error {
 	return s.write(name, data)
 }
 
-// AddFile moves a synced file from ScratchDir to the media folder. size and sum, its SHA-256
-// in hex, are of the file. The limit does not apply: the file is on the disk already.
+// AddFile moves a file from ScratchDir to the media folder. size and sum, its SHA-256 in hex,
+// are of the file. The limit does not apply: the file is on the disk already. AddFile does not
+// sync the file: it can be made again from the segments.
 func (s *Spool) AddFile(path, name string, size int64, sum string) error {
 	if err := checkName(name); err != nil {
 		return fmt.Errorf("add file: %w", err)
@@ -101,7 +102,7 @@ func (s *Spool) write(name string, data []byte) error {
 	return nil
 }
 
-// publish gives a synced file its final name and replaces an older version. A
+// publish gives a file its final name and replaces an older version. A
 // settled version is first marked as replaced in the journal, or the new version
 // would count as uploaded after a restart.
 func (s *Spool) publish(path string, published *file) error {

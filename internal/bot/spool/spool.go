@@ -1,8 +1,8 @@
 // Package spool stores events, segments of the recording and final files on the
 // disk until the service has them. Each attempt has its own spool.
 //
-// Accepted data is synced to the disk when a method returns, so it survives a bot
-// that is killed and a service that is away for hours. Uploaded files stay while
+// Accepted data, but for AddFile's, is synced to the disk when a method returns, so it
+// survives a bot that is killed and a service that is away for hours. Uploaded files stay while
 // there is space, since the bot packs its recording from them.
 //
 // The folder contains:

@@ -79,8 +79,8 @@ const workPrefix = "packing-"
 // A part with missing segments is packed in pieces, each with a PackedPart; without its
 // first segment it is unusable. If all parts are unusable, the error is a NothingSavedError; if
 // ffmpeg is not installed, a MissingToolError. Only complete files appear in
-// dir. Pack may be interrupted and repeated, but must not run concurrently in
-// the same dir.
+// dir; they are not synced to the disk, since they can be packed again. Pack may be
+// interrupted and repeated, but must not run concurrently in the same dir.
 func Pack(ctx context.Context, parts []SourcePart, dir string) (Packed, error) {
 	tools, err := FindTools()
 	if err != nil {
@@ -218,14 +218,11 @@ func (p packing) finishFile(ctx context.Context, group []piece, name string) (re
 			return recording.File{}, err
 		}
 	}
-	length, sum, err := fsutil.SyncAndHash(source)
+	length, sum, err := fsutil.HashFile(source)
 	if err != nil {
 		return recording.File{}, err
 	}
 	if err := os.Rename(source, filepath.Join(p.dir, name)); err != nil {
-		return recording.File{}, err
-	}
-	if err := fsutil.Sync(p.dir); err != nil {
 		return recording.File{}, err
 	}
 	file := recording.File{
