@@ -42,7 +42,8 @@ func TestFinishTime(t *testing.T) {
 		if id == "" {
 			t.Fatalf("create a job: %d %s", created.status, created.body)
 		}
-		deliver := recordHour(t, s, id, segments)
+		dir := t.TempDir()
+		deliver := recordHour(t, s, id, dir, segments)
 		ended := time.Now()
 		deliver()
 		var status any
@@ -54,6 +55,9 @@ func TestFinishTime(t *testing.T) {
 			t.Fatalf("the job is %v", status)
 		}
 		times = append(times, time.Since(ended))
+		if err := os.RemoveAll(dir); err != nil { // it has a gigabyte
+			t.Fatal(err)
+		}
 		var timeline struct {
 			Entries []struct {
 				Kind       string
@@ -109,11 +113,11 @@ func hourOfSegments(t *testing.T) [][]byte {
 	return segments
 }
 
-// recordHour takes the part of a job's bot until the end of its meeting, when all segments but
-// the last are uploaded. The function that it returns delivers the rest.
-func recordHour(t *testing.T, s *target, id string, segments [][]byte) func() {
+// recordHour takes the part of a job's bot, whose folder is dir, until the end of its meeting,
+// when all segments but the last are uploaded. The function that it returns delivers the rest.
+func recordHour(t *testing.T, s *target, id, dir string, segments [][]byte) func() {
 	t.Helper()
-	dir, log := t.TempDir(), slog.New(slog.DiscardHandler)
+	log := slog.New(slog.DiscardHandler)
 	store, err := spool.Open(filepath.Join(dir, "spool"), spool.Settings{})
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +161,6 @@ func recordHour(t *testing.T, s *target, id string, segments [][]byte) func() {
 		t.Fatal(err)
 	}
 	return func() {
-		defer os.RemoveAll(dir)
 		record(last)
 		end := report.End{Reason: "meeting_ended"}
 		delivery.Report.EndPart(time.Now(), nil)
