@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -61,10 +62,11 @@ func (s *Storage) link(from, to string) error {
 	if err := s.makeFolder(to); err != nil {
 		return err
 	}
-	if err := os.Remove(s.pathOf(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	path := func(key string) string { return filepath.Join(s.folder, filepath.FromSlash(key)) }
+	if err := os.Remove(path(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := os.Link(s.pathOf(from), s.pathOf(to)); err != nil {
+	if err := os.Link(path(from), path(to)); err != nil {
 		return err
 	}
 	return s.disk.syncDir(s.folderOf(to))

@@ -20,7 +20,6 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 
 	"standin/internal/fsutil"
 )
@@ -34,11 +33,8 @@ type StoredObject struct {
 }
 
 // checksumKey is the metadata key of an object's SHA-256 in object stores.
+// Folders have no metadata, so the checksum is computed when it is needed.
 const checksumKey = "sha256"
-
-// checksumAttribute is the extended attribute of an object's file with its SHA-256. On
-// file systems without extended attributes, the checksum is computed when it is needed.
-const checksumAttribute = "user.sha256"
 
 // hashingReader computes the SHA-256 of a stream while it is read, and fails when
 // the stream is longer than limit.
@@ -108,7 +104,6 @@ func (s *Storage) write(ctx context.Context, key string, content *hashingReader,
 		err = content.check(declared)
 	}
 	if err == nil && file != nil {
-		_ = unix.Fsetxattr(int(file.Fd()), checksumAttribute, []byte(declared), 0) // see checksumAttribute
 		err = s.disk.syncFile(file)
 	}
 	if err != nil {
@@ -154,9 +149,6 @@ func (s *Storage) stat(ctx context.Context, key string) (length int64, sum strin
 	if sum := attributes.Metadata[checksumKey]; sum != "" {
 		return attributes.Size, sum, nil
 	}
-	if sum, ok := s.storedSum(key); ok {
-		return attributes.Size, sum, nil
-	}
 	reader, err := s.bucket.NewReader(ctx, key, nil)
 	if err != nil {
 		return 0, "", fmt.Errorf("read %s: %w", key, err)
@@ -166,16 +158,6 @@ func (s *Storage) stat(ctx context.Context, key string) (length int64, sum strin
 		return 0, "", fmt.Errorf("read %s: %w", key, err)
 	}
 	return reader.Size(), sum, nil
-}
-
-// storedSum returns the SHA-256 that is stored with a file in a folder, if there is one.
-func (s *Storage) storedSum(key string) (sum string, ok bool) {
-	if s.folder == "" {
-		return "", false
-	}
-	value := make([]byte, hex.EncodedLen(sha256.Size))
-	n, err := unix.Getxattr(s.pathOf(key), checksumAttribute, value)
-	return string(value), err == nil && n == len(value)
 }
 
 // deleteConcurrency is the number of objects deleted at a time. Each deletion

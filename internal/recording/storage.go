@@ -227,13 +227,10 @@ func (s *Storage) makeFolder(key string) error {
 	return fsutil.MkdirAll(s.folderOf(key), 0o700, s.disk.syncDir)
 }
 
-// pathOf returns the path of an object in a storage folder.
-func (s *Storage) pathOf(key string) string {
-	return filepath.Join(s.folder, filepath.FromSlash(key))
-}
-
 // folderOf returns the path of an object's folder in a storage folder.
-func (s *Storage) folderOf(key string) string { return filepath.Dir(s.pathOf(key)) }
+func (s *Storage) folderOf(key string) string {
+	return filepath.Join(s.folder, filepath.FromSlash(path.Dir(key)))
+}
 
 // NotFoundError reports a missing object.
 type NotFoundError struct {

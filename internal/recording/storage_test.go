@@ -329,13 +329,6 @@ func TestFolderStorage(t *testing.T) {
 	if want := []string{"media/recording.mp4", "uploads/0/recording.mp4"}; err != nil || !slices.Equal(files, want) {
 		t.Errorf("folder contains %v, %v; want %v", files, err, want)
 	}
-	upload := filepath.Join(folder, "jobs", jobID.String(), "uploads", "0", "recording.mp4")
-	if err := errors.Join(os.Remove(upload), os.WriteFile(upload, []byte("copied"), 0o600)); err != nil { // without its attribute
-		t.Fatal(err)
-	}
-	if length, sum, err := storage.StatUpload(t.Context(), jobID, 0, "recording.mp4"); length != 6 || sum != sumText("copied") || err != nil {
-		t.Errorf("a file without a stored checksum: %d bytes, %s, %v", length, sum, err)
-	}
 	if err := storage.DeleteUploads(t.Context(), jobID); err != nil {
 		t.Fatal(err)
 	}
