@@ -10,12 +10,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
+	"standin/internal/host"
 	"standin/internal/job"
 	"standin/internal/recording/build"
 )
@@ -50,7 +52,7 @@ func checkBrowser(ctx context.Context, settings Settings) Check {
 		return name.fail(description+" does not start: "+err.Error(), startAdvice(executable))
 	}
 	canRecord, err := supportsRecording(ctx, running)
-	sandboxed, where := sandbox(os.DirFS("/"), running.PID())
+	sandboxed, where := sandbox(host.NewProc(os.DirFS("/proc")), running.PID())
 	if err := errors.Join(err, running.Close()); err != nil {
 		return name.fail(description+" starts but does not work: "+err.Error(), startAdvice(executable))
 	}
@@ -115,81 +117,49 @@ func namespaceAdvice(root fs.FS) string {
 
 // sandbox reports whether a running browser's pages are sandboxed, and the reason
 // for the answer.
-func sandbox(root fs.FS, browserProcess int) (on bool, reason string) {
-	text := commandLine(root, strconv.Itoa(browserProcess))
+func sandbox(machine host.Proc, browserProcess int) (on bool, reason string) {
+	text := strings.Join(machine.CommandLine(browserProcess), " ")
 	switch {
-	case len(text) == 0:
+	case text == "":
 		return false, "the process cannot be inspected on this system"
-	case strings.Contains(strings.Join(text, " "), "--no-sandbox") && os.Geteuid() == 0:
+	case strings.Contains(text, "--no-sandbox") && os.Geteuid() == 0:
 		return false, "this process runs as root, where Chromium has none"
-	case strings.Contains(strings.Join(text, " "), "--no-sandbox"):
+	case strings.Contains(text, "--no-sandbox"):
 		return false, "it was started without it"
 	}
-	renderers := 0
-	entries, _ := fs.Glob(root, "proc/[0-9]*") // the pattern is valid
-	for _, entry := range entries {
-		process := strings.TrimPrefix(entry, "proc/")
-		if !isRenderer(root, process) || !isDescendant(root, process, browserProcess) {
-			continue
-		}
-		renderers++
-		if statusOf(root, process)["Seccomp"] != "2" {
+	renderers := renderersOf(machine, browserProcess)
+	for _, process := range renderers {
+		if machine.Status(process)["Seccomp"] != "2" {
 			return false, "a page's process has no system call filter"
 		}
 	}
-	if renderers == 0 {
+	if len(renderers) == 0 {
 		return false, "no process of a page was found"
 	}
 	return true, "seccomp"
 }
 
-// isRenderer reports whether a process runs pages.
-func isRenderer(root fs.FS, process string) bool {
-	for _, argument := range commandLine(root, process) {
-		// A process that set its title has a single argument.
-		if argument == "--type=renderer" || strings.Contains(argument, " --type=renderer ") {
-			return true
-		}
-	}
-	return false
+// renderersOf returns the processes of a browser that run pages.
+func renderersOf(machine host.Proc, browserProcess int) []int {
+	all, _ := machine.Processes() // none: there is no /proc
+	return slices.DeleteFunc(all, func(process int) bool {
+		renders := slices.ContainsFunc(machine.CommandLine(process), func(argument string) bool {
+			return argument == "--type=renderer" || strings.Contains(argument, " --type=renderer ")
+		})
+		return !renders || !isDescendant(machine, process, browserProcess)
+	})
 }
 
 // isDescendant reports whether a process is a descendant of another.
-func isDescendant(root fs.FS, process string, ancestor int) bool {
+func isDescendant(machine host.Proc, process, ancestor int) bool {
 	const maxGenerations = 20
 	for range maxGenerations {
-		process = statusOf(root, process)["PPid"]
-		if process == strconv.Itoa(ancestor) {
-			return true
-		}
-		if process == "" || process == "0" {
-			return false
+		process, _ = strconv.Atoi(machine.Status(process)["PPid"]) // 0: there is none
+		if process == ancestor || process == 0 {
+			break
 		}
 	}
-	return false
-}
-
-// commandLine returns the arguments of a process, or nil.
-func commandLine(root fs.FS, process string) []string {
-	text, err := fs.ReadFile(root, "proc/"+process+"/cmdline")
-	if err != nil || len(text) == 0 {
-		return nil // it has ended, or there is no /proc
-	}
-	return strings.Split(strings.TrimRight(string(text), "\x00"), "\x00")
-}
-
-// statusOf returns the fields of /proc/<process>/status; see proc(5).
-func statusOf(root fs.FS, process string) map[string]string {
-	text, err := fs.ReadFile(root, "proc/"+process+"/status")
-	if err != nil {
-		return nil // it has ended
-	}
-	fields := make(map[string]string)
-	for row := range strings.Lines(string(text)) {
-		key, value, _ := strings.Cut(row, ":")
-		fields[key] = strings.TrimSpace(value)
-	}
-	return fields
+	return process == ancestor
 }
 
 // sample is one second of a bot's recording: H.264 and Opus in a fragmented MP4.

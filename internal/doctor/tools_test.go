@@ -1,13 +1,13 @@
 package doctor
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/fstest"
 
 	"standin/internal/bot/browser"
+	"standin/internal/host"
 )
 
 func TestBrowserAsItIs(t *testing.T) {
@@ -42,25 +42,25 @@ func TestSandboxByProcesses(t *testing.T) {
 		return &fstest.MapFile{Data: []byte(arguments)},
 			&fstest.MapFile{Data: []byte("Name:\tchromium\nPPid:\t" + parent + "\nSeccomp:\t" + seccomp + "\n")}
 	}
-	machine := func(browserLine, rendererParent, seccomp string) fs.FS {
+	machine := func(browserLine, rendererParent, seccomp string) host.Proc {
 		files := fstest.MapFS{}
-		files["proc/10/cmdline"], files["proc/10/status"] = process("1", browserLine, "0")
-		files["proc/11/cmdline"], files["proc/11/status"] = process("10", "chromium\x00--type=zygote\x00", "0")
-		files["proc/12/cmdline"], files["proc/12/status"] = process(rendererParent, "chromium --type=renderer --lang=en\x00", seccomp)
-		files["proc/20/cmdline"], files["proc/20/status"] = process("1", "chromium\x00--type=renderer\x00", "0") // another browser's
-		return files
+		files["10/cmdline"], files["10/status"] = process("1", browserLine, "0")
+		files["11/cmdline"], files["11/status"] = process("10", "chromium\x00--type=zygote\x00", "0")
+		files["12/cmdline"], files["12/status"] = process(rendererParent, "chromium --type=renderer --lang=en\x00", seccomp)
+		files["20/cmdline"], files["20/status"] = process("1", "chromium\x00--type=renderer\x00", "0") // another browser's
+		return host.NewProc(files)
 	}
 	for name, test := range map[string]struct {
-		root fs.FS
+		proc host.Proc
 		on   bool
 	}{
 		"locked in":         {machine("chromium\x00--headless\x00", "11", "2"), true},
 		"started without":   {machine("chromium\x00--no-sandbox\x00", "11", "2"), false},
 		"not filtered":      {machine("chromium\x00", "11", "0"), false},
 		"of another":        {machine("chromium\x00", "20", "2"), false},
-		"no such processes": {fstest.MapFS{}, false},
+		"no such processes": {host.NewProc(fstest.MapFS{}), false},
 	} {
-		if on, where := sandbox(test.root, 10); on != test.on || where == "" {
+		if on, where := sandbox(test.proc, 10); on != test.on || where == "" {
 			t.Errorf("%s: sandboxed is %t: %s", name, on, where)
 		}
 	}
@@ -81,17 +81,7 @@ func TestSandboxOfARealBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer page.Close()
-	renderers := 0
-	entries, err := fs.Glob(os.DirFS("/"), "proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, entry := range entries {
-		if process := filepath.Base(entry); isRenderer(os.DirFS("/"), process) && isDescendant(os.DirFS("/"), process, running.PID()) {
-			renderers++
-		}
-	}
-	if renderers == 0 {
+	if len(renderersOf(host.NewProc(os.DirFS("/proc")), running.PID())) == 0 {
 		t.Error("no renderer is found among the browser's descendants")
 	}
 }

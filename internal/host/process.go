@@ -1,12 +1,9 @@
 package host
 
 import (
-	"bytes"
 	"context"
-	"io/fs"
 	"math"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +28,7 @@ type ProcessUsage struct {
 // gopsutil does not report the processor time of ended children and reads more
 // files per process.
 type ProcessMeter struct {
-	proc fs.FS
+	proc Proc
 	root int
 
 	used time.Duration // total at the last reading
@@ -41,7 +38,7 @@ type ProcessMeter struct {
 // NewProcessMeter returns a meter for a process and its descendants. Descendants that were
 // adopted by another process, like Chromium's crash handler, are not counted.
 func NewProcessMeter(root int) *ProcessMeter {
-	return &ProcessMeter{proc: os.DirFS("/proc"), root: root}
+	return &ProcessMeter{proc: NewProc(os.DirFS("/proc")), root: root}
 }
 
 // Watch calls report with the usage of each window until ctx ends.
@@ -64,10 +61,7 @@ func (m *ProcessMeter) Watch(ctx context.Context, window time.Duration, report f
 // Read returns the usage since the previous reading. It returns false for the first
 // reading and if the processes cannot be read.
 func (m *ProcessMeter) Read() (ProcessUsage, bool) {
-	all, ok := processes(m.proc)
-	if !ok {
-		return ProcessUsage{}, false
-	}
+	all := processes(m.proc)
 	tree := treeOf(m.root, all)
 	if len(tree) == 0 {
 		return ProcessUsage{}, false
@@ -75,7 +69,7 @@ func (m *ProcessMeter) Read() (ProcessUsage, bool) {
 	now, before, since := time.Now(), m.used, m.at
 	m.used, m.at = 0, now
 	for _, pid := range tree {
-		m.used += all[pid].used
+		m.used += all[pid].Used
 	}
 	if since.IsZero() || !now.After(since) {
 		return ProcessUsage{}, false
@@ -91,72 +85,27 @@ func (m *ProcessMeter) Read() (ProcessUsage, bool) {
 	return usage, true
 }
 
-// process is the part of /proc/pid/stat that is needed.
-type process struct {
-	parent int
-	used   time.Duration // processor time, including that of waited-for children
-}
-
-// processes returns all visible processes by ID; ok is false if there are none.
-func processes(proc fs.FS) (all map[int]process, ok bool) {
-	entries, err := fs.ReadDir(proc, ".")
-	if err != nil {
-		return nil, false
-	}
-	all = make(map[int]process)
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue // not a process
-		}
-		if p, ok := readProcess(proc, pid); ok {
-			all[pid] = p
+// processes returns all visible processes by ID.
+func processes(proc Proc) map[int]ProcessStat {
+	ids, _ := proc.Processes() // none: there is no /proc
+	all := make(map[int]ProcessStat)
+	for _, id := range ids {
+		if stat, ok := proc.Stat(id); ok {
+			all[id] = stat
 		}
 	}
-	return all, len(all) > 0
-}
-
-// readProcess reads /proc/pid/stat (proc(5)). It returns false if the process has
-// ended.
-func readProcess(proc fs.FS, pid int) (process, bool) {
-	text := readProcessFile(proc, pid, "stat")
-	// The second field is the name in parentheses, which may contain spaces and
-	// parentheses. The state follows it.
-	nameEnd := bytes.LastIndexByte(text, ')')
-	if nameEnd < 0 {
-		return process{}, false
-	}
-	fields := bytes.Fields(text[nameEnd+1:])
-	// When a parent waits for a child, the child's times are added to those of the
-	// parent's children. So the sum over a tree counts each process exactly once.
-	const parent, ownUser, endedSystem = 1, 11, 14
-	if len(fields) <= endedSystem {
-		return process{}, false
-	}
-	var p process
-	var err error
-	if p.parent, err = strconv.Atoi(string(fields[parent])); err != nil {
-		return process{}, false
-	}
-	for _, field := range fields[ownUser : endedSystem+1] {
-		ticks, err := strconv.ParseInt(string(field), 10, 64)
-		if err != nil {
-			return process{}, false
-		}
-		p.used += time.Duration(ticks) * time.Second / ticksPerSecond
-	}
-	return p, true
+	return all
 }
 
 // treeOf returns the IDs of a process and its descendants.
-func treeOf(root int, all map[int]process) []int {
+func treeOf(root int, all map[int]ProcessStat) []int {
 	if _, ok := all[root]; !ok {
 		return nil
 	}
 	children := make(map[int][]int)
 	for pid, p := range all {
 		if pid != root {
-			children[p.parent] = append(children[p.parent], pid)
+			children[p.Parent] = append(children[p.Parent], pid)
 		}
 	}
 	tree := []int{root}
@@ -168,18 +117,15 @@ func treeOf(root int, all map[int]process) []int {
 
 // processMemory returns the proportional set size of a process, or its unshared memory if
 // the proportional set size cannot be read, for example of a non-dumpable process.
-func processMemory(proc fs.FS, pid int) int64 {
-	for text := range strings.Lines(string(readProcessFile(proc, pid, "smaps_rollup"))) {
-		value, found := strings.CutPrefix(text, "Pss:")
-		if !found {
-			continue
-		}
-		kilobytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-		if err == nil {
-			return kilobytes << 10
+func processMemory(proc Proc, pid int) int64 {
+	for text := range strings.Lines(string(proc.read(pid, "smaps_rollup"))) {
+		if value, found := strings.CutPrefix(text, "Pss:"); found {
+			if size, ok := kilobytes(value); ok {
+				return size
+			}
 		}
 	}
-	fields := strings.Fields(string(readProcessFile(proc, pid, "statm"))) // in pages: size, resident, shared, …
+	fields := strings.Fields(string(proc.read(pid, "statm"))) // in pages: size, resident, shared, …
 	if len(fields) < 3 {
 		return 0 // the process has ended
 	}
@@ -189,11 +135,4 @@ func processMemory(proc fs.FS, pid int) int64 {
 		return 0
 	}
 	return max(0, resident-shared) * int64(os.Getpagesize())
-}
-
-// readProcessFile returns the content of a file of a process, or nil if it cannot
-// be read.
-func readProcessFile(proc fs.FS, pid int, name string) []byte {
-	content, _ := readFile(proc, path.Join(strconv.Itoa(pid), name))
-	return content
 }

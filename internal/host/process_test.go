@@ -162,7 +162,7 @@ func TestReadProcFiles(t *testing.T) {
 		"14/stat":         {Data: []byte("14 (broken) S")},
 		"uptime":          {Data: []byte("1 2\n")},
 	}
-	meter := &ProcessMeter{proc: proc, root: 10}
+	meter := &ProcessMeter{proc: NewProc(proc), root: 10}
 	meter.Read()
 	if want := 5 * time.Second; meter.used != want {
 		t.Errorf("used %s, want %s", meter.used, want)
@@ -181,7 +181,7 @@ func TestReadProcFiles(t *testing.T) {
 	if usage, ok := meter.Read(); ok {
 		t.Errorf("usage of a missing process: %+v", usage)
 	}
-	if usage, ok := (&ProcessMeter{proc: fstest.MapFS{}, root: 1}).Read(); ok {
+	if usage, ok := (&ProcessMeter{proc: NewProc(fstest.MapFS{}), root: 1}).Read(); ok {
 		t.Errorf("without /proc: %+v", usage)
 	}
 }

@@ -1,16 +1,16 @@
 package browser
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"standin/internal/host"
 )
 
 // isolateProcess makes a process the leader of a new process group, so that it does
@@ -51,29 +51,23 @@ func killProcessTree(ctx context.Context, group int, profileDir string) error {
 	}
 }
 
+// machine is the /proc of this machine.
+var machine = host.NewProc(os.DirFS("/proc"))
+
 // treeMembers returns the running processes of the group and those with the
 // profile directory in their command line.
 func treeMembers(group int, profileDir string) ([]int, error) {
-	entries, err := os.ReadDir("/proc")
+	all, err := machine.Processes()
 	if err != nil {
 		return nil, err
 	}
-	self := os.Getpid()
-	var members []int
-	for _, entry := range entries {
-		process, err := strconv.Atoi(entry.Name())
-		if err != nil || process == self {
-			continue
+	return slices.DeleteFunc(all, func(process int) bool {
+		stat, ok := machine.Stat(process)
+		if !ok || process == os.Getpid() || stat.State == 'Z' || stat.State == 'X' {
+			return true
 		}
-		state, processGroup, ok := processState(process)
-		if !ok || state == 'Z' || state == 'X' {
-			continue
-		}
-		if (group != 0 && processGroup == group) || usesDirectory(process, profileDir) {
-			members = append(members, process)
-		}
-	}
-	return members, nil
+		return (group == 0 || stat.Group != group) && !usesDirectory(process, profileDir)
+	}), nil
 }
 
 // treeMemory returns the memory of the processes of the group, of those that use the
@@ -85,17 +79,7 @@ func treeMemory(group int, profileDir string) (total int64) {
 		return 0
 	}
 	for _, process := range append(members, os.Getpid()) {
-		text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "status"))
-		if err != nil {
-			continue // it has ended
-		}
-		for _, field := range []string{"\nRssAnon:", "\nRssShmem:"} {
-			_, rest, _ := bytes.Cut(text, []byte(field))
-			value, _, _ := bytes.Cut(rest, []byte(" kB"))
-			if kilobytes, err := strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 64); err == nil {
-				total += kilobytes << 10
-			}
-		}
+		total += machine.UnsharedMemory(process)
 	}
 	return total
 }
@@ -108,42 +92,11 @@ func diskUsage(info os.FileInfo) int64 {
 	return info.Size()
 }
 
-// processState returns the state letter and the group of a process; ok is false if
-// the process has ended.
-func processState(process int) (state byte, group int, ok bool) {
-	text, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "stat"))
-	if err != nil {
-		return 0, 0, false
-	}
-	// The second field is the name in parentheses, which may contain spaces and
-	// parentheses (proc(5)). State, parent and group follow it.
-	nameEnd := bytes.LastIndexByte(text, ')')
-	if nameEnd < 0 {
-		return 0, 0, false
-	}
-	fields := bytes.Fields(text[nameEnd+1:])
-	if len(fields) < 3 || len(fields[0]) != 1 {
-		return 0, 0, false
-	}
-	group, err = strconv.Atoi(string(fields[2]))
-	if err != nil {
-		return 0, 0, false
-	}
-	return fields[0][0], group, true
-}
-
 // usesDirectory reports whether an option of the process is the directory or a
 // path in it, for example --user-data-dir or the crash handler's --database.
 func usesDirectory(process int, directory string) bool {
-	commandLine, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(process), "cmdline"))
-	if err != nil {
-		return false
-	}
-	return slices.ContainsFunc(bytes.Split(commandLine, []byte{0}), func(argument []byte) bool {
-		option, value, found := bytes.Cut(argument, []byte("="))
-		if !found || !bytes.HasPrefix(option, []byte("--")) {
-			return false
-		}
-		return string(value) == directory || bytes.HasPrefix(value, []byte(directory+"/"))
+	return slices.ContainsFunc(machine.CommandLine(process), func(argument string) bool {
+		option, value, _ := strings.Cut(argument, "=")
+		return strings.HasPrefix(option, "--") && (value == directory || strings.HasPrefix(value, directory+"/"))
 	})
 }
