@@ -14,13 +14,10 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/retry"
 	"standin/internal/text"
+	"standin/internal/wsconn"
 )
 
 const (
-	pingInterval = 15 * time.Second
-	pingTimeout  = 15 * time.Second // after a ping: a dead connection ends within 30 s
-	writeTimeout = 30 * time.Second
-
 	// maxBotMessage limits a message of a bot.
 	maxBotMessage = 16 << 10
 	// maxPlaying limits the messages with sound that wait for a bot: 20 ms each, usually.
@@ -64,7 +61,7 @@ func (h *Hub) ServeBot(
 	h.connect(job, b)
 	var running sync.WaitGroup
 	running.Go(func() { cancel(b.send(ctx)) })
-	running.Go(func() { cancel(keepAlive(ctx, conn)) })
+	running.Go(func() { cancel(wsconn.KeepAlive(ctx, conn)) })
 	streaming, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	var streams sync.WaitGroup
 	streams.Go(func() { connected(streaming) })
@@ -90,7 +87,7 @@ func (h *Hub) ServeBot(
 
 // readStart reads the first message.
 func readStart(ctx context.Context, conn *websocket.Conn) (time.Time, error) {
-	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	ctx, cancel := context.WithTimeout(ctx, wsconn.PingTimeout)
 	defer cancel()
 	kind, data, err := conn.Read(ctx)
 	if err != nil {
@@ -197,50 +194,19 @@ func (b *bot) send(ctx context.Context) error {
 		b.wanted, b.stop, b.playing = nil, false, nil
 		b.mu.Unlock()
 		if wanted != nil {
-			if err := writeJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundWant, SoundWanted: *wanted}); err != nil {
+			if err := wsconn.WriteJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundWant, SoundWanted: *wanted}); err != nil {
 				return err
 			}
 		}
 		if stop {
-			if err := writeJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundStopPlaying}); err != nil {
+			if err := wsconn.WriteJSON(ctx, b.conn, ingest.SoundMessage{Type: ingest.SoundStopPlaying}); err != nil {
 				return err
 			}
 		}
 		for _, pcm := range playing {
-			if err := write(ctx, b.conn, websocket.MessageBinary, pcm); err != nil {
+			if err := wsconn.Write(ctx, b.conn, websocket.MessageBinary, pcm); err != nil {
 				return err
 			}
-		}
-	}
-}
-
-// writeJSON sends a text message.
-func writeJSON(ctx context.Context, conn *websocket.Conn, message any) error {
-	encoded, err := json.Marshal(message)
-	if err != nil {
-		return fmt.Errorf("encode a message: %w", err)
-	}
-	return write(ctx, conn, websocket.MessageText, encoded)
-}
-
-// write sends a message. It fails when the receiver reads nothing for writeTimeout.
-func write(ctx context.Context, conn *websocket.Conn, kind websocket.MessageType, data []byte) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	return conn.Write(ctx, kind, data)
-}
-
-// keepAlive returns when the other end does not respond to a ping in time.
-func keepAlive(ctx context.Context, conn *websocket.Conn) error {
-	for {
-		if err := retry.Sleep(ctx, pingInterval); err != nil {
-			return err
-		}
-		waiting, cancel := context.WithTimeout(ctx, pingTimeout)
-		err := conn.Ping(waiting)
-		cancel()
-		if err != nil {
-			return fmt.Errorf("no response to a ping: %w", err)
 		}
 	}
 }

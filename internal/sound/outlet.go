@@ -10,6 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"standin/internal/live"
+	"standin/internal/wsconn"
 )
 
 const (
@@ -64,7 +65,7 @@ func (o *outlet) run(ctx context.Context) error {
 	connected, disconnect := context.WithCancel(context.WithoutCancel(ctx))
 	var running sync.WaitGroup
 	running.Go(func() { cancel(o.receive(connected)) })
-	running.Go(func() { cancel(keepAlive(connected, o.conn)) })
+	running.Go(func() { cancel(wsconn.KeepAlive(connected, o.conn)) })
 	err := o.send(ctx)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
@@ -165,7 +166,7 @@ func (o *outlet) resampler(source int) *downsampler {
 
 func (o *outlet) write(ctx context.Context, messages []message) error {
 	for _, m := range messages {
-		if err := write(ctx, o.conn, m.kind, m.data); err != nil {
+		if err := wsconn.Write(ctx, o.conn, m.kind, m.data); err != nil {
 			return err
 		}
 	}

@@ -12,17 +12,38 @@ import (
 	"standin/internal/recording/build"
 )
 
+// Owner is the participant whose audio a track is: the one whose tile, and no other, was
+// seen to play it.
+type Owner struct {
+	ID     string // empty if it is not known
+	shared bool   // several participants' tiles played it
+}
+
+// See updates the owner of a track that a participant's tile plays, and reports whether that
+// changes it.
+func (o *Owner) See(participant string) (changed bool) {
+	switch {
+	case o.shared || o.ID == participant:
+		return false
+	case o.ID == "":
+		o.ID = participant
+	default:
+		*o = Owner{shared: true}
+	}
+	return true
+}
+
 // trackIndex numbers the audio tracks of participants and tracks whose they
 // are. Its times are on the report's clock.
 type trackIndex struct {
 	tracks    []ingest.AudioTrack // ordered by number
 	numbers   map[string]int      // recorder's ID -> number
 	pageTrack map[string]int      // page's track ID -> latest number
-	shared    map[int]bool        // tracks that several participants' tiles played
+	owners    []Owner             // by number
 }
 
 func newTrackIndex() trackIndex {
-	return trackIndex{numbers: make(map[string]int), pageTrack: make(map[string]int), shared: make(map[int]bool)}
+	return trackIndex{numbers: make(map[string]int), pageTrack: make(map[string]int)}
 }
 
 // number returns the number of a track, assigning one to a new track that
@@ -37,6 +58,7 @@ func (x *trackIndex) number(track recorder.ParticipantTrack, startedAt time.Time
 	}
 	x.numbers[track.ID], x.pageTrack[track.TrackID] = number, number
 	x.tracks = append(x.tracks, ingest.AudioTrack{Number: number, StartedAt: startedAt})
+	x.owners = append(x.owners, Owner{})
 	return number, true
 }
 
@@ -62,20 +84,11 @@ func (x *trackIndex) addParts(parts []recorder.ParticipantTrackPart) (changed bo
 }
 
 // updatePlayed updates which participants' tiles play which tracks, and reports
-// whether an owner changed. A track belongs to a participant if that
-// participant's tile, and no other, was seen to play it.
+// whether an owner changed.
 func (x *trackIndex) updatePlayed(tracks []meeting.TrackOwner) (changed bool) {
 	for _, played := range tracks {
-		number, known := x.pageTrack[played.Track]
-		if !known || x.shared[number] {
-			continue
-		}
-		switch track := &x.tracks[number]; track.PersonID {
-		case played.ParticipantID:
-		case "":
-			track.PersonID, changed = played.ParticipantID, true
-		default:
-			x.shared[number], track.PersonID, changed = true, "", true
+		if number, known := x.pageTrack[played.Track]; known && x.owners[number].See(played.ParticipantID) {
+			x.tracks[number].PersonID, changed = x.owners[number].ID, true
 		}
 	}
 	return changed

@@ -15,24 +15,21 @@ import (
 
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
+	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/retry"
+	"standin/internal/wsconn"
 )
 
 const (
-	minPause     = 500 * time.Millisecond // before the next connection
-	maxPause     = 30 * time.Second
-	pingInterval = 15 * time.Second
-	pingTimeout  = 15 * time.Second
-	writeTimeout = 15 * time.Second
-	endTimeout   = 2 * time.Second // for what waits when the bot has left
+	minPause   = 500 * time.Millisecond // before the next connection
+	maxPause   = 30 * time.Second
+	endTimeout = 2 * time.Second // for what waits when the bot has left
 	// maxWaiting limits the sound that waits for the service: two seconds of the mixed
 	// sound and some participants. Older frames are discarded.
 	maxWaiting = 500
 	// maxListening limits the frames that wait for a listener: half a second.
 	maxListening = 25
-	// maxMessage limits what the service sends.
-	maxMessage = ingest.MaxPlayedBytes
 )
 
 // Settings configures a Link. Log is optional.
@@ -66,8 +63,8 @@ type Link struct {
 
 // owner is whose audio a track is.
 type owner struct {
-	id, name string
-	shared   bool // several participants' tiles played it
+	report.Owner
+	name string
 }
 
 // New returns a Link, which needs Run.
@@ -175,8 +172,7 @@ func (l *Link) number(track string) (int, bool) {
 }
 
 // UpdateOwners updates which participants' tiles play which tracks. nameOf returns the
-// name of a participant. A track belongs to a participant if that participant's tile, and
-// no other, was seen to play it.
+// name of a participant.
 func (l *Link) UpdateOwners(tracks []meeting.TrackOwner, nameOf func(id string) string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -187,12 +183,9 @@ func (l *Link) UpdateOwners(tracks []meeting.TrackOwner, nameOf func(id string) 
 		}
 		of := &l.owners[number-1]
 		before := *of
-		switch {
-		case of.shared:
-		case of.id == "" || of.id == track.ParticipantID:
-			of.id, of.name = track.ParticipantID, nameOf(track.ParticipantID)
-		default:
-			*of = owner{shared: true}
+		of.See(track.ParticipantID)
+		if of.name = ""; of.ID != "" {
+			of.name = nameOf(of.ID)
 		}
 		if *of != before {
 			l.news = append(l.news, participantMessage(number, *of))
@@ -223,7 +216,7 @@ func (l *Link) UpdateSpeaking(participants []meeting.Participant, nameOf func(id
 }
 
 func participantMessage(number int, of owner) ingest.SoundMessage {
-	return ingest.SoundMessage{Type: ingest.SoundParticipant, Source: number, ID: of.id, Name: of.name}
+	return ingest.SoundMessage{Type: ingest.SoundParticipant, Source: number, ID: of.ID, Name: of.name}
 }
 
 // want sets which sound the service wants.
@@ -275,12 +268,12 @@ func (l *Link) Run(ctx context.Context) {
 // serve serves a connection. It returns nil after it has sent the end.
 func (l *Link) serve(ctx context.Context, conn *websocket.Conn) error {
 	defer conn.CloseNow() //nolint:errcheck // it is closed already, or broken
-	conn.SetReadLimit(maxMessage)
+	conn.SetReadLimit(ingest.MaxPlayedBytes)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var receiving sync.WaitGroup
 	receiving.Go(func() { cancel(l.receive(ctx, conn)) })
-	receiving.Go(func() { cancel(ping(ctx, conn)) })
+	receiving.Go(func() { cancel(wsconn.KeepAlive(ctx, conn)) })
 	err := l.send(ctx, conn)
 	if err == nil {
 		err = conn.Close(websocket.StatusNormalClosure, "")
@@ -302,7 +295,7 @@ func (l *Link) send(ctx context.Context, conn *websocket.Conn) error {
 		{Type: ingest.SoundStart, StartedAt: l.startedAt}, {Type: ingest.SoundSpeaking, Speaking: l.speaking},
 	}
 	for i, of := range l.owners {
-		if of.id != "" {
+		if of.ID != "" {
 			l.news = append(l.news, participantMessage(i+1, of))
 		}
 	}
@@ -315,7 +308,7 @@ func (l *Link) send(ctx context.Context, conn *websocket.Conn) error {
 			if err := l.sendWaiting(ending, conn); err != nil {
 				return err
 			}
-			return write(ending, conn, ingest.SoundMessage{Type: ingest.SoundEnd})
+			return wsconn.WriteJSON(ending, conn, ingest.SoundMessage{Type: ingest.SoundEnd})
 		default:
 		}
 		if err := l.sendWaiting(ctx, conn); err != nil {
@@ -342,30 +335,17 @@ func (l *Link) sendWaiting(ctx context.Context, conn *websocket.Conn) error {
 		}
 		l.mu.Unlock()
 		for _, message := range news {
-			if err := write(ctx, conn, message); err != nil {
+			if err := wsconn.WriteJSON(ctx, conn, message); err != nil {
 				return err
 			}
 		}
 		if frame == nil {
 			return nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-		err := conn.Write(ctx, websocket.MessageBinary, frame)
-		cancel()
-		if err != nil {
+		if err := wsconn.Write(ctx, conn, websocket.MessageBinary, frame); err != nil {
 			return err
 		}
 	}
-}
-
-func write(ctx context.Context, conn *websocket.Conn, message ingest.SoundMessage) error {
-	text, err := json.Marshal(message)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	return conn.Write(ctx, websocket.MessageText, text)
 }
 
 // receive handles the messages of the service. It returns why it cannot any longer.
@@ -410,19 +390,4 @@ func (l *Link) play(pcm []byte) {
 	default:
 	}
 	l.speeches <- l.speech
-}
-
-// ping returns when the service does not respond to a ping in time.
-func ping(ctx context.Context, conn *websocket.Conn) error {
-	for {
-		if err := retry.Sleep(ctx, pingInterval); err != nil {
-			return err
-		}
-		waiting, cancel := context.WithTimeout(ctx, pingTimeout)
-		err := conn.Ping(waiting)
-		cancel()
-		if err != nil {
-			return err
-		}
-	}
 }

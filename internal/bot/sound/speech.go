@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/ingest"
 	"standin/internal/retry"
 )
 
@@ -13,7 +14,7 @@ const (
 	maxSilence = 500 * time.Millisecond
 	// maxSpeech limits the samples that wait in a Speech: a minute. Later ones are
 	// discarded.
-	maxSpeech = 60 * 2 * 48_000
+	maxSpeech = 60 * 2 * ingest.SoundRate
 )
 
 // Speech is live sound to play into the meeting: signed 16-bit little-endian, mono, 48 kHz.
