@@ -30,15 +30,10 @@ const (
 
 // Stats contains the statistics of a recording.
 type Stats struct {
-	// Chunks and Bytes are the number and size of stored chunks.
+	// Chunks is the number of stored chunks.
 	Chunks int
-	Bytes  int64
-	// LastChunkAt is when the last chunk was stored.
-	LastChunkAt time.Time
-	// Recorded is the duration of the stored chunks.
+	// Recorded is their duration.
 	Recorded time.Duration
-	// LongestGap is the longest time between two chunks, without pauses.
-	LongestGap time.Duration
 	// LastSoundAt is when the page was last not silent; zero if never.
 	LastSoundAt time.Time
 	// LastSignalAt is when the page's sound was last not digital silence, that is,
@@ -48,11 +43,6 @@ type Stats struct {
 	LastPictureAt time.Time
 	// LastReportAt is when the recorder tab last sent a status report.
 	LastReportAt time.Time
-	// Level is the maximum sound level of the last second, as the root mean square
-	// of samples between -1 and 1.
-	Level float64
-	// Queued is the number of chunks that wait in the browser.
-	Queued int
 	// Width and Height are the size of the captured video.
 	Width, Height int
 	// SoundChanges are the last beginnings and ends of sound, oldest first.
@@ -114,7 +104,6 @@ type chunkServer struct {
 	running     bool
 	activeSince time.Time // the last chunk, start or resumption
 	sinkErr     error     // error of the last Append of the next chunk
-	tabEnded    bool      // the endReport has arrived
 }
 
 // startChunkServer starts the server on a free loopback port and allows the browser
@@ -182,7 +171,7 @@ func (s *chunkServer) routes() http.Handler {
 	})
 	mux.HandleFunc("GET /{token}/recorder.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		_, _ = io.WriteString(w, liveSoundScript+recorderScript)
+		_, _ = io.WriteString(w, liveSoundScript+voiceScript+recorderScript)
 	})
 	mux.HandleFunc("POST /{token}/chunks/{sequence}", s.handleChunk)
 	mux.HandleFunc("POST /{token}/status", s.handleStatus)
@@ -242,27 +231,21 @@ func (s *chunkServer) handleChunk(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a chunk is missing before this one", http.StatusConflict)
 		return
 	}
-	chunk := Chunk{Sequence: sequence, Data: data, Captured: time.Now(), Offset: time.Duration(offset) * time.Millisecond}
-	size := int64(len(data))
+	chunk := Chunk{Sequence: sequence, Data: data, Offset: time.Duration(offset) * time.Millisecond}
 	if err := s.sink.Append(chunk); err != nil {
 		s.recordSinkError(err)
 		http.Error(w, "not stored", http.StatusServiceUnavailable)
 		return
 	}
-	s.recordChunk(chunk.Captured, chunk.Offset, size)
+	s.recordChunk(time.Now(), chunk.Offset)
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // recordChunk updates the statistics after a chunk.
-func (s *chunkServer) recordChunk(at time.Time, recorded time.Duration, size int64) {
+func (s *chunkServer) recordChunk(at time.Time, recorded time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running && !s.activeSince.IsZero() {
-		s.current.LongestGap = max(s.current.LongestGap, at.Sub(s.activeSince))
-	}
 	s.current.Chunks++
-	s.current.Bytes += size
-	s.current.LastChunkAt = at
 	s.current.Recorded = recorded
 	s.activeSince = at
 	s.sinkErr = nil
@@ -279,11 +262,9 @@ func (s *chunkServer) recordSinkError(err error) {
 // second.
 func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 	var status struct {
-		SoundAgoMs    int64   `json:"soundAgoMs"`   // -1: never
-		SignalAgoMs   int64   `json:"signalAgoMs"`  // likewise
-		PictureAgoMs  int64   `json:"pictureAgoMs"` // likewise
-		Level         float64 `json:"level"`
-		Queued        int     `json:"queued"`
+		SoundAgoMs    int64 `json:"soundAgoMs"`   // -1: never
+		SignalAgoMs   int64 `json:"signalAgoMs"`  // likewise
+		PictureAgoMs  int64 `json:"pictureAgoMs"` // likewise
 		Width, Height int
 		SoundChanges  []struct {
 			Sound       bool
@@ -313,10 +294,6 @@ func (s *chunkServer) handleStatus(w http.ResponseWriter, r *http.Request) {
 		s.current.SoundChanges = append(s.current.SoundChanges, SoundChange{At: localTime(change.AtMs, change.AgoMs, s.current.LastReportAt), Sound: change.Sound})
 	}
 	s.current.SoundChanges = s.current.SoundChanges[max(0, len(s.current.SoundChanges)-maxSoundChanges):]
-	s.current.Level = status.Level
-	if !s.tabEnded {
-		s.current.Queued = status.Queued
-	}
 	s.current.Width, s.current.Height = status.Width, status.Height
 	w.WriteHeader(http.StatusNoContent)
 }
@@ -328,20 +305,11 @@ func (s *chunkServer) handleEnd(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "malformed end", http.StatusBadRequest)
 		return
 	}
-	s.setTabEnded()
 	select {
 	case s.ended <- report:
 	default:
 	}
 	w.WriteHeader(http.StatusNoContent)
-}
-
-// setTabEnded records that no chunk waits in the browser any more. A status report
-// that arrives later does not change that.
-func (s *chunkServer) setTabEnded() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.tabEnded, s.current.Queued = true, 0
 }
 
 // pause stops the check for missing chunks.

@@ -47,7 +47,7 @@ func (i Inbound) ReceivesMotion() bool { return i.Frames > 0 && i.PictureChanged
 // call returns little.
 func MeasureInbound(ctx context.Context, meeting *browser.Page) (Inbound, error) {
 	var inbound Inbound
-	if err := meeting.EvalInPage(ctx, inboundScript, &inbound); err != nil {
+	if err := meeting.EvalInPage(ctx, withViews(inboundScript), &inbound); err != nil {
 		return Inbound{}, fmt.Errorf("measure the received media: %w", err)
 	}
 	return inbound, nil
@@ -59,7 +59,7 @@ var resumeScript string
 // ResumeVideos plays the videos of others that the page shows but has paused, and
 // returns how many there were.
 func ResumeVideos(ctx context.Context, meeting *browser.Page) (resumed int, err error) {
-	if err := meeting.Eval(ctx, resumeScript, &resumed); err != nil {
+	if err := meeting.Eval(ctx, withViews(resumeScript), &resumed); err != nil {
 		return 0, fmt.Errorf("resume the videos of the page: %w", err)
 	}
 	return resumed, nil
@@ -67,26 +67,14 @@ func ResumeVideos(ctx context.Context, meeting *browser.Page) (resumed int, err 
 
 // connectedScript returns whether a peer connection of the page or its same-origin
 // frames is connected. See receivers.js.
-const connectedScript = `(() => {
-	const connected = view => {
-		try {
-			for (const reference of view[Symbol.for("standin.connections")] || []) {
-				const connection = reference.deref();
-				if (connection && connection.connectionState === "connected") return true;
-			}
-			return Array.from({length: view.length}, (_, i) => view[i]).some(connected);
-		} catch (error) {
-			return false; // a cross-origin frame
-		}
-	};
-	return connected(window);
-})()`
+const connectedScript = `views => views().some(view => [...view[Symbol.for("standin.connections")] || []]
+	.some(reference => reference.deref()?.connectionState === "connected"))`
 
 // Connected reports whether a prepared page has a connected peer connection. Pages
 // that transport audio and video in another way have none.
 func Connected(ctx context.Context, meeting *browser.Page) (bool, error) {
 	var connected bool
-	if err := meeting.EvalInPage(ctx, connectedScript, &connected); err != nil {
+	if err := meeting.EvalInPage(ctx, withViews(connectedScript), &connected); err != nil {
 		return false, fmt.Errorf("check the page's connections: %w", err)
 	}
 	return connected, nil

@@ -1,23 +1,12 @@
 // Measures the media that the page and its same-origin frames receive since the last
-// call. Its value is a promise of sums over all connections. See inbound.go.
-(async () => {
+// call. Returns sums over all connections. See inbound.go.
+async views => {
 	const key = Symbol.for("standin.inbound");
 	const state = window[key] ??= {totals: new Map(), pictures: new WeakMap(), pen: new OffscreenCanvas(32, 18).getContext("2d", {willReadFrequently: true})};
 	const audibleLevel = 0.01; // of a contributing source, about -40 dBFS
 	const recentMs = 1500;
 	const frameTimeoutMs = 400, maxTracks = 4; // of videos that do not change
 	const unchanged = []; // tracks of such videos
-	const views = [];
-	const collect = view => {
-		try {
-			view.document; // throws in a cross-origin frame
-			views.push(view);
-			for (let i = 0; i < view.length; i++) collect(view[i]);
-		} catch (error) {
-			// Not readable.
-		}
-	};
-	collect(window);
 
 	// sample returns what a picture shows, small, or undefined if it cannot be read.
 	const sample = picture => {
@@ -67,7 +56,7 @@
 
 	const sums = {packets: 0, bytes: 0, energy: 0, frames: 0, audible: false, pictureChanged: false};
 	const totals = new Map();
-	for (const view of views) {
+	for (const view of views()) {
 		for (const reference of view[Symbol.for("standin.connections")] || []) {
 			const connection = reference.deref();
 			if (!connection || connection.connectionState !== "connected") continue;
@@ -117,4 +106,4 @@
 	}
 	state.totals = totals;
 	return sums;
-})()
+}

@@ -38,7 +38,7 @@ var liveSoundScript string
 var participantSoundBody string
 
 // participantSoundScript collects the sound of participants in the meeting page.
-var participantSoundScript = "(() => {\n" + liveSoundScript + participantSoundBody + "})();"
+var participantSoundScript = inScope(liveSoundScript, remoteAudioScript, participantSoundBody)
 
 // The jitter buffers of the page's receivers: of a recording, as in receivers.js, and while
 // somebody listens.
@@ -48,18 +48,14 @@ const (
 )
 
 // delayScript sets the jitter buffers of the page and its same-origin frames.
-const delayScript = `(ms => {
-	const set = view => {
+const delayScript = `(views, ms) => {
+	for (const view of views()) {
 		view[Symbol.for("standin.jitterBufferMs")] = ms;
 		for (const reference of view[Symbol.for("standin.connections")] || []) {
 			for (const receiver of reference.deref()?.getReceivers() || []) receiver.jitterBufferTarget = ms;
 		}
-		for (let i = 0; i < view.length; i++) {
-			try { set(view[i]); } catch { /* a cross-origin frame, or one that was removed */ }
-		}
-	};
-	set(window);
-})(%d)`
+	}
+}`
 
 // LiveSound is sound that was just heard: ingest.SoundFrameBytes of PCM.
 type LiveSound struct {
@@ -80,27 +76,17 @@ type LiveSoundListener interface {
 	Hear([]LiveSound)
 }
 
-// fetchSoundScript waits for sound of the queues that its function finds, and returns it.
-const fetchSoundScript = `(async (queues, waitMs) => {
+// fetchSoundScript waits for sound of the queues that its expression yields, and returns it.
+const fetchSoundScript = `async (views, waitMs) => {
+	const queues = %s;
 	await Promise.race([new Promise(resolve => setTimeout(resolve, waitMs)), ...queues.map(queue => queue.ready())]);
 	return queues.flatMap(queue => queue.take());
-})(%s, %d)`
+}`
 
 // The queues of the recorder tab, and of the meeting page with its same-origin frames.
 const (
 	mixedQueues       = `[standin.liveSound]`
-	participantQueues = `(() => {
-	const queues = [];
-	const find = view => {
-		const here = view[Symbol.for("standin.participantSound")];
-		if (here) queues.push(here);
-		for (let i = 0; i < view.length; i++) {
-			try { find(view[i]); } catch { /* a cross-origin frame, or one that was removed */ }
-		}
-	};
-	find(window);
-	return queues;
-})()`
+	participantQueues = `views().flatMap(view => view[Symbol.for("standin.participantSound")] ?? [])`
 )
 
 // fetchedSound is a frame as a page returns it.
@@ -164,7 +150,7 @@ func (s *liveSound) close() {
 
 // fetch fetches the sound of a page while it is wanted, until ctx ends.
 func (s *liveSound) fetch(ctx context.Context, page *browser.Page, queues string, selected func(ingest.SoundWanted) bool) {
-	script := fmt.Sprintf(fetchSoundScript, queues, fetchWait.Milliseconds())
+	script := withViews(fmt.Sprintf(fetchSoundScript, queues), fetchWait.Milliseconds())
 	failing := false
 	for ctx.Err() == nil {
 		wanted, changed := s.listener.Wanted()
@@ -210,7 +196,7 @@ func (s *liveSound) followDelay(ctx context.Context, meeting *browser.Page) {
 func (s *liveSound) setDelay(ctx context.Context, meeting *browser.Page, delay time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	return meeting.EvalInPage(ctx, fmt.Sprintf(delayScript, delay.Milliseconds()), nil)
+	return meeting.EvalInPage(ctx, withViews(delayScript, delay.Milliseconds()), nil)
 }
 
 // fetchOnce fetches the sound that waits, or the next.

@@ -1,11 +1,41 @@
 package recorder
 
-import _ "embed"
+import (
+	_ "embed" // for the scripts
+	"fmt"
+	"strings"
+)
 
-// recorderScript is the script of the recorder tab, after liveSoundScript.
+// recorderScript is the script of the recorder tab, after liveSoundScript and voiceScript.
 //
 //go:embed recorder.js
 var recorderScript string
+
+//go:embed voice.js
+var voiceScript string
+
+// remoteAudioScript declares what the scripts that read the tracks of participants share.
+//
+//go:embed remoteaudio.js
+var remoteAudioScript string
+
+// inScope returns scripts whose declarations only they see.
+func inScope(scripts ...string) string { return "(() => {\n" + strings.Join(scripts, "") + "})();" }
+
+// viewsScript is a JavaScript function; its comment describes it.
+//
+//go:embed views.js
+var viewsScript string
+
+// withViews returns the call of a JavaScript function whose first argument is that of
+// views.js, and whose second one may be given as JSON.
+func withViews(function string, arguments ...any) string {
+	script := fmt.Sprintf("(%s)(%s", function, viewsScript)
+	for _, argument := range arguments {
+		script += ", " + encoded(argument)
+	}
+	return script + ")"
+}
 
 // recorderPage is the document of the recorder tab.
 const recorderPage = `<!doctype html><meta charset="utf-8"><title>Recorder</title><script src="recorder.js"></script>`

@@ -54,27 +54,27 @@ type ParticipantTrackSink interface {
 }
 
 //go:embed participantaudio.js
-var participantAudioScript string
+var participantAudioBody string
+
+// participantAudioScript records the audio of participants in the meeting page.
+var participantAudioScript = inScope(remoteAudioScript, participantAudioBody)
 
 // pullScript sends a request to the page and its same-origin frames and merges
 // their reports.
-const pullScript = `(async request => {
+const pullScript = `async (views, request) => {
 	const tracks = [];
 	let skipped = 0;
-	const pull = async view => {
-		const here = view[Symbol.for("standin.participantAudio")];
-		if (here) {
-			const report = await here.pull(request);
-			tracks.push(...report.tracks);
-			skipped += report.skipped;
+	for (const view of views()) {
+		try {
+			const report = await view[Symbol.for("standin.participantAudio")]?.pull(request);
+			tracks.push(...report?.tracks ?? []);
+			skipped += report?.skipped ?? 0;
+		} catch (error) {
+			if (view === window) throw error; // otherwise a frame that was removed
 		}
-		for (let i = 0; i < view.length; i++) {
-			try { await pull(view[i]); } catch { /* a cross-origin frame, or one that was removed */ }
-		}
-	};
-	await pull(window);
+	}
 	return {tracks, skipped};
-})`
+}`
 
 // pullRequest is sent to the page. A track belongs to the epoch in which it
 // started. A pause starts a new epoch.
@@ -258,7 +258,7 @@ func (a *participantAudio) pull(ctx context.Context) (report pullReport, receive
 		stored[id] = track.next
 	}
 	request := pullRequest{Enabled: a.enabled, Epoch: a.epoch, MaxTracks: a.maxTracks, BitsPerSecond: a.bitsPerSecond, Stored: stored}
-	if err := a.page.EvalInPage(ctx, call(pullScript, request), &report); err != nil {
+	if err := a.page.EvalInPage(ctx, withViews(pullScript, request), &report); err != nil {
 		return pullReport{}, time.Time{}, err
 	}
 	if err := report.validate(); err != nil {

@@ -4,8 +4,8 @@
 // complete and synchronized while the machine is busy. While somebody listens live,
 // livesound.go makes it smaller.
 //
-// The script also keeps weak references to the connections, for connection.go and
-// participantaudio.js.
+// The script also keeps weak references to the connections, for inbound.go and
+// remoteaudio.js.
 (() => {
   const connections = window[Symbol.for("standin.connections")] = new Set();
   const targetMs = Symbol.for("standin.jitterBufferMs");

@@ -74,8 +74,6 @@ type Chunk struct {
 	Sequence int
 	// Data is owned by the sink.
 	Data []byte
-	// Captured is when the chunk arrived from the browser.
-	Captured time.Time
 	// Offset is the duration recorded so far, without pauses, when the chunk left
 	// the encoder.
 	Offset time.Duration
@@ -363,10 +361,12 @@ func (r *Recorder) request(ctx context.Context, script string) {
 func stopScript(reason string) string { return "void " + call("standin.stop", reason) }
 
 // call returns the script that calls a function with one JSON argument.
-func call(function string, argument any) string {
-	// Encoding numbers, strings and their maps cannot fail.
-	encoded, _ := json.Marshal(argument)
-	return function + "(" + string(encoded) + ")"
+func call(function string, argument any) string { return function + "(" + encoded(argument) + ")" }
+
+// encoded returns a value as JSON.
+func encoded(value any) string {
+	text, _ := json.Marshal(value) // numbers, strings and their maps always encode
+	return string(text)
 }
 
 // waitUntil polls the condition until it is true or fails, or ctx ends.
