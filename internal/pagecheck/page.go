@@ -63,27 +63,10 @@ type Page struct {
 	Screen   meeting.Screen `json:"screen"`
 	Evidence string         `json:"evidence"`
 
-	Elements []Element `json:"elements"`
-	Texts    []Text    `json:"texts"`
-	People   []string  `json:"people"`
-	Others   int       `json:"others"` // -1: the page does not show it
-}
-
-// Element is the result for one element of the profile.
-type Element struct {
-	Name      string               `json:"name"`
-	State     meeting.ElementState `json:"state"`
-	Candidate int                  `json:"candidate"` // counted from 1; 0 for none
-	Selector  string               `json:"selector,omitempty"`
-	Text      string               `json:"text,omitempty"`
-	Disabled  bool                 `json:"disabled,omitempty"`
-	Covered   bool                 `json:"covered,omitempty"`
-}
-
-// Text is a text of the profile that the page shows.
-type Text struct {
-	Path  string `json:"path"` // in the profile
-	Found string `json:"found"`
+	Elements []meeting.InspectedElement `json:"elements"`
+	Texts    []meeting.InspectedText    `json:"texts"` // that the page shows
+	People   []string                   `json:"people"`
+	Others   int                        `json:"others"` // -1: the page does not show it
 }
 
 // InspectPage opens the page like a bot, waits until a screen is recognized, and
@@ -224,29 +207,13 @@ func describe(ctx context.Context, page *browser.Page, inspection meeting.Inspec
 	described := Page{
 		Platform: inspection.Platform, Profile: inspection.Source, Version: inspection.Version, Date: inspection.Date,
 		Title: title, Address: withoutSecrets(address), Screen: inspection.Screen, Evidence: inspection.Evidence,
-		People: []string{}, Others: inspection.Others, Texts: []Text{}, Elements: elementsOf(inspection.Elements),
-	}
-	for _, text := range inspection.Texts {
-		if text.Found != "" {
-			described.Texts = append(described.Texts, Text(text))
-		}
+		People: []string{}, Others: inspection.Others, Elements: inspection.Elements,
+		Texts: slices.DeleteFunc(append([]meeting.InspectedText{}, inspection.Texts...), func(text meeting.InspectedText) bool { return text.Found == "" }),
 	}
 	for _, participant := range inspection.Participants {
 		described.People = append(described.People, participant.Name)
 	}
 	return described, nil
-}
-
-// elementsOf returns the results for the elements of a profile.
-func elementsOf(inspected []meeting.InspectedElement) []Element {
-	var elements []Element
-	for _, element := range inspected {
-		elements = append(elements, Element{
-			Name: element.Name, State: element.State, Candidate: element.Candidate + 1, Selector: element.Selector,
-			Text: element.Text, Disabled: element.Disabled, Covered: element.Covered,
-		})
-	}
-	return elements
 }
 
 // withoutSecrets returns a URL without user, query and fragment, which may hold a
@@ -298,10 +265,10 @@ func (p Page) WriteText(w io.Writer) error {
 }
 
 // writeElements writes the results for the elements of a profile.
-func writeElements(w io.Writer, elements []Element) error {
+func writeElements(w io.Writer, elements []meeting.InspectedElement) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, element := range elements {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, element.details())
+		fmt.Fprintf(table, "%s\t%s\t%s\n", element.State, element.Name, details(element))
 	}
 	return table.Flush()
 }
@@ -319,7 +286,7 @@ func (p Page) people() string {
 }
 
 // details returns how an element was found, and its text.
-func (e Element) details() string {
+func details(e meeting.InspectedElement) string {
 	if e.State == meeting.ElementMissing {
 		return "-"
 	}

@@ -95,9 +95,9 @@ func hostOfURL(address string) string {
 }
 
 // element returns the result for an element.
-func (p Page) element(t *testing.T, name string) Element {
+func (p Page) element(t *testing.T, name string) meeting.InspectedElement {
 	t.Helper()
-	position := slices.IndexFunc(p.Elements, func(element Element) bool { return element.Name == name })
+	position := slices.IndexFunc(p.Elements, func(element meeting.InspectedElement) bool { return element.Name == name })
 	if position < 0 {
 		t.Fatalf("the report has no element %s", name)
 	}
@@ -229,11 +229,11 @@ func TestPageForPeople(t *testing.T) {
 	page := Page{
 		Platform: "meet", Profile: "embedded/meet.yaml", Version: 2, Date: "2026-11-21",
 		Title: "Meet \x1b[2J", Address: "https://meet.google.com/abc-defg-hij", Screen: meeting.Lobby, Evidence: `text "Asking to be let in"`,
-		Elements: []Element{
+		Elements: []meeting.InspectedElement{
 			{Name: "leaveButton", State: meeting.ElementVisible, Candidate: 2, Selector: "button", Text: "Leave\u202e call", Disabled: true, Covered: true},
 			{Name: "nameInput", State: meeting.ElementMissing},
 		},
-		Texts:  []Text{{Path: "screens.lobby[0].text[0]", Found: "Asking to be let in"}},
+		Texts:  []meeting.InspectedText{{Path: "screens.lobby[0].text[0]", Found: "Asking to be let in"}},
 		People: []string{"Jörg", ""}, Others: 2,
 	}
 	var text strings.Builder

@@ -35,20 +35,20 @@ type Replay struct {
 	Title   string    `json:"title"`
 	Address string    `json:"address"`
 
-	Screen   meeting.Screen `json:"screen"` // of the last step
-	Steps    []ReplayStep   `json:"steps"`
-	Elements []Element      `json:"elements"` // of the captured page
+	Screen   meeting.Screen             `json:"screen"` // of the last step
+	Steps    []ReplayStep               `json:"steps"`
+	Elements []meeting.InspectedElement `json:"elements"` // of the captured page
 }
 
 // ReplayStep is a snapshot and what was concluded from it.
 type ReplayStep struct {
-	At       time.Time          `json:"at"`
-	Screen   meeting.Screen     `json:"screen"`
-	Pending  meeting.Screen     `json:"pending,omitempty"`
-	Before   meeting.Screen     `json:"before,omitempty"` // what the bot concluded, in the visit
-	Evidence []meeting.Evidence `json:"evidence"`
-	Elements []Element          `json:"elements"` // the visible ones
-	Restored bool               `json:"restored"` // the captured page, read again
+	At       time.Time                  `json:"at"`
+	Screen   meeting.Screen             `json:"screen"`
+	Pending  meeting.Screen             `json:"pending,omitempty"`
+	Before   meeting.Screen             `json:"before,omitempty"` // what the bot concluded, in the visit
+	Evidence []meeting.Evidence         `json:"evidence"`
+	Elements []meeting.InspectedElement `json:"elements"` // the visible ones
+	Restored bool                       `json:"restored"` // the captured page, read again
 }
 
 // captureSession is an open capture, its profile and a browser.
@@ -103,11 +103,11 @@ func (s *captureSession) replay(ctx context.Context) (Replay, error) {
 		TakenAt: c.TakenAt, Reason: c.Reason, Title: c.Title, Address: c.Address,
 	}
 	for i, step := range steps {
-		elements := elementsOf(profile.InspectElements(step.Captured.Snapshot))
+		elements := profile.InspectElements(step.Captured.Snapshot)
 		replay.Elements = elements
 		concluded := ReplayStep{
 			At: step.Decision.At, Screen: step.Decision.Screen, Pending: step.Decision.Pending, Evidence: step.Decision.Evidence, Restored: step.Restored,
-			Elements: slices.DeleteFunc(slices.Clone(elements), func(e Element) bool { return e.State != meeting.ElementVisible }),
+			Elements: slices.DeleteFunc(slices.Clone(elements), func(e meeting.InspectedElement) bool { return e.State != meeting.ElementVisible }),
 		}
 		if i < len(c.Decisions) && i < len(c.Snapshots) {
 			concluded.Before = c.Decisions[i].Screen
@@ -126,7 +126,7 @@ func (r Replay) Expect(expected string) error {
 		return fmt.Errorf("the replay ends with %s, expected %s", r.Screen, wanted)
 	}
 	for _, name := range parts[1:] {
-		found := slices.IndexFunc(r.Elements, func(e Element) bool { return e.Name == name })
+		found := slices.IndexFunc(r.Elements, func(e meeting.InspectedElement) bool { return e.Name == name })
 		switch {
 		case found < 0:
 			return fmt.Errorf("the profile has no element %q", name)

@@ -2,7 +2,6 @@ package meeting
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"time"
 )
@@ -53,15 +52,6 @@ func (p *Profile) Snapshot(ctx context.Context, page Page) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	return probe.snapshot(ctx, page)
-}
-
-// InspectElements returns the results for the profile's elements in a snapshot, by name.
-func (p *Profile) InspectElements(snapshot Snapshot) []InspectedElement {
-	var inspected []InspectedElement
-	for _, name := range slices.Sorted(maps.Keys(p.Elements)) {
-		inspected = append(inspected, inspectElement(snapshot, name, p.Elements[name]))
-	}
-	return inspected
 }
 
 // WithLiveState returns the snapshot of a restored page with what only the live

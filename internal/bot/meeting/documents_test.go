@@ -347,10 +347,10 @@ func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
 		states[element.Name] = element
 	}
 	for name, want := range map[string]InspectedElement{
-		nameInput:   {State: ElementVisible, Candidate: 1, Selector: "#inputname"},
-		moreButton:  {State: ElementHidden, Candidate: 0, Selector: "#moreButton"},
-		leaveButton: {State: ElementVisible, Candidate: 0, Selector: `button[aria-label="Leave"]`, Text: "Leave"},
-		captcha:     {State: ElementMissing, Candidate: -1},
+		nameInput:   {State: ElementVisible, Candidate: 2, Selector: "#inputname"},
+		moreButton:  {State: ElementHidden, Candidate: 1, Selector: "#moreButton"},
+		leaveButton: {State: ElementVisible, Candidate: 1, Selector: `button[aria-label="Leave"]`, Text: "Leave"},
+		captcha:     {State: ElementMissing},
 	} {
 		want.Name = name
 		if states[name] != want {

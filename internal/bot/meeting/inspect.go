@@ -18,27 +18,23 @@ type Inspection struct {
 
 	Screen   Screen
 	Evidence string
-	Reasons  []Evidence
 
 	Elements []InspectedElement // ordered by name
 	Texts    []InspectedText    // ordered by path
 
 	Participants []Participant
 	Others       int // -1: the page does not show it
-	Recorded     bool
-	Permission   Permission
-	Chat         []ChatMessage
 }
 
 // InspectedElement is the result for one element of the profile.
 type InspectedElement struct {
-	Name      string
-	State     ElementState
-	Candidate int    // index of the candidate that found it; -1 for none
-	Selector  string // selector of that candidate
-	Text      string // label or text, shortened; never the value of a field
-	Disabled  bool
-	Covered   bool
+	Name      string       `json:"name"`
+	State     ElementState `json:"state"`
+	Candidate int          `json:"candidate"`          // that found it, counted from 1; 0 for none
+	Selector  string       `json:"selector,omitempty"` // selector of that candidate
+	Text      string       `json:"text,omitempty"`     // label or text, shortened; never the value of a field
+	Disabled  bool         `json:"disabled,omitempty"`
+	Covered   bool         `json:"covered,omitempty"`
 }
 
 // ElementState is whether an element was found.
@@ -53,8 +49,8 @@ const (
 
 // InspectedText is one of the texts that screens are recognized by.
 type InspectedText struct {
-	Path  string // path in the profile
-	Found string // empty when the page does not show it
+	Path  string `json:"path"`  // path in the profile
+	Found string `json:"found"` // empty when the page does not show it
 }
 
 // Inspect reads a page with a profile.
@@ -67,16 +63,11 @@ func Inspect(ctx context.Context, page Page, profile *Profile) (Inspection, erro
 	if err != nil {
 		return Inspection{}, err
 	}
-	inspection := Inspection{
-		Platform: profile.Platform, Version: profile.Version, Date: profile.Date, Source: profile.source,
-		Recorded: profile.recorded(snapshot), Permission: profile.permission(snapshot), Chat: profile.chatMessages(snapshot, ""),
-	}
+	inspection := Inspection{Platform: profile.Platform, Version: profile.Version, Date: profile.Date, Source: profile.source}
 	found := profile.classify(snapshot, History{})
-	inspection.Screen, inspection.Evidence, inspection.Reasons = found.screen, describeEvidence(found.evidence), found.evidence
+	inspection.Screen, inspection.Evidence = found.screen, describeEvidence(found.evidence)
 	inspection.Participants, inspection.Others = profile.participants(snapshot, "")
-	for _, name := range slices.Sorted(maps.Keys(profile.Elements)) {
-		inspection.Elements = append(inspection.Elements, inspectElement(snapshot, name, profile.Elements[name]))
-	}
+	inspection.Elements = profile.InspectElements(snapshot)
 	var keys []string
 	for _, condition := range profile.textConditions() {
 		keys = append(keys, condition.key)
@@ -88,17 +79,26 @@ func Inspect(ctx context.Context, page Page, profile *Profile) (Inspection, erro
 	return inspection, nil
 }
 
+// InspectElements returns the results for the profile's elements in a snapshot, by name.
+func (p *Profile) InspectElements(snapshot Snapshot) []InspectedElement {
+	var inspected []InspectedElement
+	for _, name := range slices.Sorted(maps.Keys(p.Elements)) {
+		inspected = append(inspected, inspectElement(snapshot, name, p.Elements[name]))
+	}
+	return inspected
+}
+
 // inspectElement returns the result for one element.
 func inspectElement(snapshot Snapshot, name string, element Element) InspectedElement {
-	inspected := InspectedElement{Name: name, State: ElementMissing, Candidate: -1}
+	inspected := InspectedElement{Name: name, State: ElementMissing}
 	if found, visible := snapshot.Elements[name]; visible {
-		inspected.State, inspected.Candidate = ElementVisible, found.Candidate
+		inspected.State, inspected.Candidate = ElementVisible, found.Candidate+1
 		inspected.Text, inspected.Disabled, inspected.Covered = found.Text, found.Disabled, found.Covered
 	} else if candidate, hidden := snapshot.Hidden[name]; hidden {
-		inspected.State, inspected.Candidate = ElementHidden, candidate
+		inspected.State, inspected.Candidate = ElementHidden, candidate+1
 	}
-	if inspected.Candidate >= 0 && inspected.Candidate < len(element) {
-		inspected.Selector = element[inspected.Candidate].CSS
+	if inspected.Candidate > 0 && inspected.Candidate <= len(element) {
+		inspected.Selector = element[inspected.Candidate-1].CSS
 	}
 	return inspected
 }
