@@ -61,9 +61,3 @@ func pushInTime(ctx context.Context, page *browser.Page, pcm []byte) (pushed, er
 	defer cancel()
 	return push(ctx, page, pcm, false)
 }
-
-func eval(ctx context.Context, page *browser.Page, expression string, out any) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
-	defer cancel()
-	return page.Eval(ctx, expression, out)
-}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"standin/internal/bot/browser"
+	"standin/internal/ingest"
 	"standin/internal/retry"
 )
 
@@ -51,12 +52,6 @@ func prepare(ctx context.Context, page *browser.Page, scripts ...string) error {
 	}
 	return nil
 }
-
-// The form of the sound: PCM S16LE, mono.
-const (
-	SampleRate     = 48000
-	BytesPerSample = 2
-)
 
 const (
 	// maxPiece is how much sound is sent to the page at once, at most.
@@ -101,6 +96,9 @@ type Player struct {
 	Log       *slog.Logger
 }
 
+// bytesPerSample is that of PCM S16LE, mono.
+const bytesPerSample = 2
+
 // Play plays PCM until it ends or ctx ends; then it stops at once and returns the cause of
 // ctx. Before the first sound it calls unmute, and once that has been sent started, with
 // its time. pcm must end when ctx does. It may be live: a Read returns what has arrived.
@@ -141,7 +139,7 @@ func (p *Player) play(ctx context.Context, pcm io.Reader, unmute func(context.Co
 		if err != nil && !ended {
 			return fmt.Errorf("read the sound: %w", err)
 		}
-		if n -= n % BytesPerSample; n > 0 {
+		if n -= n % bytesPerSample; n > 0 {
 			if !begun {
 				if err := unmute(ctx); err != nil {
 					return err
@@ -206,15 +204,13 @@ func push(ctx context.Context, page *browser.Page, pcm []byte, rest bool) (pushe
 	}
 	now := time.Now()
 	from := now.Add(time.Duration((answer.AtMs - float64(now.UnixMicro())/1000) * float64(time.Millisecond)))
-	return pushed{answer.AtMs, from, from.Add(time.Duration(len(pcm)/BytesPerSample) * time.Second / SampleRate)}, nil
+	return pushed{answer.AtMs, from, from.Add(time.Duration(len(pcm)/bytesPerSample) * time.Second / ingest.SoundRate)}, nil
 }
 
 // stop ends the sound in the page and returns its time, also when the page is gone.
 func (p *Player) stop(ctx context.Context) (atMs float64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	var stopped struct{ AtMs float64 }
-	if err := p.Page.Eval(ctx, microphone+".stop()", &stopped); err != nil {
+	if err := eval(ctx, p.Page, microphone+".stop()", &stopped); err != nil {
 		return float64(time.Now().UnixMilli()), fmt.Errorf("stop the page's microphone: %w", err)
 	}
 	return stopped.AtMs, nil
@@ -223,7 +219,14 @@ func (p *Player) stop(ctx context.Context) (atMs float64, err error) {
 // microphone is the expression of the object that microphone.js makes.
 const microphone = `window[Symbol.for("standin.microphone")]`
 
+// eval evaluates an expression in a page, for callTimeout at most.
+func eval(ctx context.Context, page *browser.Page, expression string, out any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
+	defer cancel()
+	return page.Eval(ctx, expression, out)
+}
+
 // bytesOf returns the size of a length of sound.
 func bytesOf(length time.Duration) int {
-	return int(length.Milliseconds()) * SampleRate / 1000 * BytesPerSample
+	return int(length.Milliseconds()) * ingest.SoundRate / 1000 * bytesPerSample
 }

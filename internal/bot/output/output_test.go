@@ -19,6 +19,7 @@ import (
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/output"
+	"standin/internal/ingest"
 	"standin/internal/testing/testbrowser"
 )
 
@@ -91,8 +92,8 @@ func openPage(t *testing.T, content string) (context.Context, *browser.Page) {
 // tone returns PCM of a tone.
 func tone(length time.Duration) []byte {
 	pcm := new(bytes.Buffer)
-	for i := range int(length.Seconds() * output.SampleRate) {
-		sample := int16(12000 * math.Sin(2*math.Pi*700*float64(i)/output.SampleRate))
+	for i := range int(length.Seconds() * ingest.SoundRate) {
+		sample := int16(12000 * math.Sin(2*math.Pi*700*float64(i)/ingest.SoundRate))
 		pcm.Write([]byte{byte(sample), byte(sample >> 8)})
 	}
 	return pcm.Bytes()

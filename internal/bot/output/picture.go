@@ -56,10 +56,8 @@ func (s Screen) End(ctx context.Context, page *browser.Page) error {
 
 // CheckUsed returns ErrNotUsed if the page has not asked for the camera or the screen.
 func (s Screen) CheckUsed(ctx context.Context, page *browser.Page) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
 	var opened bool
-	if err := page.Eval(ctx, fmt.Sprintf("%s.opened(%q)", pictures, s), &opened); err != nil {
+	if err := eval(ctx, page, fmt.Sprintf("%s.opened(%q)", pictures, s), &opened); err != nil {
 		return fmt.Errorf("ask whether the page uses the %s: %w", s, err)
 	}
 	if !opened {
@@ -70,13 +68,11 @@ func (s Screen) CheckUsed(ctx context.Context, page *browser.Page) error {
 
 // call calls a function of pictures.js with JavaScript expressions as arguments.
 func (s Screen) call(ctx context.Context, page *browser.Page, function string, arguments ...string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
-	defer cancel()
 	call := fmt.Sprintf("%s.%s(%q", pictures, function, s)
 	for _, argument := range arguments {
 		call += ", " + argument
 	}
-	if err := page.Eval(ctx, call+")", nil); err != nil {
+	if err := eval(ctx, page, call+")", nil); err != nil {
 		return fmt.Errorf("show a picture on the page's %s: %w", s, err)
 	}
 	return nil

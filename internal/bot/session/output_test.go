@@ -13,7 +13,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"standin/internal/bot/output"
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
@@ -33,10 +32,10 @@ const (
 // beeping returns PCM with a beep at the beginning of every interval.
 func beeping(count int) []byte {
 	var pcm []byte
-	for i := range count * int(outputInterval.Milliseconds()) * output.SampleRate / 1000 {
+	for i := range count * int(outputInterval.Milliseconds()) * ingest.SoundRate / 1000 {
 		sample := int16(0)
-		if at := time.Duration(i) * time.Second / output.SampleRate; at%outputInterval < outputBeep {
-			sample = int16(10_000 * math.Sin(2*math.Pi*outputHz*float64(i)/output.SampleRate))
+		if at := time.Duration(i) * time.Second / ingest.SoundRate; at%outputInterval < outputBeep {
+			sample = int16(10_000 * math.Sin(2*math.Pi*outputHz*float64(i)/ingest.SoundRate))
 		}
 		pcm = append(pcm, byte(sample), byte(sample>>8))
 	}
@@ -99,7 +98,7 @@ func (h *harness) heardBeeps(guest string) (times []time.Time) {
 		h.Fatal(err)
 	}
 	for _, onset := range onsets[0] {
-		times = append(times, arrival(packets, uint32(onset*output.SampleRate/1000)))
+		times = append(times, arrival(packets, uint32(onset*ingest.SoundRate/1000)))
 	}
 	return times
 }

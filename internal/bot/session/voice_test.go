@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/output"
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
@@ -220,8 +219,8 @@ func TestBargeIn(t *testing.T) {
 // humming returns PCM of a tone.
 func humming(length time.Duration) []byte {
 	var pcm []byte
-	for i := range int(length.Milliseconds()) * output.SampleRate / 1000 {
-		sample := int16(10_000 * math.Sin(2*math.Pi*outputHz*float64(i)/output.SampleRate))
+	for i := range int(length.Milliseconds()) * ingest.SoundRate / 1000 {
+		sample := int16(10_000 * math.Sin(2*math.Pi*outputHz*float64(i)/ingest.SoundRate))
 		pcm = append(pcm, byte(sample), byte(sample>>8))
 	}
 	return pcm
@@ -239,7 +238,7 @@ func (h *harness) heardTones(guest string) (times []time.Time) {
 	const window = ingest.SoundFrameBytes
 	for at := 0; at+window <= len(pcm); at += window {
 		if toneLevel(pcm[at:at+window]) > 3000 {
-			times = append(times, arrival(packets, uint32((at+window)/output.BytesPerSample)))
+			times = append(times, arrival(packets, uint32((at+window)/2)))
 		}
 	}
 	return times
