@@ -120,7 +120,7 @@ func (a *Adapter) currentTarget() location {
 // ticket returns the data that the page joins the meeting with.
 func (a *Adapter) ticket() (ticket, error) {
 	target := a.currentTarget()
-	signature, err := Signature(a.settings, target.number, Attendee, a.now())
+	signature, err := Signature(a.settings, target.number, a.now())
 	if err != nil {
 		return ticket{}, fmt.Errorf("sign for the meeting: %w", err)
 	}

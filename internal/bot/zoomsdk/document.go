@@ -24,9 +24,9 @@ func pageParts() fs.FS {
 	return sub
 }
 
-// documentText is the template of the page. The scripts read their settings from
-// data attributes, so that the document needs no inline script.
-const documentText = `<!doctype html>
+// documentTemplate is the page. The scripts read their settings from data attributes,
+// so that the document needs no inline script.
+var documentTemplate = template.Must(template.New("document").Parse(`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -37,7 +37,7 @@ const documentText = `<!doctype html>
 {{range .Scripts}}<script src="{{.}}"></script>
 {{end}}</body>
 </html>
-`
+`))
 
 // document is the data of the template.
 type document struct {
@@ -48,19 +48,6 @@ type document struct {
 	Left    string
 	Service string
 	Scripts []string
-}
-
-// render executes the template.
-func (d document) render() (string, error) {
-	parsed, err := template.New("document").Parse(documentText)
-	if err != nil {
-		return "", fmt.Errorf("parse the document's template: %w", err)
-	}
-	var text strings.Builder
-	if err := parsed.Execute(&text, d); err != nil {
-		return "", fmt.Errorf("render the document: %w", err)
-	}
-	return text.String(), nil
 }
 
 // joinDocument returns the page in which the SDK runs.
@@ -75,7 +62,11 @@ func joinDocument(lib *library, service string) (string, error) {
 	for _, name := range []string{"events.js", "commands.js", "page.js"} {
 		d.Scripts = append(d.Scripts, path.Join(partsPath, name))
 	}
-	return d.render()
+	var text strings.Builder
+	if err := documentTemplate.Execute(&text, d); err != nil {
+		return "", fmt.Errorf("render the document: %w", err)
+	}
+	return text.String(), nil
 }
 
 // leftDocument returns the page after the meeting. It still reports what came

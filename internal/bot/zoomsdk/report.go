@@ -43,7 +43,6 @@ type report struct {
 		Code int `json:"code"`
 	} `json:"end"`
 	DisconnectedMs int64 `json:"disconnectedMs"`
-	Isolated       bool  `json:"isolated"`
 
 	InMeeting bool     `json:"inMeeting"` // the bot is in the SDK's own list
 	OwnID     string   `json:"ownID"`

@@ -11,15 +11,6 @@ import (
 	"time"
 )
 
-// Role is the role in a meeting that a signature grants.
-type Role int
-
-// The roles of the SDK.
-const (
-	Attendee Role = 0
-	Host     Role = 1
-)
-
 const (
 	// signatureLifetime is how long a signature is valid. Zoom accepts half an hour
 	// to two days. The page uses a signature once, to join.
@@ -33,27 +24,25 @@ type claims struct {
 	AppKey        string `json:"appKey"` // read by version 5 and later
 	SDKKey        string `json:"sdkKey"` // read by earlier versions
 	MeetingNumber string `json:"mn"`
-	Role          Role   `json:"role"`
-	IssuedAt      int64  `json:"iat"` // seconds since 1970, as all times here
+	Role          int    `json:"role"` // 0: attendee
+	IssuedAt      int64  `json:"iat"`  // seconds since 1970, as all times here
 	ExpiresAt     int64  `json:"exp"`
 	TokenExpires  int64  `json:"tokenExp"`
 }
 
-// Signature returns the SDK JWT that joins one meeting. It is the only value
+// Signature returns the SDK JWT that joins one meeting as an attendee. It is the only value
 // derived from the secret that the page gets.
-func Signature(settings Settings, meetingNumber string, role Role, now time.Time) (string, error) {
+func Signature(settings Settings, meetingNumber string, now time.Time) (string, error) {
 	switch {
 	case settings.Key == "" || settings.Secret == "":
 		return "", settings.Validate()
 	case !numberPattern.MatchString(meetingNumber):
 		return "", errors.New("a meeting's number has 9 to 12 digits")
-	case role != Attendee && role != Host:
-		return "", fmt.Errorf("the SDK has no role %d", role)
 	}
 	issued := now.Add(-clockSkew)
 	expires := now.Add(signatureLifetime).Unix()
 	payload, err := json.Marshal(claims{
-		AppKey: settings.Key, SDKKey: settings.Key, MeetingNumber: meetingNumber, Role: role,
+		AppKey: settings.Key, SDKKey: settings.Key, MeetingNumber: meetingNumber,
 		IssuedAt: issued.Unix(), ExpiresAt: expires, TokenExpires: expires,
 	})
 	if err != nil {

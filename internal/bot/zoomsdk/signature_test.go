@@ -50,7 +50,7 @@ func TestSignature(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	settings := zoomsdk.Settings{Key: testKey, Secret: testSecret}
-	signature, err := zoomsdk.Signature(settings, testNumber, zoomsdk.Attendee, now)
+	signature, err := zoomsdk.Signature(settings, testNumber, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,20 +65,13 @@ func TestSignature(t *testing.T) {
 	if valid := ends - begins; valid < 1800 || valid > 48*3600 {
 		t.Errorf("Zoom takes no signature that is good for %v s", valid)
 	}
-	host, err := zoomsdk.Signature(settings, testNumber, zoomsdk.Host, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if role := readSignature(t, host, testSecret)["role"]; role != 1.0 {
-		t.Errorf("the host's role is %v", role)
-	}
 }
 
 // TestSignatureByHand checks one token that was made with printf, base64 and
 // openssl.
 func TestSignatureByHand(t *testing.T) {
 	t.Parallel()
-	signature, err := zoomsdk.Signature(zoomsdk.Settings{Key: "KEY", Secret: "SECRET"}, "123456789", zoomsdk.Attendee, time.Unix(1800000000, 0))
+	signature, err := zoomsdk.Signature(zoomsdk.Settings{Key: "KEY", Secret: "SECRET"}, "123456789", time.Unix(1800000000, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,17 +87,15 @@ func TestSignatureRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		settings zoomsdk.Settings
 		number   string
-		role     zoomsdk.Role
 	}{
-		"no key":            {zoomsdk.Settings{Secret: testSecret}, testNumber, zoomsdk.Attendee},
-		"no secret":         {zoomsdk.Settings{Key: testKey}, testNumber, zoomsdk.Attendee},
-		"no number":         {good, "", zoomsdk.Attendee},
-		"a name":            {good, "my.room", zoomsdk.Attendee},
-		"a number too long": {good, "1234567890123", zoomsdk.Attendee},
-		"two lines":         {good, testNumber + "\n1", zoomsdk.Attendee},
-		"an unknown role":   {good, testNumber, 2},
+		"no key":            {zoomsdk.Settings{Secret: testSecret}, testNumber},
+		"no secret":         {zoomsdk.Settings{Key: testKey}, testNumber},
+		"no number":         {good, ""},
+		"a name":            {good, "my.room"},
+		"a number too long": {good, "1234567890123"},
+		"two lines":         {good, testNumber + "\n1"},
 	} {
-		if signature, err := zoomsdk.Signature(test.settings, test.number, test.role, time.Now()); err == nil {
+		if signature, err := zoomsdk.Signature(test.settings, test.number, time.Now()); err == nil {
 			t.Errorf("%s: signed as %s", name, signature)
 		} else if strings.Contains(err.Error(), testSecret) {
 			t.Errorf("%s: the error shows the secret", name)

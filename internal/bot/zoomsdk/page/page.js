@@ -51,7 +51,7 @@
 		...calls,
 		report: async () => ({
 			...state, ...await roster(), shown: shown(),
-			disconnectedMs: Math.round(events.disconnectedFor()), isolated: window.crossOriginIsolated,
+			disconnectedMs: Math.round(events.disconnectedFor()),
 		}),
 	};
 
