@@ -69,12 +69,10 @@ type Options struct {
 	// SeedProfile is an operator's Chromium user data directory with a signed-in
 	// user. The files that keep a user signed in are copied to the new profile.
 	SeedProfile string
-	// CaptureTitle is the title of the tab that Chromium captures without asking
-	// a user. The default is a random title.
-	CaptureTitle string
 	// Log receives errors of the browser connection. The default discards them.
 	Log *slog.Logger
 
+	captureTitle string // of the tab that Chromium captures without asking a user
 	temporaryDir string // the browser's temporary files
 	maxProfile   int64  // bytes; see resources.go
 	maxMemory    int64  // bytes
@@ -97,13 +95,10 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Width == 0 || o.Height == 0 {
 		o.Width, o.Height = defaultWidth, defaultHeight
 	}
-	if o.CaptureTitle == "" {
-		o.CaptureTitle = "capture-" + rand.Text()
-	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	o.runsAsRoot = os.Geteuid() == 0
+	o.captureTitle, o.runsAsRoot = "capture-"+rand.Text(), os.Geteuid() == 0
 	o.maxProfile, o.maxMemory = cmp.Or(o.maxProfile, maxProfile), cmp.Or(o.maxMemory, maxMemory)
 	return o, nil
 }
@@ -227,7 +222,7 @@ func start(ctx context.Context, options Options) (*Browser, error) {
 		shutDown:   shutDown,
 		done:       make(chan struct{}),
 	}
-	browser.title <- options.CaptureTitle
+	browser.title <- options.captureTitle
 	go func() {
 		var blocking sync.WaitGroup
 		blocking.Go(func() { browser.blockExternalRedirects(lifetime, responses) })

@@ -28,7 +28,7 @@ func allocatorOptions(options Options) []chromedp.ExecAllocatorOption {
 		chromedp.Flag("disable-infobars", true),
 		chromedp.Flag("hide-scrollbars", true),
 		chromedp.Flag("autoplay-policy", "no-user-gesture-required"),
-		chromedp.Flag("auto-select-tab-capture-source-by-title", options.CaptureTitle),
+		chromedp.Flag("auto-select-tab-capture-source-by-title", options.captureTitle),
 		chromedp.Flag("use-fake-device-for-media-stream", true),
 		chromedp.Flag("use-file-for-fake-audio-capture", filepath.Join(options.ProfileDir, silenceFile)),
 

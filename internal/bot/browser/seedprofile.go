@@ -25,15 +25,9 @@ func seedPaths() []string {
 	return []string{"Cookies", "Cookies-journal", "Network", "Local Storage", "IndexedDB"}
 }
 
-// SeedError reports why a profile cannot be copied. Its text is for the operator.
-type SeedError struct {
-	Path   string
-	Detail string
-}
-
-// Error includes the path and the detail.
-func (e *SeedError) Error() string {
-	return "the browser profile " + e.Path + " cannot be used: " + e.Detail
+// unusable returns why a profile cannot be copied, for the operator.
+func unusable(profile, detail string) error {
+	return fmt.Errorf("the browser profile %s cannot be used: %s", profile, detail)
 }
 
 // seedCopy copies a profile, up to a number of files and bytes.
@@ -48,16 +42,16 @@ type seedCopy struct {
 func copySeedProfile(source, profile string) error {
 	info, err := os.Stat(source)
 	if err != nil {
-		return &SeedError{Path: source, Detail: "it does not exist or cannot be read: " + reason(err)}
+		return unusable(source, "it does not exist or cannot be read: "+reason(err))
 	}
 	if !info.IsDir() {
-		return &SeedError{Path: source, Detail: "it is not a directory"}
+		return unusable(source, "it is not a directory")
 	}
 	if err := checkPrivate(source, info); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(source, "SingletonLock")); err == nil {
-		return &SeedError{Path: source, Detail: "a browser is using it; close that browser, or remove SingletonLock if none is running"}
+		return unusable(source, "a browser is using it; close that browser, or remove SingletonLock if none is running")
 	}
 	s := &seedCopy{source: source}
 	found := false
@@ -72,8 +66,8 @@ func copySeedProfile(source, profile string) error {
 		}
 	}
 	if !found {
-		return &SeedError{Path: source, Detail: "it is not a user data directory of Chromium: there is nothing in " + seedProfile +
-			"; create one with `chromium --password-store=basic --user-data-dir=" + source + "` and sign in there"}
+		return unusable(source, "it is not a user data directory of Chromium: there is nothing in "+seedProfile+
+			"; create one with `chromium --password-store=basic --user-data-dir="+source+"` and sign in there")
 	}
 	return nil
 }
@@ -103,17 +97,17 @@ func (s *seedCopy) copyEntry(from, to string, entry fs.DirEntry) error {
 	case entry.Name() == "LOCK" || strings.HasSuffix(entry.Name(), ".lock"):
 		return nil // a lock of the browser that used the profile
 	case !entry.Type().IsRegular():
-		return &SeedError{Path: s.source, Detail: entry.Name() + " in it is not a regular file"}
+		return unusable(s.source, entry.Name()+" in it is not a regular file")
 	}
 	info, err := entry.Info()
 	if err != nil {
 		return fmt.Errorf("read the browser profile: %w", err)
 	}
 	if s.files++; s.files > maxSeedFiles {
-		return &SeedError{Path: s.source, Detail: fmt.Sprintf("it has more than %d files", maxSeedFiles)}
+		return unusable(s.source, fmt.Sprintf("it has more than %d files", maxSeedFiles))
 	}
 	if s.bytes += info.Size(); s.bytes > maxSeedBytes {
-		return &SeedError{Path: s.source, Detail: fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20)}
+		return unusable(s.source, fmt.Sprintf("it is larger than %d MiB", maxSeedBytes>>20))
 	}
 	return copyFile(from, to, info.Size())
 }
