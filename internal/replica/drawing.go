@@ -98,7 +98,7 @@ type scene struct {
 // loop, so that the loop is seamless.
 func (s scene) draw(c canvas, at, loop time.Duration, loudness float64) {
 	white := paintOf(0xffffff)
-	if s.flashes && at%time.Second < FlashLength {
+	if s.flashes && at%time.Second < flashLength {
 		c.rectangle(0, 0, pictureWidth, pictureHeight, white)
 		return
 	}

@@ -27,7 +27,6 @@ type EventKind string
 const (
 	EventOpened          EventKind = "opened"   // the page was opened
 	EventVanished        EventKind = "vanished" // the page was closed without leaving
-	EventReturned        EventKind = "returned" // a vanished page reconnected
 	EventMediaConnected  EventKind = "media_connected"
 	EventMediaLost       EventKind = "media_lost"
 	EventMicrophone      EventKind = "microphone"

@@ -63,17 +63,6 @@ func (m *Meeting) Reconnect(guests ...string) int {
 	})
 }
 
-// DropMedia closes the media connections of guests. Their pages reconnect.
-func (m *Meeting) DropMedia(guests ...string) int {
-	return m.updateGuests(guests, []State{StateAdmitted}, func(g *guest) bool {
-		if g.peer == nil {
-			return false
-		}
-		m.dropPeer(g)
-		return true
-	})
-}
-
 // Reload makes pages reload. Each becomes a new guest.
 func (m *Meeting) Reload(guests ...string) int {
 	return m.updateGuests(guests, visiting(), func(g *guest) bool {

@@ -60,15 +60,14 @@ type Guest struct {
 // guest is a Guest with internal state.
 type guest struct {
 	Guest
-	lobbySince time.Time
-	language   string       // of the page
-	passcode   passcodeNeed // whether the page asks for the passcode
-	streams    int          // open event streams of the page
-	notices    []Notice     // not yet accepted
-	captions   int          // utterances before its admission, which its page does not show
-	commands   commands
-	peer       *peer               // nil while no media flow
-	received   map[string][]Packet // last packets of its media, oldest first
+	language string       // of the page
+	passcode passcodeNeed // whether the page asks for the passcode
+	streams  int          // open event streams of the page
+	notices  []Notice     // not yet accepted
+	captions int          // utterances before its admission, which its page does not show
+	commands commands
+	peer     *peer               // nil while no media flow
+	received map[string][]Packet // last packets of its media, oldest first
 }
 
 // passcodeNeed is whether a page asks for the passcode.
@@ -82,11 +81,9 @@ const (
 
 // setState changes the state of a guest. The caller holds the lock.
 func (m *Meeting) setState(g *guest, state State) {
-	now := time.Now()
-	g.State, g.Since, g.Offline = state, now, false
+	g.State, g.Since, g.Offline = state, time.Now(), false
 	switch state {
 	case StateLobby:
-		g.lobbySince = now
 	case StateAdmitted:
 		g.notices, g.captions = slices.Clone(m.settings.Notices), len(m.captions)
 	default:

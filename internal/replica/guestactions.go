@@ -86,10 +86,7 @@ func (m *Meeting) streamOpened(id string) error {
 			return err
 		}
 		g.streams++
-		if g.Vanished {
-			g.Vanished = false
-			m.record(EventReturned, id, "")
-		}
+		g.Vanished = false
 		return nil
 	})
 }

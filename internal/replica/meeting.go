@@ -129,12 +129,12 @@ func (m *Meeting) change(apply func() error) error {
 	return err
 }
 
-// run admits guests, or ends their wait, when their time in the lobby has passed.
+// run admits guests when their time in the lobby has passed.
 func (m *Meeting) run(done <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		next, changed := m.checkLobby(time.Now())
+		next, changed := m.admitWaiting(time.Now())
 		timer.Reset(next)
 		select {
 		case <-done:
@@ -145,35 +145,26 @@ func (m *Meeting) run(done <-chan struct{}) {
 	}
 }
 
-// checkLobby handles expired lobby times and returns the time until the next one.
-func (m *Meeting) checkLobby(now time.Time) (next time.Duration, changed <-chan struct{}) {
+// admitWaiting admits the guests whose time has passed and returns the time until the
+// next one's.
+func (m *Meeting) admitWaiting(now time.Time) (next time.Duration, changed <-chan struct{}) {
 	next = time.Hour
-	var admit, timeout []string
+	var admit []string
 	m.mu.Lock()
 	for _, g := range m.guests {
 		if g.State != StateLobby {
 			continue
 		}
-		waited := now.Sub(g.lobbySince)
-		admitIn, timeoutIn := m.settings.AdmitAfter-waited, m.settings.LobbyLimit-waited
-		switch {
-		case m.settings.AdmitAfter > 0 && admitIn <= 0:
+		if left := m.settings.AdmitAfter - now.Sub(g.Since); left > 0 {
+			next = min(next, left)
+		} else {
 			admit = append(admit, g.ID)
-		case timeoutIn <= 0:
-			timeout = append(timeout, g.ID)
-		case m.settings.AdmitAfter > 0:
-			next = min(next, admitIn, timeoutIn)
-		default:
-			next = min(next, timeoutIn)
 		}
 	}
 	changed = m.changed
 	m.mu.Unlock()
 	if len(admit) > 0 {
 		m.Admit(admit...)
-	}
-	if len(timeout) > 0 {
-		m.LobbyTimeout(timeout...)
 	}
 	return next, changed
 }

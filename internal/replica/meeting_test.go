@@ -70,25 +70,13 @@ func TestVerbsMoveGuests(t *testing.T) {
 	}
 }
 
-func TestLobbyEndsByItself(t *testing.T) {
+func TestAdmitAfter(t *testing.T) {
 	t.Parallel()
-	s := startServer(t, nil)
-	for name, test := range map[string]struct {
-		settings Settings
-		state    State
-	}{
-		"admitted":  {Settings{AdmitAfter: 30 * time.Millisecond}, StateAdmitted},
-		"timed out": {Settings{LobbyLimit: 30 * time.Millisecond}, StateLobbyTimeout},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := openMeeting(t, s, test.settings)
-			visitor(t, m)
-			asked, ended := waitForEvent(t, m, EventKind(StateLobby)), waitForEvent(t, m, EventKind(test.state))
-			if waited := ended.At.Sub(asked.At); waited < 30*time.Millisecond {
-				t.Errorf("the wait ended after %v", waited)
-			}
-		})
+	m := openMeeting(t, startServer(t, nil), Settings{AdmitAfter: 30 * time.Millisecond})
+	visitor(t, m)
+	asked, admitted := waitForEvent(t, m, EventKind(StateLobby)), waitForEvent(t, m, EventKind(StateAdmitted))
+	if waited := admitted.At.Sub(asked.At); waited < 30*time.Millisecond {
+		t.Errorf("the guest was admitted after %v", waited)
 	}
 }
 

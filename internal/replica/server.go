@@ -121,7 +121,9 @@ func (s *Server) Open(settings Settings) (*Meeting, error) {
 		}
 	}
 	s.meetings = append(s.meetings, m)
-	s.tasks.Go(func() { m.run(s.done) })
+	if settings.AdmitAfter > 0 {
+		s.tasks.Go(func() { m.run(s.done) })
+	}
 	return m, nil
 }
 

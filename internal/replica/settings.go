@@ -25,8 +25,6 @@ type Settings struct {
 	NoLobby bool
 	// AdmitAfter admits each guest after this time in the lobby; 0 means never.
 	AdmitAfter time.Duration
-	// LobbyLimit ends the wait of a guest. The default is ten minutes, like Meet.
-	LobbyLimit time.Duration
 	// HostAbsent makes guests wait for HostArrives before the lobby.
 	HostAbsent bool
 	// Refusal is a page that is shown instead of the meeting.
@@ -134,10 +132,9 @@ const (
 )
 
 const (
-	maxParticipants   = 16 // simulated participants
-	maxNameLen        = 100
-	maxTextLen        = 200
-	defaultLobbyLimit = 10 * time.Minute
+	maxParticipants = 16 // simulated participants
+	maxNameLen      = 100
+	maxTextLen      = 200
 )
 
 // passcodePattern allows characters that need no encoding in URLs.
@@ -162,9 +159,6 @@ func (s Settings) complete() (Settings, traits, error) {
 	if s.Participants == nil {
 		s.Participants = defaultParticipants()
 	}
-	if s.LobbyLimit == 0 {
-		s.LobbyLimit = defaultLobbyLimit
-	}
 	if s.Language == "" {
 		s.Language = "en"
 	}
@@ -184,7 +178,7 @@ func (s Settings) check(platform traits) error {
 	for _, participant := range s.Participants {
 		errs = append(errs, participant.check())
 	}
-	require(s.AdmitAfter >= 0 && s.LobbyLimit > 0 && s.PageDelay >= 0, "durations must not be negative")
+	require(s.AdmitAfter >= 0 && s.PageDelay >= 0, "durations must not be negative")
 	require(slices.Contains([]Refusal{NoRefusal, RefusalNotFound, RefusalSignIn, RefusalCaptcha, RefusalBlocked}, s.Refusal), "unknown refusal %q", s.Refusal)
 	for _, notice := range s.Notices {
 		require(slices.Contains(platform.notices, notice), "unknown notice %q", notice)

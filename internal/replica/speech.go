@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Properties of the beep and flash at each full second, for tests that decode a
-// recording.
+// Properties of the beep and flash at each full second.
 const (
-	BeepFrequency = 1000.0 // Hz
-	BeepLength    = 100 * time.Millisecond
-	FlashLength   = 120 * time.Millisecond // three frames at 25 per second
+	beepFrequency = 1000.0 // Hz
+	beepLength    = 100 * time.Millisecond
+	flashLength   = 120 * time.Millisecond // three frames at 25 per second
 )
 
 const (
 	sampleRate = 48000
-	// A beep is 14 dB louder than speech, so that a threshold at BeepFrequency
+	// A beep is 14 dB louder than speech, so that a threshold at beepFrequency
 	// detects it.
 	beepLevel   = 0.5
 	speechLevel = 0.1
@@ -97,7 +96,7 @@ func (v voice) loudness(syllables []syllable, at time.Duration) float64 {
 // silent then.
 func nearWholeSecond(at time.Duration) bool {
 	within := at % time.Second
-	return within < BeepLength+60*time.Millisecond || within > time.Second-60*time.Millisecond
+	return within < beepLength+60*time.Millisecond || within > time.Second-60*time.Millisecond
 }
 
 // samples renders one loop as 16-bit mono at 48 kHz.
@@ -151,13 +150,13 @@ func (v voice) speech(loop time.Duration) []float64 {
 // beep returns the tone at a sample of the loop, with edges of a millisecond to avoid
 // clicks.
 func beep(sample int) float64 {
-	const length, edge = int(BeepLength * sampleRate / time.Second), sampleRate / 1000
+	const length, edge = int(beepLength * sampleRate / time.Second), sampleRate / 1000
 	within := sample % sampleRate
 	if within >= length {
 		return 0
 	}
 	gain := min(1, float64(within)/float64(edge), float64(length-within)/float64(edge))
-	return beepLevel * gain * math.Sin(2*math.Pi*BeepFrequency*float64(within)/sampleRate)
+	return beepLevel * gain * math.Sin(2*math.Pi*beepFrequency*float64(within)/sampleRate)
 }
 
 func sampleAt(at time.Duration) int { return int(at * sampleRate / time.Second) }

@@ -4,6 +4,7 @@ import { hideBar, showTip } from "/assets/bar.js";
 import { Devices } from "/assets/devices.js";
 import { fresh, say } from "/assets/language.js";
 import { NoMeeting, Stage } from "/assets/stage.js";
+import { initial } from "/assets/tilegrid.js";
 import { Captions } from "./captions.js";
 import { CallSettings } from "./settings.js";
 import { Notices, Panels } from "./panels.js";
@@ -77,7 +78,7 @@ function showPreJoin(state) {
 
 function showWaiting(state) {
   screen.querySelector("[data-text]").textContent = say(state.text || screens[state.state]);
-  screen.querySelector(".avatar").textContent = [...state.name][0].toUpperCase();
+  screen.querySelector(".avatar").textContent = initial(state.name);
   screen.querySelector('[aria-label="' + say("Leave call") + '"]').addEventListener("click", () => stage.leave());
 }
 

@@ -1,5 +1,7 @@
 // The settings of a Meet call, with the language of captions.
 
+import { element } from "/assets/tilegrid.js";
+
 const languages = { "en-US": "English", "de-DE": "German (Germany)", "es-ES": "Spanish (Spain)", "es-MX": "Spanish (Mexico)" };
 
 export class CallSettings {
@@ -22,10 +24,11 @@ export class CallSettings {
       return;
     }
     const menu = element("ul", "more-menu");
-    menu.setAttribute("role", "menu");
-    const item = element("li", "", "menuitem");
+    menu.role = "menu";
+    const item = element("li", "");
+    item.role = "menuitem";
     item.tabIndex = 0;
-    item.append(Object.assign(document.createElement("span"), { textContent: "Settings" }));
+    item.append(element("span", "", "Settings"));
     item.addEventListener("click", () => {
       menu.remove();
       this.#openDialog();
@@ -35,37 +38,31 @@ export class CallSettings {
   }
 
   #openDialog() {
-    const dialog = element("div", "settings", "dialog");
+    const dialog = element("div", "settings");
+    dialog.role = "dialog";
     dialog.ariaModal = "true";
     const panel = document.createElement("div");
-    const close = element("button");
+    const close = element("button", "", "×");
     close.ariaLabel = "Close dialog";
-    close.textContent = "×";
     close.addEventListener("click", () => dialog.remove());
-    const tab = element("button");
-    tab.ariaLabel = tab.textContent = "Captions";
+    const tab = element("button", "", "Captions");
+    tab.ariaLabel = "Captions";
     tab.addEventListener("click", () => panel.replaceChildren(this.#list()));
     dialog.append(close, tab, panel);
     document.body.append(dialog);
   }
 
   #list() {
-    const list = element("ul", "", "listbox");
+    const list = element("ul", "");
+    list.role = "listbox";
     list.ariaLabel = "Meeting language";
     list.append(...Object.entries(languages).map(([tag, name]) => {
-      const option = element("li", "", "option");
+      const option = element("li", "", name);
+      option.role = "option";
       option.dataset.value = tag;
-      option.textContent = name;
       option.addEventListener("click", () => this.#choose(tag));
       return option;
     }));
     return list;
   }
-}
-
-function element(name, className, role) {
-  const made = document.createElement(name);
-  if (className) made.className = className;
-  if (role) made.setAttribute("role", role);
-  return made;
 }

@@ -1,6 +1,6 @@
 // The screen of an admitted guest: tiles, controls and panels.
 
-import { fresh } from "/assets/language.js";
+import { hideBar, showTip } from "/assets/bar.js";
 import { Captions } from "./captions.js";
 import { leaveButton } from "./leaving.js";
 import { modal } from "./modal.js";
@@ -8,8 +8,6 @@ import { Panels } from "./panels.js";
 import { Recording } from "./recording.js";
 import { Tiles } from "./tiles.js";
 import { notices } from "./words.js";
-
-const footerHideMs = 4000; // after the last mouse move
 
 export class Call {
   #stage;
@@ -31,8 +29,8 @@ export class Call {
     const footer = element.querySelector("#wc-footer");
     leaveButton(footer, stage);
     moreMenu(footer);
-    hideFooter(footer);
-    if (stage.state.meeting.tips) tip();
+    hideBar(footer, ".leave-meeting-options, .dropdown-menu:not([hidden])");
+    if (stage.state.meeting.tips) showTip(document.getElementById("notifications"));
   }
 
   follow(state) {
@@ -86,24 +84,4 @@ function moreMenu(footer) {
   };
   more.addEventListener("click", () => show(menu.hidden));
   menu.addEventListener("click", () => show(false));
-}
-
-// hideFooter hides the controls until the mouse moves, unless a menu is open.
-function hideFooter(footer) {
-  let timer = 0;
-  const hide = () => {
-    if (footer.querySelector(".leave-meeting-options, .dropdown-menu:not([hidden])")) timer = setTimeout(hide, footerHideMs);
-    else footer.classList.remove("footer--shown");
-  };
-  document.onmousemove = () => {
-    footer.classList.add("footer--shown");
-    clearTimeout(timer);
-    timer = setTimeout(hide, footerHideMs);
-  };
-}
-
-function tip() {
-  const element = fresh("tip");
-  element.querySelector("[data-got-it]").addEventListener("click", () => element.remove());
-  document.getElementById("notifications").append(element);
 }
