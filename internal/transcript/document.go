@@ -24,7 +24,7 @@ import (
 // Names of the files in a recording.
 const (
 	FileName    = "transcript.json"
-	VTTFileName = "transcript.vtt"
+	vttFileName = "transcript.vtt"
 )
 
 // SchemaVersion is the version of Document (docs/transcripts.md).

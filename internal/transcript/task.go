@@ -170,7 +170,7 @@ func (h *task) attach(ctx context.Context, m recording.Manifest, d Document, aud
 	}
 	revision, err := h.Storage.Attach(ctx, id, h.BaseURL, []recording.TextFile{
 		{Name: FileName, Kind: recording.Transcript, ContentType: "application/json", Content: text},
-		{Name: VTTFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)},
+		{Name: vttFileName, Kind: recording.Transcript, ContentType: "text/vtt", Content: d.VTT(m.Gaps)},
 	})
 	if err != nil {
 		return err

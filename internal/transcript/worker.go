@@ -28,9 +28,9 @@ const (
 
 // Defaults of Settings.
 const (
-	DefaultConcurrency = 2
-	DefaultMaxAudio    = Minutes(10 * time.Hour)
-	DefaultGiveUpAfter = 24 * time.Hour
+	defaultConcurrency = 2
+	defaultMaxAudio    = Minutes(10 * time.Hour)
+	defaultGiveUpAfter = 24 * time.Hour
 )
 
 // Queue stores the progress of transcriptions. It is implemented by store.Store.
@@ -102,10 +102,10 @@ const (
 
 // NewWorker returns a Worker. It does nothing before Run.
 func NewWorker(settings Settings) *Worker {
-	settings.Concurrency = cmp.Or(settings.Concurrency, DefaultConcurrency)
-	settings.MaxPiece = cmp.Or(settings.MaxPiece, DefaultMaxPiece)
-	settings.MaxAudio = cmp.Or(settings.MaxAudio, DefaultMaxAudio)
-	settings.GiveUpAfter = cmp.Or(settings.GiveUpAfter, DefaultGiveUpAfter)
+	settings.Concurrency = cmp.Or(settings.Concurrency, defaultConcurrency)
+	settings.MaxPiece = cmp.Or(settings.MaxPiece, defaultMaxPiece)
+	settings.MaxAudio = cmp.Or(settings.MaxAudio, defaultMaxAudio)
+	settings.GiveUpAfter = cmp.Or(settings.GiveUpAfter, defaultGiveUpAfter)
 	outcomes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "standin_transcriptions_total", Help: "Transcription attempts on this node, by outcome (attached, retrying, failed).",
 	}, []string{"outcome"})
