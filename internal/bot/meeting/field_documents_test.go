@@ -52,27 +52,29 @@ func TestField(t *testing.T) {
 		t.Skip("make check-long runs it")
 	}
 	t.Parallel()
-	ctx, running := launchBrowser(t)
-	documents := make(chan fieldDocument)
-	var visits sync.WaitGroup
-	for range pagesAtOnce {
-		page := openPage(t, ctx, running)
-		if err := recorder.Prepare(ctx, page, recorder.Settings{}); err != nil {
-			t.Fatal(err)
-		}
-		visits.Go(func() {
-			for document := range documents {
-				t.Run(document.name, func(t *testing.T) { document.visit(t, ctx, page) })
+	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+		t.Run(fieldScripts()[platform], func(t *testing.T) {
+			ctx, running := launchBrowser(t)
+			documents := make(chan fieldDocument)
+			var visits sync.WaitGroup
+			for range pagesAtOnce {
+				page := openPage(t, ctx, running)
+				if err := recorder.Prepare(ctx, page, recorder.Settings{}); err != nil {
+					t.Fatal(err)
+				}
+				visits.Go(func() {
+					for document := range documents {
+						t.Run(document.name, func(t *testing.T) { document.visit(t, ctx, page) })
+					}
+				})
 			}
+			for _, document := range readFieldDocuments(t, platform) {
+				documents <- document
+			}
+			close(documents)
+			visits.Wait()
 		})
 	}
-	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
-		for _, document := range readFieldDocuments(t, platform) {
-			documents <- document
-		}
-	}
-	close(documents)
-	visits.Wait()
 }
 
 // fieldDocument is a document and what is expected of a visit.
@@ -104,7 +106,7 @@ func readFieldDocuments(t *testing.T, platform job.Platform) (documents []fieldD
 		if header == "" {
 			continue
 		}
-		document := fieldDocument{platform: platform, name: script + "/" + fields[0], path: paths[platform], lang: "en", body: body, knocks: 1}
+		document := fieldDocument{platform: platform, name: fields[0], path: paths[platform], lang: "en", body: body, knocks: 1}
 		languages := false
 		for _, field := range fields[1:] {
 			key, value, _ := strings.Cut(field, "=")
