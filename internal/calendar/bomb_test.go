@@ -54,7 +54,7 @@ func TestAttackCalendarBombs(t *testing.T) {
 			}
 			took := time.Since(began)
 			t.Logf("%d bytes: %s, %v", len(text), took, err)
-			if took > 5*time.Second { // far more than a busy machine needs
+			if took > 20*time.Second { // far more than a very busy machine needs
 				t.Errorf("%d bytes took %s", len(text), took)
 			}
 		})
