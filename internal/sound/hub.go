@@ -29,7 +29,7 @@ const maxBehind = 2 * time.Second
 // maxQueued limits the frames that wait for a subscriber, in addition to maxBehind.
 const maxQueued = 2000
 
-// Frame is 20 ms of sound: signed 16-bit little-endian, mono, 48 kHz. All
+// Frame is sound of ingest.SoundFrameDuration: signed 16-bit little-endian, mono, at Rate. All
 // subscribers share it, so nobody may change it.
 type Frame struct {
 	Source      int           // 0: the mixed sound of the meeting, otherwise a track of one participant

@@ -15,8 +15,7 @@ import (
 
 const (
 	pingInterval = 15 * time.Second
-	// PingTimeout is how long the other end may take to respond to a ping: a dead
-	// connection ends within 30 s.
+	// PingTimeout is how long the other end may take to respond to a ping.
 	PingTimeout  = 15 * time.Second
 	writeTimeout = 30 * time.Second
 )
@@ -36,7 +35,7 @@ func KeepAlive(ctx context.Context, conn *websocket.Conn) error {
 	}
 }
 
-// Write sends a message. It fails when the other end reads nothing for 30 s.
+// Write sends a message. It fails when the other end reads nothing for writeTimeout.
 func Write(ctx context.Context, conn *websocket.Conn, kind websocket.MessageType, data []byte) error {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()

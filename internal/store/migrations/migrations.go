@@ -81,8 +81,8 @@ func newProvider(db *sql.DB, dialect goose.Dialect, options ...goose.ProviderOpt
 	return provider, nil
 }
 
-// run returns a step that runs a text of SQL statements in a transaction. Goose's own files of SQL
-// are slow: it allocates megabytes for each statement.
+// run returns a step that runs a text of SQL statements in a transaction. Goose splits files of SQL
+// into statements, which takes most of the time in which a database is created.
 func run(text string) *goose.GoFunc {
 	return &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, text)
