@@ -20,10 +20,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"go.yaml.in/yaml/v3"
-
-	"standin/internal/text"
 )
 
 //go:embed openapi.yaml
@@ -99,53 +97,13 @@ func compile() (*Description, error) {
 
 // readYAML converts a YAML document to compact JSON with its keys in the same order.
 func readYAML(document []byte) ([]byte, error) {
-	var root yaml.Node
-	if err := yaml.Unmarshal(document, &root); err != nil {
+	converted, err := yaml.YAMLToJSON(document)
+	if err != nil {
 		return nil, err
 	}
-	return appendJSON(nil, &root)
-}
-
-// appendJSON appends the JSON of a YAML node.
-func appendJSON(to []byte, node *yaml.Node) (_ []byte, err error) {
-	switch node.Kind {
-	case yaml.DocumentNode:
-		return appendJSON(to, node.Content[0])
-	case yaml.AliasNode:
-		return appendJSON(to, node.Alias)
-	case yaml.ScalarNode:
-		value := []byte(node.Value)
-		if node.ShortTag() == "!!str" || !json.Valid(value) { // otherwise a number, a boolean or null
-			value, err = text.EncodeJSON(node.Value)
-		}
-		return append(to, value...), err
-	}
-	content, separators, ends := node.Content, ",", "[]"
-	if node.Kind == yaml.MappingNode {
-		content, separators, ends = fieldsOf(node), ",:", "{}"
-	}
-	to = append(to, ends[0])
-	for i, inner := range content {
-		if i > 0 {
-			to = append(to, separators[i%len(separators)])
-		}
-		if to, err = appendJSON(to, inner); err != nil {
-			return nil, err
-		}
-	}
-	return append(to, ends[1]), nil
-}
-
-// fieldsOf returns the keys and values of a mapping in turn, with those of the mappings that
-// it merges (<<), which it must not set again.
-func fieldsOf(mapping *yaml.Node) (fields []*yaml.Node) {
-	for field := range slices.Chunk(mapping.Content, 2) {
-		if field[0].ShortTag() == "!!merge" {
-			field = fieldsOf(field[1].Alias)
-		}
-		fields = append(fields, field...)
-	}
-	return fields
+	var compact bytes.Buffer
+	err = json.Compact(&compact, converted)
+	return compact.Bytes(), err
 }
 
 // JSON returns the description as OpenAPI in JSON, in the order of the file.
@@ -168,27 +126,11 @@ func (d *Description) ServedAt(baseURL string) ([]byte, error) {
 
 // YAML returns a description in YAML, without anchors, which not every parser reads.
 func YAML(description []byte) ([]byte, error) {
-	var root yaml.Node // JSON is YAML
-	if err := yaml.Unmarshal(description, &root); err != nil {
-		return nil, fmt.Errorf("read the description as YAML: %w", err)
-	}
-	clearStyle(&root)
-	var out bytes.Buffer
-	encoder := yaml.NewEncoder(&out)
-	encoder.SetIndent(2)
-	if err := errors.Join(encoder.Encode(&root), encoder.Close()); err != nil {
+	text, err := yaml.JSONToYAML(description)
+	if err != nil {
 		return nil, fmt.Errorf("write the description as YAML: %w", err)
 	}
-	return out.Bytes(), nil
-}
-
-// clearStyle makes a node, and those within it, be written without the braces and quotes
-// that only JSON needs.
-func clearStyle(node *yaml.Node) {
-	node.Style = 0
-	for _, inner := range node.Content {
-		clearStyle(inner)
-	}
+	return text, nil
 }
 
 // ManifestSchema returns the JSON Schema of the recording manifest. The caller

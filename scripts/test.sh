@@ -46,7 +46,7 @@ done
 for package in compress/flate image/png regexp regexp/syntax; do
 	flags+=("-gcflags=$package=-race=false -l -dwarf=false")
 done
-for module in modernc.org github.com/alecthomas/kong github.com/teambition go.yaml.in github.com/pressly/goose golang.org/x/crypto k8s.io/api github.com/aws/aws-sdk-go-v2/service github.com/google/gnostic-models github.com/chromedp/cdproto \
+for module in modernc.org github.com/alecthomas/kong github.com/teambition go.yaml.in github.com/goccy/go-yaml github.com/pressly/goose golang.org/x/crypto k8s.io/api github.com/aws/aws-sdk-go-v2/service github.com/google/gnostic-models github.com/chromedp/cdproto \
 	github.com/go-json-experiment/json github.com/santhosh-tekuri/jsonschema github.com/yuin/goldmark golang.org/x/net/html; do
 	inline=-l
 	case $module in modernc.org | github.com/teambition) inline= ;; esac
