@@ -191,7 +191,8 @@ clients-check: ## Generate clients from the API description and run them (GENERA
 	scripts/clients-check.sh $(GENERATORS)
 
 .PHONY: collection
-collection: ## Write the Postman collection and the JSON Schemas that are made from api/openapi.yaml
+collection: ## Write the JSON form, the Postman collection and the JSON Schemas that are made from api/openapi.yaml
+	go test ./api -run '^TestDescriptionFile$$' -count=1 -update
 	go test ./api -run '^(TestCollection|TestSchemaFiles)$$' -count=1 -update
 
 .PHONY: check

@@ -1,9 +1,10 @@
 // Package api embeds the OpenAPI description of Standin's HTTP API and the JSON
 // Schema of the recording manifest, and checks requests against the description.
 //
-// manifest.schema.json and texts.schema.json have the schemas Manifest and TextFile of
-// openapi.yaml, for validators that read no OpenAPI, and standin.postman_collection.json
-// has its operations. After a change of openapi.yaml, write them with make collection.
+// The description is written in openapi.yaml. The other files are made from it by make
+// collection: openapi.json is the same document, manifest.schema.json and
+// texts.schema.json have its schemas Manifest and TextFile, for validators that read no
+// OpenAPI, and standin.postman_collection.json has its operations.
 //
 // It imports no other package of Standin but text.
 package api
@@ -24,8 +25,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-//go:embed openapi.yaml
-var openapiYAML []byte
+//go:embed openapi.json
+var document []byte
 
 //go:embed manifest.schema.json
 var manifestSchema []byte
@@ -37,7 +38,6 @@ const descriptionURL = "https://standin.invalid/openapi.json"
 // Description is the compiled OpenAPI description. It is safe for concurrent
 // use.
 type Description struct {
-	document   []byte
 	operations []Operation
 	bodies     map[string]body             // by operation id
 	queries    map[string][]queryParameter // by operation id
@@ -67,22 +67,17 @@ var load = sync.OnceValues(compile)
 
 // compile compiles the description.
 func compile() (*Description, error) {
-	document, err := readYAML(openapiYAML)
-	if err != nil {
-		return nil, fmt.Errorf("read openapi.yaml: %w", err)
-	}
-	compiler, err := newCompiler(document)
+	compiler, err := newCompiler()
 	if err != nil {
 		return nil, err
 	}
-	outline, err := readOutline(document)
+	outline, err := readOutline()
 	if err != nil {
 		return nil, err
 	}
 	d := &Description{
-		document: document,
-		bodies:   map[string]body{},
-		queries:  map[string][]queryParameter{},
+		bodies:  map[string]body{},
+		queries: map[string][]queryParameter{},
 	}
 	identity, err := compiler.Compile(descriptionURL + "#/components/schemas/BotIdentity")
 	if err != nil {
@@ -95,20 +90,9 @@ func compile() (*Description, error) {
 	return d, nil
 }
 
-// readYAML converts a YAML document to compact JSON with its keys in the same order.
-func readYAML(document []byte) ([]byte, error) {
-	converted, err := yaml.YAMLToJSON(document)
-	if err != nil {
-		return nil, err
-	}
-	var compact bytes.Buffer
-	err = json.Compact(&compact, converted)
-	return compact.Bytes(), err
-}
-
 // JSON returns the description as OpenAPI in JSON, in the order of the file.
 // The caller must not change it.
-func (d *Description) JSON() []byte { return d.document }
+func (d *Description) JSON() []byte { return document }
 
 // ServedAt returns the description of a service at a base URL in JSON, so that what is
 // generated from a saved copy calls that service.
@@ -118,10 +102,10 @@ func (d *Description) ServedAt(baseURL string) ([]byte, error) {
 		return nil, fmt.Errorf("write the URL of the service into the description: %w", err)
 	}
 	relative := []byte(`"servers":[{"url":"/"`)
-	if !bytes.Contains(d.document, relative) {
-		return nil, errors.New("the first server of openapi.yaml is not /")
+	if !bytes.Contains(document, relative) {
+		return nil, errors.New("the first server of the description is not /")
 	}
-	return bytes.Replace(d.document, relative, slices.Concat([]byte(`"servers":[{"url":`), server), 1), nil
+	return bytes.Replace(document, relative, slices.Concat([]byte(`"servers":[{"url":`), server), 1), nil
 }
 
 // YAML returns a description in YAML, without anchors, which not every parser reads.
@@ -141,7 +125,7 @@ func (d *Description) ManifestSchema() []byte { return manifestSchema }
 func (d *Description) Operations() []Operation { return slices.Clone(d.operations) }
 
 // newCompiler returns a compiler with the description and the formats of this package.
-func newCompiler(document []byte) (*jsonschema.Compiler, error) {
+func newCompiler() (*jsonschema.Compiler, error) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
 	compiler.AssertFormat()
@@ -188,7 +172,7 @@ type outlineBody struct {
 	Content map[string]json.RawMessage `json:"content"`
 }
 
-func readOutline(document []byte) (*outline, error) {
+func readOutline() (*outline, error) {
 	var o outline
 	if err := json.Unmarshal(document, &o); err != nil {
 		return nil, fmt.Errorf("read the outline of the description: %w", err)
@@ -220,9 +204,7 @@ func (d *Description) addOperations(compiler *jsonschema.Compiler, o *outline) e
 }
 
 // addOperation compiles the schemas of an operation.
-func (d *Description) addOperation(
-	compiler *jsonschema.Compiler, o *outline, path, method string, raw json.RawMessage,
-) error {
+func (d *Description) addOperation(compiler *jsonschema.Compiler, o *outline, path, method string, raw json.RawMessage) error {
 	var operation outlineOperation
 	if err := json.Unmarshal(raw, &operation); err != nil {
 		return fmt.Errorf("read the operation: %w", err)
@@ -248,10 +230,7 @@ func (d *Description) addOperation(
 		}
 		d.bodies[operation.OperationID] = body{schema: schema, fromBot: security == "botToken"}
 	}
-	if err := d.addQuery(compiler, o, operation, at); err != nil {
-		return err
-	}
-	return nil
+	return d.addQuery(compiler, o, operation, at)
 }
 
 const (

@@ -8,9 +8,37 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/goccy/go-yaml"
 )
 
 var update = flag.Bool("update", false, "write the files that are made from openapi.yaml")
+
+// TestDescriptionFile: openapi.json is openapi.yaml, with its keys in the same order.
+func TestDescriptionFile(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("openapi.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	converted, err := yaml.YAMLToJSON(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want bytes.Buffer
+	if err := json.Compact(&want, converted); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("openapi.json", want.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(document, want.Bytes()) {
+		t.Error("openapi.json is not openapi.yaml; run make collection")
+	}
+}
 
 // TestSchemaFiles: the files have the schemas of the description, but refuse unknown
 // fields, so that tests of manifests and text files find fields that nobody described.
