@@ -8,6 +8,8 @@ import (
 	"fmt"
 
 	"github.com/pressly/goose/v3"
+
+	"standin/internal/store/sqldb"
 )
 
 //go:embed 101_schema.sql
@@ -29,6 +31,13 @@ const perRelease = 100
 
 // VersionQuery reads the version of the schema.
 const VersionQuery = `SELECT MAX(version_id) FROM goose_db_version WHERE is_applied`
+
+// IsNewest reports whether a database has the schema of this release, by the row of
+// VersionQuery. It is faster than Up, which waits for a lock.
+func IsNewest(row sqldb.Row) bool {
+	var version int64
+	return row.Scan(&version) == nil && version == Newest
+}
 
 // Up migrates a database to Newest. It leaves the schema of the next release as it is; a schema
 // that is newer still is an error.

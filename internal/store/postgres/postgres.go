@@ -57,9 +57,7 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the PostgreSQL address: %w", err) // pgx omits the password
 	}
-	if err := migrate(ctx, *config.ConnConfig); err != nil {
-		return nil, fmt.Errorf("PostgreSQL database: %w", err)
-	}
+	migrating := config.ConnConfig.Copy()
 	config.MaxConns = maxConnections
 	connection := config.ConnConfig
 	for name, value := range parameters {
@@ -72,6 +70,12 @@ func Open(ctx context.Context, address string) (*DB, error) {
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("open the PostgreSQL database: %w", err)
+	}
+	if !migrations.IsNewest(pool.QueryRow(ctx, migrations.VersionQuery)) {
+		if err := migrate(ctx, *migrating); err != nil {
+			pool.Close()
+			return nil, fmt.Errorf("PostgreSQL database: %w", err)
+		}
 	}
 	return &DB{pool: pool}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"net/url"
 
 	"github.com/pressly/goose/v3"
-	// also the driver named sqlite
+
 	"standin/internal/batch"
 	"standin/internal/fsutil"
 	"standin/internal/store/migrations"
@@ -69,9 +69,12 @@ func openPool(path, parameters string, connections int) (*sql.DB, error) {
 	return db, err
 }
 
-// migrate migrates the schema under a file lock, because a command such as
-// standin keys create may start at the same time as the service.
+// migrate migrates the schema unless it is the newest. It does so under a file lock, because
+// a command such as standin keys create may start at the same time as the service.
 func migrate(ctx context.Context, db *sql.DB, path string) error {
+	if migrations.IsNewest(db.QueryRowContext(ctx, migrations.VersionQuery)) {
+		return nil
+	}
 	lock, err := fsutil.Lock(path + ".migrating")
 	if err != nil {
 		return fmt.Errorf("wait for the migration lock: %w", err)
