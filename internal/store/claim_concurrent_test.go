@@ -18,7 +18,7 @@ import (
 // claim them: each job is admitted once, and none is refused.
 func TestClaimWhileCreating(t *testing.T) {
 	t.Parallel()
-	const writers, jobsEach = 8, 50
+	const writers, jobsEach = 8, 20
 	address := cluster.Fresh(t)
 	nodes := []*store.Store{open(t, address), open(t, address)}
 	consumers := []uuid.UUID{newConsumer(t, nodes[0]).ID, newConsumer(t, nodes[0]).ID}

@@ -67,7 +67,7 @@ func TestInsertJob(t *testing.T) {
 func TestCreateJobConcurrently(t *testing.T) {
 	t.Parallel()
 	test := func(t *testing.T, stores ...*store.Store) {
-		const jobs, requests = 20, 6
+		const jobs, requests = 10, 6
 		consumer := newConsumer(t, stores[0])
 		var created [jobs]atomic.Int32
 		var ids [jobs]sync.Map
@@ -125,7 +125,7 @@ func TestCreateJobLosesConnections(t *testing.T) {
 	var failed atomic.Int32
 	for range 8 {
 		group.Go(func() {
-			for range 30 {
+			for range 15 {
 				r := newJob(consumer.ID)
 				_, inserted, err := createJob(t.Context(), s, r)
 				if err != nil {

@@ -20,21 +20,25 @@ func TestDeleteWhileInserting(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
-		for range 10 {
+		rounds, rows := 10, 50
+		if testing.Short() {
+			rounds, rows = 2, 20
+		}
+		for range rounds {
 			consumer := newConsumer(t, s).ID
 			first := newJob(consumer)
 			insert(t, s, first)
 			var inserts sync.WaitGroup
 			for range 4 {
 				inserts.Go(func() {
-					for range 50 {
+					for range rows {
 						if _, _, err := createJob(ctx, s, newJob(consumer)); err != nil {
 							return // the consumer is deleted
 						}
 					}
 				})
 				inserts.Go(func() {
-					for n := range int64(50) {
+					for n := range int64(rows) {
 						err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 							if _, err := tx.LockJob(ctx, first.ID); err != nil {
 								return err
