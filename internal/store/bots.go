@@ -67,10 +67,10 @@ func (db *Reader) JobsToAnswer(ctx context.Context, ids []uuid.UUID) ([]BotJob, 
 }
 
 // botJobQuery ends with WHERE.
-const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, CASE WHEN ` + hasCommands + ` THEN 1 ELSE 0 END,
+const botJobQuery = `SELECT id, status, status_since, attempt, prelaunch, ` + hasCommands + `,
 	(SELECT watched_until FROM screenshots WHERE job_id = jobs.id),
-	CASE WHEN EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.mode <> '' AND e.enabled = 1 AND e.live = 1)
-		THEN 1 ELSE 0 END FROM jobs WHERE `
+	EXISTS (SELECT 1 FROM webhook_endpoints e WHERE e.consumer_id = jobs.consumer_id AND e.mode = jobs.mode AND e.mode <> '' AND e.enabled = 1 AND e.live = 1)
+	FROM jobs WHERE `
 
 // botJobs returns some jobs. rest is the end of the query.
 func (db *Reader) botJobs(ctx context.Context, ids []uuid.UUID, rest string) ([]BotJob, error) {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -17,17 +16,11 @@ const calendarColumns = `id, consumer_id, name, sealed, address, email, rules, j
 	state, error, failures, validators, read_at, synced_at, due_at, lease, revision, deleted, provider, revoked, watch`
 
 func scanCalendar(row sqldb.Row) (c calendarsync.Calendar, err error) {
-	var rules, options, validators, watch []byte
 	var revoked bool
-	err = row.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, &rules, &options, durationColumn{&c.Poll}, timeColumn{&c.CreatedAt},
-		&c.State, &c.Error, &c.Failures, &validators, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt}, &c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, &watch)
+	err = row.Scan(&c.ID, &c.ConsumerID, &c.Name, &c.Sealed, &c.Address, &c.Email, jsonColumn{&c.Rules}, jsonColumn{&c.Job}, durationColumn{&c.Poll}, timeColumn{&c.CreatedAt},
+		&c.State, &c.Error, &c.Failures, jsonColumn{&c.Validators}, timeColumn{&c.ReadAt}, timeColumn{&c.SyncedAt}, timeColumn{&c.DueAt}, &c.Lease, &c.Revision, &c.Deleted, &c.Provider, &revoked, jsonColumn{&c.Watch})
 	if revoked {
 		c.State = calendarsync.Revoked
-	}
-	for text, into := range map[*[]byte]any{&rules: &c.Rules, &options: &c.Job, &validators: &c.Validators, &watch: &c.Watch} {
-		if err == nil {
-			err = json.Unmarshal(*text, into)
-		}
 	}
 	return c, err
 }
@@ -46,29 +39,11 @@ func (s *Store) InsertCalendar(ctx context.Context, c calendarsync.Calendar) err
 		if n >= calendarsync.MaxCalendars {
 			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d calendars are connected, and there can be no more", n)}
 		}
-		settings, err := encodeCalendar(c)
-		if err != nil {
-			return err
-		}
 		return tx.exec(ctx, "insert a calendar", `INSERT INTO calendars (id, consumer_id, name, sealed, address, email, rules, job, poll_ms, created_at, validators,
 				state, error, failures, due_at, lease, revision, deleted, provider)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 'waiting', '', 0, $12, '', 0, 0, $13)`,
-			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), millis(c.CreatedAt), settings.validators, millis(c.DueAt), c.Provider)
+			c.ID, c.ConsumerID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(), millis(c.CreatedAt), jsonValue{c.Validators}, millis(c.DueAt), c.Provider)
 	})
-}
-
-// encodedCalendar is what of a calendar is stored as JSON.
-type encodedCalendar struct{ rules, job, validators, watch string }
-
-func encodeCalendar(c calendarsync.Calendar) (encoded encodedCalendar, err error) {
-	for text, value := range map[*string]any{&encoded.rules: c.Rules, &encoded.job: c.Job, &encoded.validators: c.Validators, &encoded.watch: c.Watch} {
-		b, err := json.Marshal(value)
-		if err != nil {
-			return encodedCalendar{}, fmt.Errorf("encode a calendar: %w", err)
-		}
-		*text = string(b)
-	}
-	return encoded, nil
 }
 
 // Calendar returns a calendar of a consumer, or a *job.Error with NotFound.
@@ -96,12 +71,8 @@ func (s *Store) ChangeCalendar(ctx context.Context, consumer, id uuid.UUID, now 
 		c.Revision++
 		c.DueAt, c.Lease, c.Validators = now, "", calendarsync.Validators{}
 		changed = c
-		settings, err := encodeCalendar(c)
-		if err != nil {
-			return err
-		}
 		return tx.exec(ctx, "change a calendar", `UPDATE calendars SET name = $2, sealed = $3, address = $4, email = $5, rules = $6, job = $7, poll_ms = $8, validators = $9, due_at = $10, lease = '', revision = $11 WHERE id = $1`,
-			c.ID, c.Name, c.Sealed, c.Address, c.Email, settings.rules, settings.job, c.Poll.Milliseconds(), settings.validators, millis(now), c.Revision)
+			c.ID, c.Name, c.Sealed, c.Address, c.Email, jsonValue{c.Rules}, jsonValue{c.Job}, c.Poll.Milliseconds(), jsonValue{c.Validators}, millis(now), c.Revision)
 	})
 	return changed, err
 }
@@ -155,17 +126,13 @@ func (s *Store) WriteSync(ctx context.Context, fn func(context.Context, calendar
 
 // SaveSync implements calendarsync.SyncTx.
 func (tx *Tx) SaveSync(ctx context.Context, c calendarsync.Calendar) error {
-	settings, err := encodeCalendar(c)
-	if err != nil {
-		return err
-	}
 	state := c.State
 	if state == calendarsync.Revoked {
 		state = calendarsync.Failing
 	}
 	return tx.exec(ctx, "save the progress of a calendar", `UPDATE calendars SET state = $2, error = $3, failures = $4, validators = $5, read_at = $6, synced_at = $7, due_at = $8, lease = $9, revoked = $10, watch = $11,
 			email = CASE WHEN email = '' THEN $12 ELSE email END WHERE id = $1`,
-		c.ID, state, c.Error, c.Failures, settings.validators, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease, boolInt(c.State == calendarsync.Revoked), settings.watch, c.Email)
+		c.ID, state, c.Error, c.Failures, jsonValue{c.Validators}, nullMillis(c.ReadAt), nullMillis(c.SyncedAt), millis(c.DueAt), c.Lease, boolInt(c.State == calendarsync.Revoked), jsonValue{c.Watch}, c.Email)
 }
 
 // ChangeSync changes the progress of a calendar with change. It reports false if there is

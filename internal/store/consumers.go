@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,20 +65,10 @@ func (db *Reader) oneConsumer(ctx context.Context, query string, args ...any) (a
 
 func scanConsumer(row sqldb.Row) (c account.Consumer, err error) {
 	var recordings, jobs sql.NullInt64
-	var recording, output []byte
 	err = row.Scan(&c.ID, &c.Name, &c.Email, &c.WebhookSecret, &c.PreviousWebhookSecret, timeColumn{&c.PreviousSecretExpires},
-		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent, &recording, &output)
-	if err != nil {
-		return c, err
-	}
-	if err := json.Unmarshal(recording, &c.Recording); err != nil {
-		return c, fmt.Errorf("decode the recording options of a consumer: %w", err)
-	}
-	if err := json.Unmarshal(output, &c.Output); err != nil {
-		return c, fmt.Errorf("decode the output options of a consumer: %w", err)
-	}
+		&c.WebhookURL, &c.WebhookVersion, timeColumn{&c.CreatedAt}, &recordings, &jobs, &c.TranscriptEvent, &c.CommandEvent, jsonColumn{&c.Recording}, jsonColumn{&c.Output})
 	c.Retention, c.JobRetention = nullDuration(recordings), nullDuration(jobs)
-	return c, nil
+	return c, err
 }
 
 // SetWebhookURL sets the default endpoint of a consumer's events, which jobs
@@ -108,21 +96,13 @@ func (s *Store) SetCommandEvent(ctx context.Context, consumer uuid.UUID, enabled
 // SetRecordingOptions sets the recording options of a consumer's jobs that do not set
 // their own.
 func (s *Store) SetRecordingOptions(ctx context.Context, consumer uuid.UUID, options job.RecordingOptions) error {
-	encoded, err := json.Marshal(options)
-	if err != nil {
-		return fmt.Errorf("encode recording options: %w", err)
-	}
-	return s.change(ctx, "consumer", `UPDATE consumers SET recording = $2 WHERE id = $1`, consumer, string(encoded))
+	return s.change(ctx, "consumer", `UPDATE consumers SET recording = $2 WHERE id = $1`, consumer, jsonValue{options})
 }
 
 // SetOutputOptions sets the output options of a consumer's jobs that do not set their own,
 // nil for none.
 func (s *Store) SetOutputOptions(ctx context.Context, consumer uuid.UUID, options *job.OutputOptions) error {
-	encoded, err := json.Marshal(options)
-	if err != nil {
-		return fmt.Errorf("encode output options: %w", err)
-	}
-	return s.change(ctx, "consumer", `UPDATE consumers SET output = $2 WHERE id = $1`, consumer, string(encoded))
+	return s.change(ctx, "consumer", `UPDATE consumers SET output = $2 WHERE id = $1`, consumer, jsonValue{options})
 }
 
 // RotateWebhookSecret implements account.SecretStore. Deliveries that are

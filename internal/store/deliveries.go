@@ -101,7 +101,7 @@ func (tx *Tx) SaveClaim(ctx context.Context, taken []webhook.Delivery, deferred 
 	for _, d := range taken {
 		statements = append(statements, sqldb.Statement{Query: leaseDelivery, Args: []any{d.Lease, millis(d.LeasedTo), d.ID}})
 	}
-	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements); err != nil {
+	if _, err := tx.execBatch(ctx, "lease and defer deliveries", statements...); err != nil {
 		return nil, err
 	}
 	secrets := make(map[uuid.UUID][]webhook.Secret)
@@ -126,7 +126,7 @@ func (s *Store) ReleaseDeliveries(ctx context.Context, deliveries []webhook.Deli
 		statements[i] = sqldb.Statement{Query: release, Args: []any{d.Lease, d.ID}}
 	}
 	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-		_, err := tx.execBatch(ctx, "release deliveries", statements)
+		_, err := tx.execBatch(ctx, "release deliveries", statements...)
 		return err
 	})
 }
@@ -154,7 +154,7 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 	}
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) error {
 		lost = lost[:0]
-		applied, err := tx.execBatch(ctx, "save the outcomes of tries", verdicts)
+		applied, err := tx.execBatch(ctx, "save the outcomes of tries", verdicts...)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ func (s *Store) RecordTries(ctx context.Context, results []webhook.Result) (lost
 			}
 			recorded, inserted = append(recorded, r), append(inserted, tries[i])
 		}
-		if _, err := tx.execBatch(ctx, "insert tries", inserted); err != nil {
+		if _, err := tx.execBatch(ctx, "insert tries", inserted...); err != nil {
 			return err
 		}
 		return tx.saveEndpoints(ctx, recorded)

@@ -86,46 +86,35 @@ func (db *Reader) DeliveryOf(ctx context.Context, consumer uuid.UUID, mode job.M
 // after a position, with their tries, and whether there are more. It uses one of the indexes
 // deliveries_log…, deliveries_failed and deliveries_of_job, whichever the filter allows.
 func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.LogFilter, after webhook.LogCursor, limit int, now time.Time) (deliveries []webhook.DeliveryRecord, more bool, err error) {
-	args := []any{millis(now.Add(webhook.BlocksWithin)), consumer, mode}
-	conditions := ""
-	and := func(condition string, arg any) {
-		args = append(args, arg)
-		conditions += fmt.Sprintf(" AND "+condition, len(args))
-	}
+	c := conditions{args: []any{millis(now.Add(webhook.BlocksWithin)), consumer, mode}}
 	if filter.Event != "" {
-		and("d.event = $%d", filter.Event)
+		c.and("d.event = %s", filter.Event)
 	}
 	switch filter.State { // literally, for the partial indexes
 	case webhook.DeliveryWaiting:
-		conditions += ` AND d.state = 'waiting'`
+		c.and("d.state = 'waiting'")
 	case webhook.DeliveryFailed:
-		conditions += ` AND d.state = 'failed'`
+		c.and("d.state = 'failed'")
 	case webhook.DeliveryDelivered:
-		conditions += ` AND d.state = 'delivered'`
+		c.and("d.state = 'delivered'")
 	}
 	if filter.Endpoint != uuid.Nil {
-		and("d.endpoint = (SELECT key FROM webhook_endpoints WHERE id = $%d)", filter.Endpoint)
+		c.and("d.endpoint = (SELECT key FROM webhook_endpoints WHERE id = %s)", filter.Endpoint)
 	}
 	if filter.JobID != uuid.Nil {
-		and("d.job_id = $%d", filter.JobID)
+		c.and("d.job_id = %s", filter.JobID)
 	}
-	if !filter.From.IsZero() {
-		and("d.emitted_at >= $%d", millis(filter.From))
-	}
-	if !filter.To.IsZero() {
-		and("d.emitted_at < $%d", millis(filter.To))
-	}
+	c.within("d.emitted_at", filter.From, filter.To)
 	if after != (webhook.LogCursor{}) {
-		args = append(args, millis(after.EmittedAt), after.ID)
-		conditions += fmt.Sprintf(" AND (d.emitted_at, d.id) < ($%d, $%d)", len(args)-1, len(args))
+		c.and("(d.emitted_at, d.id) < (%s, %s)", millis(after.EmittedAt), after.ID)
 	}
-	args = append(args, limit+1)
+	newest := ` LIMIT ` + c.arg(limit+1)
 	owner := `d.consumer_id = $2 AND d.mode = $3`
 	if filter.JobID != uuid.Nil {
 		owner = `d.consumer_id || '' = $2 AND d.mode || '' = $3` // so that the planner reads only those of the job
 	}
 	deliveries, more, err = page(ctx, db, "list deliveries", limit, scanDeliveryRecord(now), small, selectDeliveryRecords+`
-		WHERE `+owner+conditions+fmt.Sprintf(` ORDER BY d.emitted_at DESC, d.id DESC LIMIT $%d`, len(args)), args...)
+		WHERE `+owner+c.text+` ORDER BY d.emitted_at DESC, d.id DESC`+newest, c.args...)
 	if err != nil {
 		return nil, false, err
 	}
@@ -205,28 +194,18 @@ func (s *Store) RedeliverFailed(ctx context.Context, consumer uuid.UUID, mode jo
 // filter. It skips those that failed after now, because this redelivery may
 // have been their last try.
 func (db *Reader) failedDeliveries(ctx context.Context, consumer uuid.UUID, mode job.Mode, filter webhook.FailedFilter, now time.Time) ([]string, error) {
-	args := []any{consumer, string(mode), webhook.MaxTries, millis(now), redeliverBatch}
-	conditions := ""
-	and := func(condition string, arg any) {
-		args = append(args, arg)
-		conditions += fmt.Sprintf(" AND "+condition, len(args))
-	}
+	c := conditions{args: []any{consumer, mode, webhook.MaxTries, millis(now), redeliverBatch}}
 	if filter.JobID != uuid.Nil {
-		and("d.job_id = $%d", filter.JobID)
+		c.and("d.job_id = %s", filter.JobID)
 	}
 	if filter.URL != "" {
-		and("d.endpoint = $%d", webhook.EndpointKey(consumer, filter.URL))
+		c.and("d.endpoint = %s", webhook.EndpointKey(consumer, filter.URL))
 	}
-	if !filter.From.IsZero() {
-		and("d.emitted_at >= $%d", millis(filter.From))
-	}
-	if !filter.To.IsZero() {
-		and("d.emitted_at < $%d", millis(filter.To))
-	}
+	c.within("d.emitted_at", filter.From, filter.To)
 	return list(ctx, db, "find failed deliveries", scanColumn[string], `
 		SELECT d.id FROM deliveries d
-		WHERE d.consumer_id = $1 AND d.mode = $2 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+conditions+`
-		ORDER BY d.emitted_at, d.id LIMIT $5`, args...)
+		WHERE d.consumer_id = $1 AND d.mode = $2 AND d.state = 'failed' AND d.attempt < $3 AND d.ended_at <= $4`+c.text+`
+		ORDER BY d.emitted_at, d.id LIMIT $5`, c.args...)
 }
 
 // scanDeliveryRecord returns a function that scans selectDeliveryRecords as of now.

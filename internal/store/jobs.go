@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -72,21 +71,13 @@ func (tx *Tx) SaveJob(ctx context.Context, r job.Record) error {
 // SaveJobRequest updates the requested fields of a job, which change only before it
 // is dispatched. SaveJob updates joinAt.
 func (tx *Tx) SaveJobRequest(ctx context.Context, r job.Record) error {
-	autoLeave, err := json.Marshal(r.AutoLeave)
-	if err != nil {
-		return fmt.Errorf("encode autoLeave: %w", err)
-	}
-	options, err := json.Marshal(r.Options)
-	if err != nil {
-		return fmt.Errorf("encode options: %w", err)
-	}
 	return tx.exec(ctx, "save the request of a job", `
 		UPDATE jobs SET
 			meeting_url = $2, meeting_key = $12, platform = $3, display_name = $4, on_status_change = $5, on_finalize = $6,
 			metadata = $7, auto_leave = $8, options = $13, ical_uid = $9, ical_uid_hash = $10, calendar_key = $11
 		WHERE id = $1`,
 		r.ID, r.MeetingURL, r.Platform, r.DisplayName, r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize,
-		string(r.Metadata), string(autoLeave), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), string(options))
+		string(r.Metadata), jsonValue{r.AutoLeave}, r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), jsonValue{r.Options})
 }
 
 // WakeJob makes a job due now unless it is leased.
@@ -115,22 +106,12 @@ func (db *Reader) oneJob(ctx context.Context, query string, args ...any) (job.Re
 
 // scanView scans viewColumns.
 func scanView(row sqldb.Row) (j job.Job, err error) {
-	var autoLeave, options []byte
 	err = row.Scan(
 		&j.ID, &j.ConsumerID, &j.Mode, &j.ExternalID, &j.MeetingURL, &j.Platform, &j.DisplayName,
-		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), &autoLeave, &options,
+		timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &j.Webhooks.OnStatusChange, &j.Webhooks.OnFinalize, (*[]byte)(&j.Metadata), jsonColumn{&j.AutoLeave}, jsonColumn{&j.Options},
 		&j.Status, &j.PreviousStatus, &j.Attempts, &j.Attempt, timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt},
 		&j.ManifestURI, &j.FailureCode, &j.FailureDetail)
-	if err != nil {
-		return job.Job{}, err
-	}
-	if err := json.Unmarshal(autoLeave, &j.AutoLeave); err != nil {
-		return job.Job{}, fmt.Errorf("decode autoLeave: %w", err)
-	}
-	if err := json.Unmarshal(options, &j.Options); err != nil {
-		return job.Job{}, fmt.Errorf("decode options: %w", err)
-	}
-	return j, nil
+	return j, err
 }
 
 // scanJob scans jobColumns.
@@ -156,21 +137,12 @@ const insertJob = `INSERT INTO jobs (id, consumer_id, mode, external_id, externa
 // InsertJob inserts a job and returns true. If the consumer has or had a job with
 // that externalId in that mode, it does nothing and returns false.
 func (tx *Tx) InsertJob(ctx context.Context, r job.Record) (bool, error) {
-	autoLeave, err := json.Marshal(r.AutoLeave)
-	if err != nil {
-		return false, fmt.Errorf("encode autoLeave: %w", err)
-	}
-	options, err := json.Marshal(r.Options)
-	if err != nil {
-		return false, fmt.Errorf("encode options: %w", err)
-	}
 	hash := hashText(r.ExternalID)
-	affected, err := tx.execBatch(ctx, "insert a job", []sqldb.Statement{
-		{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
-			millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, string(r.Metadata), string(autoLeave),
-			r.Status, millis(r.StatusSince), nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), string(options)}},
-		{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}},
-	})
+	affected, err := tx.execBatch(ctx, "insert a job",
+		sqldb.Statement{Query: insertJob, Args: []any{r.ID, r.ConsumerID, r.Mode, r.ExternalID, hash, r.MeetingURL, r.Platform, r.DisplayName,
+			millis(r.JoinAt), millis(r.CreatedAt), r.Webhooks.OnStatusChange, r.Webhooks.OnFinalize, string(r.Metadata), jsonValue{r.AutoLeave},
+			r.Status, millis(r.StatusSince), nullMillis(r.WakeAt), r.ICalUID, hashICalUID(r.ICalUID), nullText(r.CalendarKey), hashMeeting(r.MeetingURL), jsonValue{r.Options}}},
+		sqldb.Statement{Query: deleteErased, Args: []any{r.ID, r.ConsumerID, r.Mode, hash}})
 	return err == nil && affected[0] == 1 && affected[1] == 0, err
 }
 
@@ -194,20 +166,12 @@ func (db *Reader) JobByExternalID(ctx context.Context, consumer uuid.UUID, mode 
 
 // ChangeSummary changes the summary of a job, which the caller has locked.
 func (tx *Tx) ChangeSummary(ctx context.Context, id uuid.UUID, change func(*job.Summary)) error {
-	var encoded []byte
-	if err := tx.queryRow(ctx, "read the summary of a job", `SELECT summary FROM jobs WHERE id = $1`, id).Scan(&encoded); err != nil {
+	var summary job.Summary
+	if err := tx.queryRow(ctx, "read the summary of a job", `SELECT summary FROM jobs WHERE id = $1`, id).Scan(jsonColumn{&summary}); err != nil {
 		return err
 	}
-	var summary job.Summary
-	if err := json.Unmarshal(encoded, &summary); err != nil {
-		return fmt.Errorf("decode the summary of job %s: %w", id, err)
-	}
 	change(&summary)
-	encoded, err := json.Marshal(summary)
-	if err != nil {
-		return fmt.Errorf("encode the summary of job %s: %w", id, err)
-	}
-	return tx.exec(ctx, "save the summary of a job", `UPDATE jobs SET summary = $2 WHERE id = $1`, id, string(encoded))
+	return tx.exec(ctx, "save the summary of a job", `UPDATE jobs SET summary = $2 WHERE id = $1`, id, jsonValue{summary})
 }
 
 // Progress returns the progress of some jobs by ID, without those that do not exist.
@@ -216,15 +180,9 @@ func (db *Reader) Progress(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]
 	err := db.forEach(ctx, "read the progress of jobs", func(row sqldb.Row) error {
 		var id uuid.UUID
 		var p job.Progress
-		var summary []byte
-		if err := row.Scan(&id, timeColumn{&p.StatusSince}, &p.Stats, &summary); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(summary, &p.Summary); err != nil {
-			return fmt.Errorf("decode a summary: %w", err)
-		}
+		err := row.Scan(&id, timeColumn{&p.StatusSince}, &p.Stats, jsonColumn{&p.Summary})
 		all[id] = p
-		return nil
+		return err
 	}, `SELECT id, status_since, stats, summary FROM jobs WHERE id `+db.dialect.In(1), jsonArray(ids))
 	return all, err
 }

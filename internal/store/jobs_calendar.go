@@ -128,10 +128,9 @@ func (tx *Tx) LockJobByICalUID(ctx context.Context, consumer uuid.UUID, uid stri
 
 // CancelledByConsumer reports whether the consumer, and not a calendar, has cancelled a
 // job. It uses the index timeline_order.
-func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (bool, error) {
-	var n int
-	err := db.queryRow(ctx, "find who cancelled a job", `SELECT COUNT(*) FROM timeline WHERE job_id = $1 AND kind = $2 AND data = ''`, jobID, job.CancelRequested).Scan(&n)
-	return n > 0, err
+func (db *Reader) CancelledByConsumer(ctx context.Context, jobID uuid.UUID) (cancelled bool, err error) {
+	err = db.queryRow(ctx, "find who cancelled a job", `SELECT EXISTS (SELECT 1 FROM timeline WHERE job_id = $1 AND kind = $2 AND data = '')`, jobID, job.CancelRequested).Scan(&cancelled)
+	return cancelled, err
 }
 
 const selectJobForMeeting = `

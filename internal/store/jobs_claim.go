@@ -241,7 +241,7 @@ func (tx *Tx) rotateConsumers(ctx context.Context, jobs []job.ClaimedJob, groups
 	for i, consumer := range consumers {
 		statements[i] = sqldb.Statement{Query: rotateConsumer, Args: []any{consumer, positions[consumer]}}
 	}
-	_, err = tx.execBatch(ctx, "rotate consumers", statements)
+	_, err = tx.execBatch(ctx, "rotate consumers", statements...)
 	return err
 }
 

@@ -48,20 +48,13 @@ func (s *Store) EraseJob(ctx context.Context, id uuid.UUID, now time.Time) error
 }
 
 func (tx *Tx) insertTombstone(ctx context.Context, r job.Record, now time.Time) error {
-	autoLeave, err := json.Marshal(r.AutoLeave)
-	if err != nil {
-		return fmt.Errorf("encode autoLeave: %w", err)
-	}
 	return tx.exec(ctx, "insert the tombstone of a job", `
 		INSERT INTO job_tombstones (id, consumer_id, mode, external_hash, platform, join_at, created_at, auto_leave,
 			status, attempts, started_at, finalized_at, failure_code, erased_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, millis(r.JoinAt), millis(r.CreatedAt), string(autoLeave),
+		r.ID, r.ConsumerID, r.Mode, hashText(r.ExternalID), r.Platform, millis(r.JoinAt), millis(r.CreatedAt), jsonValue{r.AutoLeave},
 		r.Status, r.Attempts, nullMillis(r.StartedAt), nullMillis(r.FinalizedAt), r.FailureCode, millis(now))
 }
-
-const selectTombstone = `SELECT id, platform, join_at, created_at, auto_leave, status, attempts, started_at, finalized_at, failure_code FROM job_tombstones
-		WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`
 
 // tombstone returns the remains of an erased job, or a *job.Error with NotFound.
 // Its meeting URL, display name, metadata, manifest and failure detail are
@@ -69,14 +62,11 @@ const selectTombstone = `SELECT id, platform, join_at, created_at, auto_leave, s
 func (db *Reader) tombstone(ctx context.Context, consumer uuid.UUID, mode job.Mode, externalID string) (job.Job, error) {
 	return one(ctx, db, "job", func(row sqldb.Row) (job.Job, error) {
 		j := job.Job{ConsumerID: consumer, Mode: mode, ExternalID: externalID, Metadata: json.RawMessage(`{}`)}
-		var autoLeave []byte
-		err := row.Scan(&j.ID, &j.Platform, timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, &autoLeave, &j.Status, &j.Attempts,
+		err := row.Scan(&j.ID, &j.Platform, timeColumn{&j.JoinAt}, timeColumn{&j.CreatedAt}, jsonColumn{&j.AutoLeave}, &j.Status, &j.Attempts,
 			timeColumn{&j.StartedAt}, timeColumn{&j.FinalizedAt}, &j.FailureCode)
-		if err != nil {
-			return job.Job{}, err
-		}
-		return j, json.Unmarshal(autoLeave, &j.AutoLeave)
-	}, selectTombstone, consumer, mode, hashText(externalID))
+		return j, err
+	}, `SELECT id, platform, join_at, created_at, auto_leave, status, attempts, started_at, finalized_at, failure_code FROM job_tombstones
+		WHERE consumer_id = $1 AND mode = $2 AND external_hash = $3`, consumer, mode, hashText(externalID))
 }
 
 // deleteJob deletes a job and everything that refers to it. It locks the job first, so

@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -31,57 +29,43 @@ func (db *Reader) ListJobs(
 // its order. Otherwise an inner query finds the IDs of the page in an index alone, so
 // that only the rows of the page are read.
 func jobsQuery(consumer uuid.UUID, mode job.Mode, filter job.Filter, after job.Cursor, limit int) (query string, args []any) {
-	args = []any{consumer, mode}
-	placeholder := func(value any) string {
-		args = append(args, value)
-		return fmt.Sprintf("$%d", len(args))
+	c := &conditions{args: []any{consumer, mode}}
+	if filter.ExternalID != "" {
+		c.and("external_hash = %s", hashText(filter.ExternalID))
 	}
-	where := []string{"consumer_id = $1", "mode = $2"}
-	and := func(set bool, condition string, value any) {
-		if set {
-			where = append(where, condition+placeholder(value))
-		}
-	}
-	and(filter.ExternalID != "", "external_hash = ", hashText(filter.ExternalID))
-	and(!filter.CreatedFrom.IsZero(), "created_at >= ", ceilMillis(filter.CreatedFrom))
-	and(!filter.CreatedTo.IsZero(), "created_at < ", ceilMillis(filter.CreatedTo))
-	and(!filter.JoinFrom.IsZero(), "join_at >= ", ceilMillis(filter.JoinFrom))
-	and(!filter.JoinTo.IsZero(), "join_at < ", ceilMillis(filter.JoinTo))
+	c.within("created_at", filter.CreatedFrom, filter.CreatedTo)
+	c.within("join_at", filter.JoinFrom, filter.JoinTo)
 	hasState := len(filter.Statuses) > 0 || filter.Platform != ""
-	filtered := len(where) > 2 || hasState
+	filtered := c.text != "" || hasState
 	if after != (job.Cursor{}) {
-		where = append(where, "(created_at, id) < ("+placeholder(millis(after.CreatedAt))+", "+placeholder(after.ID)+")")
+		c.and("(created_at, id) < (%s, %s)", millis(after.CreatedAt), after.ID)
 	}
 	order := ` ORDER BY created_at DESC, id DESC`
-	first := ` LIMIT ` + placeholder(limit)
-	matching := ` FROM jobs WHERE ` + strings.Join(where, " AND ")
+	first := ` LIMIT ` + c.arg(limit)
+	matching := ` FROM jobs WHERE consumer_id = $1 AND mode = $2` + c.text
 	switch byJoinAt := !filter.JoinFrom.IsZero() || !filter.JoinTo.IsZero(); {
 	case !filtered:
-		return `SELECT ` + viewColumns + matching + order + first, args
+		return `SELECT ` + viewColumns + matching + order + first, c.args
 	case byJoinAt:
 		// The sum stops planners from walking all of jobs_created in order to
 		// find the few jobs of a short interval; jobs_join covers the query.
-		matching = `SELECT id` + matching + stateCondition(filter, placeholder) + ` ORDER BY created_at + 0 DESC, id DESC` + first
+		matching = `SELECT id` + matching + stateCondition(filter, c) + ` ORDER BY created_at + 0 DESC, id DESC` + first
 	case hasState && filter.ExternalID == "":
-		matching = `SELECT id FROM (` + newestByState(filter, placeholder, `SELECT id, created_at`+matching, order+first) + `) AS newest` + order + first
+		matching = `SELECT id FROM (` + newestByState(filter, c, `SELECT id, created_at`+matching, order+first) + `) AS newest` + order + first
 	default:
-		matching = `SELECT id` + matching + stateCondition(filter, placeholder) + order + first
+		matching = `SELECT id` + matching + stateCondition(filter, c) + order + first
 	}
-	return `SELECT ` + viewColumns + ` FROM jobs WHERE id IN (` + matching + `)` + order, args
+	return `SELECT ` + viewColumns + ` FROM jobs WHERE id IN (` + matching + `)` + order, c.args
 }
 
-// ceilMillis rounds a bound up to milliseconds, the precision of stored times,
-// so that times before the bound stay before it.
-func ceilMillis(t time.Time) int64 { return millis(t.Add(time.Millisecond - time.Nanosecond)) }
-
 // stateCondition returns the condition of a filter's statuses and platform, or ""
-// without any. placeholder adds an argument.
-func stateCondition(filter job.Filter, placeholder func(any) string) (condition string) {
+// without any. c gets the arguments.
+func stateCondition(filter job.Filter, c *conditions) (condition string) {
 	if len(filter.Statuses) > 0 {
-		condition = ` AND status IN (` + strings.Join(placeholders(filter.Statuses, placeholder), `, `) + `)`
+		condition = ` AND status IN (` + strings.Join(placeholders(filter.Statuses, c), `, `) + `)`
 	}
 	if filter.Platform != "" {
-		condition += ` AND platform = ` + placeholder(filter.Platform)
+		condition += ` AND platform = ` + c.arg(filter.Platform)
 	}
 	return condition
 }
@@ -90,7 +74,7 @@ func stateCondition(filter job.Filter, placeholder func(any) string) (condition 
 // limit of rest, of each combination of a status and a platform that passes the
 // filter. Each part of the query reads them from the index jobs_state in their
 // order: the planners would read and sort all of them for several combinations.
-func newestByState(filter job.Filter, placeholder func(any) string, query, rest string) string {
+func newestByState(filter job.Filter, c *conditions, query, rest string) string {
 	statuses, platforms := job.Statuses(), job.Platforms()
 	if len(filter.Statuses) > 0 {
 		statuses = slices.Compact(slices.Sorted(slices.Values(filter.Statuses)))
@@ -98,9 +82,9 @@ func newestByState(filter job.Filter, placeholder func(any) string, query, rest 
 	if filter.Platform != "" {
 		platforms = []job.Platform{filter.Platform}
 	}
-	onPlatforms := placeholders(platforms, placeholder)
+	onPlatforms := placeholders(platforms, c)
 	var parts []string
-	for _, status := range placeholders(statuses, placeholder) {
+	for _, status := range placeholders(statuses, c) {
 		for _, platform := range onPlatforms {
 			parts = append(parts, `SELECT * FROM (`+query+` AND status = `+status+` AND platform = `+platform+rest+`) AS part`)
 		}
@@ -108,11 +92,11 @@ func newestByState(filter job.Filter, placeholder func(any) string, query, rest 
 	return strings.Join(parts, ` UNION ALL `)
 }
 
-// placeholders returns the placeholder of each value.
-func placeholders[T any](values []T, placeholder func(any) string) []string {
+// placeholders adds arguments, and returns their placeholders.
+func placeholders[T any](values []T, c *conditions) []string {
 	all := make([]string, len(values))
 	for i, value := range values {
-		all[i] = placeholder(value)
+		all[i] = c.arg(value)
 	}
 	return all
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -128,32 +127,24 @@ func (db *Reader) failureReasons(ctx context.Context, mode job.Mode, now time.Ti
 // FailedJobs returns the newest failed jobs of all consumers that pass a filter, up to limit.
 // It finds them in the index jobs_failed.
 func (db *Reader) FailedJobs(ctx context.Context, mode job.Mode, filter job.FailureFilter, limit int) ([]job.FailedJob, error) {
-	args := []any{mode}
-	conditions := ""
-	and := func(condition string, value any) {
-		args = append(args, value)
-		conditions += fmt.Sprintf(" AND "+condition, len(args))
-	}
+	c := conditions{args: []any{mode}}
 	if filter.Code != "" {
-		and("failure_code = $%d", filter.Code)
+		c.and("failure_code = %s", filter.Code)
 	}
 	if filter.Platform != "" {
-		and("platform = $%d", filter.Platform)
+		c.and("platform = %s", filter.Platform)
 	}
-	if !filter.Since.IsZero() {
-		and("status_since >= $%d", millis(filter.Since))
-	}
+	c.within("status_since", filter.Since, time.Time{})
 	if filter.After != (job.FailureCursor{}) {
-		args = append(args, millis(filter.After.At), filter.After.ID)
-		conditions += fmt.Sprintf(" AND (status_since, id) < ($%d, $%d)", len(args)-1, len(args))
+		c.and("(status_since, id) < (%s, %s)", millis(filter.After.At), filter.After.ID)
 	}
-	args = append(args, limit)
+	newest := ` LIMIT ` + c.arg(limit)
 	return list(ctx, db, "list failed jobs", func(row sqldb.Row) (f job.FailedJob, err error) {
 		err = row.Scan(&f.JobID, &f.Consumer, &f.Platform, timeColumn{&f.At}, &f.Code, &f.Detail)
 		return f, err
 	}, `SELECT j.id, c.name, j.platform, j.status_since, j.failure_code, j.failure_detail
-		FROM (SELECT id FROM jobs WHERE status = 'failed' AND mode = $1`+conditions+fmt.Sprintf(` ORDER BY status_since DESC, id DESC LIMIT $%d`, len(args))+`) latest
-		JOIN jobs j ON j.id = latest.id JOIN consumers c ON c.id = j.consumer_id ORDER BY j.status_since DESC, j.id DESC`, args...)
+		FROM (SELECT id FROM jobs WHERE status = 'failed' AND mode = $1`+c.text+` ORDER BY status_since DESC, id DESC`+newest+`) latest
+		JOIN jobs j ON j.id = latest.id JOIN consumers c ON c.id = j.consumer_id ORDER BY j.status_since DESC, j.id DESC`, c.args...)
 }
 
 // CountUpcoming counts the live jobs without a bot whose joinAt is in

@@ -31,27 +31,16 @@ type explainer struct {
 }
 
 func (e explainer) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, error) {
-	if err := e.explain(ctx, query, args); err != nil {
-		return nil, err
-	}
-	return e.Conn.Query(ctx, query, args...)
-}
-
-func (e explainer) QueryRow(ctx context.Context, query string, args ...any) sqldb.Row {
-	if err := e.explain(ctx, query, args); err != nil {
-		panic(err) // the query cannot run either
-	}
-	return e.Conn.QueryRow(ctx, query, args...)
-}
-
-// explain adds the steps of a query.
-func (e explainer) explain(ctx context.Context, query string, args []any) error {
 	plain := Reader{conn: e.Conn}
-	return plain.forEach(ctx, "explain a query", func(row sqldb.Row) error {
+	err := plain.forEach(ctx, "explain a query", func(row sqldb.Row) error {
 		var id, parent, unused int
 		var step string
 		err := row.Scan(&id, &parent, &unused, &step)
 		*e.steps = append(*e.steps, step)
 		return err
 	}, `EXPLAIN QUERY PLAN `+query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return e.Conn.Query(ctx, query, args...)
 }

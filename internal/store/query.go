@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,11 +33,11 @@ func (tx *Tx) exec(ctx context.Context, action, query string, args ...any) error
 
 // affected runs a statement, and returns the number of affected rows.
 func (tx *Tx) affected(ctx context.Context, action, query string, args ...any) (int64, error) {
-	n, err := tx.conn.Exec(ctx, query, args...)
+	affected, err := tx.execBatch(ctx, action, sqldb.Statement{Query: query, Args: args})
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", action, err)
+		return 0, err
 	}
-	return n, nil
+	return affected[0], nil
 }
 
 // execAll runs statements with the same arguments.
@@ -50,8 +51,8 @@ func (tx *Tx) execAll(ctx context.Context, action string, statements []string, a
 }
 
 // execBatch runs statements in one round trip, and returns the number of affected rows of each.
-func (tx *Tx) execBatch(ctx context.Context, action string, statements []sqldb.Statement) ([]int64, error) {
-	affected, err := tx.conn.ExecBatch(ctx, statements)
+func (tx *Tx) execBatch(ctx context.Context, action string, statements ...sqldb.Statement) ([]int64, error) {
+	affected, err := tx.conn.Exec(ctx, statements...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", action, err)
 	}
@@ -92,21 +93,37 @@ func (tx *Tx) change(ctx context.Context, entity, query string, args ...any) err
 // queryRow returns the only row of a query. Without one, the error of its Scan is
 // sql.ErrNoRows.
 func (db *Reader) queryRow(ctx context.Context, action, query string, args ...any) sqldb.Row {
-	return actionRow{db.conn.QueryRow(ctx, query, args...), action}
+	rows, err := db.conn.Query(ctx, query, args...)
+	return onlyRow{rows, err, action}
 }
 
-// actionRow is a row that an action reads.
-type actionRow struct {
-	row    sqldb.Row
+// onlyRow is the only row of a query.
+type onlyRow struct {
+	rows   sqldb.Rows
+	err    error // of the query
 	action string
 }
 
 // Scan implements sqldb.Row.
-func (r actionRow) Scan(columns ...any) error {
-	if err := r.row.Scan(columns...); err != nil {
+func (r onlyRow) Scan(columns ...any) error {
+	if err := r.scan(columns); err != nil {
 		return fmt.Errorf("%s: %w", r.action, err)
 	}
 	return nil
+}
+
+func (r onlyRow) scan(columns []any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close() // Err returns its error
+	if !r.rows.Next() {
+		return cmp.Or(r.rows.Err(), sql.ErrNoRows)
+	}
+	if err := r.rows.Scan(columns...); err != nil {
+		return err
+	}
+	return cmp.Or(r.rows.Close(), r.rows.Err())
 }
 
 // forEach runs a query and calls scan, which must not run statements, for each row.
@@ -152,14 +169,46 @@ func first[T any](ctx context.Context, db *Reader, action string, scan func(sqld
 // *job.Error with NotFound.
 func one[T any](ctx context.Context, db *Reader, entity string, scan func(sqldb.Row) (T, error), query string, args ...any) (T, error) {
 	var none T
-	value, err := scan(db.conn.QueryRow(ctx, query, args...))
+	value, err := scan(db.queryRow(ctx, "read "+entity, query, args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return none, notFound(entity)
 	}
 	if err != nil {
-		return none, fmt.Errorf("read %s: %w", entity, err)
+		return none, err
 	}
 	return value, nil
+}
+
+// conditions are conditions of a query that depend on a filter, and the arguments of the query.
+type conditions struct {
+	text string // begins with AND
+	args []any
+}
+
+// arg adds an argument, and returns its placeholder.
+func (c *conditions) arg(value any) string {
+	c.args = append(c.args, value)
+	return fmt.Sprintf("$%d", len(c.args))
+}
+
+// and adds a condition, which has a %s for the placeholder of each value.
+func (c *conditions) and(condition string, values ...any) {
+	placeholders := make([]any, len(values))
+	for i, value := range values {
+		placeholders[i] = c.arg(value)
+	}
+	c.text += " AND " + fmt.Sprintf(condition, placeholders...)
+}
+
+// within adds the condition that a column of times is not before from and is before to, where
+// the zero time sets no bound.
+func (c *conditions) within(column string, from, to time.Time) {
+	if !from.IsZero() {
+		c.and(column+" >= %s", ceilMillis(from))
+	}
+	if !to.IsZero() {
+		c.and(column+" < %s", ceilMillis(to))
+	}
 }
 
 // maxPageBytes bounds the size of a page: the metadata of a single job may be as
@@ -236,6 +285,10 @@ func nullMillis(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMilli(), Valid: !t.IsZero()}
 }
 
+// ceilMillis rounds a bound up to milliseconds, the precision of stored times,
+// so that times before the bound stay before it.
+func ceilMillis(t time.Time) int64 { return millis(t.Add(time.Millisecond - time.Nanosecond)) }
+
 func fromMillis(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // timeColumn scans a column of milliseconds into a time. NULL is the zero time.
@@ -282,6 +335,35 @@ func durationMillis(duration *time.Duration) sql.NullInt64 {
 		return sql.NullInt64{}
 	}
 	return sql.NullInt64{Int64: duration.Milliseconds(), Valid: true}
+}
+
+// jsonValue is the argument for a column of JSON.
+type jsonValue struct{ value any }
+
+// Value implements driver.Valuer.
+func (v jsonValue) Value() (driver.Value, error) {
+	encoded, err := json.Marshal(v.value)
+	return string(encoded), err
+}
+
+// jsonColumn decodes a column of JSON into what it points to. An empty text changes nothing.
+type jsonColumn struct{ into any }
+
+// Scan implements sql.Scanner.
+func (c jsonColumn) Scan(value any) error {
+	var encoded []byte
+	switch text := value.(type) {
+	case string:
+		encoded = []byte(text)
+	case []byte:
+		encoded = text
+	default:
+		return fmt.Errorf("scan JSON: got %T", value)
+	}
+	if len(encoded) == 0 {
+		return nil
+	}
+	return json.Unmarshal(encoded, c.into)
 }
 
 // nullText returns NULL for an empty text.

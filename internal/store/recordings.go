@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -74,10 +72,7 @@ func (db *Reader) PendingErasures(ctx context.Context, before time.Time, limit i
 // and whose recordings were not deleted, in the order of their creation. Start
 // with uuid.Nil.
 func (db *Reader) RecordedJobs(ctx context.Context, after uuid.UUID, limit int) ([]job.Job, error) {
-	return list(ctx, db, "list recorded jobs", func(row sqldb.Row) (job.Job, error) {
-		r, err := scanJob(row)
-		return r.Job, err
-	}, `SELECT `+jobColumns+` FROM jobs WHERE id > $1 AND manifest_uri <> '' AND recording_deleted_at IS NULL
+	return list(ctx, db, "list recorded jobs", scanView, `SELECT `+viewColumns+` FROM jobs WHERE id > $1 AND manifest_uri <> '' AND recording_deleted_at IS NULL
 		ORDER BY id LIMIT $2`, after, limit)
 }
 
@@ -120,21 +115,16 @@ func (tx *Tx) InsertTranscription(ctx context.Context, jobID uuid.UUID, now time
 // RequestTranscription makes a transcription with other options due. It reports false if
 // there is one that has not ended.
 func (tx *Tx) RequestTranscription(ctx context.Context, jobID uuid.UUID, now time.Time, options job.TranscriptionOptions) (bool, error) {
-	requested, err := json.Marshal(options)
-	if err != nil {
-		return false, fmt.Errorf("encode the options of a transcription: %w", err)
-	}
 	n, err := tx.affected(ctx, "queue another transcription of a job", `INSERT INTO transcriptions (job_id, created_at, due_at, lease, failures, sent_ms, requested) VALUES ($1, $2, $2, '', 0, 0, $3)
 		ON CONFLICT (job_id) DO UPDATE SET created_at = excluded.created_at, due_at = excluded.due_at, failures = 0, requested = excluded.requested
-		WHERE transcriptions.due_at IS NULL`, jobID, millis(now), string(requested))
+		WHERE transcriptions.due_at IS NULL`, jobID, millis(now), jsonValue{options})
 	return n > 0, err
 }
 
 // HasTexts reports whether the bots of a job reported chat messages or captions.
-func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (bool, error) {
-	var n int
-	err := db.queryRow(ctx, "find the texts of a job", `SELECT COUNT(*) FROM meeting_text_totals WHERE job_id = $1`, jobID).Scan(&n)
-	return n > 0, err
+func (db *Reader) HasTexts(ctx context.Context, jobID uuid.UUID) (has bool, err error) {
+	err = db.queryRow(ctx, "find the texts of a job", `SELECT EXISTS (SELECT 1 FROM meeting_text_totals WHERE job_id = $1)`, jobID).Scan(&has)
+	return has, err
 }
 
 // ClaimTranscription leases the transcription that has been due for the longest
@@ -153,11 +143,7 @@ func (s *Store) ClaimTranscription(ctx context.Context, now, until time.Time, le
 }
 
 func scanTranscription(row sqldb.Row) (t job.Transcription, err error) {
-	var requested string
-	err = row.Scan(&t.JobID, timeColumn{&t.CreatedAt}, &t.Failures, durationColumn{&t.Sent}, &requested)
-	if err == nil && requested != "" {
-		err = json.Unmarshal([]byte(requested), &t.Again)
-	}
+	err = row.Scan(&t.JobID, timeColumn{&t.CreatedAt}, &t.Failures, durationColumn{&t.Sent}, jsonColumn{&t.Again})
 	return t, err
 }
 

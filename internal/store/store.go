@@ -73,15 +73,13 @@ func (s *Store) Write(ctx context.Context, fn func(context.Context, *Tx) error) 
 // Ping reports whether the database responds.
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
-	return s.conn.QueryRow(ctx, `SELECT 1`).Scan(&one)
+	return s.queryRow(ctx, "ping the database", `SELECT 1`).Scan(&one)
 }
 
 // SchemaVersion returns the version of the schema, and that of this program.
 func (s *Store) SchemaVersion(ctx context.Context) (version, own int64, err error) {
-	if err := s.conn.QueryRow(ctx, migrations.VersionQuery).Scan(&version); err != nil {
-		return 0, migrations.Newest, fmt.Errorf("read the schema version: %w", err)
-	}
-	return version, migrations.Newest, nil
+	err = s.queryRow(ctx, "read the schema version", migrations.VersionQuery).Scan(&version)
+	return version, migrations.Newest, err
 }
 
 // CheckSchema returns an error if the schema is older than this version needs.

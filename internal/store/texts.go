@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -65,13 +64,9 @@ func (db *Reader) textTotals(ctx context.Context, jobID uuid.UUID) (count, bytes
 
 // upsertText stores a text and reports whether it is new or has changed.
 func (tx *Tx) upsertText(ctx context.Context, t job.MeetingText) (bool, error) {
-	speech := ""
+	var speech any = ""
 	if t.Speech != nil {
-		encoded, err := json.Marshal(t.Speech)
-		if err != nil {
-			return false, fmt.Errorf("encode the words of job %s: %w", t.JobID, err)
-		}
-		speech = string(encoded)
+		speech = jsonValue{t.Speech}
 	}
 	n, err := tx.affected(ctx, "store a text of a job", `
 		INSERT INTO meeting_texts (`+textColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -126,12 +121,8 @@ func (tx *Tx) DeleteTexts(ctx context.Context, jobID uuid.UUID) error {
 const textColumns = `job_id, attempt, kind, id, sequence, participant_id, author, text, language, started_at, ended_at, speech`
 
 func scanText(row sqldb.Row) (t job.MeetingText, err error) {
-	var speech string
 	err = row.Scan(&t.JobID, &t.Attempt, &t.Kind, &t.ID, &t.Sequence, &t.ParticipantID, &t.Author,
-		&t.Text, &t.Language, timeColumn{&t.StartedAt}, timeColumn{&t.EndedAt}, &speech)
-	if err == nil && speech != "" {
-		err = json.Unmarshal([]byte(speech), &t.Speech)
-	}
+		&t.Text, &t.Language, timeColumn{&t.StartedAt}, timeColumn{&t.EndedAt}, jsonColumn{&t.Speech})
 	return t, err
 }
 
@@ -191,25 +182,22 @@ func (db *Reader) SearchTexts(ctx context.Context, consumer uuid.UUID, mode job.
 		return nil, nil
 	}
 	search := db.dialect.Search
-	condition, args := search.Match(ownerWord(consumer, mode), words, speaker)
-	and := func(comparison string, value int64) {
-		args = append(args, value)
-		condition += fmt.Sprintf(" AND %s %s $%d", search.ID, comparison, len(args))
-	}
+	matching, args := search.Match(ownerWord(consumer, mode), words, speaker)
+	c := conditions{args: args}
 	if !filter.From.IsZero() {
-		and(">=", firstTextID(filter.From))
+		c.and(search.ID+" >= %s", firstTextID(filter.From))
 	}
 	if !filter.To.IsZero() {
-		and("<", firstTextID(filter.To))
+		c.and(search.ID+" < %s", firstTextID(filter.To))
 	}
-	args = append(args, limit)
+	newest := ` LIMIT ` + c.arg(limit)
 	return list(ctx, db, "search texts", func(row sqldb.Row) (m job.SearchMatch, err error) {
 		err = row.Scan(&m.JobID, &m.Kind, &m.StartMs, &m.Speaker, &m.Text, &m.MeetingURL, timeColumn{&m.CreatedAt})
 		return m, err
 	}, `SELECT t.job_id, t.kind, t.start_ms, t.speaker, t.text, j.meeting_url, j.created_at
-		FROM (SELECT s.id FROM `+search.From+` WHERE `+condition+` ORDER BY `+search.ID+fmt.Sprintf(` DESC LIMIT $%d`, len(args))+`) AS newest
+		FROM (SELECT s.id FROM `+search.From+` WHERE `+matching+c.text+` ORDER BY `+search.ID+` DESC`+newest+`) AS newest
 		JOIN search_texts t ON t.id = newest.id JOIN jobs j ON j.id = t.job_id
-		ORDER BY j.created_at DESC, t.job_id, t.start_ms`, args...)
+		ORDER BY j.created_at DESC, t.job_id, t.start_ms`, c.args...)
 }
 
 // searchWords returns the words of a search in lower case.

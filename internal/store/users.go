@@ -19,10 +19,9 @@ const userColumns = `u.id, u.consumer_id, c.name, u.email, u.name, u.role, u.ope
 const selectUsers = `SELECT ` + userColumns + ` FROM users u JOIN consumers c ON c.id = u.consumer_id `
 
 // HasUsers implements account.UserStore.
-func (db *Reader) HasUsers(ctx context.Context) (bool, error) {
-	var n int
-	err := db.queryRow(ctx, "count users", `SELECT COUNT(*) FROM (SELECT 1 FROM users LIMIT 1) AS one`).Scan(&n)
-	return n > 0, err
+func (db *Reader) HasUsers(ctx context.Context) (has bool, err error) {
+	err = db.queryRow(ctx, "look for users", `SELECT EXISTS (SELECT 1 FROM users)`).Scan(&has)
+	return has, err
 }
 
 // UserByEmail implements account.UserStore. It uses the UNIQUE index of the

@@ -1,20 +1,16 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"standin/internal/store/sqldb"
 )
 
 // handle is the common part of *pgxpool.Pool and *tx.
 type handle interface {
-	Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
 }
@@ -23,13 +19,7 @@ type handle interface {
 type conn struct{ handle handle }
 
 // Exec implements sqldb.Conn.
-func (c conn) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	tag, err := c.handle.Exec(ctx, query, args...)
-	return tag.RowsAffected(), err
-}
-
-// ExecBatch implements sqldb.Conn.
-func (c conn) ExecBatch(ctx context.Context, statements []sqldb.Statement) ([]int64, error) {
+func (c conn) Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error) {
 	if len(statements) == 0 {
 		return nil, nil
 	}
@@ -57,12 +47,6 @@ func (c conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows,
 		return nil, err
 	}
 	return rows{found}, nil
-}
-
-// QueryRow implements sqldb.Conn.
-func (c conn) QueryRow(ctx context.Context, query string, args ...any) sqldb.Row {
-	found, err := c.Query(ctx, query, args...)
-	return row{found, err}
 }
 
 // rows implements sqldb.Rows.
@@ -98,25 +82,4 @@ func (f flag) Scan(value any) error {
 		return fmt.Errorf("scan a flag: got %T", value)
 	}
 	return nil
-}
-
-// row is the only row of a query.
-type row struct {
-	rows sqldb.Rows
-	err  error
-}
-
-// Scan implements sqldb.Row. Without a row the error is sql.ErrNoRows.
-func (r row) Scan(columns ...any) error {
-	if r.err != nil {
-		return r.err
-	}
-	defer r.rows.Close() // Err returns its error
-	if !r.rows.Next() {
-		return cmp.Or(r.rows.Err(), sql.ErrNoRows)
-	}
-	if err := r.rows.Scan(columns...); err != nil {
-		return err
-	}
-	return cmp.Or(r.rows.Close(), r.rows.Err())
 }

@@ -1,12 +1,10 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
@@ -14,18 +12,6 @@ import (
 type tx struct {
 	conn  *pgxpool.Conn
 	begun bool
-}
-
-// Exec implements handle.
-func (t *tx) Exec(ctx context.Context, query string, args ...any) (pgconn.CommandTag, error) {
-	if t.begun {
-		return t.conn.Exec(ctx, query, args...)
-	}
-	batch := &pgx.Batch{}
-	batch.Queue(query, args...)
-	results := t.SendBatch(ctx, batch)
-	tag, err := results.Exec()
-	return tag, cmp.Or(err, results.Close())
 }
 
 // Query implements handle.

@@ -9,15 +9,10 @@ import (
 
 // Conn runs statements: outside of transactions, or in one.
 type Conn interface {
-	// Exec returns the number of affected rows.
-	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// ExecBatch runs statements, in one round trip where there are any, and returns the
-	// number of affected rows of each.
-	ExecBatch(ctx context.Context, statements []Statement) ([]int64, error)
+	// Exec runs statements, in one round trip where the database is another process, and
+	// returns the number of affected rows of each.
+	Exec(ctx context.Context, statements ...Statement) ([]int64, error)
 	Query(ctx context.Context, query string, args ...any) (Rows, error)
-	// QueryRow returns the only row of a query. Without one, the error of its Scan is
-	// sql.ErrNoRows.
-	QueryRow(ctx context.Context, query string, args ...any) Row
 }
 
 // Statement is a statement with its arguments.

@@ -13,7 +13,6 @@ import (
 type handle interface {
 	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 	PrepareContext(ctx context.Context, query string) (*sql.Stmt, error)
 }
 
@@ -50,30 +49,25 @@ func (c *conn) statement(ctx context.Context, query string) *sql.Stmt {
 }
 
 // Exec implements sqldb.Conn.
-func (c *conn) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	var result sql.Result
-	var err error
-	if statement := c.statement(ctx, query); statement != nil { //nolint:sqlclosecheck // close closes it
-		result, err = statement.ExecContext(ctx, args...)
-	} else {
-		result, err = c.ExecContext(ctx, query, args...)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
-// ExecBatch implements sqldb.Conn.
-func (c *conn) ExecBatch(ctx context.Context, statements []sqldb.Statement) ([]int64, error) {
+func (c *conn) Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error) {
 	affected := make([]int64, len(statements))
 	for i, s := range statements {
-		var err error
-		if affected[i], err = c.Exec(ctx, s.Query, s.Args...); err != nil {
+		result, err := c.exec(ctx, s.Query, s.Args...)
+		if err != nil {
+			return nil, err
+		}
+		if affected[i], err = result.RowsAffected(); err != nil {
 			return nil, err
 		}
 	}
 	return affected, nil
+}
+
+func (c *conn) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if statement := c.statement(ctx, query); statement != nil { //nolint:sqlclosecheck // close closes it
+		return statement.ExecContext(ctx, args...)
+	}
+	return c.ExecContext(ctx, query, args...)
 }
 
 // Query implements sqldb.Conn.
@@ -82,18 +76,6 @@ func (c *conn) Query(ctx context.Context, query string, args ...any) (sqldb.Rows
 		return statement.QueryContext(ctx, args...) //nolint:rowserrcheck // the caller does
 	}
 	return c.QueryContext(ctx, query, args...) //nolint:rowserrcheck // the caller does
-}
-
-// QueryRow implements sqldb.Conn.
-func (c *conn) QueryRow(ctx context.Context, query string, args ...any) sqldb.Row {
-	return c.row(ctx, query, args...)
-}
-
-func (c *conn) row(ctx context.Context, query string, args ...any) *sql.Row {
-	if statement := c.statement(ctx, query); statement != nil { //nolint:sqlclosecheck // close closes it
-		return statement.QueryRowContext(ctx, args...)
-	}
-	return c.QueryRowContext(ctx, query, args...)
 }
 
 // close closes the prepared statements.
@@ -114,15 +96,8 @@ type tx struct {
 }
 
 // Exec implements sqldb.Conn.
-func (t *tx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	n, err := t.conn.Exec(ctx, query, args...)
-	t.failed = t.failed || err != nil
-	return n, err
-}
-
-// ExecBatch implements sqldb.Conn.
-func (t *tx) ExecBatch(ctx context.Context, statements []sqldb.Statement) ([]int64, error) {
-	affected, err := t.conn.ExecBatch(ctx, statements)
+func (t *tx) Exec(ctx context.Context, statements ...sqldb.Statement) ([]int64, error) {
+	affected, err := t.conn.Exec(ctx, statements...)
 	t.failed = t.failed || err != nil
 	return affected, err
 }
@@ -132,11 +107,4 @@ func (t *tx) Query(ctx context.Context, query string, args ...any) (sqldb.Rows, 
 	rows, err := t.conn.Query(ctx, query, args...)
 	t.failed = t.failed || err != nil
 	return rows, err
-}
-
-// QueryRow implements sqldb.Conn.
-func (t *tx) QueryRow(ctx context.Context, query string, args ...any) sqldb.Row {
-	row := t.conn.row(ctx, query, args...)
-	t.failed = t.failed || row.Err() != nil
-	return row
 }

@@ -50,7 +50,7 @@ func ClosedCleanly(path string) bool {
 // the whole file.
 func (db *DB) Check(ctx context.Context) error {
 	var problem string
-	if err := db.reads.QueryRow(ctx, `PRAGMA quick_check(1)`).Scan(&problem); err != nil {
+	if err := db.reader.QueryRowContext(ctx, `PRAGMA quick_check(1)`).Scan(&problem); err != nil {
 		return Explain(db.path, err)
 	}
 	if problem != "ok" {

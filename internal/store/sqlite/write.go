@@ -66,12 +66,12 @@ func (db *DB) transact(ctx context.Context, group []*write, run func(context.Con
 	}
 	err := run(ctx, &tx{conn: db.writes}, group)
 	if err == nil {
-		if _, err = db.writes.Exec(ctx, `COMMIT`); err == nil {
+		if _, err = db.writes.exec(ctx, `COMMIT`); err == nil {
 			return nil
 		}
 		err = fmt.Errorf("commit: %w", err)
 	}
-	_, _ = db.writes.Exec(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
+	_, _ = db.writes.exec(ctx, `ROLLBACK`) // fails if SQLite has already rolled back
 	return err
 }
 
@@ -84,7 +84,7 @@ func (db *DB) begin(ctx context.Context) error {
 		}
 		db.own, db.writes = connection, newConn(connection, db.prepare)
 	}
-	_, err := db.writes.Exec(ctx, `BEGIN IMMEDIATE`)
+	_, err := db.writes.exec(ctx, `BEGIN IMMEDIATE`)
 	if err != nil {
 		db.disconnect()
 	}
@@ -106,15 +106,15 @@ func runAll(ctx context.Context, t *tx, group []*write) error {
 // returned error is that of the whole group.
 func runInSavepoints(ctx context.Context, t *tx, group []*write) error {
 	for _, w := range group {
-		if _, err := t.Exec(ctx, `SAVEPOINT one`); err != nil {
+		if _, err := t.conn.exec(ctx, `SAVEPOINT one`); err != nil {
 			return fmt.Errorf("create a savepoint: %w", err)
 		}
 		if w.err = recovered(ctx, w.fn, t); w.err != nil {
-			if _, err := t.Exec(ctx, `ROLLBACK TO one`); err != nil {
+			if _, err := t.conn.exec(ctx, `ROLLBACK TO one`); err != nil {
 				return fmt.Errorf("roll back a failed write: %w", err)
 			}
 		}
-		if _, err := t.Exec(ctx, `RELEASE one`); err != nil {
+		if _, err := t.conn.exec(ctx, `RELEASE one`); err != nil {
 			return fmt.Errorf("release a savepoint: %w", err)
 		}
 	}
