@@ -28,7 +28,7 @@ func TestServiceIsDown(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- h.Run(ctx) }()
-		const messages = 15
+		const messages = 5
 		for i := range messages {
 			if err := h.receive(ctx, received{source: "smtp", remote: "192.0.2.1", raw: at(fmt.Sprint("event-", i), time.Now().Add(time.Duration(30+i)*time.Minute))}); err != nil {
 				t.Fatal(err)
@@ -65,6 +65,9 @@ func TestGivingUp(t *testing.T) {
 	for got.Verdict == waiting {
 		pauses = append(pauses, got.NextAt.Sub(h.now))
 		h.now = got.NextAt
+		if len(pauses) == 12 { // the further ones are like the last one
+			h.now = began.Add(retryTime - 2*time.Hour)
+		}
 		got = h.run(t)
 	}
 	if got.Verdict != failed || !strings.Contains(got.Detail, "connection refused") || h.now.Sub(began) < retryTime-time.Hour || h.now.Sub(began) > retryTime {

@@ -41,7 +41,10 @@ func (h IMAPHost) Deliver(t *testing.T, raw []byte) { h.deliver(t, raw) }
 func (h IMAPHost) Address() string { return h.listener.Addr().String() }
 
 // CertFile returns the path of the server's certificate.
-func (h IMAPHost) CertFile() string { return h.certFile }
+func (h IMAPHost) CertFile(t *testing.T) string {
+	certFile, _ := certificateFiles(t)
+	return certFile
+}
 
 // Unseen returns how many messages are not marked as seen.
 func (h IMAPHost) Unseen(t *testing.T) (unseen int) {

@@ -27,7 +27,6 @@ type imapHost struct {
 	listener net.Listener
 	config   *tls.Config // of the server
 	client   *tls.Config
-	certFile string
 
 	mechanism string                        // of OAuth; empty without
 	accepts   func(user, token string) bool // access tokens
@@ -116,12 +115,8 @@ func (h *imapHost) fetched() []string {
 // newIMAPHost starts a server with TLS.
 func newIMAPHost(t *testing.T) *imapHost {
 	t.Helper()
-	certFile, keyFile, client := certificate(t)
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	host := &imapHost{config: &tls.Config{Certificates: []tls.Certificate{pair}}, client: client, certFile: certFile}
+	host := &imapHost{}
+	host.config, host.client = certificate(t)
 	host.createUser(t, "INBOX")
 	host.start(t, "127.0.0.1:0")
 	t.Cleanup(func() { _ = host.server.Close() })

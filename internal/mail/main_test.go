@@ -110,6 +110,24 @@ func prefixes(texts ...string) (found []netip.Prefix) {
 	return found
 }
 
+// emptyDatabase is the database of a worker that has received nothing. Copies of it are
+// cheaper than new ones.
+var emptyDatabase = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "mail-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	store, err := openStore(context.Background(), dir, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := store.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, fileName))
+})
+
 func newHarness(t testing.TB, change func(*Settings)) *harness {
 	t.Helper()
 	h := &harness{service: &fakeService{}, now: monday}
@@ -122,6 +140,13 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 	}
 	if change != nil {
 		change(&settings)
+	}
+	empty, err := emptyDatabase()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(settings.Dir, fileName), empty, 0o600); err != nil {
+		t.Fatal(err)
 	}
 	w, err := Open(t.Context(), settings)
 	if err != nil {

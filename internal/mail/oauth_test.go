@@ -132,9 +132,10 @@ func TestOAuth(t *testing.T) {
 			}
 			h.awaitOpened(t, host)
 			raw := append([]byte("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=ada@example.test\r\n"), sample(t, "google-single")...)
-			for range 2 {
+			for message := range 2 {
 				host.deliverAt(t, raw, time.Now())
 				raw = append(raw, '\n')
+				h.awaitRecord(t, func(r Record) bool { return r.ID == int64(message)+1 })
 				await(t, "the messages are seen", func() bool {
 					seen := host.seen(t)
 					return seen[len(seen)-1]

@@ -32,14 +32,10 @@ type outgoing struct {
 
 func newOutgoing(t *testing.T) *outgoing {
 	t.Helper()
-	certFile, keyFile, client := certificate(t)
-	pair, err := tls.LoadX509KeyPair(certFile, keyFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config, client := certificate(t)
 	o := &outgoing{client: client}
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &outgoingSession{host: o}, nil }))
-	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{pair}}
+	server.TLSConfig = config
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

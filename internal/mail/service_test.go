@@ -436,7 +436,7 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	dir, host := t.TempDir(), mail.NewIMAPHost(t)
-	imap := host.Address() + " " + host.CertFile()
+	imap := host.Address() + " " + host.CertFile(t)
 	first, stop, done := startWorker(t, dir, s.BaseURL(), imap)
 	first.AwaitOpened(t, host) // earlier messages are not read
 	stop()
