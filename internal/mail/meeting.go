@@ -107,33 +107,19 @@ func organizerOf(ctx context.Context, tx *sql.Tx, e calendar.Event, by author) (
 	if errors.Is(err, sql.ErrNoRows) {
 		return by.address, nil
 	}
-	if err != nil {
-		return "", fmt.Errorf("mail database: %w", err)
-	}
-	return organizer, nil
+	return organizer, wrap(err)
 }
 
 // maxOrganizers limits the organizers of a meeting that may replace each other.
 const maxOrganizers = 20
 
 // otherMeetings returns the meetings with the same UID and other organizers.
-func otherMeetings(ctx context.Context, tx *sql.Tx, m meeting) (found []meeting, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT organizer FROM meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC LIMIT $3`, m.uid, m.organizer, maxOrganizers)
-	if err != nil {
-		return nil, fmt.Errorf("mail database: %w", err)
-	}
-	defer rows.Close()
-	for rows.Next() {
+func otherMeetings(ctx context.Context, tx *sql.Tx, m meeting) ([]meeting, error) {
+	return list(ctx, tx, func(row *sql.Rows) (meeting, error) {
 		other := meeting{uid: m.uid}
-		if err := rows.Scan(&other.organizer); err != nil {
-			return nil, fmt.Errorf("mail database: %w", err)
-		}
-		found = append(found, other)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("mail database: %w", err)
-	}
-	return found, nil
+		err := row.Scan(&other.organizer)
+		return other, err
+	}, `SELECT organizer FROM meetings WHERE uid = $1 AND organizer <> $2 ORDER BY updated_at DESC LIMIT $3`, m.uid, m.organizer, maxOrganizers)
 }
 
 // saveEvent saves an event unless its meeting has a newer version of it, which it
@@ -151,7 +137,7 @@ func saveEvent(ctx context.Context, tx *sql.Tx, m meeting, e calendar.Event, nam
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 	case err != nil:
-		return false, fmt.Errorf("mail database: %w", err)
+		return false, wrap(err)
 	default:
 		order := cmp.Or(cmp.Compare(int64(e.Sequence), known.sequence), cmp.Compare(millis(e.Stamp), known.stamp))
 		if order < 0 {
@@ -174,10 +160,7 @@ func isCopy(ctx context.Context, tx *sql.Tx, message int64) (bool, error) {
 	var count int
 	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages JOIN messages AS earlier ON earlier.sender = messages.sender AND earlier.message_id = messages.message_id AND earlier.id < messages.id
 		WHERE messages.id = $1 AND messages.message_id <> ''`, message).Scan(&count)
-	if err != nil {
-		return false, fmt.Errorf("mail database: %w", err)
-	}
-	return count > 0, nil
+	return count > 0, wrap(err)
 }
 
 // saveMeeting saves that a meeting is known. It returns a *RejectedError if the quota
@@ -190,7 +173,7 @@ func (s *Store) saveMeeting(ctx context.Context, tx *sql.Tx, m meeting, q quota,
 			(SELECT COALESCE(SUM(size), 0) FROM messages WHERE domain = $3 AND id IN (SELECT message FROM events))`,
 			m.organizer, m.uid, q.domain, now.Add(-quotaTime).UnixMilli()).Scan(&known, &recent, &bytes)
 		if err != nil {
-			return fmt.Errorf("mail database: %w", err)
+			return wrap(err)
 		}
 		if err := q.checkNew(recent, bytes, s.maxBytes); known == 0 && err != nil {
 			return err
@@ -214,7 +197,7 @@ func (s *Store) checkQuota(ctx context.Context, m meeting, original, start time.
 		FROM meetings WHERE organizer = $1 AND uid = $2`,
 		m.organizer, m.uid, start.Add(-quotaTime/2).UnixMilli(), start.Add(quotaTime/2).UnixMilli(), millis(original)).Scan(&domain, &count)
 	if err != nil {
-		return fmt.Errorf("mail database: %w", err)
+		return wrap(err)
 	}
 	if domain != "" && count >= limit {
 		return quota{domain, limit}.exceeded()
@@ -257,7 +240,7 @@ func (r *reading) plan(ctx context.Context, s *Store, message int64) (plan, erro
 	}
 	var raw []byte
 	if err := s.db.QueryRowContext(ctx, `SELECT raw FROM messages WHERE id = $1`, message).Scan(&raw); err != nil {
-		return plan{}, fmt.Errorf("mail database: %w", err)
+		return plan{}, wrap(err)
 	}
 	if err := r.budget.Spend(len(raw) / bytesPerStep); err != nil {
 		return plan{}, readError(err)
@@ -289,8 +272,8 @@ func readError(err error) error {
 // another organizer. Versions of an occurrence and of the whole series are compared by
 // their times only, because each has its own count of revisions.
 func (s *Store) events(ctx context.Context, m meeting, r *reading) (events []calendar.Event, message int64, err error) {
-	sources, err := list(ctx, s, func(scan func(...any) error) (e eventSource, err error) {
-		err = scan(&e.original, &e.message)
+	sources, err := list(ctx, s.db, func(row *sql.Rows) (e eventSource, err error) {
+		err = row.Scan(&e.original, &e.message)
 		return e, err
 	}, `SELECT original, message FROM events WHERE organizer = $1 AND uid = $2 AND NOT EXISTS (
 			SELECT 1 FROM events AS other WHERE other.uid = events.uid AND other.organizer <> events.organizer AND other.named = 1 AND
@@ -334,9 +317,9 @@ type occurrence struct {
 
 // occurrences returns what the service was asked for.
 func (s *Store) occurrences(ctx context.Context, m meeting) ([]occurrence, error) {
-	return list(ctx, s, func(scan func(...any) error) (o occurrence, err error) {
+	return list(ctx, s.db, func(row *sql.Rows) (o occurrence, err error) {
 		var original, start, end int64
-		err = scan(&original, &o.icalUID, &start, &end, &o.address, &o.platform, &o.kind, &o.jobID, &o.summary, &o.zone)
+		err = row.Scan(&original, &o.icalUID, &start, &end, &o.address, &o.platform, &o.kind, &o.jobID, &o.summary, &o.zone)
 		o.start, o.end = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC()
 		if original != 0 {
 			o.original = time.UnixMilli(original).UTC()

@@ -38,7 +38,7 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, e
 		var known, size int64
 		err := tx.QueryRowContext(ctx, `SELECT (SELECT COUNT(*) FROM messages WHERE key = $1), (SELECT COALESCE(SUM(size), 0) FROM messages)`, key).Scan(&known, &size)
 		if err != nil {
-			return fmt.Errorf("mail database: %w", err)
+			return wrap(err)
 		}
 		if known > 0 {
 			return nil
@@ -54,11 +54,8 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, e
 		}
 		err = tx.QueryRowContext(ctx, `INSERT INTO messages (key, source, remote, received_at, raw, size, verdict, since, next_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $4, $4) RETURNING id`,
 			key, m.source, m.remote, now.UnixMilli(), m.raw, len(m.raw), waiting).Scan(&id)
-		if err != nil {
-			return fmt.Errorf("mail database: %w", err)
-		}
-		if m.judgment == nil {
-			return nil
+		if err != nil || m.judgment == nil {
+			return wrap(err)
 		}
 		if err := saveJudgment(ctx, tx, id, *m.judgment, now); err != nil {
 			return err
@@ -71,8 +68,9 @@ func (s *Store) add(ctx context.Context, m received, now time.Time) (id int64, e
 // checkBacklog returns errBacklog if too many messages of a domain wait.
 func checkBacklog(ctx context.Context, tx *sql.Tx, domain string) error {
 	var count int
-	if err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages WHERE domain = $1 AND next_at IS NOT NULL`, domain).Scan(&count); err != nil {
-		return fmt.Errorf("mail database: %w", err)
+	err := tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM messages WHERE domain = $1 AND next_at IS NOT NULL`, domain).Scan(&count)
+	if err != nil {
+		return wrap(err)
 	}
 	if domain != "" && count > maxBacklog {
 		return errBacklog
@@ -110,7 +108,7 @@ func deleteOldest(ctx context.Context, tx *sql.Tx, bytes int64) (freed int64, er
 			return freed, nil
 		}
 		if err != nil {
-			return freed, fmt.Errorf("mail database: %w", err)
+			return freed, wrap(err)
 		}
 		if err := exec(ctx, tx, `DELETE FROM messages WHERE id = $1`, id); err != nil {
 			return freed, err
@@ -157,17 +155,14 @@ func (s *Store) message(ctx context.Context, id int64) (p pending, err error) {
 	var receivedAt, since int64
 	err = s.db.QueryRowContext(ctx, `SELECT id, source, remote, raw, auth, sealed, addressed, received_at, since, attempts FROM messages WHERE id = $1`, id).
 		Scan(&p.id, &p.source, &p.remote, &p.raw, &p.auth.method, &p.auth.sealed, &p.auth.addressed, &receivedAt, &since, &p.attempts)
-	if err != nil {
-		return pending{}, fmt.Errorf("mail database: %w", err)
-	}
 	p.receivedAt, p.since = time.UnixMilli(receivedAt), time.UnixMilli(since)
-	return p, nil
+	return p, wrap(err)
 }
 
 // dueDomains returns the sender domains of the authenticated messages that are due.
 func (s *Store) dueDomains(ctx context.Context, now time.Time) ([]string, error) {
-	return list(ctx, s, func(scan func(...any) error) (domain string, err error) {
-		err = scan(&domain)
+	return list(ctx, s.db, func(row *sql.Rows) (domain string, err error) {
+		err = row.Scan(&domain)
 		return domain, err
 	}, `SELECT domain FROM messages WHERE next_at <= $1 AND auth <> '' GROUP BY domain ORDER BY MIN(next_at), domain`, now.UnixMilli())
 }
@@ -177,7 +172,7 @@ func (s *Store) nextMessage(ctx context.Context, domain string, now time.Time) (
 	var id int64
 	err := s.db.QueryRowContext(ctx, `SELECT id FROM messages WHERE domain = $1 AND next_at <= $2 AND auth <> '' ORDER BY next_at, id LIMIT 1`, domain, now.UnixMilli()).Scan(&id)
 	if err != nil {
-		return pending{}, fmt.Errorf("mail database: %w", err)
+		return pending{}, wrap(err)
 	}
 	return s.message(ctx, id)
 }
@@ -191,9 +186,9 @@ type arrival struct {
 // arrivals returns the first messages to authenticate, also those that are not yet
 // due.
 func (s *Store) arrivals(ctx context.Context, limit int) ([]arrival, error) {
-	return list(ctx, s, func(scan func(...any) error) (a arrival, err error) {
+	return list(ctx, s.db, func(row *sql.Rows) (a arrival, err error) {
 		var at int64
-		err = scan(&a.id, &at)
+		err = row.Scan(&a.id, &at)
 		a.at = time.UnixMilli(at)
 		return a, err
 	}, `SELECT id, next_at FROM messages WHERE next_at IS NOT NULL AND auth = '' ORDER BY next_at, id LIMIT $1`, limit)
@@ -211,7 +206,7 @@ func (s *Store) nextMeeting(ctx context.Context, now time.Time) (m meeting, atte
 	if errors.Is(err, sql.ErrNoRows) {
 		return m, 0, false, nil
 	}
-	return m, attempts, err == nil, err
+	return m, attempts, err == nil, wrap(err)
 }
 
 // nextWork returns when the next authenticated message or meeting is due; zero if
@@ -229,11 +224,9 @@ func (s *Store) nextReply(ctx context.Context) (time.Time, error) {
 // earliest returns the time that a query finds; zero if there is none.
 func (s *Store) earliest(ctx context.Context, query string) (time.Time, error) {
 	var at sql.NullInt64
-	if err := s.db.QueryRowContext(ctx, query).Scan(&at); err != nil {
-		return time.Time{}, fmt.Errorf("mail database: %w", err)
-	}
-	if !at.Valid {
-		return time.Time{}, nil
+	err := s.db.QueryRowContext(ctx, query).Scan(&at)
+	if err != nil || !at.Valid {
+		return time.Time{}, wrap(err)
 	}
 	return time.UnixMilli(at.Int64), nil
 }
@@ -269,7 +262,7 @@ func (s *Store) Retry(ctx context.Context, id int64, now time.Time) error {
 		result, err := tx.ExecContext(ctx, `UPDATE messages SET verdict = $2, detail = '', attempts = 0, since = $3, next_at = $3, auth = '' WHERE id = $1`,
 			id, waiting, now.UnixMilli())
 		if err != nil {
-			return fmt.Errorf("mail database: %w", err)
+			return wrap(err)
 		}
 		if n, err := result.RowsAffected(); err != nil || n == 0 {
 			return errors.Join(ErrNoMessage, err)

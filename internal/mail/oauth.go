@@ -242,10 +242,7 @@ func (s *Store) token(ctx context.Context, mailbox string) (token string, err er
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", errNoToken
 	}
-	if err != nil {
-		return "", fmt.Errorf("mail database: %w", err)
-	}
-	return token, nil
+	return token, wrap(err)
 }
 
 // saveToken saves the refresh token of a mailbox.

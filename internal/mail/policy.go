@@ -97,18 +97,14 @@ func (p *Policy) admits(from string) (admitted, byName bool) {
 	return admitted, byName
 }
 
-// quota returns the limit of the author's domain.
-func (p *Policy) quota(c *content) quota {
-	if _, byName := p.admits(c.from); byName || p.DomainMeetings == 0 {
-		return quota{}
+// author returns what the author of a message may do.
+func (p *Policy) author(from string) author {
+	_, byName := p.admits(from)
+	by := author{address: from, named: byName}
+	if !byName && p.DomainMeetings > 0 {
+		by.quota = quota{domain: organizational(domainOf(from)), meetings: p.DomainMeetings}
 	}
-	return quota{domain: organizational(domainOf(c.from)), meetings: p.DomainMeetings}
-}
-
-// isNamed reports whether an author may schedule the meetings of others.
-func (p *Policy) isNamed(c *content) bool {
-	_, byName := p.admits(c.from)
-	return byName
+	return by
 }
 
 // filter removes the events that the author of a message may not schedule, and those

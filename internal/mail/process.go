@@ -83,7 +83,7 @@ func (w *Worker) process(ctx context.Context, p pending) error {
 		return w.postpone(ctx, p, ignored, readError(err))
 	}
 	plan := policy.filter(c, p.auth, found)
-	applied, err := w.store.apply(ctx, p.id, plan.events, author{c.from, policy.quota(c), policy.isNamed(c)}, w.settings.Now())
+	applied, err := w.store.apply(ctx, p.id, plan.events, policy.author(c.from), w.settings.Now())
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,10 @@ type Change struct {
 // Records returns the newest messages before the one with the given ID, or the
 // newest if it is 0.
 func (s *Store) Records(ctx context.Context, before int64, limit int) ([]Record, error) {
-	found, err := list(ctx, s, func(scan func(...any) error) (r Record, err error) {
+	found, err := list(ctx, s.db, func(row *sql.Rows) (r Record, err error) {
 		var at int64
 		var next sql.NullInt64
-		err = scan(&r.ID, &at, &r.Source, &r.Sender, &r.Subject, &r.Auth, &r.Verdict, &r.Detail, &r.Attempts, &next, &r.Reply)
+		err = row.Scan(&r.ID, &at, &r.Source, &r.Sender, &r.Subject, &r.Auth, &r.Verdict, &r.Detail, &r.Attempts, &next, &r.Reply)
 		if r.ReceivedAt = time.UnixMilli(at).UTC(); next.Valid {
 			r.NextAt = time.UnixMilli(next.Int64).UTC()
 		}
@@ -57,9 +57,9 @@ func (s *Store) Records(ctx context.Context, before int64, limit int) ([]Record,
 
 // changes returns the changes that a message caused, by time.
 func (s *Store) changes(ctx context.Context, message int64) ([]Change, error) {
-	return list(ctx, s, func(scan func(...any) error) (c Change, err error) {
+	return list(ctx, s.db, func(row *sql.Rows) (c Change, err error) {
 		var at int64
-		err = scan(&c.JobID, &c.Kind, &c.Summary, &at, &c.Zone)
+		err = row.Scan(&c.JobID, &c.Kind, &c.Summary, &at, &c.Zone)
 		c.Start = time.UnixMilli(at).UTC()
 		return c, err
 	}, `SELECT job, kind, summary, starts_at, zone FROM changes WHERE message = $1 ORDER BY starts_at, kind LIMIT 200`, message)

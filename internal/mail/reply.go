@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -131,9 +132,9 @@ func (w *Worker) sendReplies(ctx context.Context) error {
 // one.
 func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
 	now := w.settings.Now()
-	due, err := list(ctx, w.store, func(scan func(...any) error) (r dueReply, err error) {
+	due, err := list(ctx, w.store.db, func(row *sql.Rows) (r dueReply, err error) {
 		var since int64
-		err = scan(&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &since)
+		err = row.Scan(&r.message, &r.sender, &r.subject, &r.id, &r.verdict, &r.detail, &r.attempts, &since)
 		r.since = time.UnixMilli(since)
 		return r, err
 	}, `SELECT id, sender, subject, message_id, verdict, detail, reply_attempts, since FROM messages WHERE reply_at <= $1 ORDER BY reply_at LIMIT 1`, now.UnixMilli())
@@ -167,15 +168,11 @@ func (w *Worker) sendNextReply(ctx context.Context) (bool, error) {
 // compose returns the text of a reply. Its Message-ID is the same each time it
 // is sent.
 func (s ReplySettings) compose(r dueReply, changes []Change, now time.Time) ([]byte, error) {
-	var h mail.Header
-	h.SetDate(now)
-	h.SetAddressList("From", []*mail.Address{{Name: "Standin", Address: s.From}})
-	h.SetAddressList("To", []*mail.Address{{Address: r.sender}})
 	subject := r.subject
 	if !strings.HasPrefix(strings.ToLower(subject), "re:") {
 		subject = "Re: " + subject
 	}
-	h.SetSubject(subject)
+	h := s.header([]string{r.sender}, subject, now)
 	h.SetMessageID(fmt.Sprintf("%s%d.%d@%s", replyIDStart, r.message, r.since.UnixMilli(), domainOf(s.From)))
 	if r.id != "" {
 		h.SetMsgIDList("In-Reply-To", []string{r.id})
@@ -184,6 +181,19 @@ func (s ReplySettings) compose(r dueReply, changes []Change, now time.Time) ([]b
 	h.Set("Auto-Submitted", "auto-replied")
 	h.Set("X-Auto-Response-Suppress", "All")
 	return plainMessage(h, s.text(r, changes))
+}
+
+// header returns the header of a message.
+func (s ReplySettings) header(to []string, subject string, now time.Time) (h mail.Header) {
+	addresses := make([]*mail.Address, len(to))
+	for i, address := range to {
+		addresses[i] = &mail.Address{Address: address}
+	}
+	h.SetDate(now)
+	h.SetAddressList("From", []*mail.Address{{Name: "Standin", Address: s.From}})
+	h.SetAddressList("To", addresses)
+	h.SetSubject(subject)
+	return h
 }
 
 // plainMessage returns a message with a plain text.
@@ -232,14 +242,13 @@ func (s ReplySettings) text(r dueReply, changes []Change) string {
 	return b.String()
 }
 
+// kindText describes the kind of a change, which is not empty.
 func kindText(kind string) string {
 	switch kind {
 	case "free_tier_exhausted":
 		return "Not scheduled, because this month's free meetings are used up"
 	case "dismissed":
 		return "Not scheduled, because the bot for this meeting was cancelled by hand"
-	case "":
-		return ""
 	}
 	return strings.ToUpper(kind[:1]) + kind[1:]
 }
@@ -262,11 +271,12 @@ func localTime(at time.Time, zone string) string {
 
 // send sends a reply.
 func (w *Worker) send(ctx context.Context, to string, text []byte) error {
-	return w.settings.Reply.deliver(ctx, []string{to}, text, w.signInToSend)
+	return w.settings.Reply.deliver(ctx, []string{to}, text, w.accessToken)
 }
 
-// deliver sends a message with an empty return path, so that it cannot bounce back.
-func (s ReplySettings) deliver(ctx context.Context, to []string, text []byte, signIn func(context.Context, *smtp.Client) error) error {
+// deliver sends a message with an empty return path, so that it cannot bounce back. It gets an
+// access token only with OAuth.
+func (s ReplySettings) deliver(ctx context.Context, to []string, text []byte, accessToken func(context.Context) (string, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, sendTime)
 	defer cancel()
 	client, err := s.connect(ctx)
@@ -276,7 +286,7 @@ func (s ReplySettings) deliver(ctx context.Context, to []string, text []byte, si
 	defer client.Close()
 	stop := context.AfterFunc(ctx, func() { _ = client.Close() })
 	defer stop()
-	if err := signIn(ctx, client); err != nil {
+	if err := s.signIn(ctx, client, accessToken); err != nil {
 		return fmt.Errorf("sign in to the outgoing mail host: %w", err)
 	}
 	if err := client.SendMail("", to, bytes.NewReader(text)); err != nil {
@@ -285,9 +295,8 @@ func (s ReplySettings) deliver(ctx context.Context, to []string, text []byte, si
 	return client.Quit()
 }
 
-// signInToSend signs in to the outgoing mail host, unless its URL has no user.
-func (w *Worker) signInToSend(ctx context.Context, client *smtp.Client) error {
-	s := w.settings.Reply
+// signIn signs in to the outgoing mail host, unless its URL has no user.
+func (s ReplySettings) signIn(ctx context.Context, client *smtp.Client, accessToken func(context.Context) (string, error)) error {
 	user := s.URL.User.Username()
 	switch {
 	case user == "":
@@ -295,24 +304,16 @@ func (w *Worker) signInToSend(ctx context.Context, client *smtp.Client) error {
 	case !s.OAuth:
 		return client.Auth(sasl.NewPlainClient("", user, s.Password))
 	}
-	token, err := w.accessToken(ctx)
+	token, err := accessToken(ctx)
 	if err != nil {
 		return fmt.Errorf("%w; run standin mail login", err)
 	}
 	return client.Auth(bearer(client.SupportsAuth(sasl.OAuthBearer), user, token))
 }
 
-// Send sends a message for operators.
+// Send sends a message for operators, with a password and not with OAuth.
 func (s ReplySettings) Send(ctx context.Context, to []string, subject, body string) error {
-	var h mail.Header
-	h.SetDate(time.Now())
-	h.SetAddressList("From", []*mail.Address{{Name: "Standin", Address: s.From}})
-	addresses := make([]*mail.Address, len(to))
-	for i, address := range to {
-		addresses[i] = &mail.Address{Address: address}
-	}
-	h.SetAddressList("To", addresses)
-	h.SetSubject(subject)
+	h := s.header(to, subject, time.Now())
 	if err := h.GenerateMessageIDWithHostname(domainOf(s.From)); err != nil {
 		return fmt.Errorf("write a message: %w", err)
 	}
@@ -321,12 +322,7 @@ func (s ReplySettings) Send(ctx context.Context, to []string, subject, body stri
 	if err != nil {
 		return err
 	}
-	return s.deliver(ctx, to, text, func(_ context.Context, client *smtp.Client) error {
-		if user := s.URL.User.Username(); user != "" {
-			return client.Auth(sasl.NewPlainClient("", user, s.Password))
-		}
-		return nil
-	})
+	return s.deliver(ctx, to, text, nil)
 }
 
 // connect connects with TLS.

@@ -77,34 +77,31 @@ func lockDir(dir string) (*os.File, error) {
 	return lock, nil
 }
 
+// wrap says that an error, if it is one, is that of the database.
+func wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("mail database: %w", err)
+}
+
 // write runs fn in a transaction that is on disk when write returns.
 func (s *Store) write(ctx context.Context, fn func(tx *sql.Tx) error) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("mail database: %w", err)
+		return wrap(err)
 	}
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	if err := fn(tx); err != nil {
-		return errors.Join(err, ignoreDone(tx.Rollback()))
+		return err
 	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("mail database: %w", err)
-	}
-	return nil
-}
-
-func ignoreDone(err error) error {
-	if errors.Is(err, sql.ErrTxDone) {
-		return nil
-	}
-	return err
+	return wrap(tx.Commit())
 }
 
 // exec runs a statement.
 func exec(ctx context.Context, tx *sql.Tx, query string, args ...any) error {
-	if _, err := tx.ExecContext(ctx, query, args...); err != nil {
-		return fmt.Errorf("mail database: %w", err)
-	}
-	return nil
+	_, err := tx.ExecContext(ctx, query, args...)
+	return wrap(err)
 }
 
 // exec runs one statement in its own transaction.
@@ -112,24 +109,26 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) error {
 	return s.write(ctx, func(tx *sql.Tx) error { return exec(ctx, tx, query, args...) })
 }
 
+// reader is the database, or a transaction.
+type reader interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // list returns all rows of a query.
-func list[T any](ctx context.Context, s *Store, scan func(scan func(...any) error) (T, error), query string, args ...any) (found []T, err error) {
-	rows, err := s.db.QueryContext(ctx, query, args...)
+func list[T any](ctx context.Context, db reader, scan func(row *sql.Rows) (T, error), query string, args ...any) (found []T, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("mail database: %w", err)
+		return nil, wrap(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		one, err := scan(rows.Scan)
+		row, err := scan(rows)
 		if err != nil {
-			return nil, fmt.Errorf("mail database: %w", err)
+			return nil, wrap(err)
 		}
-		found = append(found, one)
+		found = append(found, row)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("mail database: %w", err)
-	}
-	return found, nil
+	return found, wrap(rows.Err())
 }
 
 // mailbox is the progress of reading an IMAP mailbox.
@@ -148,11 +147,8 @@ func (s *Store) mailbox(ctx context.Context, name string) (mailbox, error) {
 	if errors.Is(err, sql.ErrNoRows) {
 		return mailbox{}, nil
 	}
-	if err != nil {
-		return mailbox{}, fmt.Errorf("mail database: %w", err)
-	}
 	box.firstSeen = time.UnixMilli(firstSeen)
-	return box, nil
+	return box, wrap(err)
 }
 
 // saveMailbox saves the progress of reading an IMAP mailbox.
