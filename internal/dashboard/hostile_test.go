@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/service"
@@ -27,16 +26,8 @@ func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	var dir string
 	h := newHarness(t, func(s *service.Settings) { dir, s.WebhookPrivateResponses = s.DataDir, true })
-	users := h.users()
-	token, _, err := users.FirstUserToken(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	name := hostile[:99]
-	ada, err := users.Accept(t.Context(), token, account.NewUser{Name: name, Email: "ada@example.test", Consumer: hostile[20:110], Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := h.firstUser(name, hostile[20:110])
 	p := h.signedIn("ada@example.test")
 	hook := receiver(t, 500, hostile) + "/?" + url.QueryEscape(hostile)
 	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {hook}})

@@ -141,14 +141,15 @@ func TestBulk(t *testing.T) {
 // TestTranscriptDownload downloads what was said as text and as subtitles.
 func TestTranscriptDownload(t *testing.T) {
 	t.Parallel()
-	f := populate(newHarness(t))
+	f := recorded(newHarness(t))
 	ada := f.signedIn(f.ada.Email)
+	unrecorded := ada.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij"}})
 	for path, want := range map[string]string{"/transcript": "quarterly budget", "/transcript?format=vtt": "WEBVTT"} {
 		if got := ada.get("/jobs/" + f.done.String() + path); got.status != http.StatusOK || !strings.Contains(got.body, want) {
 			t.Errorf("%s: %d %.200s", path, got.status, got.body)
 		}
 	}
-	if got := ada.get("/jobs/" + f.failed.String() + "/transcript"); got.status != http.StatusNotFound {
+	if got := ada.get("/jobs/" + unrecorded.String() + "/transcript"); got.status != http.StatusNotFound {
 		t.Errorf("a job without a recording: %d", got.status)
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
+	"standin/internal/job"
 	"standin/internal/recording"
-	"standin/internal/service"
 )
 
 // TestAccessOfOtherConsumers checks that users of another consumer cannot read or
@@ -60,9 +60,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.users().Accept(t.Context(), token, account.NewUser{Name: "Carol", Password: password}); err != nil {
-		t.Fatal(err)
-	}
+	f.accept(token, account.User{Name: "Carol"})
 	carol := f.signedIn("carol@example.test")
 	f.checkOffers(account.Viewer)
 	f.checkOffers(account.Member)
@@ -111,11 +109,11 @@ func (f populatedHarness) checkOffers(role account.Role) {
 // the job's own users and operators can download it.
 func TestCaptures(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	h := newHarness(t, func(s *service.Settings) { s.DataDir = dir })
-	f := populate(h)
+	f := recorded(newHarness(t))
+	f.failed = f.signedIn(f.ada.Email).simulated("https://teams.microsoft.com/l/meetup-join/19%3ameeting", `"host_denied_admission"`, "review")
+	f.awaitStatus(f.ada.ConsumerID, f.failed, job.Failed)
 	f.otherUser()
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
+	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(f.dir, "recordings")}).String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,6 +107,16 @@ type populatedHarness struct {
 	key                              string
 }
 
+// recorded adds Ada and a job with a recording to a harness.
+func recorded(h *harness) populatedHarness {
+	h.Helper()
+	f := populatedHarness{harness: h, ada: h.ada()}
+	f.done = h.signedIn(f.ada.Email).simulated("https://meet.google.com/abc-mnop-xyz", `{"seconds": 30, "speed": 30}`, "standup-0412")
+	h.awaitStatus(f.ada.ConsumerID, f.done, job.Completed)
+	h.said(f.done, "Let us look at the quarterly budget.", "The sheet is at https://example.com/budget")
+	return f
+}
+
 // populate adds data to a harness so that every page has content.
 func populate(h *harness) populatedHarness {
 	h.Helper()

@@ -15,7 +15,7 @@ import (
 // TestShare opens a recording with a link, without signing in.
 func TestShare(t *testing.T) {
 	t.Parallel()
-	f := populate(newHarness(t, func(s *service.Settings) { s.ShareLinks = time.Hour }))
+	f := recorded(newHarness(t, func(s *service.Settings) { s.ShareLinks = time.Hour }))
 	ada, visitor := f.signedIn(f.ada.Email), f.person()
 	page := "/jobs/" + f.done.String()
 	link := sharedLink(ada, page)
@@ -61,12 +61,12 @@ func TestShare(t *testing.T) {
 // TestShareEnds checks links that have expired, and a service that allows none.
 func TestShareEnds(t *testing.T) {
 	t.Parallel()
-	f := populate(newHarness(t, func(s *service.Settings) { s.ShareLinks = time.Nanosecond }))
+	f := recorded(newHarness(t, func(s *service.Settings) { s.ShareLinks = time.Nanosecond }))
 	page := "/jobs/" + f.done.String()
 	if got := f.person().get(sharedLink(f.signedIn(f.ada.Email), page)); got.status != http.StatusGone {
 		t.Errorf("an expired link: %d", got.status)
 	}
-	f = populate(newHarness(t))
+	f = recorded(newHarness(t))
 	ada, page := f.signedIn(f.ada.Email), "/jobs/"+f.done.String()
 	if got := ada.submit(page, page+"/share", url.Values{}); got.status != http.StatusNotFound || strings.Contains(ada.get(page).body, ">Share<") {
 		t.Errorf("links are not allowed: %d", got.status)

@@ -43,7 +43,7 @@ func (h *harness) said(id uuid.UUID, caption, message string) {
 func TestWords(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	f := populate(h)
+	f := recorded(h)
 	h.said(f.done, "the quarterly budget "+hostile, "a link "+hostile)
 	page := openTab(t)
 	page.signIn(h, f.ada.Email)
