@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net/mail"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -81,6 +82,11 @@ type Status struct {
 	Rule
 	Wrong time.Time // since when this node finds it wrong; zero while all is well
 	Sent  []Sent    // by any node, the latest first
+}
+
+// Firing reports whether an alert of the rule was sent and not that all is well again.
+func (s Status) Firing() bool {
+	return slices.ContainsFunc(s.Sent, func(sent Sent) bool { return sent.Firing })
 }
 
 // Store remembers the alerts of all nodes, so that each is sent once.
@@ -190,6 +196,9 @@ func (w *Watcher) wrongSince(key string, wrong bool, now time.Time) time.Time {
 	}
 	return w.since[key]
 }
+
+// Options returns the settings that operators chose, with the secret.
+func (w *Watcher) Options() Options { return w.settings.Options }
 
 // Status returns the state of each rule.
 func (w *Watcher) Status(ctx context.Context) ([]Status, error) {

@@ -3,61 +3,30 @@ package dashboard
 import (
 	"context"
 	"net/http"
-	"slices"
-	"time"
 
 	"standin/internal/account"
+	"standin/internal/alert"
 	"standin/internal/text"
+	"standin/internal/webhook"
 )
 
-// Alerts describes the alerts that the service sends to its operators, and sends a test alert.
+// Alerts describes the alerts that the service sends to its operators, and sends a test alert. It
+// is implemented by alert.Watcher.
 type Alerts interface {
-	Alerts(ctx context.Context) (AlertsView, error)
+	Options() alert.Options
+	Status(ctx context.Context) ([]alert.Status, error)
 	// Test sends a test alert and returns the errors by way: webhook and mail.
 	Test(ctx context.Context) map[string]error
 }
 
-// AlertsView is what alerts there are, and where they go.
-type AlertsView struct {
-	Webhook  string   // host of the URL; empty for none
-	Mail     []string // addresses
-	Cooldown time.Duration
-	Rules    []AlertRule
-}
-
-// Enabled reports whether alerts are sent anywhere.
-func (v AlertsView) Enabled() bool { return v.Webhook != "" || len(v.Mail) > 0 }
-
-// Every formats the cooldown.
-func (v AlertsView) Every() string { return limitText(int(v.Cooldown.Seconds())) }
-
-// AlertRule is a rule and its state.
-type AlertRule struct {
-	Name    string
-	When    string      // it alerts, for people
-	Setting string      // the environment variable of its threshold
-	Off     bool        // by its setting
-	On      bool        // it is checked
-	Wrong   time.Time   // since when this node finds it wrong; zero while all is well
-	Sent    []SentAlert // the last alert of each node, the latest first
-}
-
-// SentAlert is an alert that was sent.
-type SentAlert struct {
-	Node   string // empty for the whole service
-	Firing bool   // nothing said since that all is well again
-	At     time.Time
-}
-
-// Firing reports whether an alert of the rule was sent and not that all is well again.
-func (r AlertRule) Firing() bool {
-	return slices.ContainsFunc(r.Sent, func(sent SentAlert) bool { return sent.Firing })
-}
-
-// alertsPageView is the data of the page of alerts.
-type alertsPageView struct {
-	AlertsView
-	Tested []alertTest
+// alertsView is the data of the page of alerts: what alerts there are, and where they go.
+type alertsView struct {
+	Enabled bool
+	Webhook string   // host of the URL, which may have secrets; empty for none
+	Mail    []string // addresses
+	Every   string   // shortest time between two alerts of a rule
+	Rules   []alert.Status
+	Tested  []alertTest
 }
 
 // alertTest is the result of a test alert.
@@ -68,11 +37,15 @@ func (d *Dashboard) alertsPage(req *pageRequest, _ account.Session) error {
 }
 
 func (d *Dashboard) showAlerts(req *pageRequest, tested []alertTest) error {
-	shown, err := d.settings.Alerts.Alerts(req.r.Context())
+	rules, err := d.settings.Alerts.Status(req.r.Context())
 	if err != nil {
 		return err
 	}
-	return req.show("alerts", "Alerts", alertsPageView{shown, tested})
+	options := d.settings.Alerts.Options()
+	return req.show("alerts", "Alerts", alertsView{
+		Enabled: options.Enabled(), Webhook: webhook.HostOf(options.Webhook), Mail: options.Mail, Every: limitText(int(options.Cooldown.Seconds())),
+		Rules: rules, Tested: tested,
+	})
 }
 
 // testAlerts sends a test alert by all ways.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"sync"
 
 	"standin/internal/brand"
 	"standin/internal/httpmw"
@@ -18,22 +19,22 @@ type asset struct {
 	version     string // hash of the content
 }
 
-// loadAssets returns the assets by name: the dashboard's own, and those of all pages.
-func loadAssets() map[string]asset {
+// assets returns the assets by name: the dashboard's own, and those of all pages.
+var assets = sync.OnceValue(func() map[string]asset {
 	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 	files := brand.Files()
 	files["standin.css"], files["standin.js"] = styleCSS, scriptJS
-	assets := make(map[string]asset)
+	loaded := make(map[string]asset)
 	for name, content := range files {
 		sum := sha256.Sum256(content)
-		assets[name] = asset{content: content, contentType: types[path.Ext(name)], version: hex.EncodeToString(sum[:8])}
+		loaded[name] = asset{content: content, contentType: types[path.Ext(name)], version: hex.EncodeToString(sum[:8])}
 	}
-	return assets
-}
+	return loaded
+})
 
 // serveAsset serves an asset. A URL with its version never changes its content.
 func (d *Dashboard) serveAsset(req *pageRequest) error {
-	found, ok := d.assets[req.r.PathValue("name")]
+	found, ok := assets()[req.r.PathValue("name")]
 	if !ok {
 		return notFound("There is no such file.")
 	}

@@ -90,10 +90,7 @@ func readCalendarForm(form url.Values) calendarForm {
 // rules returns the rules of the form, or a sentence that says what is wrong.
 func (f calendarForm) rules() (calendarsync.Rules, string) {
 	rules := calendarsync.Rules{Record: calendarsync.Record(f.Record), TitleMatches: f.TitleMatches, OptOut: f.OptOut}
-	known := false
-	for _, choice := range f.Records() {
-		known = known || choice[0] == f.Record
-	}
+	known := slices.ContainsFunc(f.Records(), func(choice [2]string) bool { return choice[0] == f.Record })
 	n, err := strconv.Atoi("0" + strings.TrimSpace(f.MinParticipants))
 	switch {
 	case !known:
@@ -109,11 +106,6 @@ func (f calendarForm) rules() (calendarsync.Rules, string) {
 	return rules, ""
 }
 
-// liveCaller returns the user's consumer. Calendars send live bots.
-func liveCaller(session account.Session) account.Caller {
-	return account.Caller{ConsumerID: session.User.ConsumerID, Mode: job.Live}
-}
-
 func (d *Dashboard) calendarsPage(req *pageRequest, session account.Session) error {
 	return d.showCalendars(req, session, http.StatusOK, calendarsView{Form: newCalendarForm(session)})
 }
@@ -125,7 +117,7 @@ func newCalendarForm(session account.Session) calendarForm {
 
 func (d *Dashboard) showCalendars(req *pageRequest, session account.Session, status int, shown calendarsView) (err error) {
 	shown.Providers = d.settings.Calendars.Providers()
-	if shown.Calendars, err = d.settings.Calendars.Calendars(req.r.Context(), liveCaller(session)); err != nil {
+	if shown.Calendars, err = d.settings.Calendars.Calendars(req.r.Context(), caller(session.User, job.Live)); err != nil {
 		return err
 	}
 	return req.showStatus(status, "calendars", "Calendars", shown)
@@ -138,7 +130,7 @@ func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) e
 	var c calendarsync.Calendar
 	if problem == "" {
 		var err error
-		c, err = d.settings.Calendars.Connect(req.r.Context(), liveCaller(session), calendarsync.Connection{
+		c, err = d.settings.Calendars.Connect(req.r.Context(), caller(session.User, job.Live), calendarsync.Connection{
 			Name: form.Name, Address: form.Address, Email: form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
 		})
 		if problem, err = calendarProblem(err); err != nil {
@@ -148,7 +140,7 @@ func (d *Dashboard) connectCalendar(req *pageRequest, session account.Session) e
 	if problem != "" {
 		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: form, Problem: problem})
 	}
-	return d.readCalendar(req, session, c.ID)
+	return d.readCalendar(req, caller(session.User, job.Live), c.ID)
 }
 
 // calendarProblem returns what a user can correct, as a sentence, or the error.
@@ -161,53 +153,44 @@ func calendarProblem(err error) (string, error) {
 }
 
 // readCalendar reads a calendar and redirects to its page.
-func (d *Dashboard) readCalendar(req *pageRequest, session account.Session, id uuid.UUID) error {
-	release, err := req.costlyRead(session.User.ConsumerID)
+func (d *Dashboard) readCalendar(req *pageRequest, as account.Caller, id uuid.UUID) error {
+	release, err := req.costlyRead(as.ConsumerID)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if _, _, err := d.settings.Calendars.SyncNow(req.r.Context(), liveCaller(session), id); err != nil {
+	if _, _, err := d.settings.Calendars.SyncNow(req.r.Context(), as, id); err != nil {
 		return err
 	}
 	return req.redirect("/calendars/" + id.String())
 }
 
-func (d *Dashboard) calendarPage(req *pageRequest, session account.Session) error {
-	c, err := d.namedCalendar(req, session)
-	if err != nil {
-		return err
-	}
-	return d.showCalendar(req, session, http.StatusOK, calendarView{Calendar: c, Form: formOf(c)})
+func (d *Dashboard) calendarPage(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
+	return d.showCalendar(req, as, http.StatusOK, calendarView{Calendar: c, Form: formOf(c)})
 }
 
-func (d *Dashboard) showCalendar(req *pageRequest, session account.Session, status int, shown calendarView) (err error) {
+func (d *Dashboard) showCalendar(req *pageRequest, as account.Caller, status int, shown calendarView) (err error) {
 	now := d.settings.Now()
 	shown.CanReopen = slices.Contains(d.settings.Calendars.Providers(), shown.Provider)
-	if shown.Events, err = d.settings.Calendars.Events(req.r.Context(), liveCaller(session), shown.ID, now, now.Add(2*calendarsync.Window)); err != nil {
+	if shown.Events, err = d.settings.Calendars.Events(req.r.Context(), as, shown.ID, now, now.Add(2*calendarsync.Window)); err != nil {
 		return err
 	}
 	return req.showStatus(status, "calendar", shown.Name, shown)
 }
 
-// namedCalendar returns the calendar in the path.
-func (d *Dashboard) namedCalendar(req *pageRequest, session account.Session) (calendarsync.Calendar, error) {
+// namedCalendar returns the calendar in the path, and the caller to act as.
+func (d *Dashboard) namedCalendar(req *pageRequest, session account.Session) (calendarsync.Calendar, account.Caller, error) {
+	missing := notFound("There is no such calendar.")
 	id, err := uuid.Parse(req.r.PathValue("id"))
 	if err != nil {
-		return calendarsync.Calendar{}, notFound("There is no such calendar.")
+		return calendarsync.Calendar{}, account.Caller{}, missing
 	}
-	c, err := d.settings.Calendars.Calendar(req.r.Context(), liveCaller(session), id)
-	if job.ErrorIs(err, job.NotFound) {
-		return c, notFound("There is no such calendar.")
-	}
-	return c, err
+	return inModes(session.User, missing, func(as account.Caller) (calendarsync.Calendar, error) {
+		return d.settings.Calendars.Calendar(req.r.Context(), as, id)
+	}, job.Live) // calendars send live bots
 }
 
-func (d *Dashboard) changeCalendar(req *pageRequest, session account.Session) error {
-	c, err := d.namedCalendar(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) changeCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
 	form := readCalendarForm(req.r.PostForm)
 	rules, problem := form.rules()
 	if problem == "" {
@@ -217,15 +200,15 @@ func (d *Dashboard) changeCalendar(req *pageRequest, session account.Session) er
 		if form.Address != "" {
 			patch.Address = &form.Address
 		}
-		_, err := d.settings.Calendars.Change(req.r.Context(), liveCaller(session), c.ID, patch)
+		_, err := d.settings.Calendars.Change(req.r.Context(), as, c.ID, patch)
 		if problem, err = calendarProblem(err); err != nil {
 			return err
 		}
 	}
 	if problem != "" {
-		return d.showCalendar(req, session, http.StatusBadRequest, calendarView{Calendar: c, Form: form, Problem: problem})
+		return d.showCalendar(req, as, http.StatusBadRequest, calendarView{Calendar: c, Form: form, Problem: problem})
 	}
-	return d.readCalendar(req, session, c.ID)
+	return d.readCalendar(req, as, c.ID)
 }
 
 // choicesView is the data of the page that lists the calendars of an account.
@@ -235,19 +218,15 @@ type choicesView struct {
 }
 
 // choicesPage lists the calendars that the owner of one can choose instead.
-func (d *Dashboard) choicesPage(req *pageRequest, session account.Session) error {
-	c, err := d.namedCalendar(req, session)
-	if err != nil {
-		return err
-	}
-	release, err := req.costlyRead(session.User.ConsumerID)
+func (d *Dashboard) choicesPage(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
+	release, err := req.costlyRead(as.ConsumerID)
 	if err != nil {
 		return err
 	}
 	defer release()
-	choices, err := d.settings.Calendars.Choices(req.r.Context(), liveCaller(session), c.ID)
+	choices, err := d.settings.Calendars.Choices(req.r.Context(), as, c.ID)
 	if refused, ok := errors.AsType[*calendarapi.Error](err); ok {
-		return d.showCalendar(req, session, http.StatusBadGateway, calendarView{Calendar: c, Form: formOf(c), Problem: text.Sentence(refused.Reason)})
+		return d.showCalendar(req, as, http.StatusBadGateway, calendarView{Calendar: c, Form: formOf(c), Problem: text.Sentence(refused.Reason)})
 	}
 	if err != nil {
 		return err
@@ -256,48 +235,32 @@ func (d *Dashboard) choicesPage(req *pageRequest, session account.Session) error
 }
 
 // chooseCalendar reads another calendar of the same account.
-func (d *Dashboard) chooseCalendar(req *pageRequest, session account.Session) error {
-	c, err := d.namedCalendar(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) chooseCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
 	chosen := req.r.PostForm.Get("calendarId")
-	_, err = d.settings.Calendars.Change(req.r.Context(), liveCaller(session), c.ID, calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &chosen}})
+	_, err := d.settings.Calendars.Change(req.r.Context(), as, c.ID, calendarsync.Patch{Access: calendarsync.AccessPatch{CalendarID: &chosen}})
 	problem, err := calendarProblem(err)
 	if err != nil {
 		return err
 	}
 	if problem != "" {
-		return d.showCalendar(req, session, http.StatusBadRequest, calendarView{Calendar: c, Form: formOf(c), Problem: problem})
+		return d.showCalendar(req, as, http.StatusBadRequest, calendarView{Calendar: c, Form: formOf(c), Problem: problem})
 	}
-	return d.readCalendar(req, session, c.ID)
+	return d.readCalendar(req, as, c.ID)
 }
 
-func (d *Dashboard) syncCalendar(req *pageRequest, session account.Session) error {
-	c, err := d.namedCalendar(req, session)
-	if err != nil {
-		return err
-	}
-	return d.readCalendar(req, session, c.ID)
+func (d *Dashboard) syncCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
+	return d.readCalendar(req, as, c.ID)
 }
 
-func (d *Dashboard) disconnectCalendar(req *pageRequest, session account.Session) error {
-	c, err := d.namedCalendar(req, session)
-	if err != nil {
-		return err
-	}
-	if err := d.settings.Calendars.Disconnect(req.r.Context(), liveCaller(session), c.ID); err != nil {
+func (d *Dashboard) disconnectCalendar(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
+	if err := d.settings.Calendars.Disconnect(req.r.Context(), as, c.ID); err != nil {
 		return err
 	}
 	return req.redirect("/calendars?note=disconnected")
 }
 
 // switchMeeting switches a meeting on or off, or lets the rules decide.
-func (d *Dashboard) switchMeeting(req *pageRequest, session account.Session) error {
-	c, err := d.namedCalendar(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) switchMeeting(req *pageRequest, c calendarsync.Calendar, as account.Caller) error {
 	event, err := uuid.Parse(req.r.PathValue("event"))
 	if err != nil {
 		return notFound("There is no such meeting.")
@@ -307,7 +270,7 @@ func (d *Dashboard) switchMeeting(req *pageRequest, session account.Session) err
 		on := choice == "on"
 		override = &on
 	}
-	_, err = d.settings.Calendars.Override(req.r.Context(), liveCaller(session), c.ID, event, override)
+	_, err = d.settings.Calendars.Override(req.r.Context(), as, c.ID, event, override)
 	if job.ErrorIs(err, job.NotFound) {
 		return notFound("There is no such meeting.")
 	}

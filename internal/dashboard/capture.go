@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/account"
-	"standin/internal/recording"
+	"standin/internal/job"
 )
 
 // capture sends a capture of a page. Users get those of their own jobs. Operators,
@@ -31,7 +30,7 @@ func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
 		return missing
 	}
 	content, size, err := d.settings.Recordings.OpenCapture(req.r.Context(), id, attempt, req.r.PathValue("name"))
-	if deleted := (*recording.NotFoundError)(nil); errors.As(err, &deleted) {
+	if isMissing(err) {
 		return missing
 	}
 	if err != nil {
@@ -49,11 +48,7 @@ func (d *Dashboard) capture(req *pageRequest, session account.Session) error {
 }
 
 // screenshot sends the newest picture of the bot's meeting page.
-func (d *Dashboard) screenshot(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) screenshot(req *pageRequest, found job.Job, as account.Caller) error {
 	newest, err := d.settings.Jobs.Screenshot(req.r.Context(), as, found.ID)
 	if err != nil {
 		return err

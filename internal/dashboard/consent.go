@@ -3,10 +3,7 @@ package dashboard
 import (
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -17,6 +14,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/calendarapi"
 	"standin/internal/calendarsync"
+	"standin/internal/job"
 	"standin/internal/text"
 )
 
@@ -56,11 +54,10 @@ func (d *Dashboard) askConsent(req *pageRequest, session account.Session) error 
 			return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: problem})
 		}
 	}
-	encoded, err := json.Marshal(state)
+	value, err := encodeState(state)
 	if err != nil {
-		return fmt.Errorf("encode a visit at a provider: %w", err)
+		return err
 	}
-	value := base64.RawURLEncoding.EncodeToString(encoded)
 	if len(value) > maxConsent {
 		return d.showCalendars(req, session, http.StatusBadRequest, calendarsView{Form: state.Form, Problem: "Shorten the name or the pattern for titles."})
 	}
@@ -95,7 +92,7 @@ func (d *Dashboard) finishConsent(req *pageRequest, session account.Session) err
 	if problem != "" {
 		return d.refuseConsent(req, session, state, problem)
 	}
-	return d.readCalendar(req, session, id)
+	return d.readCalendar(req, caller(session.User, job.Live), id)
 }
 
 // refuseConsent shows why a calendar is not connected.
@@ -111,14 +108,14 @@ func (d *Dashboard) refuseConsent(req *pageRequest, session account.Session, sta
 // connectConsented connects a new calendar, or a known one again. The problem is what the
 // user can correct.
 func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, state consentState, refreshToken string) (id uuid.UUID, problem string, err error) {
-	calendars, caller, none := d.settings.Calendars, liveCaller(session), ""
+	calendars, as, none := d.settings.Calendars, caller(session.User, job.Live), ""
 	var c calendarsync.Calendar
 	if state.Calendar == "" {
 		rules, problem := state.Form.rules()
 		if problem != "" {
 			return uuid.Nil, problem, nil
 		}
-		c, err = calendars.Connect(req.r.Context(), caller, calendarsync.Connection{
+		c, err = calendars.Connect(req.r.Context(), as, calendarsync.Connection{
 			Name: state.Form.Name, Email: state.Form.Email, Rules: rules, Poll: calendarsync.DefaultPoll,
 			Access: calendarapi.Access{Provider: state.Provider, RefreshToken: refreshToken},
 		})
@@ -126,7 +123,7 @@ func (d *Dashboard) connectConsented(req *pageRequest, session account.Session, 
 		if id, err = uuid.Parse(state.Calendar); err != nil {
 			return uuid.Nil, "", notFound("There is no such calendar.")
 		}
-		c, err = calendars.Change(req.r.Context(), caller, id, calendarsync.Patch{Access: calendarsync.AccessPatch{
+		c, err = calendars.Change(req.r.Context(), as, id, calendarsync.Patch{Access: calendarsync.AccessPatch{
 			RefreshToken: &refreshToken, ClientID: &none, ClientSecret: &none, Tenant: &none, // of the service's own client
 		}})
 	}

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -11,15 +10,10 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
-	"standin/internal/recording"
 )
 
 // control runs the action of a button on a job's page.
-func (d *Dashboard) control(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) control(req *pageRequest, found job.Job, as account.Caller) error {
 	run, notice := d.action(req, req.r.PathValue("verb"))
 	if run == nil {
 		return notFound("There is no such action.")
@@ -71,11 +65,7 @@ func (d *Dashboard) action(req *pageRequest, name string) (action, string) {
 }
 
 // redeliver sends a webhook again.
-func (d *Dashboard) redeliver(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) redeliver(req *pageRequest, found job.Job, as account.Caller) error {
 	if _, err := d.settings.Jobs.Redeliver(req.r.Context(), as, found.ID, req.r.PathValue("delivery")); err != nil {
 		return err
 	}
@@ -83,36 +73,28 @@ func (d *Dashboard) redeliver(req *pageRequest, session account.Session) error {
 }
 
 // manifest serves the manifest of a recording as a download.
-func (d *Dashboard) manifest(req *pageRequest, session account.Session) error {
-	found, _, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) manifest(req *pageRequest, found job.Job, _ account.Caller) error {
 	text, err := d.settings.Recordings.Manifest(req.r.Context(), found.ID)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return notFound("The job has no recording.")
+	if isMissing(err) {
+		return errNoRecording
 	}
 	if err != nil {
 		return fmt.Errorf("read a manifest: %w", err)
 	}
+	return req.download("application/json", found.ID.String()[:8]+"-manifest.json", text)
+}
+
+// download responds with a file to keep.
+func (req *pageRequest) download(contentType, name string, content []byte) error {
 	header := req.Header()
-	header.Set("Content-Type", "application/json")
-	header.Set("Content-Disposition", `attachment; filename="`+found.ID.String()[:8]+`-manifest.json"`)
-	_, _ = req.Write(text) // the client may be gone
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	_, _ = req.Write(content) // the client may be gone
 	return nil
 }
 
 // media serves a file of a recording, or a range of it.
-func (d *Dashboard) media(req *pageRequest, session account.Session) error {
-	found, _, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
-	return d.serveMedia(req, found)
-}
-
-// serveMedia serves the file of a job's recording that the path names.
-func (d *Dashboard) serveMedia(req *pageRequest, found job.Job) error {
+func (d *Dashboard) media(req *pageRequest, found job.Job, _ account.Caller) error {
 	missing := notFound("The recording has no such file.")
 	if found.ManifestURI == "" {
 		return missing
@@ -126,7 +108,7 @@ func (d *Dashboard) serveMedia(req *pageRequest, found job.Job) error {
 			continue
 		}
 		content, _, modified, err := d.settings.Recordings.OpenMedia(req.r.Context(), found.ID, file.Name)
-		if deleted := (*recording.NotFoundError)(nil); errors.As(err, &deleted) {
+		if isMissing(err) {
 			return missing
 		}
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"html/template"
 	"io"
 	"log/slog"
 	"net/http"
@@ -24,6 +23,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/account/device"
+	"standin/internal/calendarsync"
 	"standin/internal/host"
 	"standin/internal/httpmw"
 	"standin/internal/job"
@@ -183,8 +183,6 @@ func (l Limits) orDefaults() Limits {
 type Dashboard struct {
 	settings  Settings
 	base      *url.URL
-	pages     func() (map[string]*template.Template, error) // parsed when the first one is shown
-	assets    map[string]asset
 	origins   *http.CrossOriginProtection
 	byAddress *httpmw.Limiter
 	byAccount *httpmw.Limiter
@@ -213,7 +211,6 @@ func New(settings Settings) (*Dashboard, error) {
 		failures:  httpmw.NewLimiter(httpmw.LimiterSettings{Rate: limits.Failures, Now: settings.Now}),
 		streams:   newStreams(),
 		overviews: map[job.Mode]*overviewCache{job.Live: {}, job.Test: {}},
-		assets:    loadAssets(),
 	}
 	// Behind a proxy the Host of a request may differ from its Origin.
 	if err := d.origins.AddTrustedOrigin(base.Scheme + "://" + base.Host); err != nil {
@@ -222,7 +219,6 @@ func New(settings Settings) (*Dashboard, error) {
 	if d.oidc, err = newProvider(settings.OIDC, settings.BaseURL); err != nil {
 		return nil, err
 	}
-	d.pages = sync.OnceValues(d.loadPages)
 	d.route()
 	return d, nil
 }
@@ -243,6 +239,10 @@ func (d *Dashboard) route() {
 		allow(account.Member, pattern, handle)
 	}
 	operator := func(pattern string, handle userHandler) { anyone(pattern, forOperator(handle)) }
+	ofJob := func(handle ownedHandler[job.Job]) userHandler { return of(d.namedJob, handle) }
+	ofCalendar := func(handle ownedHandler[calendarsync.Calendar]) userHandler { return of(d.namedCalendar, handle) }
+	ofEndpoint := func(handle ownedHandler[webhook.Endpoint]) userHandler { return of(d.namedEndpoint, handle) }
+	ofDelivery := func(handle ownedHandler[lifecycle.DeliveryDetails]) userHandler { return of(d.namedDelivery, handle) }
 
 	public("GET /assets/{name}", d.serveAsset)
 	public("GET /favicon.ico", func(req *pageRequest) error { // of pages that name no icon
@@ -269,30 +269,30 @@ func (d *Dashboard) route() {
 	user("GET /jobs/new/platform", d.detectPlatform)
 	user("POST /jobs", d.createJob)
 	user("POST /jobs/bulk", d.changeJobs)
-	user("GET /jobs/{id}", d.jobPage)
-	user("GET /jobs/{id}/live", d.liveJob)
-	user("GET /jobs/{id}/screenshot", d.screenshot)
-	user("GET /jobs/{id}/timeline", d.timelinePage)
-	user("GET /jobs/{id}/deliveries", d.deliveriesPage)
-	user("GET /jobs/{id}/manifest", d.manifest)
-	user("GET /jobs/{id}/transcript", d.transcriptFile)
-	user("GET /jobs/{id}/media/{name}", d.media)
+	user("GET /jobs/{id}", ofJob(d.jobPage))
+	user("GET /jobs/{id}/live", ofJob(d.liveJob))
+	user("GET /jobs/{id}/screenshot", ofJob(d.screenshot))
+	user("GET /jobs/{id}/timeline", ofJob(d.timelinePage))
+	user("GET /jobs/{id}/deliveries", ofJob(d.deliveriesPage))
+	user("GET /jobs/{id}/manifest", ofJob(d.manifest))
+	user("GET /jobs/{id}/transcript", ofJob(d.transcriptFile))
+	user("GET /jobs/{id}/media/{name}", ofJob(d.media))
 	user("GET /jobs/{id}/captures/{attempt}/{name}", d.capture)
-	user("POST /jobs/{id}/deliveries/{delivery}/redeliver", d.redeliver)
-	user("POST /jobs/{id}/share", d.share)
-	user("POST /jobs/{id}/share/revoke", d.revokeShare)
-	user("POST /jobs/{id}/{verb}", d.control)
+	user("POST /jobs/{id}/deliveries/{delivery}/redeliver", ofJob(d.redeliver))
+	user("POST /jobs/{id}/share", ofJob(d.share))
+	user("POST /jobs/{id}/share/revoke", ofJob(d.revokeShare))
+	user("POST /jobs/{id}/{verb}", ofJob(d.control))
 	user("GET /calendars", d.calendarsPage)
 	user("POST /calendars", d.connectCalendar)
 	user("POST /calendars/consent", d.askConsent)
 	user("GET /calendars/callback", d.finishConsent)
-	user("GET /calendars/{id}", d.calendarPage)
-	user("POST /calendars/{id}", d.changeCalendar)
-	allow(account.Member, "GET /calendars/{id}/choices", d.choicesPage)
-	user("POST /calendars/{id}/choices", d.chooseCalendar)
-	user("POST /calendars/{id}/sync", d.syncCalendar)
-	user("POST /calendars/{id}/disconnect", d.disconnectCalendar)
-	user("POST /calendars/{id}/events/{event}", d.switchMeeting)
+	user("GET /calendars/{id}", ofCalendar(d.calendarPage))
+	user("POST /calendars/{id}", ofCalendar(d.changeCalendar))
+	allow(account.Member, "GET /calendars/{id}/choices", ofCalendar(d.choicesPage))
+	user("POST /calendars/{id}/choices", ofCalendar(d.chooseCalendar))
+	user("POST /calendars/{id}/sync", ofCalendar(d.syncCalendar))
+	user("POST /calendars/{id}/disconnect", ofCalendar(d.disconnectCalendar))
+	user("POST /calendars/{id}/events/{event}", ofCalendar(d.switchMeeting))
 	user("GET /keys", d.keysPage)
 	admin("POST /keys", d.createKey)
 	admin("POST /keys/{id}/revoke", d.revokeKey)
@@ -300,12 +300,12 @@ func (d *Dashboard) route() {
 	user("GET /webhooks", d.webhooksPage)
 	admin("GET /webhooks/new", d.newEndpointPage)
 	admin("POST /webhooks/endpoints", d.createEndpoint)
-	user("GET /webhooks/endpoints/{id}", d.endpointPage)
-	admin("POST /webhooks/endpoints/{id}", d.changeEndpoint)
-	admin("POST /webhooks/endpoints/{id}/{verb}", d.endpointAction)
+	user("GET /webhooks/endpoints/{id}", ofEndpoint(d.endpointPage))
+	admin("POST /webhooks/endpoints/{id}", ofEndpoint(d.changeEndpoint))
+	admin("POST /webhooks/endpoints/{id}/{verb}", ofEndpoint(d.endpointAction))
 	user("GET /webhooks/deliveries", d.deliveryLogPage)
-	user("GET /webhooks/deliveries/{delivery}", d.deliveryPage)
-	user("POST /webhooks/deliveries/{delivery}/replay", d.replayDelivery)
+	user("GET /webhooks/deliveries/{delivery}", ofDelivery(d.deliveryPage))
+	user("POST /webhooks/deliveries/{delivery}/replay", ofDelivery(d.replayDelivery))
 	user("GET /webhooks/events", d.eventsPage)
 	admin("POST /webhooks/endpoint", d.setEndpoint)
 	admin("POST /webhooks/events", d.setEvents)

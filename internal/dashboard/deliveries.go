@@ -91,25 +91,13 @@ type headerView struct{ Name, Value string }
 
 // namedDelivery returns the delivery in the path, and its caller.
 func (d *Dashboard) namedDelivery(req *pageRequest, session account.Session) (lifecycle.DeliveryDetails, account.Caller, error) {
-	for _, mode := range []job.Mode{job.Live, job.Test} {
-		as := caller(session.User, mode)
-		found, err := d.settings.Webhooks.Delivery(req.r.Context(), as, req.r.PathValue("delivery"))
-		if err == nil {
-			return found, as, nil
-		}
-		if !job.ErrorIs(err, job.NotFound) {
-			return found, as, err
-		}
-	}
-	return lifecycle.DeliveryDetails{}, account.Caller{}, notFound("There is no such webhook.")
+	return inModes(session.User, notFound("There is no such webhook."), func(as account.Caller) (lifecycle.DeliveryDetails, error) {
+		return d.settings.Webhooks.Delivery(req.r.Context(), as, req.r.PathValue("delivery"))
+	}, job.Live, job.Test)
 }
 
 // deliveryPage shows the request and the attempts of a delivery.
-func (d *Dashboard) deliveryPage(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedDelivery(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) deliveryPage(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
 	shown := deliveryView{DeliveryDetails: found, Mode: as.Mode, Body: indented(found.Request.Body), Curl: found.Request.Curl()}
 	for name, values := range found.Request.Header {
 		for _, value := range values {
@@ -121,11 +109,7 @@ func (d *Dashboard) deliveryPage(req *pageRequest, session account.Session) erro
 }
 
 // replayDelivery sends a delivery again.
-func (d *Dashboard) replayDelivery(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedDelivery(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) replayDelivery(req *pageRequest, found lifecycle.DeliveryDetails, as account.Caller) error {
 	if _, err := d.settings.Webhooks.RedeliverOne(req.r.Context(), as, found.ID); err != nil {
 		return err
 	}

@@ -112,7 +112,12 @@ func (d *Dashboard) createEndpoint(req *pageRequest, session account.Session) er
 	if err != nil {
 		return err
 	}
-	return req.redirect("/webhooks/endpoints/" + created.ID.String() + "?" + url.Values{"mode": {string(mode)}, "note": {"endpoint-added"}}.Encode())
+	return req.redirect(endpointURL(created.ID, mode, "endpoint-added"))
+}
+
+// endpointURL returns the URL of the page of an endpoint, with a notice.
+func endpointURL(id uuid.UUID, mode job.Mode, notice string) string {
+	return "/webhooks/endpoints/" + id.String() + "?" + url.Values{"mode": {string(mode)}, "note": {notice}}.Encode()
 }
 
 // namedEndpoint returns the endpoint in the path, and the caller that may change it. URLs of
@@ -123,28 +128,16 @@ func (d *Dashboard) namedEndpoint(req *pageRequest, session account.Session) (we
 	if err != nil {
 		return webhook.Endpoint{}, account.Caller{}, missing
 	}
-	for _, mode := range []job.Mode{modeOf(req.r.URL.Query()), job.Live, job.Test} {
-		as := caller(session.User, mode)
-		found, err := d.settings.Webhooks.Endpoint(req.r.Context(), as, id)
-		if err == nil {
-			return found, as, nil
-		}
-		if !job.ErrorIs(err, job.NotFound) {
-			return webhook.Endpoint{}, account.Caller{}, err
-		}
-	}
-	return webhook.Endpoint{}, account.Caller{}, missing
+	return inModes(session.User, missing, func(as account.Caller) (webhook.Endpoint, error) {
+		return d.settings.Webhooks.Endpoint(req.r.Context(), as, id)
+	}, modeOf(req.r.URL.Query()), job.Live, job.Test)
 }
 
-func (d *Dashboard) endpointPage(req *pageRequest, session account.Session) error {
-	return d.showEndpoint(req, session, http.StatusOK, endpointPageView{})
+func (d *Dashboard) endpointPage(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
+	return d.showEndpoint(req, found, as, http.StatusOK, endpointPageView{})
 }
 
-func (d *Dashboard) showEndpoint(req *pageRequest, session account.Session, status int, shown endpointPageView) error {
-	found, as, err := d.namedEndpoint(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) showEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller, status int, shown endpointPageView) (err error) {
 	shown.Mode, shown.Endpoint, shown.Events = as.Mode, d.viewEndpoint(found), eventChoices(found.Events)
 	shown.All = webhook.Takes(found.Events, "*")
 	page := lifecycle.Page{Limit: listPage}
@@ -155,35 +148,26 @@ func (d *Dashboard) showEndpoint(req *pageRequest, session account.Session, stat
 	return req.showStatus(status, "endpoint", "Webhook endpoint", shown)
 }
 
-func (d *Dashboard) changeEndpoint(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedEndpoint(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) changeEndpoint(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
 	form := req.r.PostForm
 	description, enabled := strings.TrimSpace(form.Get("description")), form.Get("enabled") == "on"
 	events := chosenEvents(form)
 	if events == nil {
 		events = []string{} // none is a mistake, not no change
 	}
-	_, err = d.settings.Webhooks.ChangeEndpoint(req.r.Context(), as, found.ID, lifecycle.EndpointPatch{Events: events, Description: &description, Enabled: &enabled})
+	_, err := d.settings.Webhooks.ChangeEndpoint(req.r.Context(), as, found.ID, lifecycle.EndpointPatch{Events: events, Description: &description, Enabled: &enabled})
 	if job.ErrorIs(err, job.InvalidInput) {
 		_, message := req.describe(err)
-		return d.showEndpoint(req, session, http.StatusBadRequest, endpointPageView{Problem: message})
+		return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: message})
 	}
 	if err != nil {
 		return err
 	}
-	return req.redirect("/webhooks/endpoints/" + found.ID.String() + "?" + url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-changed"}}.Encode())
+	return req.redirect(endpointURL(found.ID, as.Mode, "endpoint-changed"))
 }
 
 // endpointAction runs the action of a button on an endpoint's page.
-func (d *Dashboard) endpointAction(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedEndpoint(req, session)
-	if err != nil {
-		return err
-	}
-	page := "/webhooks/endpoints/" + found.ID.String()
+func (d *Dashboard) endpointAction(req *pageRequest, found webhook.Endpoint, as account.Caller) error {
 	ctx := req.r.Context()
 	switch req.r.PathValue("verb") {
 	case "delete":
@@ -195,16 +179,16 @@ func (d *Dashboard) endpointAction(req *pageRequest, session account.Session) er
 		if _, err := d.settings.Webhooks.RetryEndpoint(ctx, as, found.ID); err != nil {
 			return err
 		}
-		return req.redirect(page + "?" + url.Values{"mode": {string(as.Mode)}, "note": {"endpoint-retried"}}.Encode())
+		return req.redirect(endpointURL(found.ID, as.Mode, "endpoint-retried"))
 	case "redeliver":
 		since, err := time.ParseInLocation("2006-01-02T15:04", req.r.PostForm.Get("since"), time.UTC)
 		if err != nil {
-			return d.showEndpoint(req, session, http.StatusBadRequest, endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
+			return d.showEndpoint(req, found, as, http.StatusBadRequest, endpointPageView{Problem: "Enter the time since which webhooks are to be sent again."})
 		}
 		if _, err := d.settings.Webhooks.RedeliverSince(ctx, as, found.ID, since); err != nil {
 			return err
 		}
-		return req.redirect(page + "?" + url.Values{"mode": {string(as.Mode)}, "note": {"redelivered-since"}}.Encode())
+		return req.redirect(endpointURL(found.ID, as.Mode, "redelivered-since"))
 	case "test":
 		if err := d.throttle(req); err != nil {
 			return err
@@ -213,7 +197,7 @@ func (d *Dashboard) endpointAction(req *pageRequest, session account.Session) er
 		if err != nil {
 			return err
 		}
-		return d.showEndpoint(req, session, http.StatusOK, endpointPageView{Tested: &result})
+		return d.showEndpoint(req, found, as, http.StatusOK, endpointPageView{Tested: &result})
 	}
 	return notFound("There is no such action.")
 }

@@ -60,8 +60,8 @@ type controls struct {
 	Share                           bool // the recording can be shared
 }
 
-func (d *Dashboard) jobPage(req *pageRequest, session account.Session) error {
-	view, err := d.readJob(req, session, new(recordingCache))
+func (d *Dashboard) jobPage(req *pageRequest, found job.Job, as account.Caller) error {
+	view, err := d.readJob(req.r.Context(), found, as, new(recordingCache))
 	if err != nil {
 		return err
 	}
@@ -79,17 +79,10 @@ func (d *Dashboard) findJob(req *pageRequest, session account.Session, text stri
 	if err != nil {
 		return job.Job{}, account.Caller{}, notFound("There is no such job.")
 	}
-	for _, mode := range []job.Mode{job.Live, job.Test} {
-		as := caller(session.User, mode)
-		found, err := d.settings.Jobs.Job(req.r.Context(), as, id)
-		if err == nil {
-			return found, as, nil
-		}
-		if !job.ErrorIs(err, job.NotFound) {
-			return job.Job{}, account.Caller{}, err
-		}
-	}
-	return job.Job{}, account.Caller{}, notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
+	missing := notFound("There is no such job. It may belong to another team, or the URL may be incomplete.")
+	return inModes(session.User, missing, func(as account.Caller) (job.Job, error) {
+		return d.settings.Jobs.Job(req.r.Context(), as, id)
+	}, job.Live, job.Test)
 }
 
 // recordingCache caches the recording of a job, because a live page is refreshed
@@ -102,14 +95,11 @@ type recordingCache struct {
 }
 
 // readJob reads the data of a job's page.
-func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *recordingCache) (jobView, error) {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return jobView{}, err
-	}
-	ctx := req.r.Context()
+func (d *Dashboard) readJob(ctx context.Context, found job.Job, as account.Caller, cache *recordingCache) (jobView, error) {
 	view := jobView{Job: found, Metadata: indented(found.Metadata), Records: recordsText(found)}
-	entries, next, err := d.firstEntries(ctx, as, found.ID)
+	entries, next, err := firstOf(shownEntries, func(page lifecycle.Page) ([]job.TimelineEntry, string, error) {
+		return d.settings.Jobs.Timeline(ctx, as, found.ID, page)
+	})
 	if err != nil {
 		return view, fmt.Errorf("read a timeline: %w", err)
 	}
@@ -120,7 +110,10 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 		view.Deleted = view.Deleted || e.Kind == lifecycle.RecordingDeleted
 		transcribed = transcribed || e.Kind == lifecycle.TranscriptAttached
 	}
-	if view.Deliveries, next, err = d.firstDeliveries(ctx, as, found.ID); err != nil {
+	view.Deliveries, next, err = firstOf(shownDeliveries, func(page lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
+		return d.settings.Jobs.Deliveries(ctx, as, found.ID, page)
+	})
+	if err != nil {
 		return view, fmt.Errorf("read deliveries: %w", err)
 	}
 	view.MoreDeliveries = restURL(found.ID, "deliveries", next)
@@ -165,18 +158,17 @@ func (d *Dashboard) readJob(req *pageRequest, session account.Session, cache *re
 // controlsOf returns the actions that a job allows.
 func controlsOf(j job.Job, recorded bool) controls {
 	status := j.Status
-	can := controls{
+	return controls{
 		Cancel:  !status.Terminal(),
 		Command: status.Dispatched() && !status.Teardown(),
 		InCall:  status.InCall(),
 		Delete:  status.Terminal() && recorded,
 		Again:   status.Terminal(),
+		Pause:   status == job.RecordingStarted,
+		Resume:  status == job.RecordingPaused,
+		Stop:    status == job.RecordingStarted || status == job.RecordingPaused,
+		Ask:     status.InCall() && status != job.PermissionRequested,
 	}
-	can.Pause = status == job.RecordingStarted
-	can.Resume = status == job.RecordingPaused
-	can.Stop = status == job.RecordingStarted || status == job.RecordingPaused
-	can.Ask = status.InCall() && status != job.PermissionRequested
-	return can
 }
 
 // detailOf returns the detail of a failure, unless the explanation says the same.
@@ -217,22 +209,6 @@ func restURL(id uuid.UUID, list, cursor string) string {
 		return ""
 	}
 	return "/jobs/" + id.String() + "/" + list + "?cursor=" + url.QueryEscape(cursor)
-}
-
-// firstEntries returns the entries that a job's page shows and the cursor of the
-// rest.
-func (d *Dashboard) firstEntries(ctx context.Context, as account.Caller, id uuid.UUID) ([]job.TimelineEntry, string, error) {
-	return firstOf(shownEntries, func(page lifecycle.Page) ([]job.TimelineEntry, string, error) {
-		return d.settings.Jobs.Timeline(ctx, as, id, page)
-	})
-}
-
-// firstDeliveries returns the deliveries that a job's page shows and the cursor of
-// the rest.
-func (d *Dashboard) firstDeliveries(ctx context.Context, as account.Caller, id uuid.UUID) ([]webhook.DeliveryRecord, string, error) {
-	return firstOf(shownDeliveries, func(page lifecycle.Page) ([]webhook.DeliveryRecord, string, error) {
-		return d.settings.Jobs.Deliveries(ctx, as, id, page)
-	})
 }
 
 // firstOf reads pages of a list until it has enough, and returns the cursor of the

@@ -82,6 +82,18 @@ func caller(user account.User, mode job.Mode) account.Caller {
 	return account.Caller{ConsumerID: user.ConsumerID, Mode: mode}
 }
 
+// inModes returns what read finds for a user in the first of some modes, and the caller to act
+// as. It returns missing if read finds nothing.
+func inModes[T any](user account.User, missing error, read func(account.Caller) (T, error), modes ...job.Mode) (found T, as account.Caller, err error) {
+	for _, mode := range modes {
+		as = caller(user, mode)
+		if found, err = read(as); !job.ErrorIs(err, job.NotFound) {
+			return found, as, err
+		}
+	}
+	return found, as, missing
+}
+
 // modeOf returns the mode in a query, live by default.
 func modeOf(query url.Values) job.Mode {
 	if query.Get("mode") == string(job.Test) {

@@ -144,10 +144,13 @@ func (req *pageRequest) writeEvent(control *http.ResponseController, text string
 }
 
 // liveJob streams the changes of a job's page.
-func (d *Dashboard) liveJob(req *pageRequest, session account.Session) error {
-	name := "job " + session.User.ConsumerID.String() + " " + req.r.PathValue("id")
-	return req.stream(name, func(shared *topic) (any, error) {
-		return d.readJob(req, session, &shared.recording)
+func (d *Dashboard) liveJob(req *pageRequest, found job.Job, as account.Caller) error {
+	return req.stream("job "+found.ID.String(), func(shared *topic) (any, error) {
+		latest, err := d.settings.Jobs.Job(req.r.Context(), as, found.ID)
+		if err != nil {
+			return nil, err
+		}
+		return d.readJob(req.r.Context(), latest, as, &shared.recording)
 	}, func(view any) (parts, error) {
 		return req.parts("job", view, "heading", "actions", "state", "picture", "controls", "people", "talk", "recording", "links", "captures", "timeline", "deliveries")
 	})

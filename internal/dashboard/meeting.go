@@ -49,8 +49,8 @@ func (d *Dashboard) readMeeting(ctx context.Context, as account.Caller, j job.Jo
 	view := meetingView{Shown: true}
 	view.Stage, view.Since = stageOf(j, entries)
 	newest, err := d.settings.Jobs.Screenshot(ctx, as, j.ID)
-	switch refused := (*job.Error)(nil); {
-	case errors.As(err, &refused) && refused.Code == job.InvalidState:
+	switch refused, _ := errors.AsType[*job.Error](err); {
+	case job.ErrorIs(err, job.InvalidState):
 		view.NoPicture = text.Sentence(refused.Message)
 	case err != nil:
 		return view, fmt.Errorf("read the picture of a page: %w", err)

@@ -101,11 +101,11 @@ func (d *Dashboard) startOIDC(req *pageRequest) error {
 		return &pageError{http.StatusBadGateway, "The sign-in service is not available. Try again in a moment, or sign in with your password."}
 	}
 	state := oidcState{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Next: nextPage(req.r.URL.Query().Get("next"))}
-	encoded, err := json.Marshal(state)
+	value, err := encodeState(state)
 	if err != nil {
-		return fmt.Errorf("encode a sign-in: %w", err)
+		return err
 	}
-	req.setCookie(oidcCookie, base64.RawURLEncoding.EncodeToString(encoded), oidcLifetime)
+	req.setCookie(oidcCookie, value, oidcLifetime)
 	return req.redirect(d.oidc.config(found).AuthCodeURL(state.State, oidc.Nonce(state.Nonce), oauth2.S256ChallengeOption(state.Verifier)))
 }
 
@@ -147,7 +147,16 @@ func (d *Dashboard) oidcStateOf(r *http.Request) (oidcState, bool) {
 	return state, ok && state.State != "" && state.Nonce != "" && state.Verifier != ""
 }
 
-// readState reads the state of a visit at a provider, which is JSON, from its cookie.
+// encodeState encodes the state of a visit at a provider for a cookie, as readState reads it.
+func encodeState(state any) (string, error) {
+	encoded, err := json.Marshal(state)
+	if err != nil {
+		return "", fmt.Errorf("encode a visit at a provider: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(encoded), nil
+}
+
+// readState reads the state of a visit at a provider from its cookie.
 func (d *Dashboard) readState(r *http.Request, cookie string, state any) bool {
 	kept, err := r.Cookie(d.cookieName(cookie))
 	if err != nil {

@@ -65,17 +65,14 @@ func (d *Dashboard) recordingAt(ctx context.Context, j job.Job, base, query stri
 	if j.ManifestURI == "" {
 		return nil, nil
 	}
-	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
+	manifest, err := d.manifestOf(ctx, j)
+	if errors.Is(err, errNoRecording) {
 		return nil, nil // deleted, or stored elsewhere
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read a manifest: %w", err)
+		return nil, err
 	}
-	view := &recordingView{base: base, query: query}
-	if err := json.Unmarshal(text, &view.Manifest); err != nil {
-		return nil, fmt.Errorf("read a manifest: %w", err)
-	}
+	view := &recordingView{Manifest: manifest, base: base, query: query}
 	if view.Words, err = d.wordsOf(ctx, j, view.Manifest); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"cmp"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -49,9 +51,12 @@ func (v view) Sends() bool { return v.User.Role.Allows(account.Member) }
 // Manages reports whether the user may manage keys, webhooks and users.
 func (v view) Manages() bool { return v.User.Role.Allows(account.Admin) }
 
-// loadPages parses all templates: each page with the layout and the shared parts.
-func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
-	shared, err := template.New("").Funcs(d.functions()).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
+// pages returns the templates: each page with the layout and the shared parts. They are parsed
+// when the first page is shown.
+var pages = sync.OnceValues(loadPages)
+
+func loadPages() (map[string]*template.Template, error) {
+	shared, err := template.New("").Funcs(functions()).ParseFS(pageFiles, "pages/layout.html", "pages/parts.html")
 	if err != nil {
 		return nil, fmt.Errorf("parse the layout: %w", err)
 	}
@@ -59,7 +64,7 @@ func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the pages: %w", err)
 	}
-	pages := make(map[string]*template.Template)
+	parsed := make(map[string]*template.Template)
 	for _, file := range files {
 		name := strings.TrimSuffix(path.Base(file), ".html")
 		if name == "layout" || name == "parts" {
@@ -69,15 +74,15 @@ func (d *Dashboard) loadPages() (map[string]*template.Template, error) {
 		if err != nil {
 			return nil, fmt.Errorf("parse page %s: %w", name, err)
 		}
-		pages[name] = page
+		parsed[name] = page
 	}
-	return pages, nil
+	return parsed, nil
 }
 
 // functions returns the functions of the templates.
-func (d *Dashboard) functions() template.FuncMap {
+func functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":     d.assetPath,
+		"asset":     assetPath,
 		"when":      when,
 		"clock":     clock,
 		"bytes":     func(n int64) string { return humanize.Bytes(uint64(max(0, n))) },
@@ -118,9 +123,7 @@ func (d *Dashboard) functions() template.FuncMap {
 
 // assetPath returns the URL of an asset with its version, so that browsers may
 // cache it forever.
-func (d *Dashboard) assetPath(name string) string {
-	return "/assets/" + name + "?v=" + d.assets[name].version
-}
+func assetPath(name string) string { return "/assets/" + name + "?v=" + assets()[name].version }
 
 // lastTry returns the last attempt of a delivery; nil before the first.
 func lastTry(tries []webhook.Try) *webhook.Try {
@@ -213,17 +216,9 @@ func durationText(d time.Duration) string {
 
 // platformName returns the display name of a platform.
 func platformName(p job.Platform) string {
-	switch p {
-	case job.Meet:
-		return "Google Meet"
-	case job.Teams:
-		return "Microsoft Teams"
-	case job.ZoomWeb:
-		return "Zoom"
-	case job.ZoomSDK:
-		return "Zoom (SDK)"
-	}
-	return string(p)
+	return cmp.Or(map[job.Platform]string{
+		job.Meet: "Google Meet", job.Teams: "Microsoft Teams", job.ZoomWeb: "Zoom", job.ZoomSDK: "Zoom (SDK)",
+	}[p], string(p))
 }
 
 // capacityText formats a bot capacity. Launchers without a limit report a million
@@ -236,44 +231,25 @@ func capacityText(bots int) string {
 	return strconv.Itoa(bots)
 }
 
-// statusText returns the display name of a status.
-func statusText(s job.Status) string {
-	switch s {
-	case job.EnteringLobby:
-		return "in the lobby"
-	case job.InMeeting:
-		return "in the meeting"
-	case job.RecordingStarted:
-		return "recording"
-	case job.RecordingPaused:
-		return "paused"
-	case job.RecordingStopped:
-		return "recording stopped"
-	case job.PermissionRequested:
-		return "asking for permission"
-	case job.Pending:
-		return "waiting for capacity"
-	case job.PostProcessing:
-		return "processing"
-	case job.MediaUploading:
-		return "uploading"
-	}
-	return string(s)
+// statusTexts are the display names of statuses whose own names are not.
+var statusTexts = map[job.Status]string{
+	job.EnteringLobby:       "in the lobby",
+	job.InMeeting:           "in the meeting",
+	job.RecordingStarted:    "recording",
+	job.RecordingPaused:     "paused",
+	job.RecordingStopped:    "recording stopped",
+	job.PermissionRequested: "asking for permission",
+	job.Pending:             "waiting for capacity",
+	job.PostProcessing:      "processing",
+	job.MediaUploading:      "uploading",
 }
+
+// statusText returns the display name of a status.
+func statusText(s job.Status) string { return cmp.Or(statusTexts[s], string(s)) }
 
 // tone returns the CSS class of a status.
 func tone(s job.Status) string {
-	switch s {
-	case job.Completed:
-		return "good"
-	case job.Failed:
-		return "bad"
-	case job.Cancelled:
-		return "still"
-	case job.RecordingStarted:
-		return "live"
-	case job.Scheduled, job.Pending:
-		return "soon"
-	}
-	return "busy"
+	return cmp.Or(map[job.Status]string{
+		job.Completed: "good", job.Failed: "bad", job.Cancelled: "still", job.RecordingStarted: "live", job.Scheduled: "soon", job.Pending: "soon",
+	}[s], "busy")
 }

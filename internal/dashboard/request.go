@@ -49,6 +49,20 @@ type handler func(req *pageRequest) error
 // userHandler serves a page for a signed-in user.
 type userHandler func(req *pageRequest, session account.Session) error
 
+// ownedHandler serves a page about something of the user's team, who acts as a caller.
+type ownedHandler[T any] func(req *pageRequest, found T, as account.Caller) error
+
+// of passes what find finds on to a handler.
+func of[T any](find func(*pageRequest, account.Session) (T, account.Caller, error), handle ownedHandler[T]) userHandler {
+	return func(req *pageRequest, session account.Session) error {
+		found, as, err := find(req, session)
+		if err != nil {
+			return err
+		}
+		return handle(req, found, as)
+	}
+}
+
 // adapt turns a handler into an http.Handler that sets headers, deadlines and
 // bounds, and writes a line to the log.
 func (d *Dashboard) adapt(handle handler) http.Handler {
@@ -104,7 +118,7 @@ func (req *pageRequest) parseForm(limit int64) error {
 	req.releaseForm = release
 	req.r.Body = http.MaxBytesReader(req.ResponseWriter, req.r.Body, limit)
 	if err := req.r.ParseForm(); err != nil {
-		if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return err
 		}
 		return &pageError{http.StatusBadRequest, "The form could not be read."}
@@ -187,26 +201,22 @@ func waitText(wait time.Duration) string {
 
 // describe returns the status and the message of the response to an error.
 func (req *pageRequest) describe(err error) (int, string) {
-	if own := (*pageError)(nil); errors.As(err, &own) {
+	if own, ok := errors.AsType[*pageError](err); ok {
 		return own.status, own.message
 	}
-	if own := (*limitedError)(nil); errors.As(err, &own) {
+	if own, ok := errors.AsType[*limitedError](err); ok {
 		req.Header().Set("Retry-After", strconv.Itoa(httpmw.RetryAfterSeconds(own.wait)))
 		return http.StatusTooManyRequests, own.Error()
 	}
-	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return http.StatusRequestEntityTooLarge, "The form is too large."
 	}
-	if own := (*job.Error)(nil); errors.As(err, &own) {
-		switch own.Code {
-		case job.InvalidInput:
-			return http.StatusBadRequest, text.Sentence(own.Message)
-		case job.NotFound:
-			return http.StatusNotFound, text.Sentence(own.Message)
-		case job.InvalidState:
-			return http.StatusConflict, text.Sentence(own.Message)
-		case job.Unauthorized:
-			return http.StatusUnauthorized, text.Sentence(own.Message)
+	if own, ok := errors.AsType[*job.Error](err); ok {
+		statuses := map[job.ErrorCode]int{
+			job.InvalidInput: http.StatusBadRequest, job.NotFound: http.StatusNotFound, job.InvalidState: http.StatusConflict, job.Unauthorized: http.StatusUnauthorized,
+		}
+		if status, known := statuses[own.Code]; known {
+			return status, text.Sentence(own.Message)
 		}
 	}
 	return http.StatusInternalServerError, "Something went wrong on our side. Quote " + req.ID + " when you report it."
@@ -242,12 +252,12 @@ func (req *pageRequest) render(page, name, title string, data any) ([]byte, erro
 	if req.secret != "" {
 		view.Token = account.FormToken(req.secret)
 	}
-	pages, err := req.d.pages()
+	parsed, err := pages()
 	if err != nil {
 		return nil, err
 	}
 	var text bytes.Buffer
-	if err := pages[page].ExecuteTemplate(&text, name, view); err != nil {
+	if err := parsed[page].ExecuteTemplate(&text, name, view); err != nil {
 		return nil, fmt.Errorf("render page %s: %w", page, err)
 	}
 	return text.Bytes(), nil

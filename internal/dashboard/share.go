@@ -34,11 +34,7 @@ type shareView struct {
 }
 
 // share creates a link to a recording and shows it in the response, and nowhere else.
-func (d *Dashboard) share(req *pageRequest, session account.Session) error {
-	found, _, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) share(req *pageRequest, found job.Job, _ account.Caller) error {
 	if d.settings.ShareLifetime <= 0 {
 		return notFound("The operator of the service allows no links to recordings.")
 	}
@@ -47,7 +43,7 @@ func (d *Dashboard) share(req *pageRequest, session account.Session) error {
 	}
 	token, now := account.NewToken(), d.settings.Now()
 	link := job.ShareLink{
-		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: session.User.Email, ExpiresAt: now.Add(d.settings.ShareLifetime),
+		Hash: account.Hash(token), JobID: found.ID, CreatedAt: now, CreatedBy: req.session.User.Email, ExpiresAt: now.Add(d.settings.ShareLifetime),
 	}
 	if err := d.settings.Shares.InsertShareLink(req.r.Context(), link); err != nil {
 		return err
@@ -57,11 +53,7 @@ func (d *Dashboard) share(req *pageRequest, session account.Session) error {
 }
 
 // revokeShare ends a link to a recording.
-func (d *Dashboard) revokeShare(req *pageRequest, session account.Session) error {
-	found, _, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) revokeShare(req *pageRequest, found job.Job, _ account.Caller) error {
 	if err := d.settings.Shares.DeleteShareLink(req.r.Context(), found.ID, req.r.PostForm.Get("link")); err != nil {
 		return err
 	}
@@ -117,5 +109,5 @@ func (d *Dashboard) sharedMedia(req *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	return d.serveMedia(req, found)
+	return d.media(req, found, account.Caller{})
 }

@@ -191,10 +191,10 @@ func (d *Dashboard) signIn(req *pageRequest) error {
 		user, err = d.settings.Users.SignIn(req.r.Context(), form.Email, req.r.PostForm.Get("password"))
 		err = d.countFailure(err)
 	}
-	switch limited := (*limitedError)(nil); {
+	switch _, limited := errors.AsType[*limitedError](err); {
 	case err == nil:
 		return req.open(user, form.Next)
-	case errors.As(err, &limited):
+	case limited:
 		status, problem := req.describe(err)
 		req.Err, form.Problem = err, problem
 		return req.showStatus(status, "signin", "Sign in", form)

@@ -86,11 +86,7 @@ type historyView struct {
 }
 
 // timelinePage shows the part of a job's timeline that starts at a cursor.
-func (d *Dashboard) timelinePage(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) timelinePage(req *pageRequest, found job.Job, as account.Caller) error {
 	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
 	entries, next, err := d.settings.Jobs.Timeline(req.r.Context(), as, found.ID, page)
 	if err != nil {
@@ -108,11 +104,7 @@ func (d *Dashboard) timelinePage(req *pageRequest, session account.Session) erro
 }
 
 // deliveriesPage shows the part of a job's deliveries that starts at a cursor.
-func (d *Dashboard) deliveriesPage(req *pageRequest, session account.Session) error {
-	found, as, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
+func (d *Dashboard) deliveriesPage(req *pageRequest, found job.Job, as account.Caller) error {
 	page := lifecycle.Page{Cursor: req.r.URL.Query().Get("cursor"), Limit: lifecycle.MaxPage}
 	deliveries, next, err := d.settings.Jobs.Deliveries(req.r.Context(), as, found.ID, page)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,11 +79,7 @@ func (d *Dashboard) usageFile(req *pageRequest, session account.Session) error {
 	if shown.ByTeam {
 		table, name = job.TeamUsageCSV(shown.Teams), "usage-by-team"
 	}
-	header := req.Header()
-	header.Set("Content-Type", "text/csv; charset=utf-8")
-	header.Set("Content-Disposition", `attachment; filename="`+name+"-"+shown.From+"-"+shown.To+`.csv"`)
-	_, _ = req.Write(table) // the client may be gone
-	return nil
+	return req.download("text/csv; charset=utf-8", name+"-"+shown.From+"-"+shown.To+".csv", table)
 }
 
 // readUsage reads the usage of the range in the query: that of the user's team, or for
@@ -120,9 +117,8 @@ func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageV
 		return shown, err
 	}
 	shown.Total, shown.Kept = shown.Report.Total, shown.Report.Kept
-	for i := range shown.Report.Days {
-		shown.Days = append(shown.Days, shown.Report.Days[len(shown.Report.Days)-1-i])
-	}
+	shown.Days = slices.Clone(shown.Report.Days)
+	slices.Reverse(shown.Days)
 	return shown, nil
 }
 

@@ -44,19 +44,16 @@ type wordView struct {
 
 // wordsOf reads what was said and written during a recording.
 func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest) (wordsView, error) {
-	document, found, err := d.transcriptOf(ctx, j)
-	if err != nil {
-		return wordsView{}, err
-	}
 	texts, err := d.settings.Search.Texts(ctx, j.ID)
 	if err != nil {
 		return wordsView{}, fmt.Errorf("read texts: %w", err)
 	}
-	start := m.Timeline.Origin()
-	if !found {
-		document = transcript.FromCaptions(m.JobID, texts, start, m.Participants)
+	document, captions, err := d.spokenIn(ctx, j, m, texts)
+	if err != nil {
+		return wordsView{}, err
 	}
-	view := wordsView{Spoken: len(document.Segments) > 0, Captions: !found, Partial: document.Partial}
+	start := m.Timeline.Origin()
+	view := wordsView{Spoken: len(document.Segments) > 0, Captions: captions, Partial: document.Partial}
 	for _, segment := range document.Segments {
 		view.Lines = append(view.Lines, wordView{AtMs: segment.StartMs, UntilMs: segment.EndMs, Speaker: segment.Speaker, Text: segment.Text})
 	}
@@ -72,11 +69,12 @@ func (d *Dashboard) wordsOf(ctx context.Context, j job.Job, m recording.Manifest
 	return view, nil
 }
 
-// transcriptOf reads the transcript of a job; false when there is none.
-func (d *Dashboard) transcriptOf(ctx context.Context, j job.Job) (transcript.Document, bool, error) {
+// spokenIn reads the transcript of a job. If there is none, it is made of the captions in the
+// texts of the job.
+func (d *Dashboard) spokenIn(ctx context.Context, j job.Job, m recording.Manifest, texts []job.MeetingText) (document transcript.Document, captions bool, err error) {
 	content, _, _, err := d.settings.Recordings.OpenMedia(ctx, j.ID, transcript.FileName)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return transcript.Document{}, false, nil
+	if isMissing(err) {
+		return transcript.FromCaptions(m.JobID, texts, m.Timeline.Origin(), m.Participants), true, nil
 	}
 	if err != nil {
 		return transcript.Document{}, false, fmt.Errorf("open a transcript: %w", err)
@@ -86,17 +84,13 @@ func (d *Dashboard) transcriptOf(ctx context.Context, j job.Job) (transcript.Doc
 	if err != nil {
 		return transcript.Document{}, false, fmt.Errorf("read a transcript: %w", err)
 	}
-	document, err := transcript.Parse(text)
-	return document, true, err
+	document, err = transcript.Parse(text)
+	return document, false, err
 }
 
 // transcriptFile sends what was said in a recording as text, or as subtitles.
-func (d *Dashboard) transcriptFile(req *pageRequest, session account.Session) error {
-	found, _, err := d.namedJob(req, session)
-	if err != nil {
-		return err
-	}
-	release, err := req.costlyRead(session.User.ConsumerID)
+func (d *Dashboard) transcriptFile(req *pageRequest, found job.Job, as account.Caller) error {
+	release, err := req.costlyRead(as.ConsumerID)
 	if err != nil {
 		return err
 	}
@@ -105,33 +99,35 @@ func (d *Dashboard) transcriptFile(req *pageRequest, session account.Session) er
 	if err != nil {
 		return err
 	}
-	document, ok, err := d.transcriptOf(req.r.Context(), found)
+	texts, err := d.settings.Search.Texts(req.r.Context(), found.ID)
+	if err != nil {
+		return fmt.Errorf("read texts: %w", err)
+	}
+	document, _, err := d.spokenIn(req.r.Context(), found, manifest, texts)
 	if err != nil {
 		return err
-	}
-	if !ok {
-		texts, err := d.settings.Search.Texts(req.r.Context(), found.ID)
-		if err != nil {
-			return fmt.Errorf("read texts: %w", err)
-		}
-		document = transcript.FromCaptions(manifest.JobID, texts, manifest.Timeline.Origin(), manifest.Participants)
 	}
 	content, kind, suffix := document.Text(), "text/plain", "txt"
 	if req.r.URL.Query().Get("format") == "vtt" {
 		content, kind, suffix = document.VTT(manifest.Gaps), "text/vtt", "vtt"
 	}
-	header := req.Header()
-	header.Set("Content-Type", kind+"; charset=utf-8")
-	header.Set("Content-Disposition", `attachment; filename="`+found.ID.String()[:8]+"-transcript."+suffix+`"`)
-	_, _ = req.Write(content) // the client may be gone
-	return nil
+	return req.download(kind+"; charset=utf-8", found.ID.String()[:8]+"-transcript."+suffix, content)
 }
+
+// isMissing reports whether an error says that a recording, or a file of it, does not exist.
+func isMissing(err error) bool {
+	_, missing := errors.AsType[*recording.NotFoundError](err)
+	return missing
+}
+
+// errNoRecording is the error of manifestOf for a job without a recording in this storage.
+var errNoRecording = notFound("The job has no recording.")
 
 // manifestOf reads the manifest of a job.
 func (d *Dashboard) manifestOf(ctx context.Context, j job.Job) (m recording.Manifest, err error) {
 	text, err := d.settings.Recordings.Manifest(ctx, j.ID)
-	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
-		return m, notFound("The job has no recording.")
+	if isMissing(err) {
+		return m, errNoRecording
 	}
 	if err != nil {
 		return m, fmt.Errorf("read a manifest: %w", err)

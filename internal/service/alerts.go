@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"standin/internal/alert"
-	"standin/internal/dashboard"
 	"standin/internal/event"
 	"standin/internal/host"
 	"standin/internal/job"
@@ -69,33 +68,6 @@ func (s *Service) newAlerts(machine *host.Reader, ended *endedJobs, node string)
 		BaseURL: s.settings.BaseURL, Now: time.Now, Log: s.settings.Log,
 	})
 }
-
-// alertsView describes the alerts to operators. It implements dashboard.Alerts.
-type alertsView struct{ s *Service }
-
-// Alerts returns the rules and where their alerts go, without secrets.
-func (v alertsView) Alerts(ctx context.Context) (dashboard.AlertsView, error) {
-	options := v.s.settings.Alerts
-	view := dashboard.AlertsView{Mail: options.Mail, Cooldown: options.Cooldown}
-	if options.Webhook != "" {
-		view.Webhook = webhook.HostOf(options.Webhook)
-	}
-	rules, err := v.s.alerts.Status(ctx)
-	if err != nil {
-		return view, err
-	}
-	for _, rule := range rules {
-		shown := dashboard.AlertRule{Name: rule.Name, When: rule.When, Setting: rule.Setting, Off: rule.Off, On: !rule.Off && options.Enabled(), Wrong: rule.Wrong}
-		for _, sent := range rule.Sent {
-			shown.Sent = append(shown.Sent, dashboard.SentAlert{Node: sent.Node, Firing: sent.Firing, At: sent.At})
-		}
-		view.Rules = append(view.Rules, shown)
-	}
-	return view, nil
-}
-
-// Test sends a test alert.
-func (v alertsView) Test(ctx context.Context) map[string]error { return v.s.alerts.Test(ctx) }
 
 // failingEndpoints describes the webhook endpoints that have failed for too long.
 func (s *Service) failingEndpoints(ctx context.Context, longest time.Duration) (string, error) {
