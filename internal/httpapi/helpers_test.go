@@ -67,7 +67,7 @@ func sumOf(text string) string {
 // which only one is stored.
 func (s *surface) storeRecording(video string) {
 	s.t.Helper()
-	if _, err := s.storage.PutMedia(s.t.Context(), adasJob, "recording.mp4", strings.NewReader(video), sumOf(video)); err != nil {
+	if err := s.storage.PutMedia(s.t.Context(), adasJob, "recording.mp4", strings.NewReader(video), sumOf(video)); err != nil {
 		s.t.Fatalf("store the video: %v", err)
 	}
 	file := func(name string) recording.Media {

@@ -23,7 +23,7 @@ func (h *harness) storeRecording(t *testing.T, id uuid.UUID) {
 	h.upload(t, id, 0)
 	const media = "media"
 	sum := sha256.Sum256([]byte(media))
-	if _, err := h.storage.PutMedia(t.Context(), id, "recording.mp4", strings.NewReader(media), hex.EncodeToString(sum[:])); err != nil {
+	if err := h.storage.PutMedia(t.Context(), id, "recording.mp4", strings.NewReader(media), hex.EncodeToString(sum[:])); err != nil {
 		t.Fatal(err)
 	}
 	if err := h.storage.PutManifest(t.Context(), id, recording.Manifest{SchemaVersion: 1}); err != nil {

@@ -220,6 +220,5 @@ func (s *Storage) copyMedia(ctx context.Context, target *Storage, jobID uuid.UUI
 		return err
 	}
 	defer content.Close() // only read
-	_, err = target.PutMedia(ctx, jobID, file.Name, content, file.SHA256)
-	return err
+	return target.PutMedia(ctx, jobID, file.Name, content, file.SHA256)
 }

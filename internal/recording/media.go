@@ -74,20 +74,16 @@ func (s *Storage) link(from, to string) error {
 
 // PutMedia stores a media file with the given SHA-256 (hex). It replaces an
 // existing file.
-func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) (StoredObject, error) {
+func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) error {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
-		return StoredObject{}, err
+		return err
 	}
 	declared, err := declaredSum(sha256Hex)
 	if err != nil {
-		return StoredObject{}, err
+		return err
 	}
-	media := newHashingReader(content, math.MaxInt64)
-	if err := s.write(ctx, key, media, declared, true); err != nil {
-		return StoredObject{}, err
-	}
-	return StoredObject{Name: name, Bytes: media.length, SHA256: declared, New: true}, nil
+	return s.write(ctx, key, newHashingReader(content, math.MaxInt64), declared, true)
 }
 
 // OpenMedia opens a media file for http.ServeContent: a seek makes no request
@@ -187,6 +183,14 @@ type TextFile struct {
 	Content     []byte
 }
 
+// Media returns the file's entry in the manifest of a job.
+func (f TextFile) Media(baseURL string, jobID uuid.UUID) Media {
+	sum := sha256.Sum256(f.Content)
+	return Media{URI: MediaURI(baseURL, jobID.String(), f.Name), File: File{
+		Name: f.Name, Kind: f.Kind, ContentType: f.ContentType, Bytes: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]),
+	}}
+}
+
 // Attach stores text files and adds them to the manifest of a finished recording,
 // in place of earlier ones with their names, and increments the manifest's
 // revision, which it returns. Nothing changes if the manifest lists the same files already. If there is no
@@ -202,15 +206,12 @@ func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, f
 	}
 	changed := false
 	for _, file := range files {
-		sum := sha256.Sum256(file.Content)
-		media := Media{URI: MediaURI(baseURL, jobID.String(), file.Name), File: File{
-			Name: file.Name, Kind: file.Kind, ContentType: file.ContentType, Bytes: int64(len(file.Content)), SHA256: hex.EncodeToString(sum[:]),
-		}}
+		media := file.Media(baseURL, jobID)
 		if slices.Contains(manifest.Media, media) {
 			continue
 		}
 		changed = true
-		if _, err := s.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
+		if err := s.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
 			return 0, fmt.Errorf("attach %s: %w", file.Name, err)
 		}
 		manifest.Media = slices.DeleteFunc(manifest.Media, func(m Media) bool { return m.Name == file.Name })

@@ -25,14 +25,6 @@ const (
 	minProgress  = 64 << 10
 )
 
-// openObjects opens a bucket of an object store.
-func openObjects(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
-	if address.Scheme != s3blob.Scheme {
-		return blob.OpenBucket(ctx, address.String())
-	}
-	return openS3(ctx, address, stallTimeout)
-}
-
 // openS3 opens an S3 bucket whose connections fail after stall without progress. The
 // S3 library makes up to three attempts for each request, with increasing delays.
 func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, error) {

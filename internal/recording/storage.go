@@ -25,6 +25,7 @@ import (
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/blob/s3blob"
 
 	"standin/internal/fsutil"
 	"standin/internal/ingest"
@@ -71,14 +72,17 @@ func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 	if parsed.User != nil {
 		return nil, errors.New("open storage: the address must not contain credentials") // errors contain the address
 	}
-	if parsed.Scheme == fileblob.Scheme {
+	switch parsed.Scheme {
+	case fileblob.Scheme:
 		return openFolder(parsed, disk{syncFile: (*os.File).Sync, syncDir: fsutil.Sync})
+	case s3blob.Scheme:
+		bucket, err := openS3(ctx, parsed, stallTimeout)
+		if err != nil {
+			return nil, fmt.Errorf("open storage at s3://%s: %w", parsed.Host, err)
+		}
+		return &Storage{bucket: bucket}, nil
 	}
-	bucket, err := openObjects(ctx, parsed)
-	if err != nil {
-		return nil, fmt.Errorf("open storage at %s://%s: %w", parsed.Scheme, parsed.Host, err)
-	}
-	return &Storage{bucket: bucket}, nil
+	return nil, fmt.Errorf("open storage: the address must begin with file:// or s3://, not %s://", parsed.Scheme)
 }
 
 func openFolder(address *url.URL, disk disk) (*Storage, error) {

@@ -22,19 +22,16 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	_ "gocloud.dev/blob/memblob" // an object store in memory for mem:// addresses
 
 	"standin/internal/ingest"
 )
 
-// eachStorage runs a test with a folder, with an object store that does not support
-// signed URLs, and with an S3 server.
+// eachStorage runs a test with a folder and with an S3 server.
 func eachStorage(t *testing.T, test func(t *testing.T, storage *Storage)) {
 	t.Helper()
 	for name, address := range map[string]func(t *testing.T) string{
-		"folder":       func(t *testing.T) string { return folderAddress(filepath.Join(t.TempDir(), "deep", "storage")) },
-		"object store": func(*testing.T) string { return "mem://" },
-		"S3":           func(t *testing.T) string { return objects.FaultProxy(t).Address() },
+		"folder": func(t *testing.T) string { return folderAddress(filepath.Join(t.TempDir(), "deep", "storage")) },
+		"S3":     func(t *testing.T) string { return objects.FaultProxy(t).Address() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -206,7 +203,7 @@ func TestMedia(t *testing.T) {
 		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "../manifest.json"); !is[*NameError](err) {
 			t.Errorf("open another path: %v", err)
 		}
-		if _, err := storage.PutMedia(t.Context(), jobID, "recording.mp4", strings.NewReader("old"), sumText("old")); err != nil {
+		if err := storage.PutMedia(t.Context(), jobID, "recording.mp4", strings.NewReader("old"), sumText("old")); err != nil {
 			t.Fatal(err)
 		}
 		put(t, storage, jobID, 0, "recording.mp4", "0123456789")

@@ -99,29 +99,43 @@ func (s *Storage) confirmUpload(ctx context.Context, key string, upload *hashing
 
 // Uploads lists the uploads of a job's bots by attempt, without captures.
 func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUploads, error) {
-	folder := uploadsFolder(jobID)
+	files, err := s.uploadedFiles(ctx, jobID)
+	if err != nil {
+		return nil, err
+	}
 	var attempts []AttemptUploads
+	for _, file := range files {
+		if isCapture(file.Name) {
+			continue
+		}
+		if last := len(attempts) - 1; last < 0 || attempts[last].Attempt != file.Attempt {
+			attempts = append(attempts, AttemptUploads{Attempt: file.Attempt})
+		}
+		attempt := &attempts[len(attempts)-1]
+		attempt.Files = append(attempt.Files, Upload{Name: file.Name, Bytes: file.Bytes})
+	}
+	return attempts, nil
+}
+
+// uploadedFiles lists the uploads and captures of a job's bots, by attempt and name.
+func (s *Storage) uploadedFiles(ctx context.Context, jobID uuid.UUID) ([]Capture, error) {
+	folder := uploadsFolder(jobID)
+	var files []Capture
 	for object, err := range s.objects(ctx, folder) {
 		if err != nil {
 			return nil, err
 		}
 		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
 		attempt, err := strconv.Atoi(number)
-		if err != nil || !storableName(name) || isCapture(name) {
-			continue // a capture, or an unfinished write
+		if err != nil || !storableName(name) {
+			continue // an unfinished write, or what PutOutput stored
 		}
-		index := slices.IndexFunc(attempts, func(a AttemptUploads) bool { return a.Attempt == attempt })
-		if index < 0 {
-			index = len(attempts)
-			attempts = append(attempts, AttemptUploads{Attempt: attempt})
-		}
-		attempts[index].Files = append(attempts[index].Files, Upload{Name: name, Bytes: object.Size})
+		files = append(files, Capture{Attempt: attempt, Name: name, Bytes: object.Size})
 	}
-	slices.SortFunc(attempts, func(a, b AttemptUploads) int { return cmp.Compare(a.Attempt, b.Attempt) })
-	for _, attempt := range attempts {
-		slices.SortFunc(attempt.Files, func(a, b Upload) int { return cmp.Compare(a.Name, b.Name) })
-	}
-	return attempts, nil
+	slices.SortFunc(files, func(a, b Capture) int {
+		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Name, b.Name))
+	})
+	return files, nil
 }
 
 // Capture is a capture of a page that a bot uploaded.
@@ -133,21 +147,8 @@ type Capture struct {
 
 // Captures lists the captures of a job's bots, by attempt and name.
 func (s *Storage) Captures(ctx context.Context, jobID uuid.UUID) ([]Capture, error) {
-	folder := uploadsFolder(jobID)
-	var captures []Capture
-	for object, err := range s.objects(ctx, folder) {
-		if err != nil {
-			return nil, err
-		}
-		number, name, _ := strings.Cut(strings.TrimPrefix(object.Key, folder), "/")
-		if attempt, err := strconv.Atoi(number); err == nil && isCapture(name) {
-			captures = append(captures, Capture{Attempt: attempt, Name: name, Bytes: object.Size})
-		}
-	}
-	slices.SortFunc(captures, func(a, b Capture) int {
-		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Name, b.Name))
-	})
-	return captures, nil
+	files, err := s.uploadedFiles(ctx, jobID)
+	return slices.DeleteFunc(files, func(file Capture) bool { return !isCapture(file.Name) }), err
 }
 
 // OpenCapture opens a capture for reading; ctx must outlive the reader. If it does

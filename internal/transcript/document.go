@@ -12,7 +12,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"html"
 	"slices"
 	"strings"
 	"time"
@@ -109,38 +108,26 @@ func (d Document) JSON() ([]byte, error) {
 // VTT returns the transcript as WebVTT, with the speakers as voices. Its times are
 // positions in the recorded video, which has no gaps.
 func (d Document) VTT(gaps []recording.Gap) []byte {
-	var out bytes.Buffer
-	out.WriteString("WEBVTT\n")
-	for _, s := range d.Segments {
-		start := recording.MediaPosition(s.StartMs, gaps).Milliseconds()
-		end := max(recording.MediaPosition(s.EndMs, gaps).Milliseconds(), start+1)
-		fmt.Fprintf(&out, "\n%s --> %s\n", vttTime(start), vttTime(end))
-		if speaker := oneLine(s.speaker("")); speaker != "" {
-			fmt.Fprintf(&out, "<v %s>", html.EscapeString(speaker))
-		}
-		out.WriteString(html.EscapeString(oneLine(s.Text)) + "\n")
+	cues := make([]recording.Cue, len(d.Segments))
+	for i, s := range d.Segments {
+		cues[i] = recording.Cue{StartMs: s.StartMs, EndMs: s.EndMs, Speaker: s.speaker(""), Text: s.Text}
 	}
-	return out.Bytes()
+	return recording.WebVTT(cues, gaps)
 }
 
 // Text returns the transcript as plain text: a line for each segment.
 func (d Document) Text() []byte {
 	var out bytes.Buffer
 	for _, s := range d.Segments {
-		fmt.Fprintf(&out, "[%s] %s: %s\n", strings.TrimSuffix(vttTime(s.StartMs/1000*1000), ".000"), oneLine(s.speaker("Unknown speaker")), oneLine(s.Text))
+		at := s.StartMs / 1000
+		fmt.Fprintf(&out, "[%02d:%02d:%02d] %s: %s\n", at/3600, at/60%60, at%60, oneLine(s.speaker("Unknown speaker")), oneLine(s.Text))
 	}
 	return out.Bytes()
 }
 
-// oneLine joins the lines of a text: a blank line would end a cue. Control
-// characters become spaces.
+// oneLine joins the lines of a text. Control characters become spaces.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 }), " ")
-}
-
-func vttTime(ms int64) string {
-	ms = max(0, ms)
-	return fmt.Sprintf("%02d:%02d:%02d.%03d", ms/3_600_000, ms/60_000%60, ms/1000%60, ms%1000)
 }
 
 // FromCaptions returns the captions of a meeting as a transcript. start is the

@@ -53,11 +53,13 @@ func TestFormats(t *testing.T) {
 		{StartMs: 3_663_000, EndMs: 3_663_000, Text: "hm"},
 		{StartMs: 3_664_000, EndMs: 3_665_000, Text: "Thank you.", Unconfirmed: true},
 		{StartMs: 3_666_000, EndMs: 3_667_000, Speaker: "Ada", Text: "Bye.", Unconfirmed: true},
+		{StartMs: 3_668_000, EndMs: 3_669_000, Speaker: "Bob --", Text: "Bye."},
 	}}
 	const vtt = "WEBVTT\n\n01:01:01.001 --> 01:01:02.000\n<v Eve &lt;script&gt;>a --&gt; b NOTE &lt;b&gt;bold&lt;/b&gt; &amp; more\n" +
-		"\n01:01:03.000 --> 01:01:03.001\nhm\n" +
+		"\n01:01:03.000 --> 01:01:03.500\nhm\n" +
 		"\n01:01:04.000 --> 01:01:05.000\n<v Unconfirmed>Thank you.\n" +
-		"\n01:01:06.000 --> 01:01:07.000\n<v Ada (unconfirmed)>Bye.\n"
+		"\n01:01:06.000 --> 01:01:07.000\n<v Ada (unconfirmed)>Bye.\n" +
+		"\n01:01:08.000 --> 01:01:09.000\n<v Bob -- >Bye.\n"
 	if got := string(d.VTT(nil)); got != vtt {
 		t.Errorf("WebVTT:\n%s\nwant:\n%s", got, vtt)
 	}
@@ -65,7 +67,7 @@ func TestFormats(t *testing.T) {
 		t.Errorf("WebVTT after a gap of an hour:\n%s", got)
 	}
 	const text = "[01:01:01] Eve <script>: a --> b NOTE <b>bold</b> & more\n[01:01:03] Unknown speaker: hm\n" +
-		"[01:01:04] Unconfirmed: Thank you.\n[01:01:06] Ada (unconfirmed): Bye.\n"
+		"[01:01:04] Unconfirmed: Thank you.\n[01:01:06] Ada (unconfirmed): Bye.\n[01:01:08] Bob --: Bye.\n"
 	if got := string(d.Text()); got != text {
 		t.Errorf("text:\n%s\nwant:\n%s", got, text)
 	}

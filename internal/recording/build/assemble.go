@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
+	"standin/internal/ingest"
 	"standin/internal/recording"
 	"standin/internal/retry"
 )
@@ -115,7 +116,7 @@ func (f *Finisher) storeMedia(
 			return Packed{}, fmt.Errorf("store %s: %w", file.Name, err)
 		}
 	}
-	origin := firstStart(packed.Parts, adopted)
+	origin := firstStart(packed.Parts, jobUploads{attempts: adopted}.reports())
 	for _, attempt := range adopted {
 		adoptedMedia, err := f.adopt(ctx, jobID, attempt.withOrigin(origin), packed.Files, notify)
 		if err != nil {
@@ -140,30 +141,11 @@ func (p Packed) fileOrder(file recording.File) int {
 	return at
 }
 
-// firstStart returns the earliest start of a part, or zero if none is known.
-func firstStart(packed []PackedPart, adopted []attemptData) time.Time {
-	var first time.Time
-	consider := func(at time.Time) {
-		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
-	for _, part := range packed {
-		consider(part.StartedAt)
-	}
-	for _, attempt := range adopted {
-		for _, part := range attempt.report.Parts {
-			consider(part.StartedAt)
-		}
-	}
-	return first
-}
-
 // withOrigin converts the offsets of an attempt's files, which are relative to
 // its own first part, to a recording that began at origin. NewManifest sets the
 // offsets of files that hold parts.
 func (a attemptData) withOrigin(origin time.Time) attemptData {
-	began := firstStart(nil, []attemptData{a})
+	began := firstStart(nil, []ingest.Report{a.report.Report})
 	if began.IsZero() || origin.IsZero() {
 		return a
 	}
@@ -181,8 +163,7 @@ func (f *Finisher) storeFile(ctx context.Context, jobID uuid.UUID, file recordin
 		return err
 	}
 	defer content.Close() // read only
-	_, err = f.Storage.PutMedia(ctx, jobID, file.Name, &progressReader{Reader: content, onRead: report}, file.SHA256)
-	return err
+	return f.Storage.PutMedia(ctx, jobID, file.Name, &progressReader{Reader: content, onRead: report}, file.SHA256)
 }
 
 // progressReader calls onRead with the number of bytes of each read.

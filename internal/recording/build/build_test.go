@@ -75,6 +75,11 @@ func lostReport(attempt int, parts ...ingest.RecordingPart) ingest.Report {
 	return ingest.Report{Attempt: attempt, Parts: parts}
 }
 
+// newManifest returns the manifest of a job.
+func newManifest(input ManifestInput, reports []ingest.Report, packed Packed, baseURL string) recording.Manifest {
+	return newBuilder(input, reports, packed).manifest(baseURL)
+}
+
 func TestBuildListsMediaFaults(t *testing.T) {
 	t.Parallel()
 	report := leftReport(0, completePart(0, 0, 10))
@@ -85,7 +90,7 @@ func TestBuildListsMediaFaults(t *testing.T) {
 		{Kind: "no_sound", From: at(-4), To: at(-2)}, // before the recording
 		{From: at(6), To: at(7)},
 	}
-	manifest := NewManifest(testInput(), []ingest.Report{report}, Packed{Parts: []PackedPart{packedPart(0, 0, 0, 10)}, Files: []recording.File{testFile()}}, "http://localhost")
+	manifest := newManifest(testInput(), []ingest.Report{report}, Packed{Parts: []PackedPart{packedPart(0, 0, 0, 10)}, Files: []recording.File{testFile()}}, "http://localhost")
 	want := []recording.MediaFault{{Kind: "no_sound", StartMs: 0, EndMs: 3000}, {Kind: "frozen_picture", StartMs: 5000, EndMs: 9000}}
 	if !slices.Equal(manifest.MediaFaults, want) || manifest.Partial {
 		t.Errorf("faults %+v, partial %v; want %+v", manifest.MediaFaults, manifest.Partial, want)
@@ -224,7 +229,7 @@ func TestBuildReportsGaps(t *testing.T) {
 			if slices.ContainsFunc(test.packed, func(s PackedPart) bool { return s.File != "" }) {
 				packed.Files = []recording.File{testFile()}
 			}
-			manifest := NewManifest(input, test.reports, packed, "https://standin.example.com")
+			manifest := newManifest(input, test.reports, packed, "https://standin.example.com")
 			checkSchema(t, manifest)
 			if manifest.Partial != test.partial {
 				t.Errorf("partial = %v, want %v", manifest.Partial, test.partial)
@@ -266,7 +271,7 @@ func TestBuildSeveralAttempts(t *testing.T) {
 		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
 	}
 	packed := Packed{Files: []recording.File{testFile()}, Parts: []PackedPart{packedPart(0, 0, 0.25, 8), packedPart(1, 0, 20.25, 19.75)}}
-	manifest := NewManifest(input, []ingest.Report{second, first}, packed, "https://standin.example.com/")
+	manifest := newManifest(input, []ingest.Report{second, first}, packed, "https://standin.example.com/")
 	got := checkSchema(t, manifest)
 	for path, want := range map[string]any{
 		"bot.version":                 "1.1",
@@ -357,7 +362,7 @@ func manifestSchema(t *testing.T) *jsonschema.Schema {
 func TestSchemaRejectsInvalidManifests(t *testing.T) {
 	t.Parallel()
 	schema := manifestSchema(t)
-	text, err := json.Marshal(NewManifest(testInput(), nil, Packed{Files: []recording.File{testFile()}}, "https://standin.example.com"))
+	text, err := json.Marshal(newManifest(testInput(), nil, Packed{Files: []recording.File{testFile()}}, "https://standin.example.com"))
 	if err != nil {
 		t.Fatal(err)
 	}

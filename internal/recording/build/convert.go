@@ -29,8 +29,8 @@ const (
 	sheetPictures  = sheetColumns * sheetColumns
 )
 
-// Conversions returns the files that can be made from a recording.
-func Conversions() []Conversion {
+// conversions returns the files that can be made from a recording.
+func conversions() []Conversion {
 	return []Conversion{
 		{
 			Name: "recording.mp3", ContentType: "audio/mpeg", perSecond: 24_000,
@@ -81,7 +81,7 @@ func Conversions() []Conversion {
 
 // ConversionNamed returns the conversion that makes a file; false if there is none.
 func ConversionNamed(name string) (Conversion, bool) {
-	all := Conversions()
+	all := conversions()
 	i := slices.IndexFunc(all, func(c Conversion) bool { return c.Name == name })
 	if i < 0 {
 		return Conversion{}, false

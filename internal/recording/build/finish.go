@@ -223,8 +223,9 @@ func (f *Finisher) loadUploads(ctx context.Context, input ManifestInput) (upload
 // writeManifest stores the chat and the captions, then builds and stores the manifest,
 // and checks that everything is stored.
 func (f *Finisher) writeManifest(ctx context.Context, input ManifestInput, uploads jobUploads, packed Packed) (recording.Manifest, error) {
-	manifest := NewManifest(input, uploads.reports(), packed, f.BaseURL)
-	texts, err := buildTexts(input, uploads.reports(), packed, manifest)
+	b := newBuilder(input, uploads.reports(), packed)
+	manifest := b.manifest(f.BaseURL)
+	texts, err := b.textFiles(manifest.Gaps)
 	if err != nil {
 		return recording.Manifest{}, err
 	}

@@ -28,11 +28,9 @@ type ManifestInput struct {
 	BotLost bool
 }
 
-// NewManifest returns the manifest of a job, from the service's data, the last report
-// of each attempt and the packed media.
-func NewManifest(input ManifestInput, reports []ingest.Report, packed Packed, baseURL string) recording.Manifest {
-	b := newBuilder(input, reports, packed)
-	participants, speech, ids := b.people()
+// manifest returns the manifest of the job.
+func (b *builder) manifest(baseURL string) recording.Manifest {
+	input := b.input
 	manifest := recording.Manifest{
 		SchemaVersion: recording.SchemaVersion,
 		JobID:         input.Job.ID.String(),
@@ -46,9 +44,9 @@ func NewManifest(input ManifestInput, reports []ingest.Report, packed Packed, ba
 		Partial:       b.partial(),
 		Gaps:          b.gaps(),
 		MediaFaults:   b.mediaFaults(),
-		Media:         b.media(baseURL, ids),
-		Participants:  participants,
-		Speech:        speech,
+		Media:         b.media(baseURL),
+		Participants:  b.participants,
+		Speech:        b.speech,
 		SpeechSource:  b.speechSource(),
 		Consent:       append([]recording.Consent{}, input.Consents...),
 	}
@@ -98,8 +96,8 @@ func (b *builder) timeline() recording.Timeline {
 	}
 }
 
-// media lists the packed files with their URLs. ids are the participants' IDs.
-func (b *builder) media(baseURL string, ids rosterIDs) []recording.Media {
+// media lists the packed files with their URLs.
+func (b *builder) media(baseURL string) []recording.Media {
 	media := make([]recording.Media, 0, len(b.packed.Files))
 	for _, file := range b.packed.Files {
 		first := slices.IndexFunc(b.mediaParts, func(k mediaPart) bool { return k.File == file.Name })
@@ -112,7 +110,7 @@ func (b *builder) media(baseURL string, ids rosterIDs) []recording.Media {
 			if !b.origin.IsZero() {
 				file.StartOffsetMs = max(0, b.offset(track.StartedAt)).Milliseconds()
 			}
-			file.ParticipantID = ids[rosterID{track.Attempt, track.PersonID}]
+			file.ParticipantID = b.ids[rosterID{track.Attempt, track.PersonID}]
 		}
 		media = append(media, recording.Media{File: file, URI: recording.MediaURI(baseURL, b.input.Job.ID.String(), file.Name)})
 	}
@@ -127,6 +125,10 @@ type builder struct {
 	origin     time.Time // start of the recording, or of the attendance without one; zero if unknown
 	attendance bool      // nothing was to be recorded
 	mediaParts []mediaPart
+
+	participants []recording.Participant
+	speech       []recording.Speech
+	ids          map[rosterID]string // of the participants in the manifest
 }
 
 // mediaPart is a part with media in a file, with its span on the recording's
@@ -136,6 +138,8 @@ type mediaPart struct {
 	from, to time.Duration
 }
 
+// newBuilder returns a builder for a job, from the service's data, the last report of each
+// attempt and the packed media.
 func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *builder {
 	b := &builder{input: input, reports: slices.Clone(reports), packed: packed}
 	slices.SortStableFunc(b.reports, func(a, c ingest.Report) int { return cmp.Compare(a.Attempt, c.Attempt) })
@@ -155,28 +159,31 @@ func newBuilder(input ManifestInput, reports []ingest.Report, packed Packed) *bu
 		}
 		b.mediaParts = append(b.mediaParts, mediaPart{PackedPart: part, from: from, to: from + part.Length})
 	}
+	b.addPeople()
 	return b
 }
 
 // startedAt returns the start of the earliest part, or else the start that the
 // service observed.
 func (b *builder) startedAt() time.Time {
+	return firstNonZero(firstStart(b.packed.Parts, b.reports), b.input.ObservedTimeline.RecordingStartedAt.Time)
+}
+
+// firstStart returns the earliest start of a part, or zero if none is known.
+func firstStart(packed []PackedPart, reports []ingest.Report) time.Time {
 	var first time.Time
 	consider := func(at time.Time) {
 		if !at.IsZero() && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
-	for _, part := range b.packed.Parts {
+	for _, part := range packed {
 		consider(part.StartedAt)
 	}
-	for _, report := range b.reports {
+	for _, report := range reports {
 		for _, part := range report.Parts {
 			consider(part.StartedAt)
 		}
-	}
-	if first.IsZero() {
-		return b.input.ObservedTimeline.RecordingStartedAt.Time
 	}
 	return first
 }
@@ -232,14 +239,12 @@ type rosterID struct {
 	id      string
 }
 
-// rosterIDs maps the IDs of all attempts to the IDs in the manifest.
-type rosterIDs map[rosterID]string
-
-// people returns the participants and their speech. The same ID and name in
+// addPeople sets the participants and their speech. The same ID and name in
 // several attempts is one participant. The same ID with another name is another
 // participant with a new ID.
-func (b *builder) people() (participants []recording.Participant, speech []recording.Speech, ids rosterIDs) {
-	participants, speech, ids = []recording.Participant{}, []recording.Speech{}, rosterIDs{}
+func (b *builder) addPeople() {
+	participants := []recording.Participant{}
+	b.speech, b.ids = []recording.Speech{}, map[rosterID]string{}
 	indexes := map[personKey]int{}
 	usedIDs := map[string]int{}
 	for _, report := range b.reports {
@@ -254,15 +259,15 @@ func (b *builder) people() (participants []recording.Participant, speech []recor
 				})
 			}
 			participants[index].LeftAt = recording.Instant{Time: person.LeftAt} // the last time, for a participant who returned
-			ids[rosterID{report.Attempt, person.ID}] = participants[index].ID
+			b.ids[rosterID{report.Attempt, person.ID}] = participants[index].ID
 		}
-		speech = append(speech, b.speech(report, ids)...)
+		b.addSpeech(report)
 	}
 	slices.SortStableFunc(participants, func(a, c recording.Participant) int {
 		return cmp.Or(a.JoinedAt.Compare(c.JoinedAt.Time), cmp.Compare(a.ID, c.ID))
 	})
-	slices.SortStableFunc(speech, func(a, c recording.Speech) int { return cmp.Compare(a.StartMs, c.StartMs) })
-	return participants, speech, ids
+	slices.SortStableFunc(b.speech, func(a, c recording.Speech) int { return cmp.Compare(a.StartMs, c.StartMs) })
+	b.participants = participants
 }
 
 func byJoining(people []ingest.Person) []ingest.Person {
@@ -284,21 +289,19 @@ func uniqueID(id string, used map[string]int) string {
 	return unique
 }
 
-// speech returns a report's speech relative to the start of the recording. It
+// addSpeech adds a report's speech relative to the start of the recording. It
 // omits speech before the recording and speech of people not in the roster.
-func (b *builder) speech(report ingest.Report, ids rosterIDs) []recording.Speech {
+func (b *builder) addSpeech(report ingest.Report) {
 	if b.origin.IsZero() {
-		return nil
+		return
 	}
-	var speech []recording.Speech
 	for _, entry := range report.Speech {
-		id, known := ids[rosterID{report.Attempt, entry.PersonID}]
+		id, known := b.ids[rosterID{report.Attempt, entry.PersonID}]
 		from, to := max(0, b.offset(entry.From)), b.offset(entry.To)
 		if known && to > from {
-			speech = append(speech, recording.Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})
+			b.speech = append(b.speech, recording.Speech{ParticipantID: id, StartMs: from.Milliseconds(), EndMs: to.Milliseconds()})
 		}
 	}
-	return speech
 }
 
 // speechSource returns the evidence of speech in all reports.

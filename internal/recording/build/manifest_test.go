@@ -151,7 +151,7 @@ func TestManifestMatchesRecording(t *testing.T) {
 		input := testInput()
 		input.BotLost = c.botLost
 		reports := rapid.Permutation(c.reports).Draw(t, "reports")
-		manifest := NewManifest(input, reports, c.packed, testBase)
+		manifest := newManifest(input, reports, c.packed, testBase)
 		if err := validateSchema(schema, manifest); err != nil {
 			t.Errorf("manifest does not match its schema: %v", err)
 		}
@@ -166,7 +166,7 @@ func TestManifestMatchesRecording(t *testing.T) {
 				t.Errorf("%s starts at %d ms, want %d", media.Name, media.StartOffsetMs, want)
 			}
 		}
-		if again := NewManifest(input, c.reports, c.packed, testBase); marshal(again) != marshal(manifest) {
+		if again := newManifest(input, c.reports, c.packed, testBase); marshal(again) != marshal(manifest) {
 			t.Errorf("second build is %s, not %s", marshal(again), marshal(manifest))
 		}
 	})

@@ -182,19 +182,16 @@ func (m *Maker) fetch(ctx context.Context, jobID uuid.UUID, name, path string) (
 }
 
 func (m *Maker) store(ctx context.Context, jobID uuid.UUID, name, path string) error {
+	_, sum, err := fsutil.HashFile(path)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", name, err)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("store %s: %w", name, err)
 	}
 	defer file.Close() // read only
-	sum, err := fsutil.SHA256(file)
-	if err == nil {
-		_, err = file.Seek(0, io.SeekStart)
-	}
-	if err == nil {
-		_, err = m.storage.PutMedia(ctx, jobID, name, file, sum)
-	}
-	if err != nil {
+	if err := m.storage.PutMedia(ctx, jobID, name, file, sum); err != nil {
 		return fmt.Errorf("store %s: %w", name, err)
 	}
 	return nil

@@ -204,7 +204,7 @@ func (h *harness) store(t *testing.T, path string) {
 		_, err = file.Seek(0, 0)
 	}
 	if err == nil {
-		_, err = h.storage.PutMedia(t.Context(), h.jobID, "recording.mp4", file, sum)
+		err = h.storage.PutMedia(t.Context(), h.jobID, "recording.mp4", file, sum)
 	}
 	h.media = []recording.Media{{File: recording.File{Name: "recording.mp4", Kind: recording.Video, DurationMs: (2 * time.Second).Milliseconds()}}}
 	if err == nil {
