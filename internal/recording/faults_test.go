@@ -43,26 +43,30 @@ func sumBytes(content []byte) string {
 // that failed uploads can be repeated.
 func TestUploadsWithFaults(t *testing.T) {
 	t.Parallel()
-	for name, faults := range map[string]func(r *http.Request, nth int64) s3test.Fault{
-		"internal errors":          s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Status: http.StatusInternalServerError}),
-		"slow down":                s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Status: http.StatusServiceUnavailable}),
-		"errors of HEAD requests":  s3test.EveryNth(http.MethodHead, 2, s3test.Fault{Status: http.StatusServiceUnavailable}),
-		"cut at the beginning":     s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 1}),
-		"cut in mid-upload":        s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 40_000}),
-		"cut in the second part":   s3test.EveryNth(http.MethodPut, 3, s3test.Fault{CutBody: 2_000_000}),
-		"refused":                  s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Refuse: true}),
-		"response dropped":         s3test.EveryNth(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
-		"response to POST dropped": s3test.EveryNth(http.MethodPost, 2, s3test.Fault{DropResponse: true}),
-		"slow":                     s3test.EveryNth(http.MethodPut, 1, s3test.Fault{Slow: 8 << 20}),
+	const small, multipart = 100_000, 8 << 20 // a multipart upload has parts of 5 and 3 MiB
+	for name, test := range map[string]struct {
+		largest int // bytes
+		faults  func(r *http.Request, nth int64) s3test.Fault
+	}{
+		"internal errors":          {multipart, s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Status: http.StatusInternalServerError})},
+		"slow down":                {small, s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Status: http.StatusServiceUnavailable})},
+		"errors of HEAD requests":  {small, s3test.EveryNth(http.MethodHead, 2, s3test.Fault{Status: http.StatusServiceUnavailable})},
+		"cut at the beginning":     {small, s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 1})},
+		"cut in mid-upload":        {small, s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 40_000})},
+		"cut in the second part":   {multipart, s3test.EveryNth(http.MethodPut, 3, s3test.Fault{CutBody: 2_000_000})},
+		"refused":                  {small, s3test.EveryNth(http.MethodPut, 2, s3test.Fault{Refuse: true})},
+		"response dropped":         {small, s3test.EveryNth(http.MethodPut, 2, s3test.Fault{DropResponse: true})},
+		"response to POST dropped": {multipart, s3test.EveryNth(http.MethodPost, 2, s3test.Fault{DropResponse: true})},
+		"slow":                     {small, s3test.EveryNth(http.MethodPut, 1, s3test.Fault{Slow: 1 << 20})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			proxy := objects.FaultProxy(t)
 			storage := openStorage(t, proxy.Address())
 			jobID := uuid.New()
-			proxy.SetFaults(faults)
+			proxy.SetFaults(test.faults)
 			var contents [][]byte
-			for i, length := range []int{60_000, 1, 0, 100_000, 70_000, 8 << 20, 50_000} { // the 8 MiB upload is a multipart upload of 5 and 3 MiB
+			for i, length := range []int{60_000, 1, 0, 70_000, test.largest, 50_000} {
 				content := randomBytes(uint64(i), length)
 				contents = append(contents, content)
 				uploadWithRetry(t, proxy, storage, jobID, ingest.SegmentName(0, i), content)

@@ -90,6 +90,9 @@ func TestCaptures(t *testing.T) {
 // TestDeleteManyUploads checks the deletion of more objects than a page of a list
 // contains.
 func TestDeleteManyUploads(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make check-long runs it")
+	}
 	t.Parallel()
 	eachStorage(t, func(t *testing.T, storage *Storage) {
 		id, other := uuid.New(), uuid.New()

@@ -12,16 +12,17 @@ import (
 	"standin/internal/testing/s3test"
 )
 
-// newLostBotHarness returns a finisher with the uploads of a lost bot in a new
-// bucket, and the proxy to that bucket.
-func newLostBotHarness(t *testing.T, segments [][]byte) (finisherHarness, *s3test.FaultProxy) {
+// newLostBotHarness returns a finisher with the uploads of the lost bots of some attempts
+// in a new bucket, and the proxy to that bucket.
+func newLostBotHarness(t *testing.T, attempts ...[][]byte) (finisherHarness, *s3test.FaultProxy) {
 	t.Helper()
 	proxy := objects.FaultProxy(t)
 	finisher := newFinisherHarness(t)
 	finisher.Storage = openStorage(t, proxy.Address())
-	finisher.upload(t, 0, 0, segments)
+	for attempt, segments := range attempts {
+		finisher.upload(t, attempt, 0, segments)
+	}
 	finisher.report(t, lostReport(0, openPart(0, 0)))
-	finisher.upload(t, 1, 0, segments[:3])
 	return finisher, proxy
 }
 
@@ -104,7 +105,7 @@ func TestFinishingWithFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			finisher, proxy := newLostBotHarness(t, segments)
+			finisher, proxy := newLostBotHarness(t, segments, segments[:3])
 			proxy.SetFaults(faults)
 			manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil)
 			if err != nil {

@@ -105,7 +105,7 @@ func TestMediaThatNeverEndsDecoding(t *testing.T) {
 	for name, body := range map[string]string{"busy": "while :; do :; done", "waiting": "sleep 600"} {
 		start := time.Now()
 		_, err := runTool(t.Context(), limits, script(t, body))
-		if !errors.Is(err, errToolLimit) || !rejectedInput(err) {
+		if !errors.Is(err, errToolLimit) || !RejectedInput(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if elapsed := time.Since(start); elapsed > 2*time.Minute {
@@ -114,7 +114,7 @@ func TestMediaThatNeverEndsDecoding(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	if _, err := runTool(ctx, limitsFor(0), script(t, "sleep 600")); !errors.Is(err, context.DeadlineExceeded) || rejectedInput(err) {
+	if _, err := runTool(ctx, limitsFor(0), script(t, "sleep 600")); !errors.Is(err, context.DeadlineExceeded) || RejectedInput(err) {
 		t.Errorf("deadline of the caller: %v", err)
 	}
 }
@@ -134,7 +134,7 @@ func TestMediaThatFillsTheDisk(t *testing.T) {
 func TestMediaThatEatsMemory(t *testing.T) {
 	t.Parallel()
 	_, err := runTool(t.Context(), toolLimits{Time: time.Minute, Memory: 64 << 20, FileSize: 1 << 20}, script(t, "exec dd if=/dev/zero of=/dev/null bs=512M count=1"))
-	if !rejectedInput(err) {
+	if !RejectedInput(err) {
 		t.Errorf("error is %v", err)
 	}
 }
@@ -183,7 +183,7 @@ func TestReportWithOneIDForEveryone(t *testing.T) {
 		report.People[i] = ingest.Person{ID: "a", Name: strconv.Itoa(i)}
 	}
 	start := time.Now()
-	manifest := NewManifest(ManifestInput{}, []ingest.Report{report}, Packed{}, "http://localhost")
+	manifest := newManifest(ManifestInput{}, []ingest.Report{report}, Packed{}, "http://localhost")
 	if elapsed := time.Since(start); elapsed > 2*time.Minute { // far more than linear time takes on a busy machine
 		t.Errorf("Build took %s", elapsed)
 	}

@@ -34,7 +34,7 @@ type probeStream struct {
 }
 
 // probe reads a media file with ffprobe. If ffprobe cannot read the file,
-// rejectedInput is true for the error.
+// RejectedInput is true for the error.
 func (t Tools) probe(ctx context.Context, file string, size int64) (probeResult, error) {
 	text, err := runTool(ctx, limitsFor(size), t.FFprobe, "-v", "error", "-format_whitelist", allowedFormats, "-of", "json",
 		"-show_entries", "format=start_time,duration:stream=codec_type,codec_name,codec_tag_string,profile,width,height,"+
@@ -142,7 +142,7 @@ func (t Tools) decode(ctx context.Context, file string, size int64) (end time.Du
 	output, err := runTool(ctx, limitsFor(size), t.FFmpeg, "-nostdin", "-v", "error", "-xerror", "-stats_period", "10",
 		"-format_whitelist", allowedFormats, "-i", file, "-map", "0", "-f", "null", "-progress", "pipe:1", "-")
 	if err != nil {
-		if !rejectedInput(err) {
+		if !RejectedInput(err) {
 			return 0, "", err
 		}
 		message = errorLine(err)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -41,6 +42,10 @@ func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, lo
 		if err == nil && runLoss != LossUnusable && runLoss != LossBeginning {
 			found, runLoss, err = p.remuxFile(ctx, source, runLoss)
 		}
+		var start time.Duration
+		if err == nil && found.path != "" && len(runs) > 1 {
+			start, err = p.start(ctx, source)
+		}
 		if err := errors.Join(err, removeIfExists(source)); err != nil {
 			return nil, "", err
 		}
@@ -48,10 +53,10 @@ func (p packing) remux(ctx context.Context, part SourcePart) (pieces []piece, lo
 		case i == 0 && found.path == "":
 			return nil, runLoss, nil
 		case i == 0:
-			began, loss = found.media.Start, runLoss
+			began, loss = start, runLoss
 		}
 		if found.path != "" {
-			found.skipped = max(0, found.media.Start-began)
+			found.skipped = max(0, start-began)
 			pieces = append(pieces, found)
 		}
 	}
@@ -84,23 +89,18 @@ func segmentRuns(segments []string) (runs [][]string, complete bool) {
 // remuxFile writes a fragmented MP4 to a file with an index. The piece has no path if
 // ffmpeg cannot read it.
 func (p packing) remuxFile(ctx context.Context, source string, loss Loss) (piece, Loss, error) {
-	before, err := p.tools.probeFile(ctx, source)
-	if rejectedInput(err) || err == nil && before.Duration <= 0 {
-		return piece{}, LossUnusable, nil
-	}
-	if err != nil {
-		return piece{}, "", err
-	}
 	target := filepath.Join(p.work, fmt.Sprintf("piece-%03d.mp4", *p.files))
-	// Video is the first stream, independent of the recorder's order. Without
-	// -copyts, ffmpeg shifts all streams by the same time so that the earliest
-	// begins at 0, and writes an edit list for a stream that begins later.
-	limits, err := limitsForFiles(source)
-	if err != nil {
-		return piece{}, "", err
+	var before probeResult // of a damaged source
+	err := p.copyStreams(ctx, source, target, "-xerror")
+	if RejectedInput(err) && !errors.Is(err, errToolLimit) {
+		before, err = p.tools.probeFile(ctx, source)
+		if RejectedInput(err) {
+			return piece{}, LossUnusable, nil
+		}
+		if err == nil {
+			err = p.copyStreams(ctx, source, target)
+		}
 	}
-	_, err = runTool(ctx, limits, p.tools.FFmpeg, "-nostdin", "-v", "error", "-y", "-i", source,
-		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target)
 	if errors.Is(err, errToolLimit) {
 		return piece{}, LossUnusable, nil
 	}
@@ -111,11 +111,35 @@ func (p packing) remuxFile(ctx context.Context, source string, loss Loss) (piece
 	if err != nil {
 		return piece{}, "", err
 	}
+	if after.Duration <= 0 {
+		return piece{}, LossUnusable, nil
+	}
 	if loss == "" && before.Duration-after.Duration > minShortening {
 		loss = LossShortened
 	}
-	after.Start = before.Start
 	return piece{path: target, media: after}, loss, nil
+}
+
+// copyStreams copies the media of a file to one with an index. With the option -xerror,
+// damage is an error; without it, what follows may be missing.
+func (p packing) copyStreams(ctx context.Context, source, target string, options ...string) error {
+	limits, err := limitsForFiles(source)
+	if err != nil {
+		return err
+	}
+	// Video is the first stream, independent of the recorder's order. Without
+	// -copyts, ffmpeg shifts all streams by the same time so that the earliest
+	// begins at 0, and writes an edit list for a stream that begins later.
+	arguments := slices.Concat([]string{"-nostdin", "-v", "error", "-y"}, options, []string{"-format_whitelist", allowedFormats, "-i", source,
+		"-map", "0:v:0?", "-map", "0:a:0?", "-c", "copy", "-map_metadata", "-1", "-movflags", "+faststart", target})
+	_, err = runTool(ctx, limits, p.tools.FFmpeg, arguments...)
+	return err
+}
+
+// start returns the first timestamp of a file.
+func (p packing) start(ctx context.Context, path string) (time.Duration, error) {
+	media, err := p.tools.probeFile(ctx, path)
+	return media.Start, err
 }
 
 // concatSegments writes segments to target, and removes an incomplete fragment from the

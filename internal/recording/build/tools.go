@@ -91,16 +91,12 @@ func (e *toolError) Unwrap() error { return e.Err }
 // errToolLimit is the error of a tool that exceeded its limits.
 var errToolLimit = errors.New("exceeded its limit of time or file size")
 
-// rejectedInput reports whether a tool failed because of its input: it exited
+// RejectedInput reports whether a tool failed because of its input: it exited
 // with an error or exceeded its limits. It is false when the tool was killed.
-func rejectedInput(err error) bool {
+func RejectedInput(err error) bool {
 	exit := new(exec.ExitError)
 	return errors.Is(err, errToolLimit) || errors.As(err, &exit) && exit.ExitCode() > 0
 }
-
-// RejectedInput reports whether an error is that of a media file that ffmpeg
-// cannot read.
-func RejectedInput(err error) bool { return rejectedInput(err) }
 
 const (
 	maxToolStderr  = 4 << 10

@@ -100,10 +100,6 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 		"all bundles": {
 			bundles: all, tracks: tracks, durations: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250}, complete: true,
 		},
-		"unknown participants": {
-			bundles: all, tracks: []ingest.AudioTrack{reportedTrack(0, 0.5, len(ada), ""), reportedTrack(1, 1.25, len(ben), "nobody")},
-			durations: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{500, 1250}, complete: true,
-		},
 		"no report": {
 			bundles: all, noReport: true, durations: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{0, 0},
 		},
@@ -114,9 +110,9 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 			bundles: replace(3, all[3][:700]), tracks: tracks, durations: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
 		"no bundles": {bundles: nil, tracks: tracks},
-		"incomplete track": {
-			bundles: all, tracks: []ingest.AudioTrack{tracks[0], {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "b"}},
-			durations: []int64{3000, 2000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
+		"incomplete track, unknown participants": {
+			bundles: all, tracks: []ingest.AudioTrack{reportedTrack(0, 0.5, len(ada), ""), {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "nobody"}},
+			durations: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{500, 1250},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
