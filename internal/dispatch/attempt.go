@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -46,6 +47,7 @@ func (t *task) startAttempt(ctx context.Context, reason string) error {
 	if !first && t.job.Mode != job.Test && d.Capacity.reserve(ctx, t.job.ID, t.job.NextAttempt(), d.Now()) != "" {
 		return t.release(ctx, d.Now().Add(capacityRetry))
 	}
+	var consumer account.Consumer
 	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
 		if c.Status != t.job.Status {
 			return errJobChanged // a bot that the operator runs has reported, or the lost one is back
@@ -53,6 +55,9 @@ func (t *task) startAttempt(ctx context.Context, reason string) error {
 		applied, err := c.StartAttempt(ctx, d.Node.ID, d.Node.Name, reason)
 		if err == nil && !applied {
 			err = errJobChanged
+		}
+		if err == nil {
+			consumer, err = c.Consumer(ctx)
 		}
 		return err
 	})
@@ -62,14 +67,23 @@ func (t *task) startAttempt(ctx context.Context, reason string) error {
 		}
 		return err
 	}
-	return t.launch(ctx)
+	return t.launch(ctx, consumer)
+}
+
+// launchAgain launches the bot of an attempt that has been started.
+func (t *task) launchAgain(ctx context.Context) error {
+	consumer, err := t.d.Store.Consumer(ctx, t.job.ConsumerID)
+	if err != nil {
+		return fmt.Errorf("read the consumer's options: %w", err)
+	}
+	return t.launch(ctx, consumer)
 }
 
 // launch starts the bot of the current attempt. The previous attempt's bot is
 // stopped first: there are never two. It is stopped only now, when its token is
 // void, because a bot that is stopped can report that as the end of the job. A
 // failed launch is retried with growing delays until decide gives up.
-func (t *task) launch(ctx context.Context) error {
+func (t *task) launch(ctx context.Context, consumer account.Consumer) error {
 	launcher := t.d.Launcher
 	var failure error
 	err := t.call(ctx, func() error {
@@ -82,11 +96,7 @@ func (t *task) launch(ctx context.Context) error {
 			// This process was suspended: another dispatcher may have the job.
 			return errLeaseLost
 		}
-		assignment, err := t.assignment(ctx)
-		if err != nil {
-			return err
-		}
-		failure = launcher.Launch(ctx, assignment)
+		failure = launcher.Launch(ctx, t.assignment(consumer))
 		return nil
 	})
 	switch {
@@ -193,12 +203,8 @@ func (t *task) heartbeatDue(r job.Record) time.Time {
 }
 
 // assignment is what the current attempt's bot is started with.
-func (t *task) assignment(ctx context.Context) (launch.Assignment, error) {
+func (t *task) assignment(consumer account.Consumer) launch.Assignment {
 	settings, r := t.d.Settings, t.job
-	consumer, err := t.d.Store.Consumer(ctx, r.ConsumerID)
-	if err != nil {
-		return launch.Assignment{}, fmt.Errorf("read the consumer's options: %w", err)
-	}
 	options := r.Resolved()
 	options.Recording = options.Recording.Or(consumer.Recording)
 	options.Output = cmp.Or(options.Output, consumer.Output)
@@ -219,7 +225,7 @@ func (t *task) assignment(ctx context.Context) (launch.Assignment, error) {
 		OwnHosts:          settings.OwnHosts,
 		LoopbackPeers:     settings.LoopbackMeetings && onLoopback(r.MeetingURL),
 		RequirePermission: settings.RequireRecordingConsent || options.Consent.Required != nil && *options.Consent.Required,
-	}, nil
+	}
 }
 
 // onLoopback reports whether a meeting is on this machine: a replica.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 )
@@ -48,17 +49,19 @@ func (p *Prelaunch) UnmarshalText(text []byte) error {
 // prelaunchBot launches the job's bot before joinAt. Nothing of it shows before
 // then: the job stays scheduled.
 func (t *task) prelaunchBot(ctx context.Context) error {
-	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) error {
+	var consumer account.Consumer
+	err := t.change(ctx, func(ctx context.Context, c *lifecycle.Change) (err error) {
 		if !c.BeginPrelaunch(t.d.Node.ID) {
 			return errJobChanged
 		}
-		return nil
+		consumer, err = c.Consumer(ctx)
+		return err
 	})
 	if err != nil {
 		t.d.releaseSlot(t.job.ID)
 		return err
 	}
-	return t.launch(ctx)
+	return t.launch(ctx, consumer)
 }
 
 // skipPrelaunch makes the job wait for joinAt without a bot.

@@ -147,7 +147,7 @@ func (t *task) apply(ctx context.Context, next decision) error {
 	case startAttempt:
 		return t.startAttempt(ctx, next.detail)
 	case launchBot:
-		return t.launch(ctx)
+		return t.launchAgain(ctx)
 	case prelaunchBot:
 		return t.prelaunchBot(ctx)
 	case skipPrelaunch:

@@ -223,16 +223,21 @@ func (c *Change) deliver(ctx context.Context, e webhook.Event, owner *jobOwner, 
 	}, e, targets)
 }
 
+// Consumer returns the consumer of the job.
+func (c *Change) Consumer(ctx context.Context) (account.Consumer, error) {
+	owner, err := c.readOwner(ctx)
+	if err != nil {
+		return account.Consumer{}, err
+	}
+	return owner.Consumer, nil
+}
+
 // readOwner returns the owner of the job, which it reads once.
 func (c *Change) readOwner(ctx context.Context) (*jobOwner, error) {
 	if c.owner == nil {
-		consumer, err := c.tx.Consumer(ctx, c.ConsumerID)
+		consumer, endpoints, err := c.tx.ConsumerWithEndpoints(ctx, c.ConsumerID, c.Mode)
 		if err != nil {
 			return nil, fmt.Errorf("find the consumer of job %s: %w", c.ID, err)
-		}
-		endpoints, err := c.tx.EnabledEndpoints(ctx, c.ConsumerID, c.Mode)
-		if err != nil {
-			return nil, err
 		}
 		c.owner = &jobOwner{consumer, endpoints}
 	}

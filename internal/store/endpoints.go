@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"math"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
 	"standin/internal/webhook"
@@ -99,6 +101,31 @@ func (db *Reader) EnabledEndpoints(ctx context.Context, consumer uuid.UUID, mode
 		e.Events = strings.Fields(events)
 		return e, err
 	}, selectTakers, consumer, mode)
+}
+
+// selectConsumerEndpoints selects a consumer, once for each endpoint of selectTakers and at
+// least once.
+const selectConsumerEndpoints = `SELECT c.*, e.url, e.events FROM (` + selectConsumer + `) AS c LEFT JOIN (` + selectTakers + `) AS e ON 1 = 1`
+
+// ConsumerWithEndpoints returns the consumer and its EnabledEndpoints in one round trip. The error
+// is a *job.Error with NotFound if there is no such consumer.
+func (db *Reader) ConsumerWithEndpoints(ctx context.Context, id uuid.UUID, mode job.Mode) (c account.Consumer, endpoints []webhook.Endpoint, err error) {
+	found := false
+	err = db.forEach(ctx, "read a consumer with its webhook endpoints", func(row sqldb.Row) (err error) {
+		var url, events sql.NullString
+		if c, err = scanConsumer(extraColumns{row, []any{&url, &events}}); err != nil {
+			return err
+		}
+		found = true
+		if url.Valid {
+			endpoints = append(endpoints, webhook.Endpoint{URL: url.String, Events: strings.Fields(events.String)})
+		}
+		return nil
+	}, selectConsumerEndpoints, id, mode)
+	if err == nil && !found {
+		err = notFound("consumer")
+	}
+	return c, endpoints, err
 }
 
 // CountConsumerEvent implements webhook.ConsumerTx.

@@ -28,6 +28,19 @@ func register(t *testing.T, s *store.Store, consumer uuid.UUID, url string, even
 	return found
 }
 
+// checkOwner checks the consumer of a job, and its enabled endpoints.
+func checkOwner(t *testing.T, s *store.Store, r job.Record, want ...webhook.Endpoint) {
+	t.Helper()
+	consumer, endpoints, err := s.ConsumerWithEndpoints(t.Context(), r.ConsumerID, job.Live)
+	same := slices.EqualFunc(endpoints, want, func(a, b webhook.Endpoint) bool { return a.URL == b.URL && slices.Equal(a.Events, b.Events) })
+	if err != nil || consumer.ID != r.ConsumerID || !same {
+		t.Errorf("consumer %+v with %+v, %v, want %+v", consumer, endpoints, err, want)
+	}
+	if _, _, err := s.ConsumerWithEndpoints(t.Context(), r.ID, job.Live); !job.ErrorIs(err, job.NotFound) {
+		t.Errorf("an unknown consumer: %v", err)
+	}
+}
+
 // TestRegisterEndpoint registers, changes and deletes endpoints.
 func TestRegisterEndpoint(t *testing.T) {
 	t.Parallel()
@@ -51,6 +64,7 @@ func TestRegisterEndpoint(t *testing.T) {
 		if _, err := s.Endpoint(t.Context(), r.ConsumerID, job.Test, e.ID, now); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("the endpoint of the other mode: %v", err)
 		}
+		checkOwner(t, s, r, e)
 		e.Mode, e.Events, e.Enabled = job.Live, []string{"*"}, false
 		if err := s.UpdateEndpoint(t.Context(), e); err != nil {
 			t.Fatal(err)
@@ -58,6 +72,7 @@ func TestRegisterEndpoint(t *testing.T) {
 		if enabled, err := s.EnabledEndpoints(t.Context(), r.ConsumerID, job.Live); err != nil || len(enabled) != 0 {
 			t.Errorf("enabled %v, %v", enabled, err)
 		}
+		checkOwner(t, s, r)
 		if err := s.DeleteEndpoint(t.Context(), e, now); err != nil {
 			t.Fatal(err)
 		}

@@ -116,7 +116,7 @@ func (s *Store) NewNotifier(receive func(postgres.Notification), log *slog.Logge
 var frequentQueries = []string{
 	selectJob, selectJobView, selectJobExternal, selectJobForMeeting, insertJob, deleteErased, updateJob,
 	insertEntry, hasEvent, pendingCommands, saveHeartbeat, selectConsumer, selectKeyByHash,
-	nextWake, nextJoin, nextDelivery, insertDelivery, selectTakers, selectDueDeliveries,
+	nextWake, nextJoin, nextDelivery, insertDelivery, selectTakers, selectConsumerEndpoints, selectDueDeliveries,
 	deferDelivery, leaseDelivery, applyVerdict, insertTry, addUsage,
 	lockConsumer, selectJobByKey, selectOpenJobByMeeting, lastInvite, selectEventKey, selectKey, saveEvent, selectMeetingEvents, settleEvent,
 }
