@@ -73,7 +73,7 @@ func (h *harness) untilFull(t *testing.T, free *dispatch.Capacity) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	ticker := time.NewTicker(2 * time.Millisecond)
+	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for free.FullReason(ctx, h.clock.Now()) == "" {
 		select {

@@ -197,7 +197,7 @@ func isCalledBy(function string) bool {
 func TestCapacityIsUsed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		const jobs = 60
+		const jobs = 30
 		h.run(t, func(s *dispatch.Settings) {
 			s.Capacity = dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: jobs})
 		})

@@ -22,6 +22,7 @@ import (
 type death struct {
 	name     string
 	manual   bool   // the launcher is manual, which sees no bots
+	finalize bool   // recordings are finalized, and their manifests are checked
 	reports  bool   // the bot has time to report that it was stopped
 	reboot   bool   // the service ends with the bot, and starts again
 	reason   string // what the launcher knows about it
@@ -39,7 +40,7 @@ func deaths() []death {
 		{name: "evicted", reports: true, reason: "Evicted: the node was low on memory", detected: "Evicted"},
 		{name: "reboot", reboot: true, detected: gone},
 		{name: "SIGTERM, launcher manual", manual: true, reports: true, detected: stopped},
-		{name: "SIGKILL, launcher manual", manual: true, detected: "heartbeat"},
+		{name: "SIGKILL, launcher manual", manual: true, finalize: true, detected: "heartbeat"},
 	}
 }
 
@@ -84,10 +85,17 @@ func TestLostBots(t *testing.T) {
 			h := newHarness(t)
 			h.bots.reason = d.reason
 			timeouts := dispatch.DefaultTimeouts()
-			change := func(s *dispatch.Settings) { s.Recordings = noFinalizer{h.recordings} }
 			if d.manual {
 				timeouts = timeouts.Manual()
-				change = func(s *dispatch.Settings) { s.Launcher, s.Timeouts = manual.Launcher{}, timeouts }
+			}
+			change := func(s *dispatch.Settings) {
+				s.Timeouts = timeouts
+				if d.manual {
+					s.Launcher = manual.Launcher{}
+				}
+				if !d.finalize {
+					s.Recordings = noFinalizer{h.recordings}
+				}
 			}
 			dispatcher, stop := h.run(t, change)
 			jobs := make(map[string]uuid.UUID)
@@ -128,7 +136,7 @@ func TestLostBots(t *testing.T) {
 }
 
 // noFinalizer finalizes nothing, which takes most of the time of a test. The manifests
-// do not depend on the launcher: those with the launcher manual are checked.
+// do not depend on the launcher.
 type noFinalizer struct{ *dispatch.Finalizer }
 
 func (noFinalizer) Salvage(context.Context, job.Record, string, func(dispatch.Progress) error) error {
@@ -166,7 +174,7 @@ func (h *harness) checkOutcome(t *testing.T, id uuid.UUID, d death, m moment) {
 		t.Errorf("%s: %s after %d attempts (%s)", m.name, r.Status, r.Attempts, r.FailureDetail)
 		return
 	}
-	if !d.manual {
+	if !d.finalize {
 		return
 	}
 	if manifest := h.manifest(t, id); manifest.Partial != m.partial || len(manifest.Media) != 1 {

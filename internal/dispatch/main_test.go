@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/url"
 	"os"
@@ -229,7 +228,7 @@ func onBoth(t *testing.T, test func(t *testing.T, h *harness)) {
 // newHarness returns a harness on a real database and real storage.
 func newHarness(t *testing.T) *harness {
 	t.Helper()
-	return newHarnessOn(t, filepath.Join(t.TempDir(), "standin.db"))
+	return newHarnessOn(t, storetest.FreshSQLite(t))
 }
 
 // newHarnessOn returns a harness on the test's own database.
@@ -347,7 +346,7 @@ func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	ticker := time.NewTicker(2 * time.Millisecond)
+	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for {
 		r := h.record(t, id)
@@ -446,22 +445,21 @@ func (h *harness) eventNames(t *testing.T, id uuid.UUID) []string {
 	return all
 }
 
-// recorded returns a recording of one second, in the format of a bot's browser.
+// recorded returns a recording of one second, in the format of a bot's browser. All tests
+// share it.
 func recorded(t *testing.T) []byte {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("ffmpeg is not installed")
-		}
+	content, err := recordedOnce()
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {
 		t.Skip("ffmpeg is not installed")
 	}
-	cmd := exec.CommandContext(t.Context(), ffmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x90:rate=15", "-f", "lavfi", "-i", "sine",
-		"-t", "1", "-c:v", "libx264", "-preset", "ultrafast", "-g", "5", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", "pipe:1")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, io.Discard
-	if err := cmd.Run(); err != nil {
+	if err != nil {
 		t.Fatalf("make a recording: %v", err)
 	}
-	return out.Bytes()
+	return content
 }
+
+var recordedOnce = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=size=160x90:rate=15", "-f", "lavfi", "-i", "sine",
+		"-t", "1", "-c:v", "libx264", "-preset", "ultrafast", "-g", "5", "-c:a", "aac", "-movflags", "frag_keyframe+empty_moov+default_base_moof", "-f", "mp4", "pipe:1").Output()
+})

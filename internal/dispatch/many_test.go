@@ -15,13 +15,13 @@ import (
 	"standin/internal/store"
 )
 
-// TestNodesShareManyDueJobs checks that of 1,000 jobs that are due at once, nodes
+// TestNodesShareManyDueJobs checks that of many jobs that are due at once, nodes
 // that claim at the same time launch each bot once, as many as the limit of each
 // consumer allows, and that the other jobs wait with the reason.
 func TestNodesShareManyDueJobs(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		const nodes, consumers, due, limit = 4, 4, 80, 60
+		const nodes, consumers, due, limit = 4, 4, 20, 15
 		for range consumers {
 			h.insertDue(t, due)
 		}

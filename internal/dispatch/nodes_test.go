@@ -80,25 +80,24 @@ func TestSimulatedBotsUseNoCapacity(t *testing.T) {
 // end of its meeting time.
 func TestWaitingForCapacityEnds(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		h.run(t, node("a", 1))
-		first := h.create(t, time.Time{})
-		h.untilLaunched(t, first, 0)
-		h.bots.mu.Lock()
-		h.bots.states[key(first, 0)] = launch.Unknown // it never exits
-		h.bots.mu.Unlock()
-		id := h.create(t, h.clock.Now().Add(time.Second))
-		h.at(h.clock.Now().Add(time.Second))
-		r := h.untilPending(t, id)
-		over := r.JoinAt.Add(time.Duration(r.AutoLeave.AfterMaxSeconds) * time.Second)
-		for step := range 5 {
-			h.sendEvent(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
-		}
-		h.at(over)
-		if r := h.untilCleanedUp(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
-			t.Errorf("job %+v", r.State)
-		}
-	})
+	h := newHarness(t)
+	h.run(t, node("a", 1))
+	first := h.create(t, time.Time{})
+	h.untilLaunched(t, first, 0)
+	h.bots.mu.Lock()
+	h.bots.states[key(first, 0)] = launch.Unknown // it never exits
+	h.bots.mu.Unlock()
+	id := h.create(t, h.clock.Now().Add(time.Second))
+	h.at(h.clock.Now().Add(time.Second))
+	r := h.untilPending(t, id)
+	over := r.JoinAt.Add(time.Duration(r.AutoLeave.AfterMaxSeconds) * time.Second)
+	for step := range 5 {
+		h.sendEvent(t, first, 0, []job.Trigger{job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted, job.BotRecordingPaused}[step], "")
+	}
+	h.at(over)
+	if r := h.untilCleanedUp(t, id); r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, over.Format(time.RFC3339)) {
+		t.Errorf("job %+v", r.State)
+	}
 }
 
 // TestCapacityOfMachine checks that capacity follows from the configured resources

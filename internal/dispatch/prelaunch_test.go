@@ -141,30 +141,29 @@ func TestChangeWithdrawsPrelaunchedBot(t *testing.T) {
 	} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, h *harness) {
-				h.run(t, node("a", 1), early)
-				id := h.createEarly(t)
-				before := h.untilPrelaunched(t, id, 0)
-				changed, err := h.jobs.Patch(t.Context(), h.caller, id, change(before))
-				if err != nil || changed.Status != job.Scheduled {
-					t.Fatalf("patched to %s (%v)", changed.Status, err)
-				}
-				h.untilPrelaunched(t, id, 1)
-				if done := h.bots.done(); !slices.Equal(done, []string{"launch 0", "stop 0", "launch 1"}) {
-					t.Errorf("bots %v", done)
-				}
-				a := h.bots.launches(id)[1]
-				if !a.JoinAt.Equal(changed.JoinAt) || a.DisplayName != changed.DisplayName || a.AutoLeave != changed.AutoLeave || a.Token == h.bots.launches(id)[0].Token {
-					t.Errorf("the second bot got %+v", a)
-				}
-				h.checkVoid(t, id, 0)
-				h.at(changed.JoinAt)
-				r := h.until(t, id, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
-				if r.Attempts != 1 || r.Attempt != 1 || len(h.bots.launches(id)) != 2 {
-					t.Errorf("at joinAt: %+v", r)
-				}
-				h.sendEvent(t, id, 1, job.BotJoined, "")
-			})
+			h := newHarness(t)
+			h.run(t, node("a", 1), early)
+			id := h.createEarly(t)
+			before := h.untilPrelaunched(t, id, 0)
+			changed, err := h.jobs.Patch(t.Context(), h.caller, id, change(before))
+			if err != nil || changed.Status != job.Scheduled {
+				t.Fatalf("patched to %s (%v)", changed.Status, err)
+			}
+			h.untilPrelaunched(t, id, 1)
+			if done := h.bots.done(); !slices.Equal(done, []string{"launch 0", "stop 0", "launch 1"}) {
+				t.Errorf("bots %v", done)
+			}
+			a := h.bots.launches(id)[1]
+			if !a.JoinAt.Equal(changed.JoinAt) || a.DisplayName != changed.DisplayName || a.AutoLeave != changed.AutoLeave || a.Token == h.bots.launches(id)[0].Token {
+				t.Errorf("the second bot got %+v", a)
+			}
+			h.checkVoid(t, id, 0)
+			h.at(changed.JoinAt)
+			r := h.until(t, id, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
+			if r.Attempts != 1 || r.Attempt != 1 || len(h.bots.launches(id)) != 2 {
+				t.Errorf("at joinAt: %+v", r)
+			}
+			h.sendEvent(t, id, 1, job.BotJoined, "")
 		})
 	}
 }
@@ -215,20 +214,19 @@ func TestMovedAwayPrelaunch(t *testing.T) {
 // joinAt is stopped.
 func TestCancelStopsPrelaunchedBot(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		h.run(t, node("a", 1), early)
-		id := h.createEarly(t)
-		h.untilPrelaunched(t, id, 0)
-		if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
-			t.Fatal(err)
-		}
-		if r := h.untilCleanedUp(t, id); r.Status != job.Cancelled || r.Prelaunch != job.NotPrelaunched || h.bots.State(id, 0) != launch.Gone {
-			t.Errorf("job %+v", r)
-		}
-		h.checkHidden(t, id)
-		h.checkVoid(t, id, 0)
-		h.untilLaunched(t, h.create(t, time.Time{}), 0) // its slot is free again
-	})
+	h := newHarness(t)
+	h.run(t, node("a", 1), early)
+	id := h.createEarly(t)
+	h.untilPrelaunched(t, id, 0)
+	if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.untilCleanedUp(t, id); r.Status != job.Cancelled || r.Prelaunch != job.NotPrelaunched || h.bots.State(id, 0) != launch.Gone {
+		t.Errorf("job %+v", r)
+	}
+	h.checkHidden(t, id)
+	h.checkVoid(t, id, 0)
+	h.untilLaunched(t, h.create(t, time.Time{}), 0) // its slot is free again
 }
 
 // TestPrelaunchedBotWaits checks that a bot gets no commands and may report nothing
@@ -304,28 +302,27 @@ func TestPrelaunchedBotFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, h *harness) {
-				h.bots.starts = name == "it is never started"
-				d, _ := h.run(t, node("a", 1), early, func(s *dispatch.Settings) { s.Timeouts.FirstHeartbeat = prelaunch / 3 })
-				id := h.createEarly(t)
-				fail(t, h, d, id)
-				r := h.until(t, id, "without a bot", func(r job.Record) bool { return r.Prelaunch == job.PrelaunchSkipped })
-				if !r.WakeAt.Equal(r.JoinAt) || r.Node != "" {
-					t.Errorf("job %+v", r)
-				}
-				h.checkHidden(t, id)
-				h.checkVoid(t, id, 0)
-				h.bots.mu.Lock()
-				h.bots.starts = false
-				h.bots.mu.Unlock()
-				h.at(r.JoinAt)
-				if r := h.untilLaunched(t, id, 1); r.Attempts != 1 || r.Prelaunch != job.NotPrelaunched {
-					t.Errorf("job %+v", r)
-				}
-				if events := h.eventNames(t, id); !slices.Equal(events, []string{"dispatching"}) {
-					t.Errorf("webhooks %v", events)
-				}
-			})
+			h := newHarness(t)
+			h.bots.starts = name == "it is never started"
+			d, _ := h.run(t, node("a", 1), early, func(s *dispatch.Settings) { s.Timeouts.FirstHeartbeat = prelaunch / 3 })
+			id := h.createEarly(t)
+			fail(t, h, d, id)
+			r := h.until(t, id, "without a bot", func(r job.Record) bool { return r.Prelaunch == job.PrelaunchSkipped })
+			if !r.WakeAt.Equal(r.JoinAt) || r.Node != "" {
+				t.Errorf("job %+v", r)
+			}
+			h.checkHidden(t, id)
+			h.checkVoid(t, id, 0)
+			h.bots.mu.Lock()
+			h.bots.starts = false
+			h.bots.mu.Unlock()
+			h.at(r.JoinAt)
+			if r := h.untilLaunched(t, id, 1); r.Attempts != 1 || r.Prelaunch != job.NotPrelaunched {
+				t.Errorf("job %+v", r)
+			}
+			if events := h.eventNames(t, id); !slices.Equal(events, []string{"dispatching"}) {
+				t.Errorf("webhooks %v", events)
+			}
 		})
 	}
 }
@@ -334,43 +331,41 @@ func TestPrelaunchedBotFails(t *testing.T) {
 // because it was silent, cannot report that as the end of the job.
 func TestStoppedPrelaunchedBot(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		h.reportStops(t)
-		h.run(t, node("a", 1), early, func(s *dispatch.Settings) { s.Timeouts.FirstHeartbeat = prelaunch })
-		id := h.createEarly(t)
-		r := h.untilPrelaunched(t, id, 0)
-		h.at(r.LaunchedAt.Add(2 * prelaunch)) // past joinAt
-		if r := h.untilLaunched(t, id, 1); r.Attempts != 1 || r.Status != job.Dispatching {
-			t.Errorf("job %+v", r)
-		}
-	})
+	h := newHarness(t)
+	h.reportStops(t)
+	h.run(t, node("a", 1), early, func(s *dispatch.Settings) { s.Timeouts.FirstHeartbeat = prelaunch })
+	id := h.createEarly(t)
+	r := h.untilPrelaunched(t, id, 0)
+	h.at(r.LaunchedAt.Add(2 * prelaunch)) // past joinAt
+	if r := h.untilLaunched(t, id, 1); r.Attempts != 1 || r.Status != job.Dispatching {
+		t.Errorf("job %+v", r)
+	}
 }
 
 // TestFailedPrelaunchIsRetried checks that a launch that fails before joinAt is
 // retried before and after it.
 func TestFailedPrelaunchIsRetried(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		h.bots.fail(errors.New("no Chromium here"))
-		h.run(t, node("a", 1), early)
-		id := h.createEarly(t)
-		for failures := 1; ; failures++ {
-			r := h.until(t, id, "tried", func(r job.Record) bool { return r.LaunchFailures == failures })
-			if r.Status != job.Scheduled {
-				break
-			}
-			h.checkHidden(t, id)
-			if r.WakeAt.After(r.JoinAt) {
-				t.Errorf("the job is looked at %s after joinAt", r.WakeAt.Sub(r.JoinAt))
-			}
-			h.at(r.WakeAt)
+	h := newHarness(t)
+	h.bots.fail(errors.New("no Chromium here"))
+	h.run(t, node("a", 1), early)
+	id := h.createEarly(t)
+	for failures := 1; ; failures++ {
+		r := h.until(t, id, "tried", func(r job.Record) bool { return r.LaunchFailures == failures })
+		if r.Status != job.Scheduled {
+			break
 		}
-		h.bots.fail(nil)
-		h.at(h.record(t, id).WakeAt)
-		if r := h.untilLaunched(t, id, 0); r.Status != job.Dispatching || r.Attempts != 1 {
-			t.Errorf("job %+v", r)
+		h.checkHidden(t, id)
+		if r.WakeAt.After(r.JoinAt) {
+			t.Errorf("the job is looked at %s after joinAt", r.WakeAt.Sub(r.JoinAt))
 		}
-	})
+		h.at(r.WakeAt)
+	}
+	h.bots.fail(nil)
+	h.at(h.record(t, id).WakeAt)
+	if r := h.untilLaunched(t, id, 0); r.Status != job.Dispatching || r.Attempts != 1 {
+		t.Errorf("job %+v", r)
+	}
 }
 
 // TestChangeDuringPrelaunch checks that a bot is stopped whose job changes while it is
@@ -378,26 +373,25 @@ func TestFailedPrelaunchIsRetried(t *testing.T) {
 func TestChangeDuringPrelaunch(t *testing.T) {
 	t.Parallel()
 	for _, starts := range []bool{false, true} {
-		onBoth(t, func(t *testing.T, h *harness) {
-			h.bots.starts = starts
-			release := h.bots.block()
-			h.run(t, node("a", 1), early)
-			id := h.createEarly(t)
-			<-h.bots.entered
-			joinAt := h.clock.Now().Add(time.Hour)
-			if _, err := h.jobs.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &joinAt}); err != nil {
-				t.Fatal(err)
-			}
-			close(release)
-			r := h.until(t, id, "waiting", func(r job.Record) bool { return r.Prelaunch == job.NotPrelaunched && r.Attempt == 1 })
-			if !r.WakeAt.Equal(joinAt) || !r.LaunchedAt.IsZero() {
-				t.Errorf("job %+v", r)
-			}
-			if done := h.bots.done(); done[0] != "launch 0" || done[len(done)-1] != "stop 0" {
-				t.Errorf("bots %v", done)
-			}
-			h.checkHidden(t, id)
-		})
+		h := newHarness(t)
+		h.bots.starts = starts
+		release := h.bots.block()
+		h.run(t, node("a", 1), early)
+		id := h.createEarly(t)
+		<-h.bots.entered
+		joinAt := h.clock.Now().Add(time.Hour)
+		if _, err := h.jobs.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &joinAt}); err != nil {
+			t.Fatal(err)
+		}
+		close(release)
+		r := h.until(t, id, "waiting", func(r job.Record) bool { return r.Prelaunch == job.NotPrelaunched && r.Attempt == 1 })
+		if !r.WakeAt.Equal(joinAt) || !r.LaunchedAt.IsZero() {
+			t.Errorf("job %+v", r)
+		}
+		if done := h.bots.done(); done[0] != "launch 0" || done[len(done)-1] != "stop 0" {
+			t.Errorf("bots %v", done)
+		}
+		h.checkHidden(t, id)
 	}
 }
 

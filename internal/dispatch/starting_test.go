@@ -41,26 +41,25 @@ func TestStartingBotIsAwaited(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, h *harness) {
-				h.bots.starts = true
-				d, stop := h.run(t, node("a", 4))
-				id := h.create(t, time.Time{})
+			h := newHarness(t)
+			h.bots.starts = true
+			d, stop := h.run(t, node("a", 4))
+			id := h.create(t, time.Time{})
+			h.untilWaiting(t, id)
+			if again != nil {
+				stop()
+				h.clock.set(h.clock.Now().Add(dispatch.DefaultLease))
+				d, _ = h.run(t, again)
+				d.BotStateChanged(t.Context(), id) // the bot is still starting
 				h.untilWaiting(t, id)
-				if again != nil {
-					stop()
-					h.clock.set(h.clock.Now().Add(dispatch.DefaultLease))
-					d, _ = h.run(t, again)
-					d.BotStateChanged(t.Context(), id) // the bot is still starting
-					h.untilWaiting(t, id)
-				}
-				h.bots.setState(id, 0, launch.Running)
-				d.BotStateChanged(t.Context(), id) // an engine reports every change this way
-				r := h.untilLaunched(t, id, 0)
-				if done := h.bots.done(); r.Attempts != 1 || r.Node != "a" || !slices.Equal(done, []string{"launch 0"}) {
-					t.Errorf("job %+v after %v", r, done)
-				}
-				h.sendEvent(t, id, 0, job.BotInMeeting, "")
-			})
+			}
+			h.bots.setState(id, 0, launch.Running)
+			d.BotStateChanged(t.Context(), id) // an engine reports every change this way
+			r := h.untilLaunched(t, id, 0)
+			if done := h.bots.done(); r.Attempts != 1 || r.Node != "a" || !slices.Equal(done, []string{"launch 0"}) {
+				t.Errorf("job %+v after %v", r, done)
+			}
+			h.sendEvent(t, id, 0, job.BotInMeeting, "")
 		})
 	}
 }
@@ -78,28 +77,27 @@ func TestNodeCrashesBeforeRecordingLaunch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			onBoth(t, func(t *testing.T, h *harness) {
-				h.bots.block()
-				_, stop := h.run(t, node("a", 4))
-				id := h.create(t, time.Time{})
-				<-h.bots.entered
-				stop() // in the middle of the call to the engine
-				left := h.record(t, id)
-				if left.Lease == "" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
-					t.Fatalf("after the crash: %+v", left)
-				}
-				h.bots.setState(id, 0, launch.Starting) // the engine received the call
-				d, _ := h.run(t, test.again)
-				if test.later {
-					h.at(left.WakeAt)
-				}
-				h.untilWaiting(t, id)
-				h.bots.setState(id, 0, launch.Running)
-				d.BotStateChanged(t.Context(), id)
-				if r := h.untilLaunched(t, id, 0); r.Attempts != 1 || len(h.bots.done()) != 0 {
-					t.Errorf("job %+v after %v", r, h.bots.done())
-				}
-			})
+			h := newHarness(t)
+			h.bots.block()
+			_, stop := h.run(t, node("a", 4))
+			id := h.create(t, time.Time{})
+			<-h.bots.entered
+			stop() // in the middle of the call to the engine
+			left := h.record(t, id)
+			if left.Lease == "" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
+				t.Fatalf("after the crash: %+v", left)
+			}
+			h.bots.setState(id, 0, launch.Starting) // the engine received the call
+			d, _ := h.run(t, test.again)
+			if test.later {
+				h.at(left.WakeAt)
+			}
+			h.untilWaiting(t, id)
+			h.bots.setState(id, 0, launch.Running)
+			d.BotStateChanged(t.Context(), id)
+			if r := h.untilLaunched(t, id, 0); r.Attempts != 1 || len(h.bots.done()) != 0 {
+				t.Errorf("job %+v after %v", r, h.bots.done())
+			}
 		})
 	}
 }
@@ -143,17 +141,16 @@ func TestStartingBotOfOtherNode(t *testing.T) {
 // and that the failure detail contains the engine's reason.
 func TestBotThatNeverStarts(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		h.bots.starts, h.bots.reason = true, "no such image"
-		h.run(t, node("a", 4))
-		id := h.create(t, time.Time{})
-		h.at(h.untilWaiting(t, id).WakeAt)
-		r := h.untilCleanedUp(t, id)
-		if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no such image") || r.Attempts != 1 {
-			t.Errorf("job %+v", r.State)
-		}
-		if done := h.bots.done(); len(done) < 2 || done[0] != "launch 0" || done[1] != "stop 0" || h.bots.State(id, 0) == launch.Running {
-			t.Errorf("bot calls %v", done)
-		}
-	})
+	h := newHarness(t)
+	h.bots.starts, h.bots.reason = true, "no such image"
+	h.run(t, node("a", 4))
+	id := h.create(t, time.Time{})
+	h.at(h.untilWaiting(t, id).WakeAt)
+	r := h.untilCleanedUp(t, id)
+	if r.FailureCode != job.DispatchTimeout || !strings.Contains(r.FailureDetail, "no such image") || r.Attempts != 1 {
+		t.Errorf("job %+v", r.State)
+	}
+	if done := h.bots.done(); len(done) < 2 || done[0] != "launch 0" || done[1] != "stop 0" || h.bots.State(id, 0) == launch.Running {
+		t.Errorf("bot calls %v", done)
+	}
 }

@@ -76,40 +76,39 @@ func controls() []control {
 // no sense without one, and only for the job's consumer.
 func TestControlsQueueCommands(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		otherCallers := h.otherCallers(t)
-		for _, control := range controls() {
-			id := h.newJob(t)
-			for _, status := range job.Statuses() {
-				h.setStatus(t, id, status)
-				for who, stranger := range otherCallers {
-					if _, err := control.call(h.Service, t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
-						t.Errorf("%s of %s, job %s: %v", control.kind, who, status, err)
-					}
+	h := newSQLiteHarness(t)
+	otherCallers := h.otherCallers(t)
+	for _, control := range controls() {
+		id := h.newJob(t)
+		for _, status := range job.Statuses() {
+			h.setStatus(t, id, status)
+			for who, stranger := range otherCallers {
+				if _, err := control.call(h.Service, t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
+					t.Errorf("%s of %s, job %s: %v", control.kind, who, status, err)
 				}
-				command, err := control.call(h.Service, t.Context(), h.caller, id)
-				waits := len(control.args) > 0 || control.kind == ingest.RequestRecordingPermission // for a bot
-				if status.Terminal() || status.Teardown() || !status.Dispatched() && !waits {
-					if !job.ErrorIs(err, job.InvalidState) {
-						t.Errorf("%s, job %s: %v", control.kind, status, err)
-					}
-					continue
-				}
-				if err != nil {
+			}
+			command, err := control.call(h.Service, t.Context(), h.caller, id)
+			waits := len(control.args) > 0 || control.kind == ingest.RequestRecordingPermission // for a bot
+			if status.Terminal() || status.Teardown() || !status.Dispatched() && !waits {
+				if !job.ErrorIs(err, job.InvalidState) {
 					t.Errorf("%s, job %s: %v", control.kind, status, err)
-					continue
 				}
-				waiting := beat(t, h.Service, id, 0).Commands
-				if len(waiting) != 1 || waiting[0].ID != command.String() || waiting[0].Kind != control.kind || string(waiting[0].Args) != control.args {
-					t.Errorf("%s, job %s: command %s, pending %+v", control.kind, status, command, waiting)
-				}
-				beat(t, h.Service, id, 0, command.String())
+				continue
 			}
-			if _, err := control.call(h.Service, t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("%s of an unknown job: %v", control.kind, err)
+			if err != nil {
+				t.Errorf("%s, job %s: %v", control.kind, status, err)
+				continue
 			}
+			waiting := beat(t, h.Service, id, 0).Commands
+			if len(waiting) != 1 || waiting[0].ID != command.String() || waiting[0].Kind != control.kind || string(waiting[0].Args) != control.args {
+				t.Errorf("%s, job %s: command %s, pending %+v", control.kind, status, command, waiting)
+			}
+			beat(t, h.Service, id, 0, command.String())
 		}
-	})
+		if _, err := control.call(h.Service, t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("%s of an unknown job: %v", control.kind, err)
+		}
+	}
 }
 
 // TestTimelineOmitsCommandContent checks that a command's timeline entry contains its
@@ -255,107 +254,106 @@ func TestPermissionIsStored(t *testing.T) {
 // the consumer has enabled it, one webhook. Its bot reports it, or the end of the job.
 func TestCommandOutcomes(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		var enabled bool
-		queue := func(id uuid.UUID, kinds ...ingest.CommandKind) (commands []string) {
-			for _, kind := range kinds {
-				_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
-					command, err := c.QueueCommand(ctx, kind, nil)
-					commands = append(commands, command.String())
-					return err
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
-			}
-			return commands
-		}
-		check := func(id uuid.UUID, want ...string) {
-			t.Helper()
-			entries, err := h.store.Timeline(t.Context(), id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, e := range entries {
-				if e.Kind == lifecycle.CommandDone || e.Kind == lifecycle.CommandFailed {
-					got = append(got, string(e.Kind)+" "+string(e.Data))
-				}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("outcomes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
-			}
-			h.checkHistory(t, id)
-			var sent []string
-			for _, e := range eventsNamed(h.outbox(t, id), webhook.BotCommandOutcome) {
-				entry := map[string]string{"command": e.Command, "commandId": e.CommandID}
-				if e.Reason != "" {
-					entry["reason"] = e.Reason
-				}
-				data, err := json.Marshal(entry)
-				if err != nil || e.URL != statusURL {
-					t.Errorf("%+v (%v)", e, err)
-				}
-				sent = append(sent, "command_"+e.Outcome+" "+string(data))
-			}
-			if !enabled {
-				want = nil
-			}
-			if !slices.Equal(sent, want) {
-				t.Errorf("webhooks:\n%s\nwant:\n%s", strings.Join(sent, "\n"), strings.Join(want, "\n"))
-			}
-		}
-		done := func(kind ingest.CommandKind, command string) string {
-			return fmt.Sprintf(`command_done {"command":"%s","commandId":"%s"}`, kind, command)
-		}
-		failed := func(kind ingest.CommandKind, command, reason string) string {
-			return fmt.Sprintf(`command_failed {"command":"%s","commandId":"%s","reason":"%s"}`, kind, command, reason)
-		}
-
-		enable := func(to bool) {
-			enabled = to
-			if err := h.store.SetCommandEvent(t.Context(), h.caller.ConsumerID, to); err != nil {
-				t.Fatal(err)
-			}
-		}
-
-		silent := h.newJob(t)
-		h.begin(t, silent)
-		commands := queue(silent, ingest.PauseRecording)
-		beat(t, h.Service, silent, 0, commands[0])
-		check(silent, done(ingest.PauseRecording, commands[0]))
-
-		enable(true)
-		reported := h.newJob(t)
-		h.begin(t, reported)
-		commands = queue(reported, ingest.SendChatMessage, ingest.PinParticipant)
-		for range 2 { // the second heartbeat repeats the first one
-			_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{
-				JobID: reported.String(), Acked: append(commands, uuid.NewString()), Failed: map[string]string{commands[1]: "no such\x00 participant"},
-			}, 0)
+	h := newSQLiteHarness(t)
+	var enabled bool
+	queue := func(id uuid.UUID, kinds ...ingest.CommandKind) (commands []string) {
+		for _, kind := range kinds {
+			_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
+				command, err := c.QueueCommand(ctx, kind, nil)
+				commands = append(commands, command.String())
+				return err
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
-		check(reported, done(ingest.SendChatMessage, commands[0]), failed(ingest.PinParticipant, commands[1], "no such participant"))
-
-		ended := h.newJob(t)
-		h.begin(t, ended)
-		commands = queue(ended, ingest.SendChatMessage, ingest.LeaveCall)
-		h.ingest(t, botEvent(ended, 0, 0, job.BotExited, `{"failureCode":"meeting_ended"}`))
-		check(ended, failed(ingest.SendChatMessage, commands[0], "the job has ended: it is failed"), done(ingest.LeaveCall, commands[1]))
-
-		cancelled := h.newJob(t)
-		h.begin(t, cancelled)
-		commands = queue(cancelled, ingest.PauseRecording)
-		if err := h.cancel(cancelled); err != nil {
+		return commands
+	}
+	check := func(id uuid.UUID, want ...string) {
+		t.Helper()
+		entries, err := h.store.Timeline(t.Context(), id)
+		if err != nil {
 			t.Fatal(err)
 		}
-		waiting, err := h.store.PendingCommands(t.Context(), cancelled)
-		if err != nil || len(waiting) != 1 || waiting[0].Kind != ingest.LeaveCall {
-			t.Fatalf("after the cancellation the bot is sent %v (%v)", waiting, err)
+		var got []string
+		for _, e := range entries {
+			if e.Kind == lifecycle.CommandDone || e.Kind == lifecycle.CommandFailed {
+				got = append(got, string(e.Kind)+" "+string(e.Data))
+			}
 		}
-		beat(t, h.Service, cancelled, 0, waiting[0].ID)
-		check(cancelled, failed(ingest.PauseRecording, commands[0], "the job has ended: it is cancelled"), done(ingest.LeaveCall, waiting[0].ID))
-	})
+		if !slices.Equal(got, want) {
+			t.Errorf("outcomes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+		h.checkHistory(t, id)
+		var sent []string
+		for _, e := range eventsNamed(h.outbox(t, id), webhook.BotCommandOutcome) {
+			entry := map[string]string{"command": e.Command, "commandId": e.CommandID}
+			if e.Reason != "" {
+				entry["reason"] = e.Reason
+			}
+			data, err := json.Marshal(entry)
+			if err != nil || e.URL != statusURL {
+				t.Errorf("%+v (%v)", e, err)
+			}
+			sent = append(sent, "command_"+e.Outcome+" "+string(data))
+		}
+		if !enabled {
+			want = nil
+		}
+		if !slices.Equal(sent, want) {
+			t.Errorf("webhooks:\n%s\nwant:\n%s", strings.Join(sent, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	done := func(kind ingest.CommandKind, command string) string {
+		return fmt.Sprintf(`command_done {"command":"%s","commandId":"%s"}`, kind, command)
+	}
+	failed := func(kind ingest.CommandKind, command, reason string) string {
+		return fmt.Sprintf(`command_failed {"command":"%s","commandId":"%s","reason":"%s"}`, kind, command, reason)
+	}
+
+	enable := func(to bool) {
+		enabled = to
+		if err := h.store.SetCommandEvent(t.Context(), h.caller.ConsumerID, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	silent := h.newJob(t)
+	h.begin(t, silent)
+	commands := queue(silent, ingest.PauseRecording)
+	beat(t, h.Service, silent, 0, commands[0])
+	check(silent, done(ingest.PauseRecording, commands[0]))
+
+	enable(true)
+	reported := h.newJob(t)
+	h.begin(t, reported)
+	commands = queue(reported, ingest.SendChatMessage, ingest.PinParticipant)
+	for range 2 { // the second heartbeat repeats the first one
+		_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{
+			JobID: reported.String(), Acked: append(commands, uuid.NewString()), Failed: map[string]string{commands[1]: "no such\x00 participant"},
+		}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(reported, done(ingest.SendChatMessage, commands[0]), failed(ingest.PinParticipant, commands[1], "no such participant"))
+
+	ended := h.newJob(t)
+	h.begin(t, ended)
+	commands = queue(ended, ingest.SendChatMessage, ingest.LeaveCall)
+	h.ingest(t, botEvent(ended, 0, 0, job.BotExited, `{"failureCode":"meeting_ended"}`))
+	check(ended, failed(ingest.SendChatMessage, commands[0], "the job has ended: it is failed"), done(ingest.LeaveCall, commands[1]))
+
+	cancelled := h.newJob(t)
+	h.begin(t, cancelled)
+	commands = queue(cancelled, ingest.PauseRecording)
+	if err := h.cancel(cancelled); err != nil {
+		t.Fatal(err)
+	}
+	waiting, err := h.store.PendingCommands(t.Context(), cancelled)
+	if err != nil || len(waiting) != 1 || waiting[0].Kind != ingest.LeaveCall {
+		t.Fatalf("after the cancellation the bot is sent %v (%v)", waiting, err)
+	}
+	beat(t, h.Service, cancelled, 0, waiting[0].ID)
+	check(cancelled, failed(ingest.PauseRecording, commands[0], "the job has ended: it is cancelled"), done(ingest.LeaveCall, waiting[0].ID))
 }

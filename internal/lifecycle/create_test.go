@@ -119,35 +119,34 @@ func TestCreate(t *testing.T) {
 // TestScope checks that a job is visible only to its consumer and in its mode.
 func TestScope(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		mine, _, err := h.Create(t.Context(), h.caller, request("the same"))
-		if err != nil {
-			t.Fatal(err)
+	h := newSQLiteHarness(t)
+	mine, _, err := h.Create(t.Context(), h.caller, request("the same"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testMode := h.caller
+	testMode.Mode = job.Test
+	for name, caller := range map[string]account.Caller{"another consumer": h.newCaller(t), "the same in test mode": testMode} {
+		if _, err := h.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("%s reads the job: %v", name, err)
 		}
-		testMode := h.caller
-		testMode.Mode = job.Test
-		for name, caller := range map[string]account.Caller{"another consumer": h.newCaller(t), "the same in test mode": testMode} {
-			if _, err := h.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("%s reads the job: %v", name, err)
-			}
-			if err := h.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("%s cancels the job: %v", name, err)
-			}
-			theirs, replayed, err := h.Create(t.Context(), caller, request("the same"))
-			if err != nil || replayed || theirs.ID == mine.ID {
-				t.Errorf("%s with the same externalId: %s, replayed %v (%v), the first job is %s", name, theirs.ID, replayed, err, mine.ID)
-			}
+		if err := h.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("%s cancels the job: %v", name, err)
 		}
-		if r := h.record(t, mine.ID); r.Status != job.Scheduled {
-			t.Errorf("after requests of others: status %s", r.Status)
+		theirs, replayed, err := h.Create(t.Context(), caller, request("the same"))
+		if err != nil || replayed || theirs.ID == mine.ID {
+			t.Errorf("%s with the same externalId: %s, replayed %v (%v), the first job is %s", name, theirs.ID, replayed, err, mine.ID)
 		}
-		if _, err := h.Job(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("an unknown job: %v", err)
-		}
-		if err := h.Cancel(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("cancelling an unknown job: %v", err)
-		}
-	})
+	}
+	if r := h.record(t, mine.ID); r.Status != job.Scheduled {
+		t.Errorf("after requests of others: status %s", r.Status)
+	}
+	if _, err := h.Job(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+		t.Errorf("an unknown job: %v", err)
+	}
+	if err := h.Cancel(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+		t.Errorf("cancelling an unknown job: %v", err)
+	}
 }
 
 // TestCancel cancels a job in every phase.

@@ -134,44 +134,43 @@ func (h *harness) deletedBy(t *testing.T, id uuid.UUID) string {
 // the consumer's.
 func TestExpireRecording(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		s := h.serviceAt(t, time.Now)
-		ended := func() uuid.UUID {
-			id := h.newJob(t)
-			h.begin(t, id)
-			h.storeRecording(t, id)
-			h.setStatus(t, id, job.Failed)
-			return id
+	h := newSQLiteHarness(t)
+	s := h.serviceAt(t, time.Now)
+	ended := func() uuid.UUID {
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.storeRecording(t, id)
+		h.setStatus(t, id, job.Failed)
+		return id
+	}
+	running := h.newJob(t)
+	h.begin(t, running)
+	h.storeRecording(t, running)
+	if err := s.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !h.stored(t, running) {
+		t.Errorf("a job that has not ended: %v", err)
+	}
+	old := ended()
+	for range 2 {
+		if err := s.ExpireRecording(t.Context(), old); err != nil || h.stored(t, old) {
+			t.Errorf("a job that has ended: %v", err)
 		}
-		running := h.newJob(t)
-		h.begin(t, running)
-		h.storeRecording(t, running)
-		if err := s.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !h.stored(t, running) {
-			t.Errorf("a job that has not ended: %v", err)
-		}
-		old := ended()
-		for range 2 {
-			if err := s.ExpireRecording(t.Context(), old); err != nil || h.stored(t, old) {
-				t.Errorf("a job that has ended: %v", err)
-			}
-		}
-		if who, n := h.deletedBy(t, old), h.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
-			t.Errorf("%d timeline entries for a deletion by %q", n, who)
-		}
-		interrupted := ended()
-		if _, err := h.Change(t.Context(), interrupted, func(ctx context.Context, c *lifecycle.Change) error {
-			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, "consumer"
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.ExpireRecording(t.Context(), interrupted); err != nil || h.stored(t, interrupted) {
-			t.Errorf("an interrupted deletion: %v", err)
-		}
-		if who := h.deletedBy(t, interrupted); who != "consumer" {
-			t.Errorf("deleted by %q", who)
-		}
-	})
+	}
+	if who, n := h.deletedBy(t, old), h.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
+		t.Errorf("%d timeline entries for a deletion by %q", n, who)
+	}
+	interrupted := ended()
+	if _, err := h.Change(t.Context(), interrupted, func(ctx context.Context, c *lifecycle.Change) error {
+		c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, "consumer"
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ExpireRecording(t.Context(), interrupted); err != nil || h.stored(t, interrupted) {
+		t.Errorf("an interrupted deletion: %v", err)
+	}
+	if who := h.deletedBy(t, interrupted); who != "consumer" {
+		t.Errorf("deleted by %q", who)
+	}
 }
 
 // count returns the number of timeline entries of a kind.

@@ -16,58 +16,57 @@ import (
 // in order and once, beside the URLs of the job.
 func TestEndpointEvents(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		const live, all = "https://hooks.test/live", "https://hooks.test/all"
-		h.registerEndpoint(t, h.caller, live, "participant.*", "chat.message")
-		h.registerEndpoint(t, h.caller, all, "*")
-		h.registerEndpoint(t, h.caller, statusURL, webhook.JobStatusChanged) // also of the job
-		other := h.caller
-		other.Mode = job.Test
-		h.registerEndpoint(t, other, "https://hooks.test/other", "*")
+	h := newSQLiteHarness(t)
+	const live, all = "https://hooks.test/live", "https://hooks.test/all"
+	h.registerEndpoint(t, h.caller, live, "participant.*", "chat.message")
+	h.registerEndpoint(t, h.caller, all, "*")
+	h.registerEndpoint(t, h.caller, statusURL, webhook.JobStatusChanged) // also of the job
+	other := h.caller
+	other.Mode = job.Test
+	h.registerEndpoint(t, other, "https://hooks.test/other", "*")
 
-		id := h.newJob(t)
-		h.begin(t, id)
-		h.walk(t, id, job.BotJoined)
-		ada, ben := ingest.LiveParticipant{ID: "p1", Name: "Ada", Speaking: true}, ingest.LiveParticipant{ID: "p2", Name: "Ben"}
-		for _, roster := range [][]ingest.LiveParticipant{{ada}, {ada, ben}, {ada, ben}, {ben}} {
-			beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{Roster: &ingest.LiveRoster{Participants: roster}}}
-			if _, err := h.Heartbeat(t.Context(), beat, 0); err != nil {
-				t.Fatal(err)
-			}
+	id := h.newJob(t)
+	h.begin(t, id)
+	h.walk(t, id, job.BotJoined)
+	ada, ben := ingest.LiveParticipant{ID: "p1", Name: "Ada", Speaking: true}, ingest.LiveParticipant{ID: "p2", Name: "Ben"}
+	for _, roster := range [][]ingest.LiveParticipant{{ada}, {ada, ben}, {ada, ben}, {ben}} {
+		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{Roster: &ingest.LiveRoster{Participants: roster}}}
+		if _, err := h.Heartbeat(t.Context(), beat, 0); err != nil {
+			t.Fatal(err)
 		}
-		chat := ingest.Texts{JobID: id.String(), Texts: []ingest.Text{
-			{ID: "1", Kind: job.ChatText, Text: "Hello", StartedAt: time.Now(), EndedAt: time.Now()},
-			{ID: "2", Kind: job.CaptionText, Text: "Hello", StartedAt: time.Now(), EndedAt: time.Now()},
-		}}
-		for range 2 { // a repetition changes nothing
-			if _, err := h.IngestTexts(t.Context(), chat); err != nil {
-				t.Fatal(err)
-			}
+	}
+	chat := ingest.Texts{JobID: id.String(), Texts: []ingest.Text{
+		{ID: "1", Kind: job.ChatText, Text: "Hello", StartedAt: time.Now(), EndedAt: time.Now()},
+		{ID: "2", Kind: job.CaptionText, Text: "Hello", StartedAt: time.Now(), EndedAt: time.Now()},
+	}}
+	for range 2 { // a repetition changes nothing
+		if _, err := h.IngestTexts(t.Context(), chat); err != nil {
+			t.Fatal(err)
 		}
-		got := map[string][]string{}
-		for i, e := range h.outbox(t, id) {
-			got[e.URL] = append(got[e.URL], e.Event)
-			if i > 0 && e.Sequence == 0 {
-				t.Errorf("event %d has no sequence", i)
-			}
+	}
+	got := map[string][]string{}
+	for i, e := range h.outbox(t, id) {
+		got[e.URL] = append(got[e.URL], e.Event)
+		if i > 0 && e.Sequence == 0 {
+			t.Errorf("event %d has no sequence", i)
 		}
-		inMeeting := []string{
-			webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantLeft, webhook.ChatMessage,
+	}
+	inMeeting := []string{
+		webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantLeft, webhook.ChatMessage,
+	}
+	changes := []string{webhook.JobStatusChanged, webhook.JobStatusChanged}
+	for url, want := range map[string][]string{statusURL: changes, live: inMeeting, all: slices.Concat(changes, inMeeting)} {
+		if !slices.Equal(got[url], want) {
+			t.Errorf("%s got %v, want %v", url, got[url], want)
 		}
-		changes := []string{webhook.JobStatusChanged, webhook.JobStatusChanged}
-		for url, want := range map[string][]string{statusURL: changes, live: inMeeting, all: slices.Concat(changes, inMeeting)} {
-			if !slices.Equal(got[url], want) {
-				t.Errorf("%s got %v, want %v", url, got[url], want)
-			}
-			delete(got, url)
-		}
-		if len(got) > 0 {
-			t.Errorf("others got %v", got)
-		}
-		if r := h.record(t, id); r.Sequence != 8 {
-			t.Errorf("the job has %d events, want 8", r.Sequence)
-		}
-	})
+		delete(got, url)
+	}
+	if len(got) > 0 {
+		t.Errorf("others got %v", got)
+	}
+	if r := h.record(t, id); r.Sequence != 8 {
+		t.Errorf("the job has %d events, want 8", r.Sequence)
+	}
 }
 
 // registerEndpoint registers an endpoint.

@@ -184,26 +184,25 @@ func TestDedupe(t *testing.T) {
 // scheduled again once, and that the cancelled job still counts for the free tier.
 func TestScheduleAfterCancellation(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(t, h)
-		d.FreeTierJobs = 2
-		cancelled := invitation()
-		cancelled.Cancelled = true
-		first := d.schedule(t, invitation(), calendar.Scheduled)
-		d.schedule(t, cancelled, calendar.Deduped)
-		second := d.schedule(t, invitation(), calendar.Scheduled)
-		if second.JobID == first.JobID {
-			t.Fatal("the cancelled job was scheduled again")
-		}
-		if again := d.schedule(t, invitation(), calendar.Deduped); again.JobID != second.JobID {
-			t.Errorf("the invite again: %+v, want job %s", again, second.JobID)
-		}
-		if r := h.record(t, first.JobID); r.Status != job.Cancelled {
-			t.Errorf("the cancelled job is %s", r.Status)
-		}
-		d.schedule(t, cancelled, calendar.Deduped)
-		d.schedule(t, invitation(), calendar.FreeTierExhausted)
-	})
+	h := newSQLiteHarness(t)
+	d := newInviteHarness(t, h)
+	d.FreeTierJobs = 2
+	cancelled := invitation()
+	cancelled.Cancelled = true
+	first := d.schedule(t, invitation(), calendar.Scheduled)
+	d.schedule(t, cancelled, calendar.Deduped)
+	second := d.schedule(t, invitation(), calendar.Scheduled)
+	if second.JobID == first.JobID {
+		t.Fatal("the cancelled job was scheduled again")
+	}
+	if again := d.schedule(t, invitation(), calendar.Deduped); again.JobID != second.JobID {
+		t.Errorf("the invite again: %+v, want job %s", again, second.JobID)
+	}
+	if r := h.record(t, first.JobID); r.Status != job.Cancelled {
+		t.Errorf("the cancelled job is %s", r.Status)
+	}
+	d.schedule(t, cancelled, calendar.Deduped)
+	d.schedule(t, invitation(), calendar.FreeTierExhausted)
 }
 
 // TestDismissedMeeting checks that no invite brings back a bot that its consumer has
@@ -397,44 +396,43 @@ func TestCorrectedInvite(t *testing.T) {
 		"another spelling after a failure":    {job.Failed, sameLink, false, job.Failed},
 		"another spelling while in the lobby": {job.EnteringLobby, sameLink, false, job.EnteringLobby},
 	}
-	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(t, h)
-		for name, test := range tests {
-			invite := invitation()
-			invite.OrganizerEmail = fmt.Sprintf("ada@%x.test", name)
-			first := d.schedule(t, invite, calendar.Scheduled)
-			h.begin(t, first.JobID)
-			h.setStatus(t, first.JobID, test.status)
-			corrected := invite
-			test.change(&corrected)
-			second, err := d.Schedule(t.Context(), corrected)
-			if err != nil || (second.Kind == calendar.Scheduled) != test.scheduled || (second.JobID != first.JobID) != test.scheduled {
-				t.Errorf("%s: %+v (%v), want a new job: %v", name, second, err, test.scheduled)
-			}
-			old := h.record(t, first.JobID)
-			if old.Status != test.old {
-				t.Errorf("%s: the first job is %s, want %s", name, old.Status, test.old)
-			}
-			commands, err := h.store.PendingCommands(t.Context(), first.JobID)
-			if leaves := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; err != nil || leaves != (test.old == job.Cancelled) {
-				t.Errorf("%s: the first bot has the commands %+v (%v)", name, commands, err)
-			}
-			if again := d.schedule(t, corrected, calendar.Deduped); again.JobID != second.JobID {
-				t.Errorf("%s: the invite again: %+v, want job %s", name, again, second.JobID)
-			}
-			if r := h.record(t, second.JobID); test.scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
-				t.Errorf("%s: the new job %+v", name, r)
-			}
-			// A cancellation of the event leaves no bot at any of its doors.
-			corrected.Cancelled = true
-			d.schedule(t, corrected, calendar.Deduped)
-			for _, id := range []uuid.UUID{first.JobID, second.JobID} {
-				if r := h.record(t, id); r.Status == job.Scheduled || outsideMeeting(r.Status) {
-					t.Errorf("%s: a job is %s after the cancellation", name, r.Status)
-				}
+	h := newSQLiteHarness(t)
+	d := newInviteHarness(t, h)
+	for name, test := range tests {
+		invite := invitation()
+		invite.OrganizerEmail = fmt.Sprintf("ada@%x.test", name)
+		first := d.schedule(t, invite, calendar.Scheduled)
+		h.begin(t, first.JobID)
+		h.setStatus(t, first.JobID, test.status)
+		corrected := invite
+		test.change(&corrected)
+		second, err := d.Schedule(t.Context(), corrected)
+		if err != nil || (second.Kind == calendar.Scheduled) != test.scheduled || (second.JobID != first.JobID) != test.scheduled {
+			t.Errorf("%s: %+v (%v), want a new job: %v", name, second, err, test.scheduled)
+		}
+		old := h.record(t, first.JobID)
+		if old.Status != test.old {
+			t.Errorf("%s: the first job is %s, want %s", name, old.Status, test.old)
+		}
+		commands, err := h.store.PendingCommands(t.Context(), first.JobID)
+		if leaves := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; err != nil || leaves != (test.old == job.Cancelled) {
+			t.Errorf("%s: the first bot has the commands %+v (%v)", name, commands, err)
+		}
+		if again := d.schedule(t, corrected, calendar.Deduped); again.JobID != second.JobID {
+			t.Errorf("%s: the invite again: %+v, want job %s", name, again, second.JobID)
+		}
+		if r := h.record(t, second.JobID); test.scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
+			t.Errorf("%s: the new job %+v", name, r)
+		}
+		// A cancellation of the event leaves no bot at any of its doors.
+		corrected.Cancelled = true
+		d.schedule(t, corrected, calendar.Deduped)
+		for _, id := range []uuid.UUID{first.JobID, second.JobID} {
+			if r := h.record(t, id); r.Status == job.Scheduled || outsideMeeting(r.Status) {
+				t.Errorf("%s: a job is %s after the cancellation", name, r.Status)
 			}
 		}
-	})
+	}
 }
 
 func outsideMeeting(status job.Status) bool {
@@ -445,58 +443,57 @@ func outsideMeeting(status job.Status) bool {
 // created, makes its bot leave, and changes no other job.
 func TestInviteCancelsJob(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		d := newInviteHarness(t, h)
-		cancelled := invitation()
-		cancelled.Cancelled = true
-		if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) {
-			t.Fatalf("an unknown organizer: %v", err)
+	h := newSQLiteHarness(t)
+	d := newInviteHarness(t, h)
+	cancelled := invitation()
+	cancelled.Cancelled = true
+	if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) {
+		t.Fatalf("an unknown organizer: %v", err)
+	}
+	first := d.schedule(t, invitation(), calendar.Scheduled)
+	if _, err := h.store.ConsumerByEmail(t.Context(), cancelled.OrganizerEmail); err != nil {
+		t.Fatal(err)
+	}
+	woken := h.woken.Load()
+	for range 2 {
+		if again := d.schedule(t, cancelled, calendar.Deduped); again.JobID != first.JobID {
+			t.Fatalf("cancelled %+v", again)
 		}
-		first := d.schedule(t, invitation(), calendar.Scheduled)
-		if _, err := h.store.ConsumerByEmail(t.Context(), cancelled.OrganizerEmail); err != nil {
-			t.Fatal(err)
-		}
-		woken := h.woken.Load()
-		for range 2 {
-			if again := d.schedule(t, cancelled, calendar.Deduped); again.JobID != first.JobID {
-				t.Fatalf("cancelled %+v", again)
-			}
-		}
-		if r := h.record(t, first.JobID); r.Status != job.Cancelled || !r.WakeAt.IsZero() {
-			t.Errorf("after the cancellation: %+v", r)
-		}
-		entries, err := h.store.Timeline(t.Context(), first.JobID)
-		if err != nil || len(entries) != 1 || entries[0].Kind != job.CancelRequested || string(entries[0].Data) != `{"by":"calendar invite"}` {
-			t.Errorf("the timeline: %+v, %v", entries, err)
-		}
+	}
+	if r := h.record(t, first.JobID); r.Status != job.Cancelled || !r.WakeAt.IsZero() {
+		t.Errorf("after the cancellation: %+v", r)
+	}
+	entries, err := h.store.Timeline(t.Context(), first.JobID)
+	if err != nil || len(entries) != 1 || entries[0].Kind != job.CancelRequested || string(entries[0].Data) != `{"by":"calendar invite"}` {
+		t.Errorf("the timeline: %+v, %v", entries, err)
+	}
 
-		// A bot leaves, also when the cancellation has another time.
-		second := d.schedule(t, invitation(), calendar.Scheduled)
-		h.begin(t, second.JobID)
-		d.schedule(t, cancelled, calendar.Deduped)
-		if r := h.record(t, second.JobID); r.Status != job.Cancelled || r.WakeAt.IsZero() || h.woken.Load() == woken {
-			t.Errorf("a running bot after the cancellation: %+v", r)
-		}
-		third := invitation()
-		third.ICalUID = "uid-3"
-		moved := d.schedule(t, third, calendar.Scheduled)
-		third.JoinAt, third.Cancelled = third.JoinAt.Add(time.Hour), true
-		if got := d.schedule(t, third, calendar.Deduped); got.JobID != moved.JobID || h.record(t, moved.JobID).Status != job.Cancelled {
-			t.Errorf("cancelled at another time: %+v", got)
-		}
+	// A bot leaves, also when the cancellation has another time.
+	second := d.schedule(t, invitation(), calendar.Scheduled)
+	h.begin(t, second.JobID)
+	d.schedule(t, cancelled, calendar.Deduped)
+	if r := h.record(t, second.JobID); r.Status != job.Cancelled || r.WakeAt.IsZero() || h.woken.Load() == woken {
+		t.Errorf("a running bot after the cancellation: %+v", r)
+	}
+	third := invitation()
+	third.ICalUID = "uid-3"
+	moved := d.schedule(t, third, calendar.Scheduled)
+	third.JoinAt, third.Cancelled = third.JoinAt.Add(time.Hour), true
+	if got := d.schedule(t, third, calendar.Deduped); got.JobID != moved.JobID || h.record(t, moved.JobID).Status != job.Cancelled {
+		t.Errorf("cancelled at another time: %+v", got)
+	}
 
-		// The consumer's own job for the same meeting continues.
-		own := request("mine")
-		own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", cancelled.JoinAt
-		made, _, err := h.Create(t.Context(), owner(first), own)
-		if err != nil {
-			t.Fatal(err)
-		}
-		cancelled.ICalUID, cancelled.MeetingURL = "uid-2", own.MeetingURL
-		if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) || h.record(t, made.ID).Status != job.Scheduled {
-			t.Errorf("the consumer's own job: %v", err)
-		}
-	})
+	// The consumer's own job for the same meeting continues.
+	own := request("mine")
+	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", cancelled.JoinAt
+	made, _, err := h.Create(t.Context(), owner(first), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelled.ICalUID, cancelled.MeetingURL = "uid-2", own.MeetingURL
+	if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) || h.record(t, made.ID).Status != job.Scheduled {
+		t.Errorf("the consumer's own job: %v", err)
+	}
 }
 
 // TestSharedJob checks that two events for one meeting at one time have one job, which
@@ -577,15 +574,15 @@ func TestConcurrentInvites(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(t, h)
-		d.FreeTierJobs = 5
+		d.FreeTierJobs = 3
 		var mu sync.Mutex
 		kinds := make(map[calendar.Kind]int)
 		jobs := make(map[uuid.UUID]int)
 		var group sync.WaitGroup
-		for i := range 40 {
+		for i := range 18 {
 			group.Go(func() {
 				invite := invitation()
-				invite.ICalUID, invite.MeetingURL = fmt.Sprint("uid-", i%10), fmt.Sprint("https://meet.google.com/room-", i%10)
+				invite.ICalUID, invite.MeetingURL = fmt.Sprint("uid-", i%6), fmt.Sprint("https://meet.google.com/room-", i%6)
 				result, err := d.Schedule(t.Context(), invite)
 				if err != nil {
 					t.Error(err)
@@ -598,8 +595,8 @@ func TestConcurrentInvites(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if kinds[calendar.Scheduled] != 5 || kinds[calendar.Deduped] != 15 || kinds[calendar.FreeTierExhausted] != 20 || len(jobs) != 10 {
-			t.Errorf("results %v with %d jobs, want 5 scheduled, 15 deduped, 20 exhausted, 10 jobs", kinds, len(jobs))
+		if kinds[calendar.Scheduled] != 3 || kinds[calendar.Deduped] != 6 || kinds[calendar.FreeTierExhausted] != 9 || len(jobs) != 6 {
+			t.Errorf("results %v with %d jobs, want 3 scheduled, 6 deduped, 9 exhausted, 6 jobs", kinds, len(jobs))
 		}
 	})
 }

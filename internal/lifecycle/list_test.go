@@ -69,7 +69,7 @@ func TestJobsByLargeMetadata(t *testing.T) {
 		return j.ID
 	}
 	wanted := create(`{"team":"blue"}`)
-	for range 60 {
+	for range 45 {
 		create(`{"note":"` + strings.Repeat("x", 250<<10) + `"}`)
 	}
 	var got []uuid.UUID

@@ -65,7 +65,7 @@ func onBoth(t *testing.T, test func(t *testing.T, h *harness)) {
 // newSQLiteHarness returns a harness for tests that do not depend on the database.
 func newSQLiteHarness(t *testing.T) *harness {
 	t.Helper()
-	return newHarness(t, filepath.Join(t.TempDir(), "standin.db"))
+	return newHarness(t, storetest.FreshSQLite(t))
 }
 
 func newHarness(t *testing.T, address string) *harness {

@@ -15,68 +15,67 @@ import (
 // TestPatch checks that only the given fields change.
 func TestPatch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		later := time.Now().Add(3 * time.Hour).Truncate(time.Millisecond).UTC()
-		zoned := later.Add(123 * time.Microsecond).In(time.FixedZone("", 3600))
-		name, empty, hook, solo, detect := "Notes", "", "https://hooks.test/new", 7, true
-		tests := map[string]struct {
-			patch   lifecycle.Patch
-			change  func(*job.Job)
-			changed string // fields in the timeline entry; empty if nothing changes
-		}{
-			"nothing": {lifecycle.Patch{}, func(*job.Job) {}, ``},
-			"joinAt":  {lifecycle.Patch{JoinAt: &zoned}, func(j *job.Job) { j.JoinAt = later }, `["joinAt"]`},
-			"displayName": {
-				lifecycle.Patch{DisplayName: &name}, func(j *job.Job) { j.DisplayName = name }, `["displayName"]`,
-			},
-			"metadata": {
-				lifecycle.Patch{Metadata: json.RawMessage(`{"new":[1]}`)}, func(j *job.Job) { j.Metadata = json.RawMessage(`{"new":[1]}`) }, `["metadata"]`,
-			},
-			"some autoLeave settings": {
-				lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{AfterSoloSeconds: &solo, OnBotDetected: &detect}},
-				func(j *job.Job) { j.AutoLeave.AfterSoloSeconds, j.AutoLeave.OnBotDetected = 7, true }, `["autoLeave"]`,
-			},
-			"all autoLeave settings": {
-				lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{
-					AfterEntryDelaySeconds: &solo, AfterSilenceSeconds: &solo, AfterSoloSeconds: &solo, AfterMaxSeconds: &solo,
-				}},
-				func(j *job.Job) {
-					j.AutoLeave = job.AutoLeave{AfterEntryDelaySeconds: 7, AfterSilenceSeconds: 7, AfterSoloSeconds: 7, AfterMaxSeconds: 7}
-				}, `["autoLeave"]`,
-			},
-			"one webhook": {
-				lifecycle.Patch{Webhooks: lifecycle.WebhooksPatch{OnFinalize: &hook}}, func(j *job.Job) { j.Webhooks.OnFinalize = hook }, `["webhooks"]`,
-			},
-			"no webhook": {
-				lifecycle.Patch{Webhooks: lifecycle.WebhooksPatch{OnStatusChange: &empty, OnFinalize: &empty}},
-				func(j *job.Job) { j.Webhooks = job.Webhooks{} }, `["webhooks"]`,
-			},
-			"recording": {
-				lifecycle.Patch{Options: job.Options{Recording: job.RecordingOptions{Layout: job.LayoutContent}}},
-				func(j *job.Job) { j.Options.Recording.Layout = job.LayoutContent }, `["recording"]`,
-			},
-			"several": {
-				lifecycle.Patch{JoinAt: &later, DisplayName: &name}, func(j *job.Job) { j.JoinAt, j.DisplayName = later, name }, `["joinAt","displayName"]`,
-			},
+	h := newSQLiteHarness(t)
+	later := time.Now().Add(3 * time.Hour).Truncate(time.Millisecond).UTC()
+	zoned := later.Add(123 * time.Microsecond).In(time.FixedZone("", 3600))
+	name, empty, hook, solo, detect := "Notes", "", "https://hooks.test/new", 7, true
+	tests := map[string]struct {
+		patch   lifecycle.Patch
+		change  func(*job.Job)
+		changed string // fields in the timeline entry; empty if nothing changes
+	}{
+		"nothing": {lifecycle.Patch{}, func(*job.Job) {}, ``},
+		"joinAt":  {lifecycle.Patch{JoinAt: &zoned}, func(j *job.Job) { j.JoinAt = later }, `["joinAt"]`},
+		"displayName": {
+			lifecycle.Patch{DisplayName: &name}, func(j *job.Job) { j.DisplayName = name }, `["displayName"]`,
+		},
+		"metadata": {
+			lifecycle.Patch{Metadata: json.RawMessage(`{"new":[1]}`)}, func(j *job.Job) { j.Metadata = json.RawMessage(`{"new":[1]}`) }, `["metadata"]`,
+		},
+		"some autoLeave settings": {
+			lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{AfterSoloSeconds: &solo, OnBotDetected: &detect}},
+			func(j *job.Job) { j.AutoLeave.AfterSoloSeconds, j.AutoLeave.OnBotDetected = 7, true }, `["autoLeave"]`,
+		},
+		"all autoLeave settings": {
+			lifecycle.Patch{AutoLeave: lifecycle.AutoLeavePatch{
+				AfterEntryDelaySeconds: &solo, AfterSilenceSeconds: &solo, AfterSoloSeconds: &solo, AfterMaxSeconds: &solo,
+			}},
+			func(j *job.Job) {
+				j.AutoLeave = job.AutoLeave{AfterEntryDelaySeconds: 7, AfterSilenceSeconds: 7, AfterSoloSeconds: 7, AfterMaxSeconds: 7}
+			}, `["autoLeave"]`,
+		},
+		"one webhook": {
+			lifecycle.Patch{Webhooks: lifecycle.WebhooksPatch{OnFinalize: &hook}}, func(j *job.Job) { j.Webhooks.OnFinalize = hook }, `["webhooks"]`,
+		},
+		"no webhook": {
+			lifecycle.Patch{Webhooks: lifecycle.WebhooksPatch{OnStatusChange: &empty, OnFinalize: &empty}},
+			func(j *job.Job) { j.Webhooks = job.Webhooks{} }, `["webhooks"]`,
+		},
+		"recording": {
+			lifecycle.Patch{Options: job.Options{Recording: job.RecordingOptions{Layout: job.LayoutContent}}},
+			func(j *job.Job) { j.Options.Recording.Layout = job.LayoutContent }, `["recording"]`,
+		},
+		"several": {
+			lifecycle.Patch{JoinAt: &later, DisplayName: &name}, func(j *job.Job) { j.JoinAt, j.DisplayName = later, name }, `["joinAt","displayName"]`,
+		},
+	}
+	for what, test := range tests {
+		id := h.newJob(t)
+		want := h.record(t, id).Job
+		test.change(&want)
+		got, err := h.Patch(t.Context(), h.caller, id, test.patch)
+		kept := h.record(t, id)
+		if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(kept.Job, want) {
+			t.Errorf("%s: %v\n       %+v\nstored %+v\nwant   %+v", what, err, got, kept.Job, want)
 		}
-		for what, test := range tests {
-			id := h.newJob(t)
-			want := h.record(t, id).Job
-			test.change(&want)
-			got, err := h.Patch(t.Context(), h.caller, id, test.patch)
-			kept := h.record(t, id)
-			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(kept.Job, want) {
-				t.Errorf("%s: %v\n       %+v\nstored %+v\nwant   %+v", what, err, got, kept.Job, want)
-			}
-			if !kept.WakeAt.Equal(want.JoinAt) {
-				t.Errorf("%s: wake time %v, want %v", what, kept.WakeAt, want.JoinAt)
-			}
-			if got := h.changes(t, id); got != test.changed {
-				t.Errorf("%s: timeline %s, want %s", what, got, test.changed)
-			}
-			h.checkHistory(t, id)
+		if !kept.WakeAt.Equal(want.JoinAt) {
+			t.Errorf("%s: wake time %v, want %v", what, kept.WakeAt, want.JoinAt)
 		}
-	})
+		if got := h.changes(t, id); got != test.changed {
+			t.Errorf("%s: timeline %s, want %s", what, got, test.changed)
+		}
+		h.checkHistory(t, id)
+	}
 }
 
 // changes returns the fields changed by the consumer according to a job's timeline.
@@ -132,34 +131,33 @@ func TestPatchAfterDispatch(t *testing.T) {
 // before the dispatch, and wakes the dispatcher for the new time.
 func TestPatchStopsDispatch(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.newJob(t)
-		var claimed job.Claimed
-		err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-			claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
-			return err
-		})
-		if err != nil || len(claimed.Jobs) != 1 {
-			t.Fatalf("claimed %+v, %v", claimed, err)
-		}
-		before := h.record(t, id)
-		name := "another"
-		if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
-			t.Fatal(err)
-		}
-		if r := h.record(t, id); r.Lease == "" || r.Lease != claimed.Jobs[0].Lease || !r.WakeAt.Equal(before.WakeAt) {
-			t.Errorf("a change of the name ended the lease: %q until %v", r.Lease, r.WakeAt)
-		}
-		woken := h.woken.Load()
-		later := time.Now().Add(time.Hour)
-		if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &later}); err != nil {
-			t.Fatal(err)
-		}
-		if r := h.record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
-			t.Errorf("after the move: lease %q, wake time %v, joinAt %v", r.Lease, r.WakeAt, r.JoinAt)
-		}
-		if h.woken.Load() == woken {
-			t.Error("the dispatcher was not woken")
-		}
+	h := newSQLiteHarness(t)
+	id := h.newJob(t)
+	var claimed job.Claimed
+	err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+		claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
+		return err
 	})
+	if err != nil || len(claimed.Jobs) != 1 {
+		t.Fatalf("claimed %+v, %v", claimed, err)
+	}
+	before := h.record(t, id)
+	name := "another"
+	if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.record(t, id); r.Lease == "" || r.Lease != claimed.Jobs[0].Lease || !r.WakeAt.Equal(before.WakeAt) {
+		t.Errorf("a change of the name ended the lease: %q until %v", r.Lease, r.WakeAt)
+	}
+	woken := h.woken.Load()
+	later := time.Now().Add(time.Hour)
+	if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &later}); err != nil {
+		t.Fatal(err)
+	}
+	if r := h.record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
+		t.Errorf("after the move: lease %q, wake time %v, joinAt %v", r.Lease, r.WakeAt, r.JoinAt)
+	}
+	if h.woken.Load() == woken {
+		t.Error("the dispatcher was not woken")
+	}
 }

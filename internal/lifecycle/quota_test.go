@@ -1,12 +1,15 @@
 package lifecycle_test
 
 import (
-	"strings"
+	"context"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/lifecycle"
 )
 
 // TestBotTokenAfterJobEnd checks that a bot's token is valid for 24 hours after its
@@ -29,31 +32,49 @@ func TestBotTokenAfterJobEnd(t *testing.T) {
 	}
 }
 
+// The quota of the events of a job's bots.
+const (
+	maxEvents     = 20_000
+	maxEventBytes = 8 << 20
+)
+
+// setEvents sets the number and bytes of the events that count as reported by the bots
+// of a job.
+func (h *harness) setEvents(t *testing.T, id uuid.UUID, events int, bytes int64) {
+	t.Helper()
+	_, err := h.Change(t.Context(), id, func(_ context.Context, c *lifecycle.Change) error {
+		c.BotEvents, c.BotEventBytes = events, bytes
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestEventQuota checks that beyond a job's quota only events that end its attempt are
 // accepted.
 func TestEventQuota(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
-	data := `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
-	accepted := 0
-	for n := range 20 {
-		_, err := h.Ingest(t.Context(), botEvent(id, 0, n, job.BotJoined, data))
-		if err == nil {
-			accepted++
-		} else if !job.ErrorIs(err, job.OverQuota) {
-			t.Fatal(err)
+	const data = `{"x":"yz"}`
+	for name, before := range map[string]struct {
+		events int
+		bytes  int64
+	}{
+		"number": {maxEvents - 1, 0},
+		"bytes":  {0, maxEventBytes - int64(len(data))},
+	} {
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.setEvents(t, id, before.events, before.bytes)
+		h.ingest(t, botEvent(id, 0, 0, job.BotJoined, data))
+		if _, err := h.Ingest(t.Context(), botEvent(id, 0, 1, job.BotInMeeting, data)); !job.ErrorIs(err, job.OverQuota) {
+			t.Errorf("%s: an event beyond the quota: %v", name, err)
 		}
-	}
-	if r := h.record(t, id); r.BotEvents != accepted || r.BotEventBytes != int64(accepted*len(data)) {
-		t.Errorf("%d events with %d bytes are counted, want %d with %d", r.BotEvents, r.BotEventBytes, accepted, accepted*len(data))
-	}
-	if accepted != 7 {
-		t.Errorf("%d events of 1 MiB were accepted, want 7", accepted)
-	}
-	if _, err := h.Ingest(t.Context(), botEvent(id, 0, 21, job.BotExited, "")); err != nil {
-		t.Errorf("event that ends the attempt: %v", err)
+		if r := h.record(t, id); r.BotEvents != before.events+1 || r.BotEventBytes != before.bytes+int64(len(data)) {
+			t.Errorf("%s: %d events with %d bytes are counted", name, r.BotEvents, r.BotEventBytes)
+		}
+		h.ingest(t, botEvent(id, 0, 2, job.BotExited, data))
 	}
 }
 

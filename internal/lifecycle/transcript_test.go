@@ -12,44 +12,43 @@ import (
 // when a transcript was attached and the consumer has enabled the event.
 func TestTranscriptReady(t *testing.T) {
 	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		h.Transcribe = true
-		attached := &job.TranscriptResult{Segments: 3, AudioMs: 1000, Revision: 2}
-		for _, test := range []struct {
-			enabled bool
-			result  *job.TranscriptResult
-			want    int
-		}{
-			{false, attached, 0},
-			{true, attached, 1},
-			{true, &job.TranscriptResult{Failure: "the transcriber was away"}, 0},
-			{true, nil, 0}, // only captions were indexed
-		} {
-			if err := h.store.SetTranscriptEvent(t.Context(), h.caller.ConsumerID, test.enabled); err != nil {
-				t.Fatal(err)
-			}
-			id := h.newJob(t)
-			h.begin(t, id)
-			h.ingest(t, botEvent(id, 0, 0, job.ManifestFinalized, ""))
-			before := h.record(t, id).Sequence
-			claimed, ok, err := h.store.ClaimTranscription(t.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Hour), "lease")
-			if err != nil || !ok || claimed.JobID != id {
-				t.Fatalf("claimed %+v, %v (%v)", claimed, ok, err)
-			}
-			for i, want := range []bool{true, false} { // the lease ends with the transcription
-				if valid, err := h.EndTranscription(t.Context(), id, "lease", test.result); err != nil || valid != want {
-					t.Errorf("end %d of %+v: valid %v (%v)", i, test.result, valid, err)
-				}
-			}
-			ready := eventsNamed(h.outbox(t, id), webhook.JobTranscriptReady)
-			if len(ready) != test.want || h.record(t, id).Sequence != before+int64(test.want) {
-				t.Errorf("enabled %v, %+v: %d events, sequence %d after %d", test.enabled, test.result, len(ready), h.record(t, id).Sequence, before)
-			}
-			for _, one := range ready {
-				if one.URL != finalizeURL || one.ManifestURI != h.ManifestURI(id) || one.Revision != 2 || one.Segments != 3 {
-					t.Errorf("event %+v", one)
-				}
+	h := newSQLiteHarness(t)
+	h.Transcribe = true
+	attached := &job.TranscriptResult{Segments: 3, AudioMs: 1000, Revision: 2}
+	for _, test := range []struct {
+		enabled bool
+		result  *job.TranscriptResult
+		want    int
+	}{
+		{false, attached, 0},
+		{true, attached, 1},
+		{true, &job.TranscriptResult{Failure: "the transcriber was away"}, 0},
+		{true, nil, 0}, // only captions were indexed
+	} {
+		if err := h.store.SetTranscriptEvent(t.Context(), h.caller.ConsumerID, test.enabled); err != nil {
+			t.Fatal(err)
+		}
+		id := h.newJob(t)
+		h.begin(t, id)
+		h.ingest(t, botEvent(id, 0, 0, job.ManifestFinalized, ""))
+		before := h.record(t, id).Sequence
+		claimed, ok, err := h.store.ClaimTranscription(t.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Hour), "lease")
+		if err != nil || !ok || claimed.JobID != id {
+			t.Fatalf("claimed %+v, %v (%v)", claimed, ok, err)
+		}
+		for i, want := range []bool{true, false} { // the lease ends with the transcription
+			if valid, err := h.EndTranscription(t.Context(), id, "lease", test.result); err != nil || valid != want {
+				t.Errorf("end %d of %+v: valid %v (%v)", i, test.result, valid, err)
 			}
 		}
-	})
+		ready := eventsNamed(h.outbox(t, id), webhook.JobTranscriptReady)
+		if len(ready) != test.want || h.record(t, id).Sequence != before+int64(test.want) {
+			t.Errorf("enabled %v, %+v: %d events, sequence %d after %d", test.enabled, test.result, len(ready), h.record(t, id).Sequence, before)
+		}
+		for _, one := range ready {
+			if one.URL != finalizeURL || one.ManifestURI != h.ManifestURI(id) || one.Revision != 2 || one.Segments != 3 {
+				t.Errorf("event %+v", one)
+			}
+		}
+	}
 }
