@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/dialguard"
+	"standin/internal/text"
 )
 
 // MaxResponseBody is how much of a response body is read and kept.
@@ -30,7 +31,7 @@ const allowSetting = "STANDIN_WEBHOOK_ALLOW_CIDRS"
 const (
 	userAgent       = "Standin"
 	dialTimeout     = 5 * time.Second // leaves time for the request itself
-	maxError        = 500             // bytes of an error: some quote what the receiver sent
+	maxError        = 500             // characters of an error: some quote what the receiver sent
 	tlsShare        = 3               // a handshake may take this fraction of a try
 	maxIdleConns    = 2048
 	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection
@@ -182,15 +183,15 @@ func errorText(err error) string {
 		return fmt.Sprintf("webhook host %q is refused: it has a %s address; %s lists the networks that are allowed", refused.Host, refused.Kind, allowSetting)
 	}
 	if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
-		return shortened(fmt.Sprintf("lookup %s: %s", unknown.Name, unknown.Err))
+		return text.CleanLine(fmt.Sprintf("lookup %s: %s", unknown.Name, unknown.Err), maxError)
 	}
 	if failed := (*net.OpError)(nil); errors.As(err, &failed) {
-		return shortened(failed.Op + ": " + failed.Err.Error())
+		return text.CleanLine(failed.Op+": "+failed.Err.Error(), maxError)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "the connection was closed without a response"
 	}
-	return shortened(strings.TrimPrefix(dialguard.WithoutURL(err).Error(), "net/http: HTTP/1.x transport connection broken: "))
+	return text.CleanLine(strings.TrimPrefix(dialguard.WithoutURL(err).Error(), "net/http: HTTP/1.x transport connection broken: "), maxError)
 }
 
 // ErrorText describes to a consumer why the client of webhooks cannot connect to a host,
@@ -198,12 +199,4 @@ func errorText(err error) string {
 func ErrorText(err error) string { return strings.TrimPrefix(errorText(err), "webhook ") }
 
 // logText describes to the operator why a try failed, with addresses and without the URL.
-func logText(err error) string { return shortened(dialguard.WithoutURL(err).Error()) }
-
-// shortened cuts a text to maxError.
-func shortened(text string) string {
-	if len(text) > maxError {
-		return text[:maxError] + "…"
-	}
-	return text
-}
+func logText(err error) string { return text.CleanLine(dialguard.WithoutURL(err).Error(), maxError) }
