@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"standin/internal/job"
@@ -24,13 +23,11 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// claims is when a dispatcher claims jobs. Run's goroutine owns it, except for
-// awaitsWorkers.
+// claims is when a dispatcher claims jobs. Run's goroutine owns it.
 type claims struct {
-	last          time.Time     // when the last claim was started
-	backoff       retry.Backoff // of claims that find another node admitting jobs
-	failures      retry.Backoff // of claims that fail
-	awaitsWorkers atomic.Bool   // the next claim waits for free workers
+	last     time.Time     // when the last claim was started
+	backoff  retry.Backoff // of claims that find another node admitting jobs
+	failures retry.Backoff // of claims that fail
 }
 
 // claimDue leases due jobs. It starts a write only when there is something to
@@ -63,9 +60,8 @@ func (d *Dispatcher) claimDue(ctx context.Context) (claimed job.Claimed, err err
 
 // awaitNextClaim waits until it is useful to claim jobs again.
 func (d *Dispatcher) awaitNextClaim(ctx context.Context, claimed job.Claimed) {
-	busy := len(d.workers) > cap(d.workers)/2
 	switch {
-	case claimed.More && !admittedAny(claimed) && !busy: // another node admits jobs
+	case claimed.More && !admittedAny(claimed) && !d.busy(): // another node admits jobs
 		d.awaitOtherNode(ctx, d.claims.backoff.Next())
 		return
 	case claimed.More:
@@ -95,28 +91,15 @@ func (d *Dispatcher) awaitOtherNode(ctx context.Context, pause time.Duration) {
 // awaitWorkers waits until half of the workers are free, and at most for
 // workerWait.
 func (d *Dispatcher) awaitWorkers(ctx context.Context) {
-	d.claims.awaitsWorkers.Store(true)
-	defer d.claims.awaitsWorkers.Store(false)
-	timer := time.NewTimer(workerWait)
-	defer timer.Stop()
-	for len(d.workers) > cap(d.workers)/2 {
-		select {
-		case <-d.wake:
-		case <-timer.C:
-			return
-		case <-ctx.Done():
+	for end := time.Now().Add(workerWait); d.busy() && time.Now().Before(end); {
+		if retry.Sleep(ctx, claimInterval) != nil {
 			return
 		}
 	}
 }
 
-// releaseWorker makes a worker free, and wakes a dispatcher that waits for it.
-func (d *Dispatcher) releaseWorker() {
-	<-d.workers
-	if d.claims.awaitsWorkers.Load() && len(d.workers) <= cap(d.workers)/2 {
-		d.Wake()
-	}
-}
+// busy reports whether more than half of the workers are used.
+func (d *Dispatcher) busy() bool { return len(d.workers) > cap(d.workers)/2 }
 
 // untilNextDue is how long the dispatcher may sleep.
 func (d *Dispatcher) untilNextDue(ctx context.Context) time.Duration {

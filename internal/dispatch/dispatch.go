@@ -58,7 +58,7 @@ type Settings struct {
 	NoZoomSDK  string   // why bots cannot join with Zoom's Meeting SDK; empty when they can
 	Timeouts   Timeouts
 	Capacity   *Capacity    // for the bots of this node; unlimited when nil
-	Broken     func() error // returns why this node cannot launch any bot; may be nil
+	Broken     func() error // returns why this node cannot launch any bot; nil if it can
 	Node       Node
 	SingleNode bool    // no other dispatcher uses this database
 	Metrics    Metrics // may be nil
@@ -104,6 +104,9 @@ func New(settings Settings) *Dispatcher {
 	}
 	if settings.Metrics == nil {
 		settings.Metrics = noMetrics{}
+	}
+	if settings.Broken == nil {
+		settings.Broken = func() error { return nil }
 	}
 	d := &Dispatcher{
 		Settings: settings,
@@ -192,7 +195,7 @@ func (d *Dispatcher) startTasks(ctx context.Context) (job.Claimed, error) {
 // startTask starts the task of a claimed job when a worker is free.
 func (d *Dispatcher) startTask(ctx context.Context, t task, claimedAt time.Time) {
 	d.workers <- struct{}{}
-	t.d, t.lease, t.releaseWorker = d, newLeaseGuard(t.claimed, claimedAt, d.Lease), sync.OnceFunc(d.releaseWorker)
+	t.d, t.lease, t.releaseWorker = d, newLeaseGuard(claimedAt, d.Lease), sync.OnceFunc(func() { <-d.workers })
 	d.tasks.Go(func() {
 		defer t.releaseWorker()
 		t.process(ctx)

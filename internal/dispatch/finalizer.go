@@ -214,9 +214,9 @@ type progressReporter struct {
 }
 
 func (r *progressReporter) update(stage build.Stage, done, total int64) {
-	now := Progress{Stage: Packing}
+	now := Progress{Stage: build.Packing}
 	if stage == build.Storing {
-		now = Progress{Stage: Storing, Done: done, Total: total}
+		now = Progress{Stage: build.Storing, Done: done, Total: total}
 	}
 	step := func(p Progress) int64 { return p.Done * progressSteps / max(1, p.Total) }
 	if r.err != nil || now.Stage == r.last.Stage && step(now) == step(r.last) {

@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/recording/build"
 )
 
 // Recordings gives the dispatcher access to what bots uploaded.
@@ -27,19 +28,10 @@ type Recordings interface {
 // ErrNoMedia is the error of a salvage that found nothing usable.
 var ErrNoMedia = errors.New("nothing usable was recorded")
 
-// Stage is a stage of a salvage.
-type Stage string
-
-// The stages of a salvage.
-const (
-	Packing Stage = "packing"
-	Storing Stage = "storing"
-)
-
 // Progress is the progress of a salvage.
 type Progress struct {
-	Stage       Stage
-	Done, Total int64 // bytes, while Storing
+	Stage       build.Stage
+	Done, Total int64 // bytes, while build.Storing
 }
 
 // salvage stops the bot, if it still runs, and finalizes what it uploaded. Only
@@ -89,7 +81,7 @@ func (t *task) salvage(ctx context.Context, detail string) error {
 // reportProgress moves a job along with the salvage of its recording, and
 // records how much of it is stored.
 func (t *task) reportProgress(ctx context.Context, progress Progress) error {
-	if progress.Stage == Packing {
+	if progress.Stage != build.Storing {
 		return t.applyIfPossible(ctx, job.SalvagePacking, "")
 	}
 	if err := t.applyIfPossible(ctx, job.SalvageStoring, ""); err != nil {

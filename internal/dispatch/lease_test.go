@@ -3,8 +3,6 @@ package dispatch
 import (
 	"testing"
 	"time"
-
-	"standin/internal/job"
 )
 
 // TestLeaseGuardValid checks that a lease is valid for two thirds of its length, by
@@ -21,7 +19,7 @@ func TestLeaseGuardValid(t *testing.T) {
 		"three quarters ago":     {time.Now().Add(-lease * 3 / 4), false},
 		"by the wall clock only": {time.Now().Round(0).Add(-lease * 3 / 4), false},
 	} {
-		if got := newLeaseGuard(job.ClaimedJob{}, test.renewed, lease).valid(); got != test.want {
+		if got := newLeaseGuard(test.renewed, lease).valid(); got != test.want {
 			t.Errorf("%s: got %v", name, got)
 		}
 	}

@@ -99,7 +99,7 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 		ID: d.Node.ID, Name: d.Node.Name, BaseURL: d.Node.BaseURL, StartedAt: d.startedAt, HeartbeatAt: now,
 		Bots: d.Capacity.Used(), Capacity: d.Capacity.Total(ctx), FullReason: d.Capacity.FullReason(ctx, now), StartTime: d.startTimes.percentile90(),
 	}
-	if err := d.broken(); err != nil {
+	if err := d.Broken(); err != nil { // its jobs are tried all the same, and fail if the launcher does not recover in time
 		node.Capacity, node.FullReason = 0, "no bot can be launched: "+err.Error()
 	}
 	return d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -108,15 +108,6 @@ func (d *Dispatcher) sendHeartbeat(ctx context.Context) error {
 		}
 		return tx.DeleteNodes(ctx, now.Add(-nodeRetention))
 	})
-}
-
-// broken returns why this node cannot launch any bot; nil if it can. Its jobs are tried all the same,
-// and fail with the reason if the launcher does not recover in time.
-func (d *Dispatcher) broken() error {
-	if d.Broken == nil {
-		return nil
-	}
-	return d.Broken()
 }
 
 // reachableSince records that bots could not reach the service before a time.

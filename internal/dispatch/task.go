@@ -290,11 +290,11 @@ func (t *task) keepLease(ctx context.Context) (claimed context.Context, stop fun
 			case claimed.Err() != nil:
 				return
 			case errors.Is(err, errLeaseLost), !t.lease.valid():
-				t.d.Log.Warn("job lease lost", "job", t.lease.jobID, "error", err)
+				t.d.Log.Warn("job lease lost", "job", t.claimed.ID, "error", err)
 				cancel()
 				return
 			case err != nil:
-				t.d.Log.Error("cannot extend a lease", "job", t.lease.jobID, "error", err)
+				t.d.Log.Error("cannot extend a lease", "job", t.claimed.ID, "error", err)
 			}
 		}
 	})
@@ -307,7 +307,7 @@ func (t *task) extendLease(ctx context.Context) error {
 	defer cancel()
 	started := time.Now()
 	return t.d.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		acquired, err := tx.ExtendLease(ctx, t.lease.jobID, t.lease.token, t.d.Now().Add(t.d.Lease))
+		acquired, err := tx.ExtendLease(ctx, t.claimed.ID, t.claimed.Lease, t.d.Now().Add(t.d.Lease))
 		if err == nil && !acquired {
 			return errLeaseLost
 		}
@@ -322,14 +322,12 @@ func (t *task) extendLease(ctx context.Context) error {
 // of the lease since the last renewal was started. Whoever takes the job over
 // waits for all of it, so between the two nobody processes the job.
 type leaseGuard struct {
-	jobID     uuid.UUID
-	token     string
 	length    time.Duration
 	renewedAt atomic.Pointer[time.Time]
 }
 
-func newLeaseGuard(claimed job.ClaimedJob, renewedAt time.Time, length time.Duration) *leaseGuard {
-	g := &leaseGuard{jobID: claimed.ID, token: claimed.Lease, length: length}
+func newLeaseGuard(renewedAt time.Time, length time.Duration) *leaseGuard {
+	g := &leaseGuard{length: length}
 	g.renewedAt.Store(&renewedAt)
 	return g
 }

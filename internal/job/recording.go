@@ -1,6 +1,9 @@
 package job
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // RecordingOptions are the options of a job under recording in api/openapi.yaml. An empty
 // one leaves the consumer's, or else the service's, setting as it is.
@@ -13,19 +16,9 @@ type RecordingOptions struct {
 
 // Or returns the options with those of other in place of the empty ones.
 func (o RecordingOptions) Or(other RecordingOptions) RecordingOptions {
-	if o.Mode == "" {
-		o.Mode = other.Mode
+	return RecordingOptions{
+		cmp.Or(o.Mode, other.Mode), cmp.Or(o.Layout, other.Layout), cmp.Or(o.Resolution, other.Resolution), cmp.Or(o.ParticipantAudio, other.ParticipantAudio),
 	}
-	if o.Layout == "" {
-		o.Layout = other.Layout
-	}
-	if o.Resolution == "" {
-		o.Resolution = other.Resolution
-	}
-	if o.ParticipantAudio == nil {
-		o.ParticipantAudio = other.ParticipantAudio
-	}
-	return o
 }
 
 // RecordingMode selects what is recorded.
