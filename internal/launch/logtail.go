@@ -3,14 +3,14 @@ package launch
 import (
 	"bytes"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"standin/internal/text"
 )
 
 // Bounds of log excerpts in a job's detail.
 const (
 	MaxLogTail   = 16 << 10 // bytes read from the end of a log
-	maxShown     = 600      // bytes shown
+	maxShown     = 600      // characters shown
 	maxTailLines = 4
 )
 
@@ -19,44 +19,20 @@ const (
 func LogTail(log []byte) string {
 	var lines []string
 	for row := range bytes.Lines(log) {
-		if text := printable(string(row)); text != "" {
-			lines = append(lines, text)
+		if line := text.CleanLine(string(row), MaxLogTail); line != "" {
+			lines = append(lines, line)
 		}
 	}
-	lines = lines[max(0, len(lines)-maxTailLines):]
-	tail := strings.Join(lines, " | ")
-	if len(tail) <= maxShown {
-		return tail
+	tail := []rune(strings.Join(lines[max(0, len(lines)-maxTailLines):], " | "))
+	if len(tail) > maxShown {
+		return "…" + string(tail[len(tail)-maxShown:])
 	}
-	tail = tail[len(tail)-maxShown:]
-	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return "…" + tail
+	return string(tail)
 }
 
 // Shorten returns an engine's message as one bounded line without control
 // characters.
-func Shorten(text string) string {
-	text = printable(text)
-	if len(text) <= maxShown {
-		return text
-	}
-	text = text[:maxShown]
-	for len(text) > 0 && !utf8.ValidString(text) {
-		text = text[:len(text)-1]
-	}
-	return text + "…"
-}
-
-// printable replaces every run of white space and unprintable characters by one
-// space.
-func printable(text string) string {
-	words := strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || !unicode.IsPrint(r) || r == utf8.RuneError
-	})
-	return strings.Join(words, " ")
-}
+func Shorten(message string) string { return text.CleanLine(message, maxShown) }
 
 // ShortError is an engine's error with a shortened text.
 type ShortError struct{ Err error }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync"
 	"time"
 
@@ -75,6 +76,25 @@ func (s RemoteSettings) WithDefaults(resync time.Duration) (RemoteSettings, erro
 // Name returns the name of a bot's container or Job. Names are unique in an
 // engine, so that an attempt never has two bots.
 func (s RemoteSettings) Name(key Key) string { return "standin-" + s.Instance + "-" + key.String() }
+
+// Labels that identify a bot's container or Job, and what belongs to it. They hold
+// no secrets.
+const (
+	LabelInstance = "standin.instance"
+	LabelJob      = "standin.job"
+	LabelAttempt  = "standin.attempt"
+)
+
+// Labels returns the labels of a bot.
+func (s RemoteSettings) Labels(key Key) map[string]string {
+	return map[string]string{LabelInstance: s.Instance, LabelJob: key.JobID.String(), LabelAttempt: strconv.Itoa(key.Attempt)}
+}
+
+// ParseLabels is the inverse of Labels; false for what is not of this instance.
+func (s RemoteSettings) ParseLabels(labels map[string]string) (Key, bool) {
+	key, ok := ParseKey(labels[LabelJob] + "-" + labels[LabelAttempt])
+	return key, ok && labels[LabelInstance] == s.Instance
+}
 
 // Engine runs the bots of a Remote.
 type Engine interface {

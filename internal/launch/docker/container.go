@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"strconv"
+	"slices"
 	"time"
 
 	"github.com/moby/moby/api/types/container"
@@ -16,36 +16,8 @@ import (
 	"standin/internal/launch"
 )
 
-// Labels that identify a bot's container and its volume. They hold no secrets.
-const (
-	labelInstance = "standin.instance"
-	labelJob      = "standin.job"
-	labelAttempt  = "standin.attempt"
-)
-
 // spoolDir is where the volume for media that is not uploaded yet is mounted.
 const spoolDir = "/var/spool/standin"
-
-// labels returns the labels of an attempt's container.
-func (l *Launcher) labels(key launch.Key) map[string]string {
-	return map[string]string{
-		labelInstance: l.settings.Instance,
-		labelJob:      key.JobID.String(),
-		labelAttempt:  strconv.Itoa(key.Attempt),
-	}
-}
-
-// parseLabels is the inverse of labels; false for containers of others.
-func (l *Launcher) parseLabels(labels map[string]string) (launch.Key, bool) {
-	key, ok := launch.ParseKey(labels[labelJob] + "-" + labels[labelAttempt])
-	return key, ok && labels[labelInstance] == l.settings.Instance
-}
-
-// hasKey reports whether labels are those of an attempt's container.
-func (l *Launcher) hasKey(labels map[string]string, key launch.Key) bool {
-	found, ok := l.parseLabels(labels)
-	return ok && found == key
-}
 
 // botDir returns the bot's folder in its container.
 func botDir(key launch.Key) string { return path.Join(spoolDir, key.String()) }
@@ -75,11 +47,11 @@ func (l *Launcher) containerOptions(key launch.Key) client.ContainerCreateOption
 	if l.settings.Seccomp != "" {
 		host.SecurityOpt = append(host.SecurityOpt, "seccomp="+l.settings.Seccomp)
 	}
-	command := append(l.settings.Command[:len(l.settings.Command):len(l.settings.Command)], "--config", path.Join(botDir(key), launch.ConfigFile))
+	command := append(slices.Clone(l.settings.Command), "--config", path.Join(botDir(key), launch.ConfigFile))
 	return client.ContainerCreateOptions{
 		Name: l.settings.Name(key),
 		Config: &container.Config{
-			Image: l.settings.Image, Cmd: command, User: l.settings.User, Labels: l.labels(key),
+			Image: l.settings.Image, Cmd: command, User: l.settings.User, Labels: l.settings.Labels(key),
 			Env:         []string{"HOME=/tmp", "TMPDIR=/tmp"},
 			StopTimeout: new(int(l.settings.LeaveTime / time.Second)),
 			Healthcheck: &container.HealthConfig{Test: []string{"NONE"}}, // that of the image is for the service
@@ -105,7 +77,7 @@ func (l *Launcher) mounts(key launch.Key) []mount.Mount {
 		volume = l.settings.Volume + "-" + key.String()
 	}
 	mounts := []mount.Mount{{
-		Type: mount.TypeVolume, Source: volume, Target: spoolDir, VolumeOptions: &mount.VolumeOptions{Labels: l.labels(key)},
+		Type: mount.TypeVolume, Source: volume, Target: spoolDir, VolumeOptions: &mount.VolumeOptions{Labels: l.settings.Labels(key)},
 	}}
 	for _, folder := range []string{l.settings.Bot.Profiles, l.settings.Bot.SignIn, l.settings.Bot.ZoomSDK.Dir} {
 		if folder != "" {

@@ -49,7 +49,10 @@ func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment, cause e
 		return cause
 	}
 	found := inspected.Container
-	if found.Config == nil || found.State == nil || !l.hasKey(found.Config.Labels, key) {
+	if found.Config == nil || found.State == nil {
+		return cause
+	}
+	if owner, ours := l.settings.ParseLabels(found.Config.Labels); !ours || owner != key {
 		return fmt.Errorf("a container that is not a bot of this service has the name %s; remove it", l.settings.Name(key))
 	}
 	switch found.State.Status {

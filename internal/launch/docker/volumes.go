@@ -24,7 +24,7 @@ func (l *Launcher) Spools(ctx context.Context) (map[uuid.UUID]time.Time, error) 
 	}
 	jobs := make(map[uuid.UUID]time.Time)
 	for _, one := range found {
-		key, ours := l.parseLabels(one.Labels)
+		key, ours := l.settings.ParseLabels(one.Labels)
 		if !ours {
 			continue
 		}
@@ -42,13 +42,13 @@ func (l *Launcher) Spools(ctx context.Context) (map[uuid.UUID]time.Time, error) 
 // RemoveSpools removes the spools of a job's bots, except those that a container uses.
 // It may be repeated.
 func (l *Launcher) RemoveSpools(ctx context.Context, jobID uuid.UUID) error {
-	found, err := l.volumes(ctx, labelJob+"="+jobID.String())
+	found, err := l.volumes(ctx, launch.LabelJob+"="+jobID.String())
 	if err != nil {
 		return err
 	}
 	var failures []error
 	for _, one := range found {
-		if _, ours := l.parseLabels(one.Labels); !ours {
+		if _, ours := l.settings.ParseLabels(one.Labels); !ours {
 			continue
 		}
 		if err := l.removeVolume(ctx, one.Name); err != nil {
@@ -72,7 +72,7 @@ func (l *Launcher) removeVolume(ctx context.Context, name string) error {
 func (l *Launcher) volumes(ctx context.Context, labels ...string) ([]volume.Volume, error) {
 	ctx, cancel := context.WithTimeout(ctx, launch.CallTimeout)
 	defer cancel()
-	filters := client.Filters{}.Add("label", append(labels, labelInstance+"="+l.settings.Instance)...)
+	filters := client.Filters{}.Add("label", append(labels, launch.LabelInstance+"="+l.settings.Instance)...)
 	found, err := l.client.VolumeList(ctx, client.VolumeListOptions{Filters: filters})
 	if err != nil {
 		return nil, engineError("list the spools of bots", err)

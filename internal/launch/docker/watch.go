@@ -24,7 +24,7 @@ func (e engine) Follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream := e.client.Events(ctx, client.EventsListOptions{
-		Filters: client.Filters{}.Add("type", string(events.ContainerEventType)).Add("label", labelInstance+"="+e.settings.Instance),
+		Filters: client.Filters{}.Add("type", string(events.ContainerEventType)).Add("label", launch.LabelInstance+"="+e.settings.Instance),
 	})
 	if err := e.list(ctx); err != nil {
 		return err
@@ -54,7 +54,7 @@ func (l *Launcher) list(ctx context.Context) error {
 	defer cancel()
 	version := l.Version()
 	found, err := l.client.ContainerList(ctx, client.ContainerListOptions{
-		All: true, Filters: client.Filters{}.Add("label", labelInstance+"="+l.settings.Instance),
+		All: true, Filters: client.Filters{}.Add("label", launch.LabelInstance+"="+l.settings.Instance),
 	})
 	if err != nil {
 		return engineError("list the bots' containers", err)
@@ -62,7 +62,7 @@ func (l *Launcher) list(ctx context.Context) error {
 	all := make(map[launch.Key]launch.BotStatus)
 	var keys []launch.Key
 	for _, summary := range found.Items {
-		key, ours := l.parseLabels(summary.Labels)
+		key, ours := l.settings.ParseLabels(summary.Labels)
 		if !ours {
 			continue
 		}
@@ -96,7 +96,7 @@ func botState(state container.ContainerState) launch.State {
 
 // handleEvent updates the tracker with an event.
 func (l *Launcher) handleEvent(ctx context.Context, event events.Message) {
-	key, ours := l.parseLabels(event.Actor.Attributes)
+	key, ours := l.settings.ParseLabels(event.Actor.Attributes)
 	if !ours {
 		return
 	}

@@ -58,7 +58,7 @@ func TestPod(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "template.yaml")
 	err := os.WriteFile(path, []byte(`
 metadata:
-  labels: {team: meetings, standin-job: forged}
+  labels: {team: meetings, standin.job: forged}
 spec:
   hostNetwork: true
   serviceAccountName: admin
@@ -111,7 +111,7 @@ spec:
 		"one pod, once":      *job.Spec.BackoffLimit == 0 && *job.Spec.Completions == 1 && *job.Spec.Parallelism == 1 && spec.RestartPolicy == corev1.RestartPolicyNever,
 		"time":               *job.Spec.TTLSecondsAfterFinished == 3600 && *job.Spec.ActiveDeadlineSeconds > int64(a.AutoLeave.AfterMaxSeconds) && !*job.Spec.Suspend,
 		"secret's owner":     len(owners) == 1 && owners[0].UID == job.UID && owners[0].Kind == "Job" && *secret.Immutable,
-		"labels":             pod.Labels["standin-job"] == a.JobID.String() && pod.Labels["standin-instance"] == "i1" && pod.Labels["standin-attempt"] == "1" && pod.Labels["team"] == "meetings",
+		"labels":             pod.Labels["standin.job"] == a.JobID.String() && pod.Labels["standin.instance"] == "i1" && pod.Labels["standin.attempt"] == "1" && pod.Labels["team"] == "meetings",
 		"template":           spec.NodeSelector["bots"] == "yes" && spec.Volumes[0].Name == "sign-in" && bot.VolumeMounts[0].MountPath == "/srv/sign-in",
 		"cluster's API":      !*spec.AutomountServiceAccountToken && !*spec.EnableServiceLinks,
 		"host's name spaces": !spec.HostNetwork && !spec.HostPID && !spec.HostIPC,

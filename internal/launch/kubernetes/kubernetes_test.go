@@ -94,7 +94,7 @@ func (h *harness) pods(t *testing.T, a launch.Assignment) map[string]bool {
 			Metadata struct{ Name, DeletionTimestamp string }
 		}
 	}
-	selector := fmt.Sprintf("?labelSelector=standin-instance=%s,standin-job=%s,standin-attempt=%d", h.instance, a.JobID, a.Attempt)
+	selector := fmt.Sprintf("?labelSelector=standin.instance=%s,standin.job=%s,standin.attempt=%d", h.instance, a.JobID, a.Attempt)
 	if err := json.Unmarshal(h.do(t, http.MethodGet, selector, nil), &list); err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func (l *Launcher) useExisting(ctx context.Context, a launch.Assignment) error {
 	if err != nil {
 		return clusterError("get the attempt's earlier Job", err)
 	}
-	owner, ours := l.parseLabels(job.Labels)
+	owner, ours := l.settings.ParseLabels(job.Labels)
 	switch {
 	case !ours || owner != key:
 		return fmt.Errorf("a Job that is not a bot of this service has the name %s; remove it", job.Name)

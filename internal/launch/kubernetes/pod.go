@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,14 +19,10 @@ import (
 	"standin/internal/launch"
 )
 
-// Labels that identify a bot's Job and pod. They hold no secrets.
+// The label by which an operator's policies select the pods of bots.
 const (
-	labelApp      = "app.kubernetes.io/name"
-	labelInstance = "standin-instance"
-	labelJob      = "standin-job"
-	labelAttempt  = "standin-attempt"
-
-	appName = "standin-bot"
+	labelApp = "app.kubernetes.io/name"
+	appName  = "standin-bot"
 )
 
 // Names and paths in a bot's pod.
@@ -44,16 +39,9 @@ const extraDeadline = 4 * time.Hour
 
 // labels returns the labels of an attempt's Job and pod.
 func (l *Launcher) labels(key launch.Key) labels.Set {
-	return labels.Set{
-		labelApp: appName, labelInstance: l.settings.Instance,
-		labelJob: key.JobID.String(), labelAttempt: strconv.Itoa(key.Attempt),
-	}
-}
-
-// parseLabels is the inverse of labels; false for objects of others.
-func (l *Launcher) parseLabels(labels map[string]string) (launch.Key, bool) {
-	key, ok := launch.ParseKey(labels[labelJob] + "-" + labels[labelAttempt])
-	return key, ok && labels[labelInstance] == l.settings.Instance
+	all := l.settings.Labels(key)
+	all[labelApp] = appName
+	return all
 }
 
 // newJob describes an attempt's Job: one pod, without retries, suspended until its

@@ -74,12 +74,12 @@ func (l *Launcher) list(ctx context.Context) (*snapshot, error) {
 		jobsVersion: jobs.ResourceVersion, podsVersion: pods.ResourceVersion,
 	}
 	for i := range jobs.Items {
-		if key, ours := l.parseLabels(jobs.Items[i].Labels); ours {
+		if key, ours := l.settings.ParseLabels(jobs.Items[i].Labels); ours {
 			current.jobs[key] = &jobs.Items[i]
 		}
 	}
 	for i := range pods.Items {
-		if key, ours := l.parseLabels(pods.Items[i].Labels); ours {
+		if key, ours := l.settings.ParseLabels(pods.Items[i].Labels); ours {
 			current.putPod(key, &pods.Items[i])
 		}
 	}
@@ -99,7 +99,9 @@ func (l *Launcher) list(ctx context.Context) (*snapshot, error) {
 }
 
 // instanceLabels returns the labels of all Jobs and pods of this instance.
-func (l *Launcher) instanceLabels() labels.Set { return labels.Set{labelInstance: l.settings.Instance} }
+func (l *Launcher) instanceLabels() labels.Set {
+	return labels.Set{launch.LabelInstance: l.settings.Instance}
+}
 
 // watch updates the tracker with changes until one of its watches times out or is
 // disconnected, which is no error.
@@ -141,11 +143,11 @@ func (l *Launcher) watch(ctx context.Context, current *snapshot) error {
 func (l *Launcher) handle(current *snapshot, event watch.Event) {
 	switch changed := event.Object.(type) {
 	case *batchv1.Job:
-		if key, ours := l.parseLabels(changed.Labels); ours {
+		if key, ours := l.settings.ParseLabels(changed.Labels); ours {
 			l.handleJob(current, key, changed, event.Type == watch.Deleted)
 		}
 	case *corev1.Pod:
-		if key, ours := l.parseLabels(changed.Labels); ours {
+		if key, ours := l.settings.ParseLabels(changed.Labels); ours {
 			l.handlePod(current, key, changed, event.Type == watch.Deleted)
 		}
 	}
