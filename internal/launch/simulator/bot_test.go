@@ -22,7 +22,7 @@ import (
 
 // openEnded returns a simulated meeting that does not end during a test.
 func openEnded(more map[string]any) map[string]any {
-	simulate := map[string]any{"outcome": "slow_meeting", "seconds": 3600}
+	simulate := map[string]any{"outcome": "slow_meeting", "seconds": 600}
 	for key, value := range more {
 		simulate[key] = value
 	}
@@ -299,7 +299,7 @@ func TestInvalidOptions(t *testing.T) {
 		detail   string
 	}{
 		"unknown outcome":     {"lobby_timeuot", "lobby_timeout"},
-		"very long outcome":   {strings.Repeat("x", 100_000), "…"},
+		"very long outcome":   {strings.Repeat("x", 100_000), "the outcomes are"},
 		"unknown in object":   {map[string]any{"outcome": "nope"}, "competing_bot"},
 		"unknown field":       {map[string]any{"secnds": 3}, `permission: unknown field "secnds"`},
 		"wrong type":          {17, "name of an outcome"},

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -97,6 +98,18 @@ func documentedOutcomes(t *testing.T) []row {
 	return rows
 }
 
+var loadDescription = sync.OnceValues(api.Load)
+
+// description returns the API description, which is loaded once.
+func description(t *testing.T) *api.Description {
+	t.Helper()
+	loaded, err := loadDescription()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
 // The table and the API description have each outcome, and there is an outcome for each
 // failure code.
 func TestEveryOutcomeIsDocumented(t *testing.T) {
@@ -110,10 +123,6 @@ func TestEveryOutcomeIsDocumented(t *testing.T) {
 	if !slices.Equal(listed, simulator.Outcomes()) {
 		t.Errorf("docs/test-mode.md lists %v, the simulator knows %v", listed, simulator.Outcomes())
 	}
-	description, err := api.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var parsed struct {
 		Components struct {
 			Schemas struct {
@@ -123,7 +132,7 @@ func TestEveryOutcomeIsDocumented(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(description.JSON(), &parsed); err != nil {
+	if err := json.Unmarshal(description(t).JSON(), &parsed); err != nil {
 		t.Fatal(err)
 	}
 	if described := parsed.Components.Schemas.Simulation.Properties.Outcome.Enum; !slices.Equal(described, simulator.Outcomes()) {
@@ -142,11 +151,7 @@ func TestDocumentedOutcomes(t *testing.T) {
 	t.Parallel()
 	e := newTestEnv(t)
 	e.run(t, instantClock{}, nil)
-	description, err := api.Load()
-	if err != nil {
-		t.Fatal(err)
-	}
-	checker := apicheck.New(t, description)
+	checker := apicheck.New(t, description(t))
 	t.Run("rows", func(t *testing.T) {
 		for _, r := range documentedOutcomes(t) {
 			t.Run(r.title, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/text"
 )
 
 // stage is how far a bot gets.
@@ -175,16 +176,16 @@ func parseOptions(requested *job.Simulation, metadata json.RawMessage) (options,
 			return options{}, errors.New("the job's metadata is not a JSON object")
 		}
 	}
-	switch text := bytes.TrimSpace(body.Simulate); {
-	case len(text) == 0 || string(text) == "null":
-	case text[0] == '"':
+	switch value := bytes.TrimSpace(body.Simulate); {
+	case len(value) == 0 || string(value) == "null":
+	case value[0] == '"':
 		fields.Outcome = new(string)
-		if err := json.Unmarshal(text, fields.Outcome); err != nil {
+		if err := json.Unmarshal(value, fields.Outcome); err != nil {
 			return options{}, errors.New("metadata.simulate is malformed")
 		}
 	default:
-		if err := decodeStrict(text, &fields); err != nil {
-			return options{}, fmt.Errorf("metadata.simulate must be the name of an outcome, or an object with outcome, seconds, speed and permission: %s", truncate(err.Error()))
+		if err := decodeStrict(value, &fields); err != nil {
+			return options{}, fmt.Errorf("metadata.simulate must be the name of an outcome, or an object with outcome, seconds, speed and permission: %s", text.Cut(err.Error(), maxShown))
 		}
 	}
 	return fields.options()
@@ -212,7 +213,7 @@ func (fields simulation) options() (options, error) {
 	if fields.Outcome != nil {
 		at := slices.IndexFunc(scenarios(), func(c scenario) bool { return c.name == *fields.Outcome })
 		if at < 0 {
-			return options{}, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", truncate(*fields.Outcome), strings.Join(Outcomes(), ", "))
+			return options{}, fmt.Errorf("metadata.simulate: unknown outcome %q; the outcomes are %s", text.Cut(*fields.Outcome, maxShown), strings.Join(Outcomes(), ", "))
 		}
 		opts.scenario = scenarios()[at]
 	}
@@ -252,12 +253,4 @@ func decodeStrict(text []byte, into any) error {
 		return errors.New("unexpected data after the object")
 	}
 	return nil
-}
-
-// truncate shortens text from outside.
-func truncate(text string) string {
-	if runes := []rune(text); len(runes) > maxShown {
-		return string(runes[:maxShown]) + "…"
-	}
-	return text
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -121,12 +120,14 @@ func (b *bot) attend(ctx context.Context, length time.Duration) error {
 func (b *bot) showRoster() {
 	now := b.clock.now()
 	roster := &ingest.LiveRoster{}
-	speech := b.speech(now)
+	speaker := ""
+	if speech := b.speech(now); b.inProgress() && len(speech) > 0 {
+		if last := speech[len(speech)-1]; now.Before(last.From.Add(speakingTime - silence)) {
+			speaker = last.PersonID
+		}
+	}
 	for _, person := range people(b.admittedAt, b.leftAt) {
-		speaks := b.inProgress() && slices.ContainsFunc(speech, func(s ingest.Speech) bool {
-			return s.PersonID == person.ID && !now.Before(s.From) && now.Before(s.From.Add(speakingTime-silence))
-		})
-		roster.Participants = append(roster.Participants, ingest.LiveParticipant{ID: person.ID, Name: person.Name, Speaking: speaks})
+		roster.Participants = append(roster.Participants, ingest.LiveParticipant{ID: person.ID, Name: person.Name, Speaking: person.ID == speaker})
 	}
 	if reflect.DeepEqual(roster, b.roster) {
 		return
