@@ -67,15 +67,15 @@ func (e *Emitter) withScreens(data any) (any, error) {
 	if len(e.screens) == 0 {
 		return data, nil
 	}
-	keys := make(map[string]any)
+	var keys map[string]any
 	encoded, err := json.Marshal(data)
 	if err == nil {
-		err = json.Unmarshal(encoded, &keys) // null leaves it empty
+		err = json.Unmarshal(encoded, &keys)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("encode the data of an event: %w", err)
 	}
-	if keys == nil {
+	if keys == nil { // there are no data
 		keys = make(map[string]any)
 	}
 	keys["screens"] = e.screens

@@ -274,7 +274,7 @@ func (r *Report) AddOwnSpeech(name string, from, to time.Time) {
 		if r.own.ID == "" {
 			r.own = ingest.Person{ID: OwnID, Name: name, JoinedAt: r.content.AdmittedAt}
 		}
-		if to.After(from) {
+		if to.After(from) && r.roster.fits(OwnID, maxSpeechBytes) {
 			r.ownSpeech = append(r.ownSpeech, ingest.Speech{PersonID: OwnID, From: from, To: to})
 		}
 		return true

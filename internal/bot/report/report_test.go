@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -253,5 +255,21 @@ func TestSetPacked(t *testing.T) {
 	}
 	if got := lastSaved(t, r); len(got.Media) != 1 || got.Media[0].Name != file.Name || got.Media[0].Bytes != 7 {
 		t.Errorf("saved: %+v", got)
+	}
+}
+
+// TestManyPeople: a page that shows too many people does not make the report too large for
+// the spool.
+func TestManyPeople(t *testing.T) {
+	t.Parallel()
+	r := newTestReport(t)
+	name := strings.Repeat("<", 190) // six bytes each in JSON
+	var people []meeting.Participant
+	for n := range 4000 {
+		people = append(people, meeting.Participant{ID: fmt.Sprintf("%s %d", name, n), Name: name})
+	}
+	r.UpdateRoster(people, nil, start)
+	if err := r.Save(); err != nil || r.NameOf(people[1000].ID) != name {
+		t.Errorf("Save: %v", err)
 	}
 }

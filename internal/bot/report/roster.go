@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -17,6 +18,11 @@ const (
 	// maxMarkInterval is how far apart two looks at the page may be for a change between
 	// them to be in the middle.
 	maxMarkInterval = time.Second
+	// maxRosterBytes limits the encoded people and speech, since the report has to fit
+	// into the spool, whatever a page shows. Later ones are dropped.
+	maxRosterBytes = 7 << 20
+	// maxPersonBytes and maxSpeechBytes limit what the encoding of one adds to the ID.
+	maxPersonBytes, maxSpeechBytes = 1500, 120
 )
 
 // roster tracks who is in the meeting and who speaks. Its times are on the
@@ -27,6 +33,7 @@ type roster struct {
 	speech []ingest.Speech
 
 	speechSources []string // evidence of who speaks, so far
+	size          int      // most bytes of the encoded people and speech
 }
 
 // participant is one person in the roster.
@@ -40,6 +47,17 @@ type participant struct {
 
 func newRoster() roster { return roster{byID: make(map[string]*participant)} }
 
+// fits counts a person or a speech, and reports whether there is space for it.
+func (r *roster) fits(id string, more int) bool {
+	encoded, _ := json.Marshal(id) // a string always encodes
+	size := r.size + len(encoded) + more
+	if size > maxRosterBytes {
+		return false
+	}
+	r.size = size
+	return true
+}
+
 // update updates the roster from the participants that a page shows at now, and
 // reports whether anybody joined, left or changed a name, or whether there is new
 // evidence of who speaks.
@@ -52,6 +70,9 @@ func (r *roster) update(participants []meeting.Participant, sources []meeting.Sp
 	for _, seen := range participants {
 		p, known := r.byID[seen.ID]
 		if !known {
+			if !r.fits(seen.ID, maxPersonBytes) {
+				continue
+			}
 			p = &participant{Person: ingest.Person{ID: seen.ID, JoinedAt: now}}
 			r.byID[seen.ID] = p
 			r.ids = append(r.ids, seen.ID)
@@ -97,7 +118,7 @@ func between(before, now time.Time) time.Time {
 }
 
 func (r *roster) endSpeech(p *participant) {
-	if p.speaking && p.to.After(p.from) {
+	if p.speaking && p.to.After(p.from) && r.fits(p.ID, maxSpeechBytes) {
 		r.speech = append(r.speech, ingest.Speech{PersonID: p.ID, From: p.from, To: p.to})
 	}
 	p.speaking = false
