@@ -91,7 +91,7 @@ func TestServiceAwayForAnHour(t *testing.T) {
 		defer server.Close()
 		b := startBotWith(t, s, dir, func(settings *serviceclient.Settings) {
 			settings.ServiceURL = "http://service.test"
-			settings.HTTPClient = &http.Client{Transport: &http.Transport{DialContext: n.dial}}
+			settings.Transport = &http.Transport{DialContext: n.dial}
 			settings.RetryMin, settings.RetryMax = 0, 0 // the defaults
 		})
 		b.emit(job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)

@@ -22,6 +22,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"standin/internal/bot/spool"
+	"standin/internal/dialguard"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -35,14 +36,17 @@ type Settings struct {
 	Token      string // bearer of this attempt
 	Spool      *spool.Spool
 
-	HTTPClient    *http.Client  // its Timeout and CheckRedirect are not used; nil: a new one
-	Log           *slog.Logger  // nil: slog.Default()
-	UploadWorkers int           // number of concurrent uploads; 0: 3
-	MaxWait       time.Duration // how long the service may hold a heartbeat, in whole seconds; 0: 25 s
-	Timeout       time.Duration // limit for a response, or for progress of an upload; 0: 30 s
-	RetryMin      time.Duration // pause after the first failure; 0: 100 ms
-	RetryMax      time.Duration // longest pause; 0: 10 s
+	Log       *slog.Logger    // nil: slog.Default()
+	Transport *http.Transport // nil: http.DefaultTransport
+	Timeout   time.Duration   // limit for a response, or for progress of an upload; 0: 30 s
+	RetryMin  time.Duration   // pause after the first failure; 0: 100 ms
+	RetryMax  time.Duration   // longest pause; 0: 10 s
 }
+
+const (
+	uploadWorkers = 3                // concurrent uploads
+	maxWait       = 25 * time.Second // how long the service may hold a heartbeat
+)
 
 // Client connects one attempt to the service.
 type Client struct {
@@ -52,7 +56,6 @@ type Client struct {
 	http     *http.Client
 	base     *url.URL
 
-	running    atomic.Bool
 	delivering atomic.Bool  // set by FlushMedia
 	watched    atomic.Bool  // the service wants pictures of the page
 	recorded   atomic.Int64 // milliseconds
@@ -85,7 +88,7 @@ func New(settings Settings) (*Client, error) {
 		settings: settings,
 		spool:    settings.Spool,
 		log:      settings.Log.With("job_id", settings.JobID, "attempt", settings.Attempt),
-		http:     newHTTPClient(settings.HTTPClient),
+		http:     newHTTPClient(settings.Transport),
 		base:     base,
 		commands: newCommandQueue(),
 		uploads:  newUploads(),
@@ -106,50 +109,35 @@ func (s Settings) check() (*url.URL, error) {
 		return nil, errors.New("the service URL has credentials, a query or a fragment")
 	case uuid.Validate(s.JobID) != nil:
 		return nil, errors.New("the job ID is not a UUID")
-	case s.Attempt < 0:
-		return nil, fmt.Errorf("the attempt is %d, less than 0", s.Attempt)
 	case s.Token == "" || strings.ContainsFunc(s.Token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return nil, errors.New("the token is missing or not valid in a header")
-	case s.Spool == nil:
-		return nil, errors.New("the spool is missing")
 	}
 	return base, nil
 }
 
 func (s Settings) withDefaults() Settings {
 	s.Log = cmp.Or(s.Log, slog.Default())
-	s.UploadWorkers = cmp.Or(s.UploadWorkers, 3)
-	s.MaxWait = cmp.Or(s.MaxWait, 25*time.Second)
 	s.Timeout = cmp.Or(s.Timeout, 30*time.Second)
 	s.RetryMin = cmp.Or(s.RetryMin, 100*time.Millisecond)
 	s.RetryMax = cmp.Or(s.RetryMax, 10*time.Second)
 	return s
 }
 
-// newHTTPClient returns a copy of given, or a new client, that follows no
-// redirect, since the token is for the service alone, and has no timeout, since
-// each request has its own.
-func newHTTPClient(given *http.Client) *http.Client {
-	client := http.Client{}
-	if given != nil {
-		client = *given
-	} else if standard, ok := http.DefaultTransport.(*http.Transport); ok {
-		transport := standard.Clone()
-		transport.MaxIdleConnsPerHost = 8 // uploads, events and heartbeats keep their connections
-		client.Transport = transport
+// newHTTPClient returns a client that follows no redirect, since the token is for the
+// service alone, and has no timeout, since each request has its own.
+func newHTTPClient(transport *http.Transport) *http.Client {
+	if transport == nil {
+		transport = http.DefaultTransport.(*http.Transport) //nolint:forcetypeassert // documented by net/http
 	}
-	client.Timeout = 0
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &client
+	transport = transport.Clone()
+	transport.MaxIdleConnsPerHost = 8 // uploads, events and heartbeats keep their connections
+	return &http.Client{Transport: transport, CheckRedirect: dialguard.NoRedirects}
 }
 
 // Run sends events, files and heartbeats and receives commands until ctx ends;
 // then it returns nil. It returns a *RefusedError if the service permanently
 // refuses the bot. Run may be called once.
 func (c *Client) Run(ctx context.Context) error {
-	if !c.running.CompareAndSwap(false, true) {
-		return errors.New("service client: Run was already called")
-	}
 	defer c.http.CloseIdleConnections()
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return sendQueue(ctx, c, &c.spool.Events, c.eventReady, c.sendEvent) })
@@ -157,7 +145,7 @@ func (c *Client) Run(ctx context.Context) error {
 		return sendQueue(ctx, c, &c.spool.Texts, func(spool.Texts) bool { return true }, c.sendTexts)
 	})
 	group.Go(func() error { return c.sendHeartbeats(ctx) })
-	for range c.settings.UploadWorkers {
+	for range uploadWorkers {
 		group.Go(func() error { return c.uploadFiles(ctx) })
 	}
 	return group.Wait()
@@ -180,9 +168,6 @@ func (c *Client) Commands() <-chan ingest.Command { return c.commands.out }
 // service sends it to the next process. A heartbeat is sent at once, and the
 // acknowledgment is repeated until the service has responded to it.
 func (c *Client) Ack(commandID, failure string) {
-	if !validCommandID(commandID) {
-		return
-	}
 	if err := c.spool.MarkCommandSeen(commandID); err != nil {
 		c.log.Error("cannot store an acknowledgment; the command may be repeated after a restart", "command_id", commandID, "error", err)
 	}

@@ -370,10 +370,8 @@ func TestNewChecksSettings(t *testing.T) {
 		"other scheme":     func(s *serviceclient.Settings) { s.ServiceURL = "ftp://standin.example" },
 		"secret in URL":    func(s *serviceclient.Settings) { s.ServiceURL = "https://user:secret@standin.example" },
 		"no UUID":          func(s *serviceclient.Settings) { s.JobID = "../other" },
-		"attempt":          func(s *serviceclient.Settings) { s.Attempt = -1 },
 		"no token":         func(s *serviceclient.Settings) { s.Token = "" },
 		"token of 2 lines": func(s *serviceclient.Settings) { s.Token = "a\nb" },
-		"no spool":         func(s *serviceclient.Settings) { s.Spool = nil },
 	} {
 		settings := good
 		change(&settings)

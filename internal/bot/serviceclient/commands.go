@@ -17,14 +17,12 @@ const (
 	maxAcks           = 100 // maximum in one heartbeat
 )
 
-func validCommandID(id string) bool { return id != "" && len(id) <= maxCommandID }
-
 // receiveCommands queues the commands of a response. It reports whether it had to leave
 // some of them to a later response.
 func (c *Client) receiveCommands(commands []ingest.Command) (someLeft bool) {
 	for _, command := range commands {
 		switch {
-		case !validCommandID(command.ID):
+		case command.ID == "" || len(command.ID) > maxCommandID:
 			c.log.Error("command without a valid ID ignored", "kind", string(command.Kind))
 			someLeft = true
 		case c.spool.CommandSeen(command.ID):

@@ -70,7 +70,7 @@ func (c *Client) sendHeartbeats(ctx context.Context) error {
 		case wait > 0 && len(response.Commands) == 0:
 			c.pause(ctx, start, interval)
 		}
-		wait = min(c.settings.MaxWait, interval)
+		wait = min(maxWait, interval)
 	}
 	return nil
 }

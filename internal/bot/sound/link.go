@@ -32,7 +32,7 @@ const (
 	maxListening = 25
 )
 
-// Settings configures a Link. Log is optional.
+// Settings configures a Link.
 type Settings struct {
 	Dial  func(context.Context) (*websocket.Conn, error) // connects to the service
 	Clock func(time.Time) time.Time                      // converts times to those of the report
@@ -69,9 +69,6 @@ type owner struct {
 
 // New returns a Link, which needs Run.
 func New(settings Settings) *Link {
-	if settings.Log == nil {
-		settings.Log = slog.New(slog.DiscardHandler)
-	}
 	return &Link{
 		settings: settings, started: make(chan struct{}), ended: make(chan struct{}),
 		speeches: make(chan *Speech, 1), listeners: make(map[chan []byte]bool), changed: make(chan struct{}),

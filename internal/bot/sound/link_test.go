@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -57,7 +58,7 @@ func (s *service) startLink(t *testing.T, startedAt time.Time) *sound.Link {
 			conn, _, err := websocket.Dial(ctx, s.URL, nil)
 			return conn, err
 		},
-		Clock: func(at time.Time) time.Time { return at },
+		Clock: func(at time.Time) time.Time { return at }, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

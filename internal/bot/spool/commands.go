@@ -15,15 +15,12 @@ type commands struct {
 // MarkCommandSeen stores that the bot has acknowledged a command. If that fails,
 // CommandSeen is still true until this process ends.
 func (s *Spool) MarkCommandSeen(id string) error {
-	if id == "" || len(id) > maxCommandID {
-		return fmt.Errorf("mark command seen: the ID has %[2]d bytes, not 1 to %[1]d", maxCommandID, len(id))
-	}
 	s.seen.mutex.Lock()
 	defer s.seen.mutex.Unlock()
 	if s.seen.ids[id] {
 		return nil
 	}
-	s.seen.add(id)
+	s.seen.ids[id] = true
 	if err := s.journal.append(record{Seen: id}); err != nil {
 		return fmt.Errorf("mark command %s seen: %w", id, err)
 	}
@@ -37,15 +34,8 @@ func (s *Spool) CommandSeen(id string) bool {
 	return s.seen.ids[id]
 }
 
-func (c *commands) add(id string) {
-	if c.ids == nil {
-		c.ids = map[string]bool{}
-	}
-	c.ids[id] = true
-}
-
 func (c *commands) replay(r record) {
 	if r.Seen != "" {
-		c.add(r.Seen)
+		c.ids[r.Seen] = true
 	}
 }

@@ -2,8 +2,9 @@ package spool
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"standin/internal/fsutil"
@@ -54,13 +55,15 @@ func (s *Spool) ensureSum(f *file) error {
 	if f.sum != "" {
 		return nil
 	}
-	opened, err := os.Open(s.pathOf(f.name))
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	f.sum, err = fsutil.SHA256(opened)
+	_, sum, err := fsutil.HashFile(s.pathOf(f.name))
+	f.sum = sum
 	return err
+}
+
+// sumOf returns the checksum of a file's content.
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 // isSegment reports whether a file is a segment or a bundle: it is written once

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,19 +86,29 @@ func (s *Spool) AddFile(path, name string, size int64, sum string) error {
 
 // write writes a file of the media folder.
 func (s *Spool) write(name string, data []byte) error {
-	sum, err := fsutil.SHA256(bytes.NewReader(data))
-	if err != nil {
-		return err
-	}
-	written := &file{name: name, size: int64(len(data)), sum: sum, segment: isSegment(name)}
-	temporary, err := writeTemp(s.ScratchDir(), bytes.NewReader(data))
+	written := &file{name: name, size: int64(len(data)), sum: sumOf(data), segment: isSegment(name)}
+	temporary, err := s.writeScratch(data)
 	if err == nil {
 		err = s.publish(temporary, written)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("write %s: %w", name, asFullError(written.size, err)), removeIfThere(temporary))
+		_ = os.Remove(temporary) // Open empties the folder anyway
+		return fmt.Errorf("write %s: %w", name, asFullError(written.size, err))
 	}
 	return nil
+}
+
+// writeScratch writes data to a new file in ScratchDir, syncs it and returns its path.
+func (s *Spool) writeScratch(data []byte) (path string, err error) {
+	scratch, err := os.CreateTemp(s.ScratchDir(), "part-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = scratch.Write(data)
+	if err == nil {
+		err = scratch.Sync()
+	}
+	return scratch.Name(), errors.Join(err, scratch.Close())
 }
 
 // publish gives a file its final name and replaces an older version. A
@@ -251,11 +260,4 @@ func (f *files) unqueue(settled *file) {
 	if at, found := slices.BinarySearchFunc(f.pending, settled, compareUploadOrder); found {
 		f.pending = slices.Delete(f.pending, at, at+1)
 	}
-}
-
-func removeIfThere(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) && path != "" {
-		return err
-	}
-	return nil
 }

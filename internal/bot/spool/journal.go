@@ -16,12 +16,9 @@ import (
 	"standin/internal/fsutil"
 )
 
-// Limits of the journal. Acknowledgments have no limit of their own: there is at
-// most one for each event, batch of texts, file and command.
-const (
-	maxJournal   = 64 << 20
-	maxCommandID = 200
-)
+// maxJournal limits the journal. Acknowledgments have no limit of their own: there is
+// at most one for each event, batch of texts, file and command.
+const maxJournal = 64 << 20
 
 // record is a line of the journal. Exactly one field is set.
 type record struct {

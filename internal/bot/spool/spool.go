@@ -44,27 +44,18 @@ type Spool struct {
 	now     func() time.Time
 	journal *journal
 	changes changes
-	owner   owner
+	owner   string // the attempt whose events the spool holds; empty until Bind
 	files   files
 	seen    commands
-}
-
-// owner is the attempt whose events the spool holds.
-type owner struct {
-	mutex sync.Mutex
-	name  string // empty until Bind
 }
 
 // Open opens or creates the folder, with mode 0700, and recovers its content:
 // incomplete files and an incomplete line of the journal are removed. Only one
 // process at a time may have a spool open; launch.LockDir makes sure of it.
 func Open(dir string, settings Settings) (*Spool, error) {
-	s := &Spool{dir: dir, limit: settings.Limit, now: settings.Now}
+	s := &Spool{dir: dir, limit: cmp.Or(settings.Limit, DefaultLimit), now: settings.Now, seen: commands{ids: make(map[string]bool)}}
 	s.Events.spool, s.Events.record = s, func(change *queueChange[Event]) record { return record{Events: change} }
 	s.Texts.spool, s.Texts.record = s, func(change *queueChange[Texts]) record { return record{Texts: change} }
-	if s.limit <= 0 {
-		s.limit = DefaultLimit
-	}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -75,17 +66,17 @@ func Open(dir string, settings Settings) (*Spool, error) {
 }
 
 func (s *Spool) open() (err error) {
+	if err := os.RemoveAll(s.ScratchDir()); err != nil {
+		return err
+	}
 	for _, folder := range []string{s.dir, s.mediaDir(), s.ScratchDir()} {
 		if err := os.MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
 	}
-	if err := removeContents(s.ScratchDir()); err != nil {
-		return err
-	}
 	marks := marks{}
 	if s.journal, err = openJournal(filepath.Join(s.dir, "journal"), func(r record) {
-		s.owner.name = cmp.Or(r.Owner, s.owner.name)
+		s.owner = cmp.Or(r.Owner, s.owner)
 		s.Events.replay(r.Events)
 		s.Texts.replay(r.Texts)
 		s.seen.replay(r)
@@ -99,24 +90,21 @@ func (s *Spool) open() (err error) {
 	return s.recoverFiles(marks)
 }
 
-// Bind binds the spool to its owner, the attempt whose events it holds. Later
-// calls with another owner fail, also after reopening: events of one attempt must
-// never be sent as those of another.
+// Bind binds a new spool to its owner, the attempt whose events it holds. It fails
+// for a spool of another owner: events of one attempt must never be sent as those of
+// another. It must not be called concurrently.
 func (s *Spool) Bind(owner string) error {
-	s.owner.mutex.Lock()
-	defer s.owner.mutex.Unlock()
-	switch {
-	case owner == "":
-		return errors.New("bind spool: the owner is empty")
-	case s.owner.name == owner:
+	switch s.owner {
+	case owner:
 		return nil
-	case s.owner.name != "":
-		return fmt.Errorf("bind spool to %s: it belongs to %s", owner, s.owner.name)
+	case "":
+	default:
+		return fmt.Errorf("bind spool to %s: it belongs to %s", owner, s.owner)
 	}
 	if err := s.journal.append(record{Owner: owner}); err != nil {
 		return fmt.Errorf("bind spool to %s: %w", owner, err)
 	}
-	s.owner.name = owner
+	s.owner = owner
 	return nil
 }
 
