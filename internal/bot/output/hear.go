@@ -48,16 +48,12 @@ func hearOnce(ctx context.Context, page *browser.Page, listen func() (pcm <-chan
 		for waiting := len(pcm); waiting > 0; waiting-- {
 			piece = append(piece, <-pcm...)
 		}
-		heard, err := pushInTime(ctx, page, piece)
+		pushing, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
+		heard, err := push(pushing, page, piece, false)
+		cancel()
 		if err != nil {
 			return // another document, or the page is gone
 		}
 		end = heard.to
 	}
-}
-
-func pushInTime(ctx context.Context, page *browser.Page, pcm []byte) (pushed, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, callTimeout, errPageBusy)
-	defer cancel()
-	return push(ctx, page, pcm, false)
 }

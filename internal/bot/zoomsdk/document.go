@@ -4,25 +4,15 @@ import (
 	"embed"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"path"
 	"strings"
 )
 
-// parts holds the page's own scripts and styles.
+// parts holds the page's own scripts and styles, below partsPath.
 //
 //go:embed page
 var parts embed.FS
-
-// pageParts returns the page's own scripts and styles.
-func pageParts() fs.FS {
-	sub, err := fs.Sub(parts, "page")
-	if err != nil {
-		return parts // unreachable: the name is a valid path
-	}
-	return sub
-}
 
 // documentTemplate is the page. The scripts read their settings from data attributes,
 // so that the document needs no inline script.

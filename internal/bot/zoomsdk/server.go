@@ -98,7 +98,7 @@ func (s *server) routes() http.Handler {
 	mux.HandleFunc("GET "+joinPath+"{secret}/{$}", s.requireSecret(s.servePage))
 	mux.HandleFunc("POST "+joinPath+"{secret}/ticket", s.requireSecret(s.serveTicket))
 	mux.HandleFunc("GET "+leftPath, func(w http.ResponseWriter, _ *http.Request) { serveDocument(w, leftDocument()) })
-	mux.Handle("GET "+partsPath, http.StripPrefix(partsPath, filesOnly(http.FileServerFS(pageParts()))))
+	mux.Handle("GET "+partsPath, filesOnly(http.FileServerFS(parts)))
 	if files, err := fs.Sub(s.library.root.FS(), distDir); err == nil { // fails only for an invalid path
 		mux.Handle("GET "+filesPath, http.StripPrefix(filesPath, filesOnly(http.FileServerFS(files))))
 	}
