@@ -25,7 +25,7 @@ func launchBrowser(t *testing.T) (context.Context, *browser.Browser) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
 	running, err := browser.Launch(ctx, browser.Options{
-		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true, Width: 1280, Height: 720,
+		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true, Width: 960, Height: 540,
 	})
 	if err != nil {
 		t.Fatal(err)

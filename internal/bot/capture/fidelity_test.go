@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,13 +14,20 @@ import (
 	"standin/internal/replica"
 )
 
-// TestRestoredPages checks that a profile finds the same on a restored page as on
-// the live one: on every platform, in the pre-join screen, the lobby and the call,
-// and in a frame.
-func TestRestoredPages(t *testing.T) {
+// TestPages captures pages in a browser and restores them in another one.
+func TestPages(t *testing.T) {
 	t.Parallel()
 	ctx, running := launchBrowser(t)
 	viewer := newViewer(t)
+	t.Run("hostile", func(t *testing.T) { testHostilePage(t, ctx, running, viewer) })
+	testRestoredPages(t, ctx, running, viewer)
+}
+
+// testRestoredPages checks that a profile finds the same on a restored page as on
+// the live one: on every platform, in the pre-join screen, the lobby and the call,
+// and in a frame.
+func testRestoredPages(t *testing.T, ctx context.Context, running *browser.Browser, viewer *Viewer) {
+	t.Helper()
 	for _, platform := range []struct {
 		name     job.Platform
 		settings replica.Settings

@@ -49,11 +49,12 @@ func New(ctx context.Context, page *browser.Page, visit Visit, reason string) (_
 	for _, s := range snapshots {
 		own = append(own, s.Known.OwnName) // the page may have cut it
 	}
-	clean := newSanitizer(visit.Profile, own, names)
+	clean := newSanitizer(visit.Profile)
+	clean.setNames(own, names)
 	var seen document
 	call := fmt.Sprintf("(%s)(%s)", sanitizeScript, clean.options())
 	failed := page.Eval(ctx, call, &seen)
-	clean = newSanitizer(visit.Profile, own, slices.Concat(names, seen.Names))
+	clean.setNames(own, slices.Concat(names, seen.Names))
 	c := &Capture{Info: Info{
 		Schema: Schema, Version: visit.Version, TakenAt: time.Now().UTC(), Reason: clean.text(reason), Platform: visit.Platform,
 		Snapshots: clean.snapshots(snapshots), Decisions: clean.decisions(decisions),

@@ -54,8 +54,9 @@ var (
 	aliasPattern   = regexp.MustCompile(`^(Person|Bot)$|^\d{1,3}$`)
 )
 
-// newSanitizer returns a sanitizer for the pages of a visit.
-func newSanitizer(profile *meeting.Profile, own, others []string) *sanitizer {
+// newSanitizer returns a sanitizer for the pages of a profile, which may be nil. It knows
+// no names yet.
+func newSanitizer(profile *meeting.Profile) *sanitizer {
 	s := &sanitizer{words: make(map[string]bool), phrases: make(map[string]bool), ids: []string{}, content: []string{
 		`[role="log"]`, `[role="feed"]`, `textarea`, `[contenteditable]:not([contenteditable="false"])`, `[role="textbox"]`,
 		`[role="list"] [role="listitem"]`, `[role="tree"] [role="treeitem"]`, `[role="grid"] [role="row"]`, `[role="table"] [role="row"]`,
@@ -72,7 +73,6 @@ func newSanitizer(profile *meeting.Profile, own, others []string) *sanitizer {
 			s.phrases[folded(text)] = true
 		}
 	}
-	s.addNames(own, others)
 	return s
 }
 
@@ -124,9 +124,9 @@ func (s *sanitizer) withoutWords(text string) string {
 	})
 }
 
-// addNames adds the names of the bot and of participants, and their parts. A
+// setNames sets the names of the bot and of participants, and their parts. A
 // participant may be called "Leave call": words of the interface are no names.
-func (s *sanitizer) addNames(own, others []string) {
+func (s *sanitizer) setNames(own, others []string) {
 	known := make(map[string]string)
 	add := func(name, replacement string) (added bool) {
 		name = folded(name)
@@ -151,6 +151,7 @@ func (s *sanitizer) addNames(own, others []string) {
 			people++
 		}
 	}
+	s.names = nil
 	for name, replacement := range known {
 		s.names = append(s.names, alias{name, replacement, regexp.MustCompile(`(?i)` + strings.ReplaceAll(regexp.QuoteMeta(name), " ", `\s+`))})
 	}

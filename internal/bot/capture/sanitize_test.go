@@ -1,10 +1,12 @@
 package capture
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
 
+	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
 	"standin/internal/job"
 )
@@ -39,11 +41,10 @@ const hostilePage = `<!doctype html><html lang=en><title>Quarterly leak@example.
 <svg width=20 height=20><script>leak()</script><title>leak icon</title><path d="M0 0"/></svg>
 </main></html>`
 
-// TestHostilePage checks that a capture holds nothing of what participants wrote,
+// testHostilePage checks that a capture holds nothing of what participants wrote,
 // that the page is not changed, and that the restored page runs nothing.
-func TestHostilePage(t *testing.T) {
-	t.Parallel()
-	ctx, running := launchBrowser(t)
+func testHostilePage(t *testing.T, ctx context.Context, running *browser.Browser, viewer *Viewer) {
+	t.Helper()
 	profile := profileOf(t, job.Meet)
 	page := openPage(t, ctx, running, serve(t, map[string]string{"/": hostilePage})+"/?secret=leak#leak")
 	const content = `document.documentElement.outerHTML`
@@ -94,7 +95,6 @@ func TestHostilePage(t *testing.T) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	viewer := newViewer(t)
 	restored, err := viewer.Open(ctx, decoded)
 	if err != nil {
 		t.Fatalf("%v (%s) in %s", err, decoded.Problem, decoded.Page)
@@ -121,7 +121,8 @@ func TestHostilePage(t *testing.T) {
 // TestSanitizedTexts checks single texts.
 func TestSanitizedTexts(t *testing.T) {
 	t.Parallel()
-	clean := newSanitizer(profileOf(t, job.Meet), []string{"Standin for Eve"}, []string{"Ada Quill", "Join now", "e", "田中", "q.*zz", "Ada Quill", "the"})
+	clean := newSanitizer(profileOf(t, job.Meet))
+	clean.setNames([]string{"Standin for Eve"}, []string{"Ada Quill", "Join now", "e", "田中", "q.*zz", "Ada Quill", "the"})
 	for text, want := range map[string]string{
 		"ADA  quill waits":              "Person 1 waits",
 		"Quill, Ada":                    "Person 1, Person 1",
