@@ -19,29 +19,33 @@ import (
 )
 
 // attempt is one attempt of a job: a sequence of sessions, each with a new
-// browser, until the meeting ends. It owns the state that outlives a browser.
+// browser, until the meeting ends.
 type attempt struct {
-	settings Settings
-	log      *slog.Logger
-	client   *serviceclient.Client
-	spool    *spool.Spool
-	clock    *report.Clock
-	report   *report.Report
-	events   events
+	shared
+	settings  Settings
+	spool     *spool.Spool
+	opener    *opener
+	recording *recordingState
+	audio     *report.TrackSink
+}
 
-	opener      *opener
+// shared is the state of an attempt that its sessions share, because it outlives a
+// browser.
+type shared struct {
+	log         *slog.Logger
+	client      *serviceclient.Client
+	clock       *report.Clock
+	report      *report.Report
+	events      events
 	joining     *joining
 	commands    *commands
 	consent     *consent
 	policy      *leavePolicy
-	recording   *recordingState
 	diagnostics *diagnostics
-	audio       *report.TrackSink
 	texts       *captions.Texts
 	textOpener  *textOpener
 	sound       *sound.Link
 	own         *ownOutput
-
 	rejoins     limit
 	interrupted exitResult // what last took the bot out of the meeting
 }
@@ -56,25 +60,27 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 	opener := newOpener(settings, log)
 	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
 	return &attempt{
-		settings: settings, log: log, client: client, spool: store, clock: clock, report: observed, events: events,
-		opener: opener,
-		joining: &joining{
-			log: log, opener: opener, report: observed, clock: clock, events: events,
-			startedAt: time.Now(), joinAt: settings.JoinAt, entryDelay: seconds(settings.AutoLeave.AfterEntryDelaySeconds),
+		shared: shared{
+			log: log, client: client, clock: clock, report: observed, events: events,
+			joining: &joining{
+				log: log, opener: opener, report: observed, clock: clock, events: events,
+				startedAt: time.Now(), joinAt: settings.JoinAt, entryDelay: seconds(settings.AutoLeave.AfterEntryDelaySeconds),
+			},
+			commands:    &commands{log: log, ack: client.Ack, consent: consent, report: observed},
+			consent:     consent,
+			policy:      newLeavePolicy(settings.AutoLeave, events),
+			diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
+			texts:       texts,
+			textOpener: &textOpener{
+				log: log, texts: texts, wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions, Language: settings.CaptionsLanguage},
+			},
+			sound:   sound.New(sound.Settings{Dial: client.DialSound, Clock: clock.Convert, Log: log}),
+			own:     &ownOutput{options: settings.OutputOptions},
+			rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
 		},
-		commands:    &commands{log: log, ack: client.Ack, consent: consent, report: observed},
-		consent:     consent,
-		policy:      newLeavePolicy(settings.AutoLeave, events),
-		recording:   &recordingState{disabled: settings.WithoutRecording},
-		diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
-		audio:       report.NewTrackSink(log, observed),
-		texts:       texts,
-		textOpener: &textOpener{
-			log: log, texts: texts, wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions, Language: settings.CaptionsLanguage},
-		},
-		sound:   sound.New(sound.Settings{Dial: client.DialSound, Clock: clock.Convert, Log: log}),
-		own:     &ownOutput{options: settings.OutputOptions},
-		rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
+		settings: settings, spool: store, opener: opener,
+		recording: &recordingState{disabled: settings.WithoutRecording},
+		audio:     report.NewTrackSink(log, observed),
 	}
 }
 
@@ -116,20 +122,13 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 	}
 	page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
 	page.layout = layout
-	s := &session{
-		log: a.log, number: number, timeouts: a.settings.Timeouts, client: a.client, clock: a.clock, report: a.report, events: a.events,
-		joining: a.joining, commands: a.commands, consent: a.consent, policy: a.policy, rejoins: &a.rejoins, diagnostics: a.diagnostics,
-		page: page, recording: a.newRecordingSession(page), texts: a.texts, textOpener: a.textOpener, sound: a.sound, own: a.own,
-	}
+	s := &session{shared: &a.shared, number: number, timeouts: a.settings.Timeouts, page: page, recording: a.newRecordingSession(page)}
 	s.faults = newMediaFaults(s.recording)
 	s.screenshots = &screenshots{log: a.log, page: page, send: a.client.SendScreenshot}
 	s.speaker = a.newSpeaker(page, s.recording)
-	s.camera, s.shared = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera), a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
-	end := s.run(ctx)
-	if s.interrupted.reason != "" {
-		a.interrupted = s.interrupted
-	}
-	return end
+	s.camera = a.newDisplay(page, s.speaker, meeting.Camera, output.Camera)
+	s.screen = a.newDisplay(page, s.speaker, meeting.ScreenShare, output.SharedScreen)
+	return s.run(ctx)
 }
 
 func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {

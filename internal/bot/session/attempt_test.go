@@ -30,7 +30,7 @@ func TestConcludeAfterRejoin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := &attempt{log: slog.New(slog.DiscardHandler), report: newTestReport(t), consent: &consent{}, interrupted: c.interrupted}
+			a := &attempt{shared: shared{log: slog.New(slog.DiscardHandler), report: newTestReport(t), consent: &consent{}, interrupted: c.interrupted}}
 			if c.recorded {
 				part := a.report.NextPart()
 				a.report.StartPart(part, start)

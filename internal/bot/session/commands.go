@@ -118,7 +118,7 @@ func (c *commands) execute(ctx context.Context, command ingest.Command, s *sessi
 		s.own.replaced = true
 		s.camera.show(ctx, command)
 	case ingest.ShareScreen:
-		s.shared.show(ctx, command)
+		s.screen.show(ctx, command)
 	default:
 		c.settle(command, errors.New("this version of the bot does not support the command"))
 	}

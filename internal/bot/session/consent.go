@@ -48,6 +48,10 @@ type consent struct {
 	seenBefore map[string]bool // ids of the chat messages before the host was asked
 }
 
+// maxSeen limits the chat messages that are remembered. With more, old and new ones
+// cannot be told apart, and the chat answers no request.
+const maxSeen = 50_000
+
 // permissionData is the data of the events about permission.
 type permissionData struct {
 	ingest.EventData
@@ -144,7 +148,9 @@ func (c *consent) noteChat(seen meeting.Observation) {
 		c.seen = make(map[string]bool)
 	}
 	for _, message := range seen.Chat {
-		c.seen[message.ID] = true
+		if len(c.seen) < maxSeen {
+			c.seen[message.ID] = true
+		}
 	}
 }
 
@@ -160,7 +166,7 @@ func (c *consent) findAnswer(seen meeting.Observation) (consentAnswer, bool) {
 		return consentAnswer{denied, "The host refused it on the page."}, true
 	case seen.Recorded && !c.recordedBefore:
 		return consentAnswer{granted, "The platform says that the meeting is being recorded."}, true
-	case c.askedBy == meeting.AskByChat:
+	case c.askedBy == meeting.AskByChat && len(c.seen) < maxSeen:
 		if reply, ok := captions.FindReply(seen.Chat, c.seenBefore); ok && reply.Granted {
 			return consentAnswer{granted, reply.Detail}, true
 		} else if ok {

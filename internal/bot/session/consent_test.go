@@ -1,6 +1,7 @@
 package session
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -81,5 +82,18 @@ func TestSecondRequest(t *testing.T) {
 			t.Errorf("request %d: %+v, want %q", i, got, want)
 		}
 		c.commands = nil
+	}
+}
+
+// TestManyMessages: a page that shows ever new messages does not fill the memory, and
+// none of them is an answer then.
+func TestManyMessages(t *testing.T) {
+	t.Parallel()
+	c := consent{commands: []string{"command"}, askedBy: meeting.AskByChat}
+	for n := range 2 * maxSeen {
+		c.noteChat(meeting.Observation{Chat: []meeting.ChatMessage{{ID: strconv.Itoa(n)}}})
+	}
+	if answer, ok := c.findAnswer(meeting.Observation{Chat: chatOf("me: May I record?", "Ada: yes")}); ok || len(c.seen) != maxSeen {
+		t.Errorf("%d messages are remembered; the answer is %+v", len(c.seen), answer)
 	}
 }

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -18,11 +20,12 @@ const maxOff = 2
 // pageDevice is a device of the meeting's page on which the bot plays or shows the output of
 // commands. The session's loop calls all methods without another comment.
 type pageDevice struct {
-	log    *slog.Logger
-	kind   meeting.Device
-	page   *meetingPage
-	events events
-	ack    func(command ingest.Command, err error)
+	log     *slog.Logger
+	kind    meeting.Device
+	enabled bool // by the job
+	page    *meetingPage
+	events  events
+	ack     func(command ingest.Command, err error)
 
 	on      bool      // it was turned on, or will be
 	onSince time.Time // zero until it is on
@@ -31,7 +34,23 @@ type pageDevice struct {
 
 // newDevice returns a device of a session's page.
 func (a *attempt) newDevice(page *meetingPage, kind meeting.Device) pageDevice {
-	return pageDevice{log: a.log, kind: kind, page: page, events: a.events, ack: a.commands.settleOutput}
+	return pageDevice{log: a.log, kind: kind, enabled: a.settings.Output, page: page, events: a.events, ack: a.commands.settleOutput}
+}
+
+// decode decodes the arguments of a command. It refuses the command, and returns false, if
+// that fails or the job does not allow output.
+func (d *pageDevice) decode(command ingest.Command, args any) bool {
+	err := json.Unmarshal(command.Args, args)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("decode the command: %w", err)
+	case !d.enabled:
+		err = errors.New("the job does not allow output")
+	default:
+		return true
+	}
+	d.ack(command, err)
+	return false
 }
 
 // turnOn prepares the page and turns the device on. It is called beside the loop, and waits for it.

@@ -3,9 +3,7 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -35,13 +33,12 @@ var errStoppedByHost = &outputError{ingest.StoppedByHost, "it was turned off in 
 type display struct {
 	pageDevice
 
-	enabled bool // by the job
-	screen  output.Screen
-	open    func(ctx context.Context, chromium *browser.Browser, address string, ready func(context.Context, *browser.Page) error) (*browser.Page, error)
-	audio   recorder.Settings                          // of the capture of a page's sound
-	listen  func() (frames <-chan []byte, stop func()) // to the meeting
-	say     func(ctx context.Context, speech *sound.Speech, kind string)
-	read    func(ctx context.Context, commandID string) ([]byte, error)
+	screen output.Screen
+	open   func(ctx context.Context, chromium *browser.Browser, address string, ready func(context.Context, *browser.Page) error) (*browser.Page, error)
+	audio  recorder.Settings                          // of the capture of a page's sound
+	listen func() (frames <-chan []byte, stop func()) // to the meeting
+	say    func(ctx context.Context, speech *sound.Speech, kind string)
+	read   func(ctx context.Context, commandID string) ([]byte, error)
 
 	queue    taskQueue
 	started  bool         // others see the current picture
@@ -53,7 +50,7 @@ type display struct {
 // newDisplay returns the display of a session for a device.
 func (a *attempt) newDisplay(page *meetingPage, speaker *speaker, device meeting.Device, screen output.Screen) *display {
 	d := &display{
-		pageDevice: a.newDevice(page, device), enabled: a.settings.Output, screen: screen,
+		pageDevice: a.newDevice(page, device), screen: screen,
 		open: a.opener.openShown, audio: recorder.Settings{AudioOnly: true, Log: a.log, AllowAddress: a.opener.egress.Allow},
 		listen: a.sound.Listen, say: speaker.playLive, read: a.client.Output,
 	}
@@ -64,12 +61,7 @@ func (a *attempt) newDisplay(page *meetingPage, speaker *speaker, device meeting
 // show executes a command that shows a picture, or none.
 func (d *display) show(ctx context.Context, command ingest.Command) {
 	var args ingest.PictureArgs
-	switch err := json.Unmarshal(command.Args, &args); {
-	case err != nil:
-		d.ack(command, fmt.Errorf("decode the command: %w", err))
-		return
-	case !d.enabled:
-		d.ack(command, errors.New("the job does not allow output"))
+	if !d.decode(command, &args) {
 		return
 	}
 	d.clear(ctx)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/bot/report"
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/replica"
 )
@@ -27,11 +27,11 @@ func TestEgress(t *testing.T) {
 
 // hostilePage is a meeting that admits only signed-in visitors, and whose page tries
 // to reach other ports of this machine, by requests and by navigation. It is still
-// recorded.
+// recorded, until the bot is stopped.
 func hostilePage() scenario {
 	return scenario{
-		meeting:   replica.Settings{Hostile: true, Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true},
-		configure: signIn,
+		meeting:   replica.Settings{Hostile: true, Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true, Participants: withoutCameras()},
+		configure: func(s *Settings) { audioOnly(s); signIn(s) },
 		during: func(h *harness) {
 			h.event(job.BotRecordingStarted)
 			h.awaitGuest(1, replica.EventProbeFinished)
@@ -39,10 +39,11 @@ func hostilePage() scenario {
 				h.Errorf("%d pages navigated: %v", moved, err)
 			}
 			h.awaitGuest(1, replica.EventMediaConnected)
-			h.meeting.End()
+			h.stopWhileRecording()
 		},
-		reason: report.ReasonHostEnded,
+		reason: ingest.EndStopped, packedByService: true,
 		check: func(h *harness) {
+			leftAndUploaded(h)
 			for _, event := range h.meeting.Events() {
 				if event.Kind == replica.EventTrapReached {
 					h.Errorf("the page reached %s", event.Text)

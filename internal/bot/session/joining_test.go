@@ -12,7 +12,6 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
 	"standin/internal/job"
-	"standin/internal/replica"
 )
 
 // TestWaitForJoinTime waits once, and stops when the bot is asked to leave.
@@ -114,27 +113,16 @@ func TestJoinedData(t *testing.T) {
 	}
 }
 
-// TestEarlyLaunch: a bot that is launched early has its browser ready, and opens
-// the page at the join time.
-func TestEarlyLaunch(t *testing.T) {
-	t.Parallel()
-	requireTools(t)
-	launched := time.Now()
-	joinAt := launched.Add(4 * time.Second).Truncate(time.Millisecond) // the precision of events
-	s := scenario{
-		name: "early", meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound,
-		configure: func(s *Settings) { s.JoinAt = joinAt },
-		check: func(h *harness) {
-			joined := h.event(job.BotJoined)
-			if joined.EmittedAt.Before(joinAt) {
-				h.Errorf("joined at %s, before %s", joined.EmittedAt, joinAt)
-			}
-			var data joinedData
-			if err := json.Unmarshal(joined.Data, &data); err != nil || data.ReadyMS <= 0 || data.ReadyMS > joined.EmittedAt.Sub(launched).Milliseconds() {
-				h.Errorf("ready after %d ms (%v)", data.ReadyMS, err)
-			}
-			h.Logf("ready after %d ms; joined %s after the join time", data.ReadyMS, joined.EmittedAt.Sub(joinAt))
-		},
+// joinedInTime checks that the bot was ready before the join time, and joined then.
+func joinedInTime(h *harness) {
+	h.Helper()
+	joined := h.event(job.BotJoined)
+	if joined.EmittedAt.Before(h.settings.JoinAt) {
+		h.Errorf("joined at %s, before %s", joined.EmittedAt, h.settings.JoinAt)
 	}
-	newHarness(t, startReplica(t), job.Meet, s, new(delays)).run()
+	var data joinedData
+	if err := json.Unmarshal(joined.Data, &data); err != nil || data.ReadyMS <= 0 {
+		h.Errorf("ready after %d ms (%v)", data.ReadyMS, err)
+	}
+	h.Logf("ready after %d ms; joined %s after the join time", data.ReadyMS, joined.EmittedAt.Sub(h.settings.JoinAt))
 }

@@ -93,15 +93,27 @@ func mediaFaultScenarios() []scenario {
 	still := []replica.Participant{{Name: "Ada Quill", Muted: true}, {Name: "Ben Okafor", Muted: true}}
 	return []scenario{
 		{
-			name: "audio to be joined, then alone", only: zoom, reason: report.ReasonAlone,
-			meeting:   replica.Settings{Audio: replica.AudioOnRequest},
-			configure: func(s *Settings) { fast(s); alone(&s.AutoLeave) },
+			name: "audio to be joined, connection lost and regained, then another notetaker", only: zoom, reason: report.ReasonCompeting,
+			meeting: replica.Settings{Audio: replica.AudioOnRequest, Participants: withoutCameras()},
+			configure: func(s *Settings) {
+				fast(s)
+				audioOnly(s)
+				s.Timeouts.Connection, s.AutoLeave.OnBotDetected = 20*time.Second, true
+			},
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitFault("ended")
-				h.everybodyLeaves()
+				h.meeting.Disconnect()
+				h.await("the lost connection is noticed", func() bool { return h.log.count("screen=reconnecting") > 0 })
+				h.meeting.Reconnect()
+				h.await("the regained connection is noticed", func() bool { return h.log.count("screen=inMeeting") == 2 })
+				h.addParticipant(fireflies)
 			},
-			check: func(h *harness) { h.checkFaults(faultNoSound, "repairing", "ended") },
+			check: func(h *harness) {
+				h.checkFaults(faultNoSound, "repairing", "ended")
+				hasParts(1)(h)
+				detectedNotetaker(true)(h)
+			},
 		},
 		{
 			// Silence that the bot knows to be its own does not make it leave.

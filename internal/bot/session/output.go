@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"sync/atomic"
 	"time"
@@ -53,7 +51,6 @@ var (
 type speaker struct {
 	pageDevice
 
-	enabled  bool // by the job
 	report   *report.Report
 	name     string // under which the bot is in the report
 	download func(ctx context.Context, commandID string) ([]byte, error)
@@ -70,7 +67,7 @@ type speaker struct {
 // newSpeaker returns the speaker of a session.
 func (a *attempt) newSpeaker(page *meetingPage, recording *recordingSession) *speaker {
 	s := &speaker{
-		pageDevice: a.newDevice(page, meeting.Microphone), enabled: a.settings.Output, report: a.report, name: a.settings.DisplayName,
+		pageDevice: a.newDevice(page, meeting.Microphone), report: a.report, name: a.settings.DisplayName,
 		download: a.client.Output, record: &recording.voice, recordingStarts: recording.shouldRecord,
 	}
 	s.queue.settle = s.settle
@@ -80,15 +77,10 @@ func (a *attempt) newSpeaker(page *meetingPage, recording *recordingSession) *sp
 // play queues the sound of a command.
 func (s *speaker) play(ctx context.Context, command ingest.Command) {
 	var args ingest.SoundArgs
-	err := json.Unmarshal(command.Args, &args)
-	switch {
-	case err != nil:
-		s.ack(command, fmt.Errorf("decode the command: %w", err))
+	if !s.decode(command, &args) {
 		return
-	case !s.enabled:
-		s.ack(command, errors.New("the job does not allow output"))
-		return
-	case args.Interrupt:
+	}
+	if args.Interrupt {
 		s.interrupt(ctx, errInterrupted)
 	}
 	s.add(ctx, command)

@@ -46,7 +46,7 @@ func TestSuspendedRecording(t *testing.T) {
 		page := newMeetingPage(slog.New(slog.DiscardHandler), Timeouts{}, "", nil)
 		page.health = pageHealth{state: state, since: after(0)}
 		recording := &recordingSession{page: page, state: &recordingState{suspended: true}}
-		s := &session{log: page.log, page: page, recording: recording}
+		s := &session{shared: &shared{log: page.log}, page: page, recording: recording}
 		s.checkScreen(t.Context(), after(1), audioStatus{})
 		if got := recording.state.suspended; got != want {
 			t.Errorf("state %d: suspended %v, want %v", state, got, want)

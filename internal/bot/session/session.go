@@ -3,16 +3,12 @@ package session
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/captions"
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/report"
-	"standin/internal/bot/serviceclient"
-	"standin/internal/bot/sound"
 	"standin/internal/ingest"
 	"standin/internal/job"
 )
@@ -24,34 +20,19 @@ const reportInterval = 10 * time.Second
 // handles every event of it; slow work runs on the queues of the page and of
 // the recording, so that a leave command is never blocked.
 type session struct {
-	log         *slog.Logger
-	number      int
-	timeouts    Timeouts
-	client      *serviceclient.Client
-	clock       *report.Clock
-	report      *report.Report
-	events      events
-	joining     *joining
-	commands    *commands
-	consent     *consent
-	policy      *leavePolicy
-	rejoins     *limit
-	diagnostics *diagnostics
+	*shared
+	number   int
+	timeouts Timeouts
 
 	page        *meetingPage
 	recording   *recordingSession
 	faults      *mediaFaults
 	speaker     *speaker
 	camera      *display
-	shared      *display // the shared screen
-	own         *ownOutput
-	texts       *captions.Texts
-	textOpener  *textOpener
-	sound       *sound.Link
+	screen      *display // the shared one
 	people      peopleReader
 	screenshots *screenshots
 	wasAdmitted bool
-	interrupted exitResult // what took the bot out of the meeting; empty if nothing did
 	reportedAt  time.Time
 }
 
@@ -101,8 +82,8 @@ func (s *session) next(ctx context.Context, tick <-chan time.Time) *exitResult {
 		return s.screenshots.queue.finish(ctx, err)
 	case err := <-s.camera.queue.done:
 		return s.camera.queue.finish(ctx, err)
-	case err := <-s.shared.queue.done:
-		return s.shared.queue.finish(ctx, err)
+	case err := <-s.screen.queue.done:
+		return s.screen.queue.finish(ctx, err)
 	case err := <-s.page.pageQueue.done:
 		return s.page.pageQueue.finish(ctx, err)
 	case err := <-s.recording.recordingQueue.done:
@@ -188,7 +169,7 @@ func (s *session) handleMeeting(ctx context.Context, snap snapshot) *exitResult 
 		s.people.read(ctx, s.page, snap.at)
 		s.speaker.handleSnapshot(ctx, snap)
 		s.camera.handleSnapshot(ctx, snap)
-		s.shared.handleSnapshot(ctx, snap)
+		s.screen.handleSnapshot(ctx, snap)
 		if end := s.faults.handleSnapshot(ctx, snap); end != nil {
 			return end
 		}
@@ -333,7 +314,7 @@ func (s *session) rejoin(ctx context.Context, reason, detail string) *exitResult
 	}
 	s.speaker.leave(ctx)
 	s.camera.leave(ctx)
-	s.shared.leave(ctx)
+	s.screen.leave(ctx)
 	s.page.pageQueue.clear(ctx)
 	if reason == report.ReasonRemoved {
 		s.joining.waitAgain(ctx, s.page)
@@ -352,7 +333,7 @@ func (s *session) close(ctx context.Context, end exitResult) exitResult {
 	s.screenshots.queue.close(ended)
 	final := !end.retry && end.reason != report.ReasonShutdown && end.reason != report.ReasonSuperseded // as in Run
 	s.camera.close(ended, final)
-	s.shared.close(ended, final)
+	s.screen.close(ended, final)
 	s.page.pageQueue.close(ended)
 	s.texts.Report(s.page.last.seen.Participants)
 	if s.page.browser != nil {
@@ -381,7 +362,7 @@ func (s *session) closeBrowser(ctx, ended context.Context, end exitResult) {
 	s.page.polling.Wait()
 	if s.wasAdmitted {
 		s.report.SetLeft(time.Now(), end.end())
-		if end.retry {
+		if end.retry && end.reason != "" {
 			s.interrupted = end
 		}
 	}

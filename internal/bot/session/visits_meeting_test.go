@@ -30,6 +30,12 @@ func silence(l *job.AutoLeave) { l.AfterSilenceSeconds = 3 }
 // alone makes the bot leave when it is alone.
 func alone(l *job.AutoLeave) { l.AfterSoloSeconds = 1 }
 
+// withoutCameras returns the usual participants without video, for meetings of which only
+// the sound is recorded.
+func withoutCameras() []replica.Participant {
+	return []replica.Participant{{Name: ada, Beeps: true, CameraOff: true}, {Name: ben, CameraOff: true}}
+}
+
 // leaveScenarios are the sessions that end for a reason of the meeting or of the
 // leave policy. Those that are long are also the ends of commandScenarios,
 // recoveryScenarios and mediaFaultScenarios, on another platform.
@@ -97,7 +103,7 @@ func leaveScenarios() []scenario {
 		{
 			name: "ended by the host, after participants and a tolerated notetaker joined", reason: report.ReasonHostEnded, during: participantsJoinAndLeave, configure: audioOnly,
 			// Nobody beeps: a speech ends only in a longer silence than that between beeps.
-			meeting: replica.Settings{Participants: []replica.Participant{{Name: ada}, {Name: ben}}},
+			meeting: replica.Settings{Participants: []replica.Participant{{Name: ada, CameraOff: true}, {Name: ben, CameraOff: true}}},
 			check: func(h *harness) {
 				checkParticipants(h)
 				detectedNotetaker(false)(h)
@@ -303,23 +309,9 @@ func commandScenarios() []scenario {
 		},
 		{
 			// As by the drain of its node: the bot leaves with what it has, and ends nothing.
-			name: "stopped while recording", reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, only: onMeet(), packedByService: true,
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				h.awaitReport("a segment", func(r build.FinalReport) bool { return len(r.Parts) == 1 && r.Parts[0].Segments > 0 })
-				h.stop()
-			},
-			check: func(h *harness) {
-				h.awaitGuest(1, replica.EventKind(replica.StateLeft))
-				if kinds := h.kinds(); kinds[len(kinds)-1] != job.BotExited || slices.Contains(kinds, job.BotRecordingStopped) {
-					h.Errorf("events: %v", kinds)
-				}
-				for number := range h.report.Parts[0].Segments {
-					if _, ok := h.service.Uploaded(ingest.SegmentName(0, number)); !ok {
-						h.Errorf("segment %d was not uploaded", number)
-					}
-				}
-			},
+			name: "stopped while recording", long: true, reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
+			during: func(h *harness) { h.admitAndRecord(1); h.stopWhileRecording() },
+			check:  leftAndUploaded,
 		},
 		{
 			name: "stopped in the lobby, with a command for the next bot", long: true, reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
@@ -350,6 +342,28 @@ func commandScenarios() []scenario {
 				h.leave(2)
 			},
 		},
+	}
+}
+
+// stopWhileRecording stops the bot's process after it has reported a segment.
+func (h *harness) stopWhileRecording() {
+	h.Helper()
+	h.awaitReport("a segment", func(r build.FinalReport) bool { return len(r.Parts) == 1 && r.Parts[0].Segments > 0 })
+	h.stop()
+}
+
+// leftAndUploaded checks that a bot that was stopped has left the meeting and uploaded what
+// it has, and ended nothing.
+func leftAndUploaded(h *harness) {
+	h.Helper()
+	h.awaitGuest(1, replica.EventKind(replica.StateLeft))
+	if kinds := h.kinds(); kinds[len(kinds)-1] != job.BotExited || slices.Contains(kinds, job.BotRecordingStopped) {
+		h.Errorf("events: %v", kinds)
+	}
+	for number := range h.report.Parts[0].Segments {
+		if _, ok := h.service.Uploaded(ingest.SegmentName(0, number)); !ok {
+			h.Errorf("segment %d was not uploaded", number)
+		}
 	}
 }
 

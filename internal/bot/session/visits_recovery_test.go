@@ -7,12 +7,12 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"standin/internal/bot/report"
+	"standin/internal/host"
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/recording"
@@ -26,7 +26,7 @@ func recoveryScenarios() []scenario {
 	shortTimeout := func(s *Settings) { audioOnly(s); s.Timeouts.Connection = time.Second }
 	return []scenario{
 		{
-			name: "connection lost and regained, then another notetaker", reason: report.ReasonCompeting,
+			name: "connection lost and regained, then another notetaker", long: true, reason: report.ReasonCompeting,
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.Timeouts.Connection, s.AutoLeave.OnBotDetected = 20*time.Second, true
@@ -239,8 +239,16 @@ func (h *harness) kill(kind string) {
 	if runtime.GOOS != "linux" {
 		h.Skip("finding the browser's processes needs /proc")
 	}
+	proc := host.NewProc(os.DirFS("/proc"))
+	pids, err := proc.Processes()
+	if err != nil {
+		h.Fatal(err)
+	}
+	commands := map[int]string{}
+	for _, pid := range pids {
+		commands[pid] = strings.Join(proc.CommandLine(pid), " ")
+	}
 	own := 0
-	commands := processes()
 	for pid, command := range commands {
 		if !strings.Contains(command, "--type=") && strings.Contains(command, "--user-data-dir="+filepath.Join(h.settings.Dir, "browser-0")) {
 			own = pid
@@ -263,22 +271,6 @@ func (h *harness) kill(kind string) {
 	if killed == 0 {
 		h.Fatalf("no process of kind %q was found", kind)
 	}
-}
-
-// processes returns the command lines of all processes, by id.
-func processes() map[int]string {
-	commands := map[int]string{}
-	entries, _ := os.ReadDir("/proc")
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		if text, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline")); err == nil {
-			commands[pid] = strings.ReplaceAll(string(text), "\x00", " ")
-		}
-	}
-	return commands
 }
 
 // readReport decodes an uploaded report.

@@ -193,7 +193,12 @@ func failureScenarios() []scenario {
 			during: func(h *harness) { h.awaitLobby(1); h.meeting.Deny() },
 			code:   job.HostDeniedAdmission,
 		},
-		{name: "not found", outside: true, only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound},
+		{
+			// The browser is ready before the join time, and opens the page then.
+			name: "not found, launched early", outside: true, only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound,
+			configure: func(s *Settings) { s.JoinAt = time.Now().Add(4 * time.Second).Truncate(time.Millisecond) }, // the precision of events
+			check:     joinedInTime,
+		},
 		{name: "sign-in wall", outside: true, meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
 		{name: "captcha", long: true, meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall", check: detailHasAdvice},
 		{
