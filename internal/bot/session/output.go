@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -108,15 +109,17 @@ func (s *speaker) playLive(ctx context.Context, speech *sound.Speech, kind strin
 		name: kind, timeout: maxLive,
 		do: func(ctx context.Context) error {
 			ctx, cancel := context.WithCancelCause(ctx)
+			var watching sync.WaitGroup
+			defer watching.Wait()
 			defer cancel(nil)
 			defer context.AfterFunc(ctx, speech.Stop)() // Read does not wait any longer
-			go func() {
+			watching.Go(func() {
 				select {
 				case <-speech.Stopped():
 					cancel(errInterrupted)
 				case <-ctx.Done():
 				}
-			}()
+			})
 			return s.playPCM(ctx, speech, func() {})
 		},
 		onDone: func(ctx context.Context, err error) *exitResult {

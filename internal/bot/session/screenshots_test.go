@@ -46,7 +46,7 @@ func TestScreenshots(t *testing.T) {
 				h.Errorf("the chat has %v", said)
 			}
 			for _, picture := range h.service.Screenshots {
-				if size, err := jpeg.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width < 320 || size.Width > maxScreenshotWidth {
+				if size, err := jpeg.DecodeConfig(bytes.NewReader(picture)); err != nil || size.Width < 320 || len(picture) > ingest.MaxScreenshot {
 					h.Errorf("a picture of %d × %d pixels, %d bytes: %v", size.Width, size.Height, len(picture), err)
 				}
 			}
