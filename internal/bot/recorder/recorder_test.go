@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -183,6 +184,7 @@ func (s fixture) open(t *testing.T, ctx context.Context, query string, settings 
 	if query == "" && exact() {
 		query = "?smooth"
 	}
+	t.Cleanup(page.Close)
 	if err := page.Navigate(ctx, s.address+"/"+query); err != nil {
 		t.Fatal(err)
 	}
@@ -195,16 +197,44 @@ const (
 	hangTime = 8 * time.Second // longer than two poll timeouts
 )
 
-// prepare opens the clock page in a new browser. Without the tools, the test fails
-// in CI and is skipped elsewhere.
-func prepare(t *testing.T, query string) (context.Context, fixture) {
-	t.Helper()
-	return prepareIn(t, browser.Headless, query, testTimeout, recorder.Settings{})
+// sharedBrowsers are the headless browsers that tests share, by executable: to start one
+// takes more CPU time than most tests.
+type sharedBrowsers struct {
+	mutex   sync.Mutex
+	running map[string]*browser.Browser
 }
 
-// prepareIn is like prepare in a mode of the browser, with another timeout, and for
-// recording with settings.
-func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Duration, settings recorder.Settings) (context.Context, fixture) {
+var shared = sharedBrowsers{running: make(map[string]*browser.Browser)}
+
+// use starts the browser on the first call.
+func (s *sharedBrowsers) use(t *testing.T, executable string) *browser.Browser {
+	t.Helper()
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	if s.running[executable] == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
+		defer cancel()
+		b, err := browser.Launch(ctx, browser.Options{Executable: executable, LoopbackPeers: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.running[executable] = b
+	}
+	return s.running[executable]
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, b := range shared.running {
+		if err := b.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "close the browser:", err)
+		}
+	}
+	os.Exit(code)
+}
+
+// requireTools skips a test without the tools, or fails it in CI.
+func requireTools(t *testing.T, mode browser.Mode) {
 	t.Helper()
 	if err := errors.Join(browser.CheckMode(mode), mediacheck.Available()); err != nil {
 		if os.Getenv("CI") != "" {
@@ -212,19 +242,46 @@ func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Durat
 		}
 		t.Skipf("this test needs tools: %v", err)
 	}
-	return prepareWith(t, testbrowser.Full(t), mode, query, timeout, settings)
+}
+
+// prepare opens the clock page in a shared browser.
+func prepare(t *testing.T, query string) (context.Context, fixture) {
+	t.Helper()
+	requireTools(t, browser.Headless)
+	testbrowser.Reserve(t)
+	return openIn(t, shared.use(t, testbrowser.Full(t)), query, testTimeout)
 }
 
 // preparePages is like prepare for a test that does not record.
 func preparePages(t *testing.T, query string) (context.Context, fixture) {
 	t.Helper()
-	return prepareWith(t, testbrowser.ForPages(t), browser.Headless, query, testTimeout, recorder.Settings{})
+	testbrowser.Reserve(t)
+	return openIn(t, shared.use(t, testbrowser.ForPages(t)), query, testTimeout)
 }
 
-// prepareWith is like prepareIn with a browser.
-func prepareWith(t *testing.T, executable string, mode browser.Mode, query string, timeout time.Duration, settings recorder.Settings) (context.Context, fixture) {
+// prepareIn is like prepare in a new browser in a mode, with another timeout.
+func prepareIn(t *testing.T, mode browser.Mode, query string, timeout time.Duration) (context.Context, fixture) {
 	t.Helper()
+	requireTools(t, mode)
+	executable := testbrowser.Full(t)
 	testbrowser.Reserve(t)
+	b, err := browser.Launch(t.Context(), browser.Options{
+		Executable: executable, Mode: mode, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close the browser: %v", err)
+		}
+	})
+	return openIn(t, b, query, timeout)
+}
+
+// openIn serves the pages of the tests, and opens one in a browser.
+func openIn(t *testing.T, b *browser.Browser, query string, timeout time.Duration) (context.Context, fixture) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -246,18 +303,7 @@ func prepareWith(t *testing.T, executable string, mode browser.Mode, query strin
 		_, _ = io.WriteString(w, clockPage)
 	}))
 	t.Cleanup(server.Close)
-	b, err := browser.Launch(ctx, browser.Options{
-		Executable: executable, Mode: mode, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close the browser: %v", err)
-		}
-	})
-	return ctx, fixture{browser: b, address: server.URL}.open(t, ctx, query, settings)
+	return ctx, fixture{browser: b, address: server.URL}.open(t, ctx, query, recorder.Settings{})
 }
 
 // small returns settings with a small video, unless the checks are exact.
@@ -430,7 +476,7 @@ func checkSound(t *testing.T, report mediacheck.Report, started time.Time, chang
 
 func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
+	ctx, f := prepareIn(t, browser.Headless, "", testTimeout)
 	r, sink := f.record(t, ctx, recorder.Settings{})
 	sink.await(t, ctx, r, 4*time.Second)
 	killed := time.Now()
@@ -680,7 +726,7 @@ func TestFailingSink(t *testing.T) {
 // process of another one. Recording a closed page fails.
 func TestRecordingEndsWhenPageIsGone(t *testing.T) {
 	t.Parallel()
-	ctx, f := prepare(t, "")
+	ctx, f := prepareIn(t, browser.Headless, "", testTimeout) // crash kills the busiest page of the browser
 	endsWith := func(t *testing.T, f fixture, end func()) {
 		t.Helper()
 		r, sink := f.record(t, ctx, recorder.Settings{ChunkTimeout: 5 * time.Second})

@@ -130,7 +130,7 @@ func TestRecordedPageIsVisible(t *testing.T) {
 	for _, mode := range []browser.Mode{browser.Headless, browser.Headed} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			ctx, f := prepareIn(t, mode, query, testTimeout+duration, recorder.Settings{})
+			ctx, f := prepareIn(t, mode, query, testTimeout+duration)
 			if err := f.page.EvalInPage(ctx, `new Promise(resolve => { video.onresize = () => video.videoWidth === source.width && resolve(); video.onresize(); })`, nil); err != nil {
 				t.Fatalf("the page receives no full-size video: %v", err)
 			}
