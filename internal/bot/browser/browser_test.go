@@ -31,25 +31,6 @@ func executable(t *testing.T) string {
 	return testbrowser.Full(t)
 }
 
-// launch starts a browser that is closed when the test ends.
-func launch(t *testing.T) (context.Context, *browser.Browser, string) {
-	t.Helper()
-	path := executable(t)
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	t.Cleanup(cancel)
-	profile := filepath.Join(t.TempDir(), "profile")
-	b, err := browser.Launch(ctx, browser.Options{Executable: path, ProfileDir: profile, LoopbackPeers: true})
-	if err != nil {
-		t.Fatalf("launch: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close the browser: %v", err)
-		}
-	})
-	return ctx, b, profile
-}
-
 // sharedBrowser is a browser for all tests that ask about pages and not about the launch:
 // a launch takes more CPU time than most of them.
 type sharedBrowser struct {
@@ -157,7 +138,9 @@ func processIDsIn(t *testing.T, path string) []int {
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	ctx, b, profile := launch(t)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	b := shared.use(t)
 	p, address := openPage(t, ctx, b, `<title>First</title>
 		<button id=hidden class=go style="display:none">no</button>
 		<div style="height:3000px"></div>
@@ -285,21 +268,6 @@ func TestPage(t *testing.T) {
 			t.Errorf("Eval = %v, want the deadline", err)
 		}
 	})
-	t.Run("close removes processes and profile", func(t *testing.T) {
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if left := processesIn(t, profile); left != 0 {
-			t.Errorf("%d processes left", left)
-		}
-		if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the profile still exists: %v", err)
-		}
-		var gone *browser.GoneError
-		if err := p.EvalInPage(ctx, "1", nil); !errors.As(err, &gone) || !errors.Is(err, browser.ErrClosed) {
-			t.Errorf("Eval after Close = %v, want a GoneError with ErrClosed", err)
-		}
-	})
 }
 
 // A page in a minimized window stays visible, and the window can be resized.
@@ -332,9 +300,21 @@ func TestMinimizedWindow(t *testing.T) {
 	}
 }
 
+// A browser that is killed is gone with all its processes. A script with another name
+// starts it, as it does Google Chrome.
 func TestKilledBrowser(t *testing.T) {
 	t.Parallel()
-	ctx, b, profile := launch(t)
+	wrapper := filepath.Join(t.TempDir(), "google-chrome")
+	script := "#!/bin/sh\nexec '" + executable(t) + "' \"$@\"\n"
+	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	found, err := browser.Find(wrapper)
+	if err != nil {
+		t.Fatal(err)
+	}
+	profile := filepath.Join(t.TempDir(), "profile")
+	ctx, b := launchIn(t, browser.Options{Executable: found, ProfileDir: profile})
 	p, _ := openPage(t, ctx, b, "<title>x</title>")
 	temporary := temporaryDir(t, profile)
 

@@ -10,10 +10,8 @@ import (
 // Crash crashes the page's renderer process. It returns when ctx ends or the crash is
 // reported.
 func (p *Page) Crash(ctx context.Context) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		_, err := cdp.Call(ctx, p.session, page.Crash, cdp.Empty{})
-		return err
-	})
+	_, err := send(ctx, p, page.Crash, cdp.Empty{})
+	return err
 }
 
 // LimitResources sets the limits of a browser's files and of its memory, in bytes.

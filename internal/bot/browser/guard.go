@@ -65,13 +65,10 @@ func (g *guard) lastBlocked() *NavigationBlockedError {
 func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) bool) error {
 	listening, stopListening := context.WithCancel(context.WithoutCancel(ctx))
 	requests := cdp.Events(listening, p.session, fetch.RequestPaused)
-	err := p.call(ctx, func(ctx context.Context) error {
-		_, err := cdp.Call(ctx, p.session, fetch.Enable, fetch.EnableParams{
-			Patterns: []*fetch.RequestPattern{{
-				URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageRequest,
-			}},
-		})
-		return err
+	_, err := send(ctx, p, fetch.Enable, fetch.EnableParams{
+		Patterns: []*fetch.RequestPattern{{
+			URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageRequest,
+		}},
 	})
 	if err != nil {
 		abandonEvents(requests, stopListening)
@@ -100,17 +97,13 @@ func (p *Page) GuardNavigation(ctx context.Context, allow func(address string) b
 
 // decide continues or fails a paused request for a document.
 func (p *Page) decide(ctx context.Context, request fetch.EventRequestPaused) {
-	err := p.call(ctx, func(ctx context.Context) error {
-		if request.FrameID == cdp.FrameID(p.session.TargetID) && p.guard.check(request.Request.URL) != nil {
-			// With this reason, the current document stays.
-			_, err := cdp.Call(ctx, p.session, fetch.FailRequest, fetch.FailRequestParams{
-				RequestID: request.RequestID, ErrorReason: network.ErrorReasonAborted,
-			})
-			return err
-		}
-		_, err := cdp.Call(ctx, p.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: request.RequestID})
-		return err
-	})
+	var err error
+	if request.FrameID == cdp.FrameID(p.session.TargetID) && p.guard.check(request.Request.URL) != nil {
+		// With this reason, the current document stays.
+		_, err = send(ctx, p, fetch.FailRequest, fetch.FailRequestParams{RequestID: request.RequestID, ErrorReason: network.ErrorReasonAborted})
+	} else {
+		_, err = send(ctx, p, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: request.RequestID})
+	}
 	if err != nil {
 		p.browser.options.Log.Debug("paused request is gone", "error", err)
 	}

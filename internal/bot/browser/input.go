@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -160,10 +159,8 @@ func (p *Page) PasteInto(ctx context.Context, expression, name, text string) err
 	if err := p.TypeInto(ctx, expression, name, ""); err != nil {
 		return err
 	}
-	return p.call(ctx, func(ctx context.Context) error {
-		_, err := cdp.Call(ctx, p.session, input.InsertText, input.InsertTextParams{Text: text})
-		return err
-	})
+	_, err := send(ctx, p, input.InsertText, input.InsertTextParams{Text: text})
+	return err
 }
 
 // TypeInto clicks the field that a JavaScript expression returns and replaces its
@@ -230,16 +227,12 @@ func (p *Page) aim(ctx context.Context, expression, name string) (x, y float64, 
 
 // mouse sends one mouse event.
 func (p *Page) mouse(ctx context.Context, event input.DispatchMouseEventParams) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		_, err := cdp.Call(ctx, p.session, input.DispatchMouseEvent, event)
-		return err
-	})
+	_, err := send(ctx, p, input.DispatchMouseEvent, event)
+	return err
 }
 
 // key sends one key event.
 func (p *Page) key(ctx context.Context, event input.DispatchKeyEventParams) error {
-	return p.call(ctx, func(ctx context.Context) error {
-		_, err := cdp.Call(ctx, p.session, input.DispatchKeyEvent, event)
-		return err
-	})
+	_, err := send(ctx, p, input.DispatchKeyEvent, event)
+	return err
 }

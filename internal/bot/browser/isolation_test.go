@@ -160,7 +160,9 @@ func startProxy(t *testing.T, ctx context.Context, allowed *httptest.Server) *ne
 // launchWith starts a browser with the options, which is closed when the test ends.
 func launchWith(t *testing.T, ctx context.Context, options browser.Options) *browser.Browser {
 	t.Helper()
-	options.Executable = executable(t)
+	if options.Executable == "" {
+		options.Executable = executable(t)
+	}
 	if options.ProfileDir == "" {
 		options.ProfileDir = filepath.Join(t.TempDir(), "profile")
 	}
@@ -227,6 +229,9 @@ func TestPageCannotReachLocalNetwork(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
+			if test.throughProxy && testing.Short() {
+				t.Skip("TestPageCannotReachOwnPublicAddress does the same")
+			}
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 			defer cancel()
@@ -271,6 +276,9 @@ func TestPageCannotReachOwnPublicAddress(t *testing.T) {
 	}
 	for name, throughProxy := range map[string]bool{"with UDP": false, "without any UDP": true} {
 		t.Run(name, func(t *testing.T) {
+			if !throughProxy && testing.Short() {
+				t.Skip("TestPageCannotReachLocalNetwork does the same")
+			}
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 			defer cancel()
@@ -300,7 +308,7 @@ func TestPageReachesLocalNetworkWithoutProxy(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 	defer cancel()
 	meeting, server := meetingPage(t), startForbiddenServer(t)
-	b := launchWith(t, ctx, browser.Options{})
+	b := shared.use(t)
 	if err := b.GrantMicrophoneAndCamera(ctx, meeting.URL); err != nil {
 		t.Fatal(err)
 	}
@@ -319,6 +327,9 @@ func TestPageReachesLocalNetworkWithoutProxy(t *testing.T) {
 
 // With LoopbackPeers, WebRTC works over the loopback interface despite the proxy.
 func TestLoopbackPeers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the visits of bots to replicas need it")
+	}
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()

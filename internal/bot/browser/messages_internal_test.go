@@ -13,7 +13,7 @@ import (
 func TestEndlessMessage(t *testing.T) {
 	t.Parallel()
 	const short = "{\"id\":1}\x00"
-	filler := func(length int) io.Reader { return io.LimitReader(repeated('x'), int64(length)) }
+	filler := func(length int) io.Reader { return io.LimitReader(endless{}, int64(length)) }
 	tests := map[string]struct {
 		input   io.Reader
 		refused bool
@@ -21,7 +21,7 @@ func TestEndlessMessage(t *testing.T) {
 		"short messages":        {strings.NewReader(strings.Repeat(short, 10_000)), false},
 		"many bytes in a row":   {io.MultiReader(filler(maxMessage-1), strings.NewReader("\x00"), filler(maxMessage-1), strings.NewReader("\x00")), false},
 		"one byte over":         {io.MultiReader(strings.NewReader(short), filler(maxMessage+1), strings.NewReader("\x00")), true},
-		"a message without end": {repeated('x'), true},
+		"a message without end": {endless{}, true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -39,12 +39,9 @@ func TestEndlessMessage(t *testing.T) {
 	}
 }
 
-// repeated is a reader of one byte without end.
-type repeated byte
+// endless is a reader of letters without end.
+type endless struct{}
 
-func (r repeated) Read(buffer []byte) (int, error) {
-	for i := range buffer {
-		buffer[i] = byte(r)
-	}
-	return len(buffer), nil
-}
+var letters = strings.Repeat("x", 64<<10)
+
+func (endless) Read(buffer []byte) (int, error) { return copy(buffer, letters), nil }

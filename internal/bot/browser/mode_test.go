@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,9 +14,6 @@ import (
 // launchIn starts a browser in a mode.
 func launchIn(t *testing.T, options browser.Options) (context.Context, *browser.Browser) {
 	t.Helper()
-	if options.Executable == "" {
-		options.Executable = executable(t)
-	}
 	switch err := browser.CheckMode(options.Mode); {
 	case err != nil && os.Getenv("CI") != "":
 		t.Fatal(err)
@@ -26,17 +22,7 @@ func launchIn(t *testing.T, options browser.Options) (context.Context, *browser.
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
-	options.ProfileDir = filepath.Join(t.TempDir(), "profile")
-	b, err := browser.Launch(ctx, options)
-	if err != nil {
-		t.Fatalf("launch: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("close the browser: %v", err)
-		}
-	})
-	return ctx, b
+	return ctx, launchWith(t, ctx, options)
 }
 
 // environmentOf returns a variable of the browser's process.
@@ -55,22 +41,30 @@ func environmentOf(t *testing.T, b *browser.Browser, name string) string {
 }
 
 // A headed browser looks like an ordinary one to pages. A headless one says what it
-// is. The screen of both fits the window.
+// is. The screen of both fits the window. A headed one ends with its display.
 func TestModes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		mode      browser.Mode
+		width     int // of a page
 		webdriver bool
 		product   string
 		steps     int     // at least this many mouse events for a movement
 		interval  float64 // at least this many milliseconds between keys
 	}{
-		{browser.Headless, true, "HeadlessChrome/", 1, 0},
-		{browser.Headed, false, "Chrome/", 20, 75},
+		{browser.Headless, 1280, true, "HeadlessChrome/", 1, 0},
+		{browser.Headed, 1024, false, "Chrome/", 20, 75},
 	} {
 		t.Run(string(test.mode), func(t *testing.T) {
 			t.Parallel()
-			ctx, b := launchIn(t, browser.Options{Mode: test.mode, Width: 1024, Height: 600})
+			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+			defer cancel()
+			var b *browser.Browser
+			if test.mode == browser.Headless {
+				b = shared.use(t)
+			} else {
+				ctx, b = launchIn(t, browser.Options{Mode: test.mode, Width: test.width, Height: 600})
+			}
 			page, _ := openPage(t, ctx, b, `<title>Mode</title><input id=name style="position:fixed;left:700px;top:400px">
 				<script>
 					const moves = [], keys = [];
@@ -96,7 +90,7 @@ func TestModes(t *testing.T) {
 			if seen.Webdriver != test.webdriver || !strings.Contains(seen.Agent, " "+test.product) {
 				t.Errorf("webdriver is %v, user agent %s; want %v and %s", seen.Webdriver, seen.Agent, test.webdriver, test.product)
 			}
-			if seen.Width != 1024 || seen.Height != 600 {
+			if seen.Width != test.width {
 				t.Errorf("the page has %dx%d", seen.Width, seen.Height)
 			}
 			if seen.Left < 0 || seen.Top < 0 || seen.Left+seen.OuterWidth > seen.ScreenWidth || seen.Top+seen.OuterHeight > seen.ScreenHeight {
@@ -128,14 +122,16 @@ func TestModes(t *testing.T) {
 			if err != nil || strings.Contains(string(arguments), "enable-automation") {
 				t.Errorf("the browser runs with --enable-automation (%v)", err)
 			}
+			if test.mode == browser.Headed {
+				checkEndsWithDisplay(t, ctx, b)
+			}
 		})
 	}
 }
 
-// A browser ends with its display, and its display ends with it.
-func TestHeadedBrowserEndsWithDisplay(t *testing.T) {
-	t.Parallel()
-	ctx, b := launchIn(t, browser.Options{Mode: browser.Headed})
+// checkEndsWithDisplay kills the display of a browser, which then ends too.
+func checkEndsWithDisplay(t *testing.T, ctx context.Context, b *browser.Browser) {
+	t.Helper()
 	servers := processIDsIn(t, environmentOf(t, b, "XAUTHORITY"))
 	if len(servers) != 1 {
 		t.Fatalf("display servers of the browser: %v, want one", servers)
@@ -150,24 +146,5 @@ func TestHeadedBrowserEndsWithDisplay(t *testing.T) {
 	}
 	if err := b.Err(); !strings.Contains(err.Error(), "display server ended") {
 		t.Errorf("Err = %v, want the display", err)
-	}
-}
-
-// Google Chrome is started by a script with another name.
-func TestGoogleChromeByWrapper(t *testing.T) {
-	t.Parallel()
-	wrapper := filepath.Join(t.TempDir(), "google-chrome")
-	script := "#!/bin/sh\nexec '" + executable(t) + "' \"$@\"\n"
-	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	found, err := browser.Find(wrapper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, b := launchIn(t, browser.Options{Executable: found})
-	page, _ := openPage(t, ctx, b, "<title>Chrome</title>")
-	if title, err := page.Title(ctx); err != nil || title != "Chrome" {
-		t.Errorf("title %q, %v", title, err)
 	}
 }

@@ -42,43 +42,36 @@ type Page struct {
 
 // NewPage opens a blank page in its own window. ctx applies to opening only.
 func (b *Browser) NewPage(ctx context.Context) (*Page, error) {
-	if gone := b.Err(); gone != nil {
-		return nil, gone
-	}
 	var options []chromedp.ContextOption
 	if initial := b.takeInitialTab(); initial != "" {
 		options = append(options, chromedp.WithTargetID(initial))
 	}
-	p, err := b.openPage(ctx, options...)
-	if err != nil {
-		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
-	}
-	return p, nil
+	return b.openPage(ctx, options...)
 }
 
 // NewPageApart is like NewPage, in a browser context of its own: the page shares no
 // cookies, storage or permissions with others, and loses them when it is closed. It may use
 // the microphone and the camera, as of GrantMicrophoneAndCamera.
 func (b *Browser) NewPageApart(ctx context.Context) (*Page, error) {
-	if gone := b.Err(); gone != nil {
-		return nil, gone
-	}
 	p, err := b.openPage(ctx, chromedp.WithNewBrowserContext())
+	if err != nil {
+		return nil, err
+	}
+	err = applyIsolation(ctx, b.session, b.options, p.contextID)
 	if err == nil {
-		if err = applyIsolation(ctx, b.session, b.options, p.contextID); err == nil {
-			err = b.grantDevices(ctx, "", p.contextID)
-		}
-		if err != nil {
-			p.Close()
-		}
+		err = b.grantDevices(ctx, "", p.contextID)
 	}
 	if err != nil {
+		p.Close()
 		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
 	}
 	return p, nil
 }
 
 func (b *Browser) openPage(ctx context.Context, options ...chromedp.ContextOption) (*Page, error) {
+	if gone := b.Err(); gone != nil {
+		return nil, gone
+	}
 	tab, release := b.newTab(options...)
 	p := &Page{
 		browser: b,
@@ -89,7 +82,7 @@ func (b *Browser) openPage(ctx context.Context, options ...chromedp.ContextOptio
 	}
 	if err := p.attach(ctx, tab); err != nil {
 		release()
-		return nil, err
+		return nil, fmt.Errorf("open a page: %w", b.explain(ctx, err))
 	}
 	p.background.Go(func() { p.answerDialogs(context.WithoutCancel(ctx)) })
 	return p, nil
@@ -167,11 +160,7 @@ func (p *Page) answerDialogs(ctx context.Context) {
 			return
 		case <-p.dialogs:
 		}
-		err := p.call(ctx, func(ctx context.Context) error {
-			_, err := cdp.Call(ctx, p.session, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
-			return err
-		})
-		if err != nil {
+		if _, err := send(ctx, p, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true}); err != nil {
 			p.browser.options.Log.Debug("cannot answer a dialog", "error", err)
 		}
 	}
@@ -224,6 +213,15 @@ func (p *Page) call(ctx context.Context, do func(context.Context) error) error {
 	default:
 		return p.browser.explain(ctx, err)
 	}
+}
+
+// send is call for one command.
+func send[P, R any](ctx context.Context, p *Page, command cdp.Command[P, R], params P) (result R, err error) {
+	err = p.call(ctx, func(ctx context.Context) (err error) {
+		result, err = cdp.Call(ctx, p.session, command, params)
+		return err
+	})
+	return result, err
 }
 
 // Navigate loads the address, follows redirects, and returns when the new document

@@ -67,13 +67,8 @@ func (p *Page) Picture(ctx context.Context, quality int) ([]byte, error) {
 }
 
 func (p *Page) screenshot(ctx context.Context, params page.CaptureScreenshotParams) ([]byte, error) {
-	var image []byte
-	err := p.call(ctx, func(ctx context.Context) error {
-		answer, err := cdp.Call(ctx, p.session, page.CaptureScreenshot, params)
-		image = answer.Data
-		return err
-	})
-	return image, err
+	answer, err := send(ctx, p, page.CaptureScreenshot, params)
+	return answer.Data, err
 }
 
 // Screencast calls frame for pictures of the page, JPEG images of at most width and height

@@ -31,23 +31,56 @@ func signedInProfile(t *testing.T, ctx context.Context, address string) string {
 	return folder
 }
 
+// A browser with a copy of a profile is signed in. Only cookies and page storage are
+// copied, and Close removes the copy and all processes.
 func TestSeedProfileIsSignedIn(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
 	defer cancel()
 	site := signInSite(t)
 	seed := signedInProfile(t, ctx, site.URL+"/sign-in")
+	content := map[string]bool{ // whether it is copied
+		"Default/IndexedDB/https_teams.test_0.indexeddb.leveldb/CURRENT": true,
+		"Default/IndexedDB/https_teams.test_0.indexeddb.leveldb/LOCK":    false,
+		"Default/Login Data":                   false,
+		"Default/Extensions/abc/manifest.json": false,
+		"Default/Cache/marker":                 false,
+		"First Run Marker":                     false,
+	}
+	for name := range content {
+		path := filepath.Join(seed, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("content"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	profile := filepath.Join(t.TempDir(), "profile")
 	before := listing(t, seed)
 	b := launchWith(t, ctx, browser.Options{SeedProfile: seed, ProfileDir: profile})
-	if title := titleAt(t, ctx, b, site.URL); title != "Welcome" {
-		t.Errorf("title with the profile: %q", title)
+	for name, wanted := range content {
+		got, err := os.ReadFile(filepath.Join(profile, filepath.FromSlash(name)))
+		if copied := err == nil && string(got) == "content"; copied != wanted {
+			t.Errorf("%s: copied is %v, want %v", name, copied, wanted)
+		}
+		if info, err := os.Stat(filepath.Join(profile, filepath.FromSlash(name))); wanted && (err != nil || info.Mode().Perm() != 0o600) {
+			t.Errorf("%s: mode of the copy: %v, %v", name, info, err)
+		}
+	}
+	temporary := temporaryDir(t, profile)
+	p := openAt(t, ctx, b, site.URL)
+	if title, err := p.Title(ctx); err != nil || title != "Welcome" {
+		t.Errorf("title with the profile: %q, %v", title, err)
 	}
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(profile); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the copy still exists: %v", err)
+	if left := processesIn(t, profile); left != 0 {
+		t.Errorf("%d processes left", left)
+	}
+	requireRemoved(t, profile)
+	requireRemoved(t, temporary)
+	var gone *browser.GoneError
+	if err := p.EvalInPage(ctx, "1", nil); !errors.As(err, &gone) || !errors.Is(err, browser.ErrClosed) {
+		t.Errorf("Eval after Close = %v, want a GoneError with ErrClosed", err)
 	}
 	if after := listing(t, seed); after != before {
 		t.Errorf("the source profile changed from\n%s\nto\n%s", before, after)
@@ -119,40 +152,5 @@ func TestLaunchRejectsInvalidSeedProfile(t *testing.T) {
 				t.Errorf("the new profile still exists: %v", err)
 			}
 		})
-	}
-}
-
-// Only cookies and page storage are copied.
-func TestSeedProfileCopiesOnlyStorage(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	seed, profile := t.TempDir(), filepath.Join(t.TempDir(), "profile")
-	content := map[string]bool{ // whether it is copied
-		"Default/IndexedDB/https_teams.test_0.indexeddb.leveldb/CURRENT": true,
-		"Default/IndexedDB/https_teams.test_0.indexeddb.leveldb/LOCK":    false,
-		"Default/Login Data":                   false,
-		"Default/Extensions/abc/manifest.json": false,
-		"Default/Cache/marker":                 false,
-		"First Run Marker":                     false,
-	}
-	for name := range content {
-		path := filepath.Join(seed, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("content"), 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Chmod(seed, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	launchWith(t, ctx, browser.Options{SeedProfile: seed, ProfileDir: profile})
-	for name, wanted := range content {
-		got, err := os.ReadFile(filepath.Join(profile, filepath.FromSlash(name)))
-		if copied := err == nil && string(got) == "content"; copied != wanted {
-			t.Errorf("%s: copied is %v, want %v", name, copied, wanted)
-		}
-		if info, err := os.Stat(filepath.Join(profile, filepath.FromSlash(name))); wanted && (err != nil || info.Mode().Perm() != 0o600) {
-			t.Errorf("%s: mode of the copy: %v, %v", name, info, err)
-		}
 	}
 }
