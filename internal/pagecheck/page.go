@@ -105,14 +105,15 @@ func InspectPage(ctx context.Context, settings PageSettings) (page Page, err err
 	if err != nil {
 		return Page{}, err
 	}
-	inspection, err := watch(ctx, opened, profiles[settings.Platform], settings.Wait)
+	profile := profiles[settings.Platform]
+	inspection, err := watch(ctx, opened, profile, settings.Wait)
 	if err != nil {
 		return Page{}, err
 	}
 	if err := writeScreenshot(ctx, opened, settings.Screenshot); err != nil {
 		return Page{}, err
 	}
-	return describe(ctx, opened, inspection)
+	return describe(ctx, opened, profile, inspection)
 }
 
 // browserOptions returns the options of a bot's browser.
@@ -193,7 +194,7 @@ func writeScreenshot(ctx context.Context, page *browser.Page, file string) error
 }
 
 // describe returns the report of an inspection.
-func describe(ctx context.Context, page *browser.Page, inspection meeting.Inspection) (Page, error) {
+func describe(ctx context.Context, page *browser.Page, profile *meeting.Profile, inspection meeting.Inspection) (Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	title, err := page.Title(ctx)
@@ -205,7 +206,7 @@ func describe(ctx context.Context, page *browser.Page, inspection meeting.Inspec
 		return Page{}, err
 	}
 	described := Page{
-		Platform: inspection.Platform, Profile: inspection.Source, Version: inspection.Version, Date: inspection.Date,
+		Platform: profile.Platform, Profile: profile.Source(), Version: profile.Version, Date: profile.Date,
 		Title: title, Address: withoutSecrets(address), Screen: inspection.Screen, Evidence: inspection.Evidence,
 		People: []string{}, Others: inspection.Others, Elements: inspection.Elements,
 		Texts: slices.DeleteFunc(append([]meeting.InspectedText{}, inspection.Texts...), func(text meeting.InspectedText) bool { return text.Found == "" }),

@@ -43,9 +43,6 @@ type platform struct {
 	elements []string // elements that the profile must define, besides those of every platform
 	// resolve returns the address to open for an unwrapped URL.
 	resolve func(*url.URL) (Address, error)
-	// hasPermissionRequest is set when the page has its own way to ask the host
-	// for permission to record.
-	hasPermissionRequest bool
 }
 
 // BrowserMode returns the mode in which to open a platform's pages: the configured

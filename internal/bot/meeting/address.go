@@ -38,13 +38,11 @@ func unwrapURL(text string) (*url.URL, error) {
 	return link.URL, nil
 }
 
-// firstValue returns the first value of any of the parameters that is not empty.
-func firstValue(query url.Values, parameters ...string) string {
-	for _, parameter := range parameters {
-		for _, value := range query[parameter] {
-			if value != "" {
-				return value
-			}
+// firstValue returns the first value of a parameter that is not empty.
+func firstValue(query url.Values, parameter string) string {
+	for _, value := range query[parameter] {
+		if value != "" {
+			return value
 		}
 	}
 	return ""

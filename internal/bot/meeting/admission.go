@@ -24,9 +24,8 @@ const (
 func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 	evidence, looksLikeCall := matchAny(p.Screens[InMeeting], snapshot, past)
 	if past.Admitted && looksLikeCall && !p.isPutBack(snapshot, past) {
-		return classification{screen: InMeeting, evidence: []Evidence{
-			evidence, {Kind: EvidenceHistory, What: "the bot was admitted", Weight: weakWeight},
-		}}
+		admitted := Evidence{Kind: EvidenceHistory, What: "the bot was admitted", Weight: weakWeight}
+		return classification{screen: InMeeting, evidence: []Evidence{evidence, admitted}}
 	}
 	if snapshot.LobbyText != "" {
 		if !looksLikeCall && !p.callIsGone(snapshot) {
@@ -40,7 +39,7 @@ func (p *Profile) classifyCall(snapshot Snapshot, past History) classification {
 		return classification{screen: InMeeting, evidence: proof}
 	case !past.Admitted && past.RequestedFor >= unprovenTime && snapshot.clickable(leaveButton) && len(p.callControls(snapshot)) > 0:
 		return classification{screen: Lobby, evidence: []Evidence{
-			{Kind: EvidenceDuration, What: fmt.Sprintf("joining was requested %s ago", past.RequestedFor.Round(time.Second)), Weight: weakWeight},
+			requestedForEvidence(past),
 			{Kind: EvidenceMedia, What: "controls of a call, and no proof of admission", Weight: weakWeight},
 		}}
 	case looksLikeCall && len(p.callControls(snapshot)) > 0:
@@ -67,7 +66,7 @@ func (p *Profile) proofOfAdmission(snapshot Snapshot, past History) (proof []Evi
 	case others > 0 && (named || others > len(participants)) && len(controls) > 0:
 		proof = append(proof, Evidence{Kind: EvidenceRoster, What: fmt.Sprintf("%d others in the roster", others), Weight: weakWeight})
 	case p.looksAlone(snapshot, past.OwnName) && past.AloneFor >= aloneTime:
-		proof = append(proof, Evidence{Kind: EvidenceDuration, What: fmt.Sprintf("no others for %s", past.AloneFor.Round(time.Second)), Weight: weakWeight})
+		proof = append(proof, durationEvidence("no others for %s", past.AloneFor))
 	default:
 		return nil, false
 	}
@@ -128,12 +127,12 @@ func (p *Profile) onlyWaits(snapshot Snapshot) bool {
 // classifyWait recognizes a lobby without known words: joining was requested, the
 // page can be left and no longer asks to join, and nothing else of a call is there.
 func (p *Profile) classifyWait(snapshot Snapshot, past History) classification {
-	if past.Admitted || !past.Requested || past.RequestedFor < waitTime || !snapshot.clickable(leaveButton) ||
-		snapshot.Media > 0 || len(p.callControls(snapshot)) > 0 || snapshot.Visible(nameInput) || snapshot.Visible(joinButton) {
+	if past.Admitted || past.RequestedFor < waitTime || !snapshot.clickable(leaveButton) ||
+		p.isConnected(snapshot) || snapshot.Visible(nameInput) || snapshot.Visible(joinButton) {
 		return classification{screen: Unknown}
 	}
 	return classification{screen: Lobby, evidence: []Evidence{
-		{Kind: EvidenceDuration, What: fmt.Sprintf("joining was requested %s ago", past.RequestedFor.Round(time.Second)), Weight: weakWeight},
+		requestedForEvidence(past),
 		{Kind: EvidenceElement, What: "the page offers only to leave", Where: "elements." + leaveButton, Weight: weakWeight},
 	}}
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"time"
-
-	"standin/internal/bot/browser"
 )
 
 // languageTimeout limits the choice of the captions' language. Each of its steps,
@@ -123,7 +121,7 @@ func (s *site) closeSettings(ctx context.Context, page Page) error {
 		case snapshot.Visible(menu.Close):
 			return false, s.press(ctx, page, menu.Close)
 		case slices.ContainsFunc(menu.Open[1:], snapshot.Visible):
-			return false, page.Press(ctx, browser.KeyEscape)
+			return false, pressEscape(ctx, page)
 		}
 		return true, nil
 	})

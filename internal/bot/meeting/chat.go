@@ -84,16 +84,14 @@ func (s *site) sendPart(ctx context.Context, page Page, part string) error {
 	if err := page.PasteInto(ctx, s.probe.element(chatInput), chatInput, part); err != nil {
 		return err
 	}
-	if err := s.pressEnter(ctx, page); err != nil {
+	if err := pressEnter(ctx, page); err != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeout(ctx, chatAcceptTimeout)
-	defer cancel()
-	err := s.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+	timedOut, err := s.pollFor(ctx, page, chatAcceptTimeout, func(_ context.Context, snapshot Snapshot) (bool, error) {
 		// The Enter key may leave its line break behind.
 		return snapshot.Visible(chatInput) && strings.TrimSpace(snapshot.Elements[chatInput].Value) == "", nil
 	})
-	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+	if timedOut {
 		return fmt.Errorf("the page did not accept the message within %s", chatAcceptTimeout)
 	}
 	return err

@@ -33,62 +33,18 @@ func (p *Profile) classify(snapshot Snapshot, past History) classification {
 	return found
 }
 
+// classifyPage asks the ways to recognize a screen in the order of Screens. The first
+// that recognizes one decides.
 func (p *Profile) classifyPage(snapshot Snapshot, past History) classification {
-	if snapshot.Scheme == errorScheme {
-		return classification{screen: CannotConnect, evidence: []Evidence{
-			{Kind: EvidenceAddress, What: "the browser's own error page", Weight: minWeight},
-		}}
-	}
-	for _, screen := range Screens() {
-		if screen == HostAbsent { // after all screens that are final
-			if found, ok := p.classifyDialog(snapshot, past); ok {
-				return found
-			}
-			if found, ok := refusedOverForm(snapshot, past); ok {
-				return found
-			}
-			if found, ok := p.hostAbsentAnywhere(snapshot, past); ok {
-				return found
-			}
-		}
-		if screen == PreJoin && !past.Admitted {
-			if evidence, ok := lobbyOverPreJoin(snapshot, past); ok {
-				if found := p.classifyByWords(snapshot, past); found.screen != Unknown && snapshot.LobbyText == "" {
-					return found
-				}
-				return classification{screen: Lobby, evidence: evidence}
-			}
-		}
-		if screen == InMeeting {
-			break
-		}
-		if (screen == Removed || screen == Ended) && asksToJoin(snapshot, past) {
-			continue // a heading may be the subject of the meeting
-		}
-		if screen == PreJoin && past.Admitted && (snapshot.Media > 0 || len(p.callControls(snapshot)) > 0) {
-			continue // a field or button of the call
-		}
-		if found, ok := p.matchScreen(screen, snapshot, past); ok {
-			if screen == Ended && !found.says() { // words that the profile does not have may say why
-				if said := p.classifyByWords(snapshot, past); said.screen == Removed {
-					return said
-				}
-				if told, ok := p.classifyToldEnd(snapshot, past); ok {
-					return told
-				}
-			}
+	for _, recognize := range []func(Snapshot, History) (classification, bool){
+		classifyErrorPage, p.classifyOver,
+		p.classifyDialog, refusedOverForm, p.hostAbsentAnywhere,
+		p.classifyWaiting, p.classifyLobbyOverPreJoin, p.classifyPreJoin,
+		p.classifyRefusal, p.classifyStatus,
+	} {
+		if found, ok := recognize(snapshot, past); ok {
 			return found
 		}
-	}
-	if snapshot.Visible(refusal) && !past.Admitted && p.callIsGone(snapshot) {
-		return classification{screen: Denied, evidence: []Evidence{
-			{Kind: EvidenceElement, What: fmt.Sprintf("element refusal %q", snapshot.Elements[refusal].Text), Weight: weakWeight}, callGoneEvidence(),
-		}}
-	}
-	if screen, ok := screenOfStatus(snapshot.Status); ok && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0 {
-		return classification{screen: screen, evidence: []Evidence{
-			{Kind: EvidenceAddress, What: fmt.Sprintf("HTTP status %d", snapshot.Status), Weight: weakWeight}, callGoneEvidence(),
-		}}
 	}
 	found := p.classifyCall(snapshot, past)
 	if found.screen == Unknown && len(found.evidence) == 0 {
@@ -98,6 +54,72 @@ func (p *Profile) classifyPage(snapshot Snapshot, past History) classification {
 		found = p.classifyWait(snapshot, past)
 	}
 	return found
+}
+
+// classifyErrorPage recognizes the page that Chromium shows in place of one that it
+// could not load.
+func classifyErrorPage(snapshot Snapshot, _ History) (classification, bool) {
+	return classification{screen: CannotConnect, evidence: []Evidence{
+		{Kind: EvidenceAddress, What: "the browser's own error page", Weight: minWeight},
+	}}, snapshot.Scheme == errorScheme
+}
+
+// classifyOver recognizes by the profile that there is no way in, or that the call is
+// over or interrupted.
+func (p *Profile) classifyOver(snapshot Snapshot, past History) (classification, bool) {
+	for _, screen := range overScreens() {
+		if (screen == Removed || screen == Ended) && asksToJoin(snapshot, past) {
+			continue // a heading may be the subject of the meeting
+		}
+		found, ok := p.matchScreen(screen, snapshot, past)
+		if !ok {
+			continue
+		}
+		if screen == Ended && !found.says() { // words that the profile does not have may say why
+			if said := p.classifyByWords(snapshot, past); said.screen == Removed {
+				return said, true
+			}
+			if told, ok := p.classifyToldEnd(snapshot, past); ok {
+				return told, true
+			}
+		}
+		return found, true
+	}
+	return classification{}, false
+}
+
+// classifyWaiting recognizes by the profile that the bot waits.
+func (p *Profile) classifyWaiting(snapshot Snapshot, past History) (classification, bool) {
+	for _, screen := range []Screen{HostAbsent, Lobby} {
+		if found, ok := p.matchScreen(screen, snapshot, past); ok {
+			return found, true
+		}
+	}
+	return classification{}, false
+}
+
+// classifyPreJoin recognizes the pre-join screen. After admission, its parts beside media
+// or controls of a call are a field or button of the call.
+func (p *Profile) classifyPreJoin(snapshot Snapshot, past History) (classification, bool) {
+	if past.Admitted && p.isConnected(snapshot) {
+		return classification{}, false
+	}
+	return p.matchScreen(PreJoin, snapshot, past)
+}
+
+// classifyRefusal recognizes a refusal by its element, whatever it says.
+func (p *Profile) classifyRefusal(snapshot Snapshot, past History) (classification, bool) {
+	return classification{screen: Denied, evidence: []Evidence{
+		{Kind: EvidenceElement, What: fmt.Sprintf("element refusal %q", snapshot.Elements[refusal].Text), Weight: weakWeight}, callGoneEvidence(),
+	}}, snapshot.Visible(refusal) && !past.Admitted && p.callIsGone(snapshot)
+}
+
+// classifyStatus recognizes a document that the server refuses.
+func (p *Profile) classifyStatus(snapshot Snapshot, _ History) (classification, bool) {
+	screen, ok := screenOfStatus(snapshot.Status)
+	return classification{screen: screen, evidence: []Evidence{
+		{Kind: EvidenceAddress, What: fmt.Sprintf("HTTP status %d", snapshot.Status), Weight: weakWeight}, callGoneEvidence(),
+	}}, ok && p.callIsGone(snapshot) && len(snapshot.Outline.Fields) == 0
 }
 
 // asksToJoin reports whether a visit only begins: the bot was not admitted, and the page
@@ -122,27 +144,29 @@ func screenOfStatus(status int) (screen Screen, ok bool) {
 // pressed before the page counts as the lobby.
 const disabledJoinTime = 3 * time.Second
 
-// lobbyOverPreJoin returns the evidence that a page which still shows parts of
-// the pre-join screen is the lobby: a lobby's words anywhere, or a join button
-// that stays disabled after it was pressed. A page that offers to join is not.
-func lobbyOverPreJoin(snapshot Snapshot, past History) ([]Evidence, bool) {
+// classifyLobbyOverPreJoin recognizes a page that still shows parts of the pre-join
+// screen as the lobby, by a lobby's words anywhere or a join button that stays disabled
+// after it was pressed. A page that offers to join is not the lobby.
+func (p *Profile) classifyLobbyOverPreJoin(snapshot Snapshot, past History) (classification, bool) {
 	switch {
-	case snapshot.clickable(joinButton) || snapshot.Visible(nameInput) && !past.Requested:
-		return nil, false
+	case past.Admitted, snapshot.clickable(joinButton), snapshot.Visible(nameInput) && !past.Requested:
+		return classification{}, false
 	case snapshot.LobbyText != "":
-		return []Evidence{lobbyEvidence(snapshot)}, true
-	case past.Requested && past.JoinedFor >= disabledJoinTime:
-		return []Evidence{
-			{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight},
-			{Kind: EvidenceDuration, What: fmt.Sprintf("the join button has been disabled for %s", past.JoinedFor.Round(time.Second)), Weight: weakWeight},
-		}, true
+		return classification{screen: Lobby, evidence: []Evidence{lobbyEvidence(snapshot)}}, true
+	case past.JoinedFor < disabledJoinTime:
+		return classification{}, false
 	}
-	return nil, false
+	if found := p.classifyByWords(snapshot, past); found.screen != Unknown {
+		return found, true
+	}
+	return classification{screen: Lobby, evidence: []Evidence{
+		requestedEvidence(), durationEvidence("the join button has been disabled for %s", past.JoinedFor),
+	}}, true
 }
 
 // lobbyEvidence returns the evidence of a lobby's words on the page.
 func lobbyEvidence(snapshot Snapshot) Evidence {
-	return Evidence{Kind: EvidenceText, What: fmt.Sprintf("text %q", snapshot.LobbyText), Where: "admission.lobbyTexts", Weight: minWeight}
+	return textEvidence(snapshot.LobbyText, "admission.lobbyTexts", minWeight)
 }
 
 // matchScreen reports whether the rules of a screen that match are sufficient
@@ -173,14 +197,4 @@ func (p *Profile) matchScreen(screen Screen, snapshot Snapshot, past History) (c
 		}
 	}
 	return found, totalWeight(found.evidence) >= minWeight
-}
-
-// callGoneEvidence returns the evidence that nothing of the call is left.
-func callGoneEvidence() Evidence {
-	return Evidence{Kind: EvidenceElement, What: "the call's controls are gone", Weight: weakWeight}
-}
-
-// mediaEvidence returns the evidence of media that arrives.
-func mediaEvidence(snapshot Snapshot, weight int) Evidence {
-	return Evidence{Kind: EvidenceMedia, What: fmt.Sprintf("media of others on %d tracks", snapshot.Media), Weight: weight}
 }

@@ -107,31 +107,29 @@ func (s *site) SetDevice(ctx context.Context, page Page, device Device, on bool)
 	if on {
 		wanted, press = DeviceOn, button.off
 	}
-	waiting, cancel := context.WithTimeout(ctx, deviceTimeout)
-	defer cancel()
 	var pressedAt time.Time
 	seen := DeviceUnknown
-	err := s.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+	timedOut, err := s.pollFor(ctx, page, deviceTimeout, func(ctx context.Context, snapshot Snapshot) (bool, error) {
 		seen = device.state(snapshot)
 		switch {
 		case seen == wanted:
 			return true, nil
 		case on && button.choice != "" && snapshot.clickable(button.choice):
-			return false, s.click(waiting, page, button.choice)
+			return false, s.click(ctx, page, button.choice)
 		case seen == DeviceUnknown || time.Since(pressedAt) < pressAgainTime:
 			return false, nil
 		}
 		pressedAt = time.Now()
 		if snapshot.clickable(press) {
-			return false, s.click(waiting, page, press)
+			return false, s.click(ctx, page, press)
 		}
-		return false, s.clickAnywhere(waiting, page, press)
+		return false, s.clickAnywhere(ctx, page, press)
 	})
-	if err != nil && ctx.Err() == nil && waiting.Err() != nil {
+	switch {
+	case timedOut && seen == DeviceUnknown:
+		err = ErrNoDevice
+	case timedOut:
 		err = ErrDeviceRefused
-		if seen == DeviceUnknown {
-			err = ErrNoDevice
-		}
 	}
 	if err != nil {
 		return fmt.Errorf("turn the %s on (%t): %w", device, on, err)

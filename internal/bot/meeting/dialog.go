@@ -2,13 +2,10 @@ package meeting
 
 import (
 	"context"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
-
-	"standin/internal/bot/browser"
 )
 
 const (
@@ -107,10 +104,7 @@ func (d driver) closeDialog(ctx context.Context, page Page, action DialogAction)
 	case boxToCheck:
 		return page.ClickElement(ctx, d.probe.dialogBox())
 	case noButton:
-		if err := page.Press(ctx, browser.KeyEscape); err != nil {
-			return fmt.Errorf("press Escape: %w", err)
-		}
-		return nil
+		return pressEscape(ctx, page)
 	default:
 		return page.ClickElement(ctx, d.probe.dialogButton(action.Button, action.Label))
 	}
@@ -126,8 +120,7 @@ func sameDialog(text, other string) bool {
 
 // isRecordingNotice reports whether a dialog says that the meeting is recorded.
 func isRecordingNotice(dialog Dialog) bool {
-	_, recorded := findPhrase([][]string{knownWords().Dialogs.Recorded}, []string{dialog.Text})
-	return recorded
+	return hasPhrase(dialog.Text, knownWords().Dialogs.Recorded)
 }
 
 const (
@@ -149,8 +142,7 @@ func safestButton(dialog Dialog, stage stage) int {
 	known := knownWords().Dialogs
 	recorded := isRecordingNotice(dialog)
 	labels := [][]string{known.Agree, known.Close, known.Acknowledge, known.Decline, known.Cancel}
-	_, lobby := findPhrase(knownWords().Phrases[string(Lobby)], []string{dialog.Text})
-	lobby = lobby && stage == inLobby
+	lobby := stage == inLobby && hasPhraseOf(dialog.Text, Lobby)
 	switch {
 	case lobby:
 		labels = labels[:1]
@@ -167,10 +159,8 @@ func safestButton(dialog Dialog, stage stage) int {
 		}
 	}
 	for _, wanted := range labels {
-		for i, button := range dialog.Buttons {
-			if button.usable() && button.says(wanted) {
-				return i
-			}
+		if i := slices.IndexFunc(dialog.Buttons, func(b DialogButton) bool { return b.usable() && b.says(wanted) }); i >= 0 {
+			return i
 		}
 	}
 	if lobby || !dialog.Marked {
@@ -178,9 +168,8 @@ func safestButton(dialog Dialog, stage stage) int {
 	}
 	only, count := noButton, 0
 	for i, button := range dialog.Buttons {
-		_, dangerous := findPhrase([][]string{known.Never}, []string{button.Label})
 		switch {
-		case !button.usable() || dangerous:
+		case !button.usable() || button.isDangerous():
 			continue
 		case button.Icon && button.Corner && !recorded:
 			return i
@@ -191,9 +180,8 @@ func safestButton(dialog Dialog, stage stage) int {
 		return only
 	}
 	if len(dialog.Buttons) == 2 && count == 1 && stage == inCall {
-		_, dangerous := findPhrase([][]string{known.Never}, []string{dialog.Buttons[1-only].Label})
 		accepts := !recorded || !dialog.Buttons[only].says(slices.Concat(known.Close, known.Decline, known.Cancel))
-		if dangerous && accepts {
+		if dialog.Buttons[1-only].isDangerous() && accepts {
 			return only // to stay, in unknown words
 		}
 	}
@@ -205,14 +193,11 @@ func safestButton(dialog Dialog, stage stage) int {
 func otherThanCancel(dialog Dialog) int {
 	known, cancels, other, others := knownWords().Dialogs, false, noButton, 0
 	for i, button := range dialog.Buttons {
-		label := fold(button.Label)
-		_, dangerous := findPhrase([][]string{known.Never}, []string{label})
-		agrees := slices.Contains(known.Agree, label)
 		switch {
-		case slices.Contains(known.Cancel, label):
+		case button.isOneOf(known.Cancel):
 			cancels = true
-		case button.Icon || button.Link || slices.Contains(known.Close, label):
-		case (button.Disabled || button.usable()) && (agrees || !dangerous):
+		case button.Icon || button.Link || button.isOneOf(known.Close):
+		case (button.Disabled || button.usable()) && (button.isOneOf(known.Agree) || !button.isDangerous()):
 			other, others = i, others+1
 		}
 	}
@@ -231,8 +216,17 @@ const (
 	inLobby           // joining was requested
 )
 
-// says reports whether the button's label is one of some labels. That of an icon may go
-// on, as in "Close dialog".
+// isOneOf reports whether the button's label is one of some labels.
+func (b DialogButton) isOneOf(labels ...[]string) bool {
+	label := fold(b.Label)
+	return slices.ContainsFunc(labels, func(list []string) bool { return slices.Contains(list, label) })
+}
+
+// isDangerous reports whether the button may leave, join another call, sign in, start
+// something or open another page.
+func (b DialogButton) isDangerous() bool { return hasPhrase(b.Label, knownWords().Dialogs.Never) }
+
+// says is isOneOf for one list. The label of an icon may go on, as in "Close dialog".
 func (b DialogButton) says(labels []string) bool {
 	label := fold(b.Label)
 	return slices.ContainsFunc(labels, func(wanted string) bool { return label == wanted || b.Icon && strings.HasPrefix(label, wanted+" ") })
@@ -240,5 +234,5 @@ func (b DialogButton) says(labels []string) bool {
 
 // usable reports whether a click would reach the button and stay on the page.
 func (b DialogButton) usable() bool {
-	return !b.Disabled && !b.Covered && !b.Link && strings.TrimSpace(b.Label) != "" || b.Icon && !b.Disabled && !b.Covered && !b.Link
+	return !b.Disabled && !b.Covered && !b.Link && (b.Icon || strings.TrimSpace(b.Label) != "")
 }

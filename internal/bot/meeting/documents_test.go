@@ -308,11 +308,11 @@ func testProbeInFrames(t *testing.T, ctx context.Context, running *browser.Brows
 // testProbeNamesABadSelector checks that the error for a selector that only a
 // browser can reject names it.
 func testProbeNamesABadSelector(t *testing.T, ctx context.Context, running *browser.Browser) {
-	profile, err := parseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
+	profile, err := ParseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button::no('", 1)))
 	if err == nil {
 		t.Fatalf("the profile is valid: %+v", profile)
 	}
-	profile, err = parseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
+	profile, err = ParseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +334,7 @@ func testInspect(t *testing.T, ctx context.Context, running *browser.Browser) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if inspection.Platform != job.ZoomWeb || inspection.Version < 1 || inspection.Date == "" || inspection.Screen == Unknown || inspection.Evidence == "" {
+	if inspection.Screen == Unknown || inspection.Evidence == "" {
 		t.Errorf("the inspection is %+v", inspection)
 	}
 	states := make(map[string]InspectedElement)

@@ -55,20 +55,29 @@ func (d driver) poll(ctx context.Context, page Page, act func(Snapshot) (done bo
 	}
 }
 
+// pollFor is poll for a limited time. timedOut reports that the time was up, which is no
+// error.
+func (d driver) pollFor(
+	ctx context.Context, page Page, timeout time.Duration, act func(context.Context, Snapshot) (done bool, err error),
+) (timedOut bool, err error) {
+	waiting, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	err = d.poll(waiting, page, func(snapshot Snapshot) (bool, error) { return act(waiting, snapshot) })
+	if err != nil && waiting.Err() != nil && ctx.Err() == nil {
+		return true, nil
+	}
+	return false, err
+}
+
 // press clicks an element and waits up to pressTimeout for it to disappear, so
 // that a toggle is not pressed twice. An element that stays is no error.
 func (d driver) press(ctx context.Context, page Page, element string) error {
 	if err := d.click(ctx, page, element); err != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeout(ctx, pressTimeout)
-	defer cancel()
-	err := d.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+	_, err := d.pollFor(ctx, page, pressTimeout, func(_ context.Context, snapshot Snapshot) (bool, error) {
 		return !snapshot.Visible(element), nil
 	})
-	if ctx.Err() == nil && waiting.Err() != nil {
-		return nil
-	}
 	return err
 }
 
@@ -100,9 +109,17 @@ func reload(ctx context.Context, page Page) error {
 }
 
 // pressEnter presses the Enter key in the focused element.
-func (d driver) pressEnter(ctx context.Context, page Page) error {
+func pressEnter(ctx context.Context, page Page) error {
 	if err := page.Press(ctx, browser.KeyEnter); err != nil {
 		return fmt.Errorf("press Enter: %w", err)
+	}
+	return nil
+}
+
+// pressEscape presses the Escape key, which closes dialogs and menus.
+func pressEscape(ctx context.Context, page Page) error {
+	if err := page.Press(ctx, browser.KeyEscape); err != nil {
+		return fmt.Errorf("press Escape: %w", err)
 	}
 	return nil
 }

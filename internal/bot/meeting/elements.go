@@ -73,6 +73,27 @@ func dismissals() []string {
 	return []string{answerCookies, acceptTerms, allowDevices, withoutDevices, acceptNotice, joinInDialog, dismissTip}
 }
 
+// ExpectedElements returns the elements that a page with a screen should have:
+// those that a bot uses on it.
+func (p *Profile) ExpectedElements(screen Screen, snapshot Snapshot) []string {
+	either := func(a, b string) []string {
+		if snapshot.present(a) || snapshot.present(b) {
+			return nil
+		}
+		return []string{a, b}
+	}
+	devices := slices.Concat(either(microphoneOn, microphoneOff), either(cameraOn, cameraOff))
+	switch screen {
+	case PreJoin:
+		return append([]string{nameInput, joinButton}, devices...)
+	case Lobby:
+		return []string{leaveButton}
+	case InMeeting:
+		return slices.Concat([]string{leaveButton, chatButton}, devices, p.Admission.Controls)
+	}
+	return nil
+}
+
 // pendingActions lists the elements that should be pressed after joining was
 // requested.
 func pendingActions(snapshot Snapshot, screen Screen) []string {

@@ -1,6 +1,8 @@
 package meeting
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -43,6 +45,39 @@ func totalWeight(evidence []Evidence) (total int) {
 	return total
 }
 
+// textEvidence returns the evidence of a text of the page.
+func textEvidence(text, where string, weight int) Evidence {
+	return Evidence{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: where, Weight: weight}
+}
+
+// requestedEvidence returns the evidence that the bot asked to join.
+func requestedEvidence() Evidence {
+	return Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight}
+}
+
+// requestedForEvidence returns the evidence of the time since the bot asked to join.
+func requestedForEvidence(past History) Evidence {
+	return durationEvidence("joining was requested %s ago", past.RequestedFor)
+}
+
+// durationEvidence returns the evidence that something has lasted; format describes it.
+func durationEvidence(format string, lasted time.Duration) Evidence {
+	return Evidence{Kind: EvidenceDuration, What: fmt.Sprintf(format, lasted.Round(time.Second)), Weight: weakWeight}
+}
+
+// mediaEvidence returns the evidence of media that arrives.
+func mediaEvidence(snapshot Snapshot, weight int) Evidence {
+	return Evidence{Kind: EvidenceMedia, What: fmt.Sprintf("media of others on %d tracks", snapshot.Media), Weight: weight}
+}
+
+// callGoneEvidence returns the evidence that nothing of the call is left.
+func callGoneEvidence() Evidence {
+	return Evidence{Kind: EvidenceElement, What: "the call's controls are gone", Weight: weakWeight}
+}
+
+// isUnmistakable reports whether a piece of evidence suffices alone.
+func isUnmistakable(e Evidence) bool { return e.Weight >= minWeight }
+
 // describeEvidence returns the evidence as one line of text.
 func describeEvidence(evidence []Evidence) string {
 	var what []string
@@ -61,6 +96,11 @@ type Decision struct {
 	Evidence []Evidence `json:"evidence,omitempty"`
 }
 
+// Weak reports whether a recognized screen rests on weak evidence only.
+func (d Decision) Weak() bool {
+	return d.Screen != Unknown && !slices.ContainsFunc(d.Evidence, isUnmistakable)
+}
+
 // SameAs reports whether two decisions have the same result.
 func (d Decision) SameAs(other Decision) bool {
 	return d.Screen == other.Screen && d.Pending == other.Pending
@@ -77,31 +117,4 @@ type History struct {
 	Told         string        `json:"told,omitempty"`    // text of the last dialog that only asked to be acknowledged, and was
 	ToldFor      time.Duration `json:"toldFor,omitempty"` // time since it was first acknowledged
 	ToldTimes    int           `json:"toldTimes,omitempty"`
-}
-
-// CapturedSnapshot is a snapshot and what was known when it was taken.
-type CapturedSnapshot struct {
-	At       time.Time `json:"at"`
-	Known    History   `json:"known"`
-	Snapshot Snapshot  `json:"snapshot"`
-}
-
-// Replay classifies the snapshots of one visit, in their order, with a profile that
-// may be another one than the profile they were taken with. The visit's state is
-// that of the first snapshot; later states follow from the profile.
-func Replay(profile *Profile, captured []CapturedSnapshot) []Decision {
-	var visit visitState
-	var decisions []Decision
-	for i, c := range captured {
-		if i == 0 {
-			visit.resume(c.Known, c.At)
-		}
-		if c.Known.Requested {
-			visit.request(c.At)
-		}
-		visit.setName(c.Known.OwnName)
-		observation := visit.observe(profile, c.Snapshot, c.At)
-		decisions = append(decisions, observation.Decision(c.At))
-	}
-	return decisions
 }

@@ -492,7 +492,7 @@ func (v *fieldVisit) report(t *testing.T) {
 		lines = append(lines, line{entry.at, "page " + entry.kind + " " + entry.detail})
 	}
 	for _, one := range v.seen {
-		lines = append(lines, line{one.from, fmt.Sprintf("  bot %s by %s, closed %t, dialog %q, notices %q", one.Screen, one.Evidence, one.Closed, one.Dialog, one.Notices)})
+		lines = append(lines, line{one.from, fmt.Sprintf("  bot %s by %s, closed %t, dialog %q, notices %q", one.Screen, one.Evidence, one.Closed, one.Captured.Snapshot.Elements[dialog].Text, one.Notices)})
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
 	for _, one := range lines {

@@ -4,18 +4,11 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"standin/internal/job"
 )
 
 // Inspection reports which elements and texts of a profile a page shows. It
 // helps to adapt the profile to a changed page.
 type Inspection struct {
-	Platform job.Platform
-	Version  int // version of the profile
-	Date     string
-	Source   string // the profile's file
-
 	Screen   Screen
 	Evidence string
 
@@ -55,19 +48,13 @@ type InspectedText struct {
 
 // Inspect reads a page with a profile.
 func Inspect(ctx context.Context, page Page, profile *Profile) (Inspection, error) {
-	probe, err := newProbe(profile)
+	snapshot, err := profile.Snapshot(ctx, page)
 	if err != nil {
 		return Inspection{}, err
 	}
-	snapshot, err := probe.snapshot(ctx, page)
-	if err != nil {
-		return Inspection{}, err
-	}
-	inspection := Inspection{Platform: profile.Platform, Version: profile.Version, Date: profile.Date, Source: profile.source}
 	found := profile.classify(snapshot, History{})
-	inspection.Screen, inspection.Evidence = found.screen, describeEvidence(found.evidence)
+	inspection := Inspection{Screen: found.screen, Evidence: describeEvidence(found.evidence), Elements: profile.InspectElements(snapshot)}
 	inspection.Participants, inspection.Others = profile.participants(snapshot, "")
-	inspection.Elements = profile.InspectElements(snapshot)
 	var keys []string
 	for _, condition := range profile.textConditions() {
 		keys = append(keys, condition.key)

@@ -57,7 +57,7 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		case stepType:
 			return false, page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
 		case stepEnter:
-			return false, s.pressEnter(ctx, page)
+			return false, pressEnter(ctx, page)
 		case stepReload:
 			return false, reload(ctx, page)
 		default:
@@ -96,16 +96,15 @@ func (s *site) RejoinAudio(ctx context.Context, page Page) error {
 	if len(s.profile.Elements[joinAudio]) == 0 {
 		return nil
 	}
-	waiting, cancel := context.WithTimeout(ctx, joinAudioTimeout)
-	defer cancel()
-	err := s.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+	// The page may have no such control.
+	_, err := s.pollFor(ctx, page, joinAudioTimeout, func(ctx context.Context, snapshot Snapshot) (bool, error) {
 		if !snapshot.clickable(joinAudio) {
-			return false, s.showToolbars(waiting, page, snapshot)
+			return false, s.showToolbars(ctx, page, snapshot)
 		}
-		return true, s.click(waiting, page, joinAudio)
+		return true, s.click(ctx, page, joinAudio)
 	})
-	if err == nil || ctx.Err() == nil && waiting.Err() != nil {
-		return nil // the page may have no such control
+	if err != nil {
+		return fmt.Errorf("join the page's audio: %w", err)
 	}
-	return fmt.Errorf("join the page's audio: %w", err)
+	return nil
 }

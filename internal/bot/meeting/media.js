@@ -1,6 +1,6 @@
 // Returns the media that the page receives: the number of live tracks, that of the
-// connections that the page has not closed, and in the meeting the audio tracks. It runs in the page's own world, because only that has the
-// connections; probe.js does not.
+// connections that the page has not closed, and in the meeting the audio tracks. It runs in
+// the page's own world, because only that has the connections; probe.js does not.
 inMeeting => {
 	const maxReceivers = 32; // whose audio level is read
 

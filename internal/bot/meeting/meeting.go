@@ -74,10 +74,10 @@ type Adapter interface {
 	Arrange(ctx context.Context, page Page, observation Observation, layout job.Layout) error
 
 	// HandleNotices acts on an observation made after Join: it dismisses notices, closes a
-	// dialog that the profile does not know by its safest button, presses a join button that came back ("Join anyway"), turns off a microphone or
-	// camera that is on, and moves the mouse when nothing was recognized, because
-	// toolbars may be hidden. It does at most one thing per call. Call it after
-	// each observation.
+	// dialog that the profile does not know by its safest button, presses a join button
+	// that came back ("Join anyway"), turns off a microphone or camera that is on, and
+	// moves the mouse when nothing was recognized, because toolbars may be hidden. It does
+	// at most one thing per call. Call it after each observation.
 	HandleNotices(ctx context.Context, page Page, observation Observation) error
 
 	// Leave leaves the meeting or its lobby and waits until the page shows that

@@ -46,7 +46,6 @@ type Observation struct {
 
 	Notices     []string      // elements of the profile that HandleNotices would act on
 	CloseDialog *DialogAction // closes a dialog that the profile does not know
-	Dialog      string        // text of an open dialog, shortened
 
 	Captured *CapturedSnapshot // what was classified; nil where no page is read
 
@@ -68,7 +67,6 @@ func cleanID(id string) string { return text.CleanLine(id, maxName) }
 // most of them. Every adapter calls it once for each observation.
 func (o *Observation) Clean() {
 	o.Evidence = text.CleanLine(o.Evidence, maxEvidence)
-	o.Dialog = text.CleanLine(o.Dialog, maxMessage)
 	for i := range o.Reasons {
 		o.Reasons[i].What = text.CleanLine(o.Reasons[i].What, maxEvidence)
 	}

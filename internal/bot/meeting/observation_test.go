@@ -12,7 +12,7 @@ func TestClean(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("n", maxName)
 	o := Observation{
-		Evidence: "text \"a\x00\nb\"", Dialog: "c\x1b[31m", Reasons: []Evidence{{What: "d\xff"}},
+		Evidence: "text \"a\x00\nb\"", Reasons: []Evidence{{What: "d\xff"}},
 		Participants: []Participant{{ID: "name:\u202eevil\x00", Name: "\u202eevil\x00\n name"}, {ID: long + "x", Name: long + "x"}},
 		TrackOwners:  []TrackOwner{{Track: "1", ParticipantID: "name:\u202eevil\x00"}},
 		Chat:         []ChatMessage{{Author: "a\tb", Text: "one\r\ntwo\x00\u202e"}, {Text: strings.Repeat("m", maxMessage+1)}},
@@ -20,7 +20,7 @@ func TestClean(t *testing.T) {
 	}
 	o.Clean()
 	want := Observation{
-		Evidence: "text \"a b\"", Dialog: "c[31m", Reasons: []Evidence{{What: "d\uFFFD"}},
+		Evidence: "text \"a b\"", Reasons: []Evidence{{What: "d\uFFFD"}},
 		Participants: []Participant{{ID: "name:evil", Name: "evil name"}, {ID: long, Name: long}},
 		TrackOwners:  []TrackOwner{{Track: "1", ParticipantID: "name:evil"}},
 		Chat:         []ChatMessage{{Author: "a b", Text: "one\ntwo\u202e"}, {Text: strings.Repeat("m", maxMessage)}},

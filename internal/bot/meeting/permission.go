@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"standin/internal/bot/browser"
 )
 
 const (
@@ -24,7 +22,7 @@ var errNoRequest = errors.New("the page offers no request for permission to reco
 // reachable, because the host's settings hide it, it asks in the chat, as on
 // platforms without a request of their own.
 func (s *site) AskPermission(ctx context.Context, page Page, name string) (AskMethod, error) {
-	if s.platform.hasPermissionRequest {
+	if s.hasPermissionRequest() {
 		err := s.askByPage(ctx, page)
 		if err == nil {
 			return AskByPage, nil
@@ -38,6 +36,10 @@ func (s *site) AskPermission(ctx context.Context, page Page, name string) (AskMe
 	}
 	return AskByChat, nil
 }
+
+// hasPermissionRequest reports whether the page has its own way to ask the host for
+// permission to record.
+func (s *site) hasPermissionRequest() bool { return len(s.profile.Elements[requestPermission]) > 0 }
 
 // PermissionQuestion returns the chat message that asks the host. It names the
 // two answers, so that an answer can be told apart from other messages.
@@ -53,7 +55,7 @@ func PermissionQuestion(name string) string {
 func (s *site) ClosePermissionRequest(ctx context.Context, page Page) error {
 	waiting, cancel := context.WithTimeout(ctx, closeRequestTimeout)
 	defer cancel()
-	if s.platform.hasPermissionRequest {
+	if s.hasPermissionRequest() {
 		snapshot, err := s.probe.snapshot(waiting, page)
 		if err == nil && snapshot.clickable(closePermission) {
 			err = s.press(waiting, page, closePermission)
@@ -70,25 +72,23 @@ func (s *site) ClosePermissionRequest(ctx context.Context, page Page) error {
 
 // askByPage opens the page's menu and presses its request.
 func (s *site) askByPage(ctx context.Context, page Page) error {
-	waiting, cancel := context.WithTimeout(ctx, pageRequestTimeout)
-	defer cancel()
 	var progress requestSteps
-	err := s.poll(waiting, page, func(snapshot Snapshot) (bool, error) {
+	timedOut, err := s.pollFor(ctx, page, pageRequestTimeout, func(ctx context.Context, snapshot Snapshot) (bool, error) {
 		answered := s.profile.permission(snapshot) != NoAnswer
 		switch next := progress.next(snapshot, answered, time.Now()); next.kind {
 		case stepDone:
 			return true, nil
 		case stepPress:
-			return false, s.press(waiting, page, next.element)
+			return false, s.press(ctx, page, next.element)
 		case stepReveal:
-			return false, s.uncover(waiting, page, snapshot)
+			return false, s.uncover(ctx, page, snapshot)
 		default:
 			return false, nil
 		}
 	})
-	if waiting.Err() != nil && ctx.Err() == nil {
-		if err := page.Press(ctx, browser.KeyEscape); err != nil { // the menu may still be open
-			return fmt.Errorf("close the menu: %w", err)
+	if timedOut {
+		if err := pressEscape(ctx, page); err != nil { // the menu may still be open
+			return err
 		}
 		return errNoRequest
 	}

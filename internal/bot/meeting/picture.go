@@ -54,17 +54,11 @@ func (p *Profile) tileRoles(snapshot Snapshot, ownName string, participants []Pa
 	for _, one := range participants {
 		speaking[cleanID(one.ID)] = one.Speaking
 	}
-	own := p.ownTiles(snapshot.Tiles, ownName)
-	ownIDs := make(map[string]bool)
-	for i, tile := range snapshot.Tiles {
-		if own[i] && tile.ID != "" {
-			ownIDs[tile.ID] = true
-		}
-	}
+	own, _ := p.ownTiles(snapshot.Tiles, ownName)
 	roles := make([]tileRole, len(snapshot.Tiles))
 	for i, tile := range snapshot.Tiles {
 		id := cleanID(tile.identity())
-		roles[i] = tileRole{Own: own[i] || ownIDs[tile.ID], Speaking: speaking[id], id: id}
+		roles[i] = tileRole{Own: own[i], Speaking: speaking[id], id: id}
 	}
 	return roles
 }

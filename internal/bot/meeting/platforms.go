@@ -200,10 +200,9 @@ const (
 // zoom returns the platform of Zoom's web client.
 func zoom() platform {
 	return platform{
-		name:                 job.ZoomWeb,
-		elements:             []string{launchApp, useBrowser, passcodeInput, joinAudio, moreButton, recordButton, requestPermission, closePermission},
-		resolve:              resolveZoom,
-		hasPermissionRequest: true,
+		name:     job.ZoomWeb,
+		elements: []string{launchApp, useBrowser, passcodeInput, joinAudio, moreButton, recordButton, requestPermission, closePermission},
+		resolve:  resolveZoom,
 	}
 }
 

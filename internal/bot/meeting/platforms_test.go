@@ -58,7 +58,7 @@ func usualRows(replica.Platform) []row {
 		recorded := false
 		observation := s.await(t, page, "nothing in the way any more", func(o Observation) bool {
 			recorded = recorded || o.Recorded
-			return o.Screen == InMeeting && len(o.Notices) == 0 && o.Dialog == "" && countEvents(meeting, replica.EventNoticeAccepted) == len(settings.Notices)
+			return o.Screen == InMeeting && len(o.Notices) == 0 && !o.Captured.Snapshot.Visible(dialog) && countEvents(meeting, replica.EventNoticeAccepted) == len(settings.Notices)
 		})
 		if !recorded {
 			t.Error("the platform's notice that it records was not observed")

@@ -75,6 +75,22 @@ func makeProbe(profile string) probe {
 	}
 }
 
+// ElementExpression returns the JavaScript expression that yields an element of the
+// profile, or null.
+func (p *Profile) ElementExpression(name string) (string, error) {
+	probe, err := newProbe(p)
+	return probe.element(name), err
+}
+
+// Snapshot reads a page.
+func (p *Profile) Snapshot(ctx context.Context, page Page) (Snapshot, error) {
+	probe, err := newProbe(p)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	return probe.snapshot(ctx, page)
+}
+
 // snapshot returns what the page shows.
 func (p probe) snapshot(ctx context.Context, page Page) (Snapshot, error) {
 	return p.eval(ctx, page, "()", false)

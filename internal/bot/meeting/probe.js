@@ -61,9 +61,8 @@
 	const boxInDocument = element => {
 		// A switch may be a transparent checkbox over the picture of a switch.
 		const transparent = element.localName === "input" && ["checkbox", "radio"].includes(element.type) && element.parentElement;
-		const opaque = transparent ? element.parentElement : element;
-		if (!element.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true}) ||
-			!opaque.checkVisibility({opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true})) return null;
+		const drawn = transparent ? element.parentElement : element;
+		if (!element.checkVisibility({visibilityProperty: true, contentVisibilityAuto: true}) || !drawn.checkVisibility(opaque)) return null;
 		const doc = element.ownerDocument, view = doc.defaultView;
 		const bounds = element.getBoundingClientRect();
 		let {left, top, right, bottom} = bounds;
@@ -173,8 +172,11 @@
 		[...documents.map(entry => entry.doc), ...shadows].flatMap(tree => [...select(tree, selectors.join(","))]);
 
 	const fits = (candidate, element) => {
-		if (candidate.text && !textsOf(element).some(text => matches(candidate.text, text))) return false;
-		if (candidate.text && element.firstElementChild && !textsOf(element).some(text => matches(candidate.text, text) && shownTextsOf(element).has(text))) return false;
+		if (candidate.text) {
+			const said = textsOf(element).filter(text => matches(candidate.text, text));
+			if (said.length === 0) return false;
+			if (element.firstElementChild && said.every(text => !shownTextsOf(element).has(text))) return false;
+		}
 		if (!candidate.within) return true;
 		for (let ancestor = parentOf(element); ancestor; ancestor = parentOf(ancestor)) {
 			if (ancestor.matches(candidate.within.css) && fits(candidate.within, ancestor)) return true;
@@ -525,21 +527,22 @@
 	// The messages of an open chat, including those scrolled out of view. The
 	// author of several messages in a row is named once, above the first.
 	const chat = [];
-	const rendered = element => documentOf.get(element.ownerDocument).shown && element.getClientRects().length > 0 &&
-		element.checkVisibility({opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true});
+	const rendered = element => documentOf.get(element.ownerDocument).shown && element.getClientRects().length > 0 && element.checkVisibility(opaque);
 	const messages = withoutNested(queryAll(profile.chat.messages)).filter(rendered).slice(-maxMessages);
 	const authors = messages.length === 0 ? [] : queryAll(profile.chat.author.map(source => source.css));
 	const before = (one, other) => one.ownerDocument === other.ownerDocument &&
 		(one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
-	const authorOf = message => {
-		for (const source of profile.chat.author) {
-			const found = read(message, source);
-			if (found && found.value !== "") return found.value;
+	const firstOf = (element, sources) => {
+		for (const source of sources) {
+			const found = read(element, source);
+			if (found && found.value !== "") return {...found, source};
 		}
-		if (ownMessage(message)) return "";
-		const above = authors.filter(element => before(element, message)).pop();
-		const source = above && profile.chat.author.find(one => above.matches(one.css));
-		return source ? read(above, source).value : "";
+		return null;
+	};
+	const authorOf = (line, sources, authors) => {
+		const above = authors.filter(element => before(element, line)).pop();
+		const author = firstOf(line, sources) || above && firstOf(above, sources);
+		return author ? author.value : "";
 	};
 	const messageText = message => {
 		for (const source of profile.chat.text) {
@@ -561,34 +564,22 @@
 		return attributeOf(holder, profile.chat.id);
 	};
 	for (const message of messages) {
-		const line = {id: idOf(message), own: ownMessage(message), author: authorOf(message), text: messageText(message)};
-		if (line.text !== "") chat.push(line);
+		const own = ownMessage(message), text = messageText(message);
+		if (text !== "") chat.push({id: idOf(message), own, author: authorOf(message, profile.chat.author, own ? [] : authors), text});
 	}
 
 	// The lines of the captions. Each element has a number, by which it is known
-	// when its text changes. The author of several lines in a row may be named once.
+	// when its text changes.
 	const captions = [];
 	const lines = withoutNested(queryAll(profile.captions.lines)).filter(rendered).slice(-maxCaptions);
 	const speakers = lines.length === 0 ? [] : queryAll(profile.captions.author.map(source => source.css));
 	const numbersKey = Symbol.for("standin.captionLines");
 	const numbers = window[numbersKey] ||= {last: 0, of: new WeakMap()};
-	const firstOf = (element, sources) => {
-		for (const source of sources) {
-			const found = read(element, source);
-			if (found && found.value !== "") return {...found, source};
-		}
-		return null;
-	};
 	for (const line of lines) {
 		if (!numbers.of.has(line)) numbers.of.set(line, ++numbers.last);
-		let author = firstOf(line, profile.captions.author);
-		if (!author) {
-			const above = speakers.filter(element => before(element, line)).pop();
-			if (above) author = firstOf(above, profile.captions.author);
-		}
 		const text = firstOf(line, profile.captions.text);
 		const shown = (text ? text.source.attribute ? text.value : textOf(text.element) : textOf(line)).replace(/\s+/g, " ").trim();
-		if (shown !== "") captions.push({element: numbers.of.get(line), author: author ? author.value : "", text: shown.slice(-maxMessage)});
+		if (shown !== "") captions.push({element: numbers.of.get(line), author: authorOf(line, profile.captions.author, speakers), text: shown.slice(-maxMessage)});
 	}
 
 	const encodable = ({element, ...person}) => person;

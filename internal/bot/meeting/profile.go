@@ -193,6 +193,12 @@ type TextSource struct {
 	Pattern string `yaml:"pattern" json:"pattern,omitempty"`
 }
 
+// Text returns the profile's file.
+func (p *Profile) Text() []byte { return p.text }
+
+// Source returns the name of the profile's file.
+func (p *Profile) Source() string { return p.source }
+
 // rules returns all rules, by their path in the profile.
 func (p *Profile) rules() map[string][]Rule {
 	all := map[string][]Rule{"alone": p.Alone, "recorded": p.Recorded}

@@ -103,6 +103,7 @@ func (c *profileChecker) roster(roster Roster) {
 	c.candidates("roster.pin", roster.Pin)
 	c.candidates("roster.pinned", roster.Pinned)
 	c.candidates("roster.menu", roster.Menu)
+	c.hidden("roster.hidden", roster.Hidden)
 }
 
 func (c *profileChecker) chat(chat Chat) {
@@ -218,9 +219,9 @@ func requiredScreens() []Screen {
 // checkForPlatform checks that a profile defines the needed elements and
 // screens, and no element that neither the adapter nor a rule uses, which would
 // be a typing mistake.
-func (p *Profile) checkForPlatform(needed, usable []string) error {
+func (p *Profile) checkForPlatform(platform platform) error {
 	var issues []string
-	for _, name := range needed {
+	for _, name := range append(requiredElements(), platform.elements...) {
 		if _, ok := p.Elements[name]; !ok {
 			issues = append(issues, fmt.Sprintf("elements.%s: missing", name))
 		}
@@ -228,6 +229,7 @@ func (p *Profile) checkForPlatform(needed, usable []string) error {
 	if len(p.Admission.Controls) == 0 {
 		issues = append(issues, "admission.controls: missing")
 	}
+	usable := usableElements()
 	for _, rules := range p.rules() {
 		for _, rule := range rules {
 			usable = slices.Concat(usable, rule.Elements, rule.Unless)

@@ -45,6 +45,8 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 		"no region":           {"elements: [join]}", "text: [{equals: [a]}]}", "screens.preJoin[0].text[0]: has no region"},
 		"bad pattern":         {"limits:", "roster: {name: [{css: a, pattern: '('}]}\nlimits:", "roster.name[0].pattern"},
 		"pattern, no group":   {"limits:", "roster: {name: [{css: a, pattern: 'x'}]}\nlimits:", "has no group"},
+		"hidden page":         {"limits:", "roster: {hidden: [{css: body}]}\nlimits:", `roster.hidden[0].css: "body" is the whole page`},
+		"hidden with a rule":  {"limits:", "roster: {hidden: [{css: aside, style: '} body {'}]}\nlimits:", "roster.hidden[0]: has a character"},
 		"two documents":       {"version: 99", "version: 99\n---\nversion: 4", "more than one document"},
 		"no YAML":             {"platform: meet", "\tplatform", "profile custom.yaml"},
 		"larger than allowed": {"version: 99", "version: 99 #" + strings.Repeat("x", maxProfileBytes), "larger than"},
@@ -55,7 +57,7 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 			if text == small {
 				t.Fatalf("the test changes nothing: %q", c.replace)
 			}
-			_, err := parseProfile("custom.yaml", []byte(text))
+			_, err := ParseProfile("custom.yaml", []byte(text))
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "profile custom.yaml: ") {
 				t.Errorf("error = %v; want it to name the file and %q", err, c.want)
 			}
@@ -66,7 +68,7 @@ func TestProfileMistakesAreNamed(t *testing.T) {
 func TestProfileAllMistakesAtOnce(t *testing.T) {
 	t.Parallel()
 	text := strings.NewReplacer("version: 99", "version: 0", "css: button", "css: ''").Replace(small)
-	_, err := parseProfile("custom.yaml", []byte(text))
+	_, err := ParseProfile("custom.yaml", []byte(text))
 	if err == nil || !strings.Contains(err.Error(), "version") || !strings.Contains(err.Error(), "elements.join[0].css") {
 		t.Errorf("error = %v; want both mistakes", err)
 	}
@@ -74,7 +76,7 @@ func TestProfileAllMistakesAtOnce(t *testing.T) {
 
 func TestProfileMustFitTheAdapter(t *testing.T) {
 	t.Parallel()
-	profile, err := parseProfile("custom.yaml", []byte(strings.Replace(small, "{join: ", "{slip: [{css: a}], join: ", 1)))
+	profile, err := ParseProfile("custom.yaml", []byte(strings.Replace(small, "{join: ", "{slip: [{css: a}], join: ", 1)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,14 +97,14 @@ func readProfile(files fs.FS, name, prefix string) (_ *Profile, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("read profile %s: %w", prefix+name, err)
 	}
-	return parseProfile(prefix+name, data)
+	return ParseProfile(prefix+name, data)
 }
 
 // maxProfileBytes limits the size of a profile file.
 const maxProfileBytes = 256 << 10
 
-// parseProfile reads and checks a profile. source names the file in errors.
-func parseProfile(source string, data []byte) (*Profile, error) {
+// ParseProfile reads and checks a profile. source names the file in errors.
+func ParseProfile(source string, data []byte) (*Profile, error) {
 	if len(data) > maxProfileBytes {
 		return nil, fmt.Errorf("profile %s: larger than %d bytes", source, maxProfileBytes)
 	}

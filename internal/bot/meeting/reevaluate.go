@@ -92,8 +92,7 @@ func (o Outline) all() []string { return slices.Concat(o.Headings, o.Notices, o.
 
 // equal reports whether two conditions require the same.
 func (c TextCondition) equal(other TextCondition) bool {
-	return slices.Equal(c.In, other.In) && slices.Equal(c.Equals, other.Equals) &&
-		slices.Equal(c.StartsWith, other.StartsWith) && slices.Equal(c.Contains, other.Contains)
+	return slices.Equal(c.In, other.In) && reflect.DeepEqual(c.TextMatch, other.TextMatch)
 }
 
 // matches reports whether a text meets one of the conditions.

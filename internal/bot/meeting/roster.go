@@ -11,13 +11,7 @@ import (
 // participants returns the others in the meeting of a snapshot, and their
 // number (-1: the page does not show it). ownName is empty when it is unknown.
 func (p *Profile) participants(snapshot Snapshot, ownName string) (participants []Participant, others int) {
-	own := p.ownTiles(snapshot.Tiles, ownName)
-	ownIDs := make(map[string]bool)
-	for i, tile := range snapshot.Tiles {
-		if own[i] {
-			ownIDs[tile.ID] = true
-		}
-	}
+	own, ownIDs := p.ownTiles(snapshot.Tiles, ownName)
 	index := make(map[string]int) // ID -> index in participants
 	kinds := make(map[string]int) // ID -> kind of its first tile
 	var again []RosterEntry       // other tiles of that kind with its name
@@ -41,7 +35,7 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 		participants[i].Speaking = participants[i].Speaking || entry.Speaking
 	}
 	for i, tile := range snapshot.Tiles {
-		if !own[i] && (tile.ID == "" || !ownIDs[tile.ID]) {
+		if !own[i] {
 			add(tile)
 		}
 	}
@@ -71,7 +65,7 @@ func (p *Profile) participants(snapshot Snapshot, ownName string) (participants 
 // track that also plays in the bot's own tile, in a tile without an identity, or
 // in one whose name another participant shares, has no owner.
 func (p *Profile) trackOwners(snapshot Snapshot, ownName string) []TrackOwner {
-	own := p.ownTiles(snapshot.Tiles, ownName)
+	own, _ := p.ownTiles(snapshot.Tiles, ownName)
 	tilesOf := make(map[string]int) // identity -> number of tiles
 	for _, tile := range snapshot.Tiles {
 		tilesOf[tile.identity()]++
@@ -102,19 +96,20 @@ func (p *Profile) trackOwners(snapshot Snapshot, ownName string) []TrackOwner {
 	return owners
 }
 
-// ownTiles reports which tiles are the bot's own; a page may show several. A
-// mark that only some tiles have tells them apart. When every tile has the mark,
+// ownTiles reports which tiles are the bot's own, and their ids; a page may show
+// several. A mark that only some tiles have tells them apart. When every tile has the mark,
 // it is a label prepared for the own tile, which is the one that shows it.
 // Without marks, the platform's word for oneself counts, and the name under
-// which the bot joined: another participant of that name is then only counted.
-func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) []bool {
+// which the bot joined: another participant of that name is then only counted. All
+// tiles with the id of an own one are the bot's own.
+func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) (own []bool, ownIDs map[string]bool) {
 	marked := 0
 	for _, tile := range tiles {
 		if tile.Mark != nil {
 			marked++
 		}
 	}
-	own := make([]bool, len(tiles))
+	own, ownIDs = make([]bool, len(tiles)), make(map[string]bool)
 	for i, tile := range tiles {
 		switch {
 		case marked > 0 && marked < len(tiles):
@@ -124,8 +119,14 @@ func (p *Profile) ownTiles(tiles []RosterEntry, ownName string) []bool {
 		default:
 			own[i] = p.isOwnWord(tile.name()) || sameName(tile.name(), ownName)
 		}
+		if own[i] {
+			ownIDs[tile.ID] = true
+		}
 	}
-	return own
+	for i, tile := range tiles {
+		own[i] = own[i] || tile.ID != "" && ownIDs[tile.ID]
+	}
+	return own, ownIDs
 }
 
 // addRows adds the rows of the list of people to the participants who have a tile.

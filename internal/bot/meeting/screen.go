@@ -1,6 +1,10 @@
 package meeting
 
-import "standin/internal/job"
+import (
+	"slices"
+
+	"standin/internal/job"
+)
 
 // Screen is the kind of screen that a meeting page shows. Its values are the
 // keys of a profile's screens.
@@ -29,22 +33,21 @@ const (
 // lobbies show the meeting's controls too. A specific screen comes before one
 // whose rules also match other pages ("You can't join this video call"). And a
 // lost connection comes before what the page showed when it was lost.
-func Screens() []Screen {
-	return []Screen{
-		Denied, Removed, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended,
-		Reconnecting, HostAbsent, Lobby, PreJoin, InMeeting,
-	}
+func Screens() []Screen { return append(overScreens(), HostAbsent, Lobby, PreJoin, InMeeting) }
+
+// overScreens lists the screens of Screens without a way in, or of a call that is over
+// or interrupted.
+func overScreens() []Screen { return append(terminalScreens(), Reconnecting) }
+
+// terminalScreens lists the screens of Screens from which only a new visit leads into the
+// meeting.
+func terminalScreens() []Screen {
+	return []Screen{Denied, Removed, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended}
 }
 
 // Terminal reports whether only a new visit leads from the screen into the
 // meeting.
-func (s Screen) Terminal() bool {
-	switch s {
-	case Removed, Denied, LobbyTimedOut, NotFound, SignInWall, CannotConnect, BotWall, Ended:
-		return true
-	}
-	return false
-}
+func (s Screen) Terminal() bool { return slices.Contains(terminalScreens(), s) }
 
 // Failure returns the failure of a job whose last screen this was and that
 // recorded nothing. For a screen that is not terminal it is the failure of a

@@ -22,7 +22,7 @@ type site struct {
 
 // newSite checks that the profile fits the platform.
 func newSite(platform platform, profile *Profile) (*site, error) {
-	if err := profile.checkForPlatform(append(requiredElements(), platform.elements...), usableElements()); err != nil {
+	if err := profile.checkForPlatform(platform); err != nil {
 		return nil, err
 	}
 	probe, err := newProbe(profile)

@@ -1,7 +1,6 @@
 package meeting
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -25,23 +24,15 @@ func refusals() []Screen {
 // offer links and upgrades beside that.
 func (d Dialog) tells() bool {
 	known := knownWords().Dialogs
-	closes := func(b DialogButton) bool {
-		label := fold(b.Label)
-		return slices.Contains(known.Acknowledge, label) || slices.Contains(known.Close, label)
-	}
-	asks := func(b DialogButton) bool {
-		label := fold(b.Label)
-		return slices.Contains(known.Agree, label) || slices.Contains(known.Cancel, label) || slices.Contains(known.Decline, label)
-	}
+	closes := func(b DialogButton) bool { return b.isOneOf(known.Acknowledge, known.Close) }
+	asks := func(b DialogButton) bool { return b.isOneOf(known.Agree, known.Cancel, known.Decline) }
 	return slices.ContainsFunc(d.Buttons, closes) && !slices.ContainsFunc(d.Buttons, asks) && !isRecordingNotice(d)
 }
 
 // asksToSignIn reports whether the only way on from a dialog is to sign in.
 func (d Dialog) asksToSignIn() bool {
-	known := knownWords()
-	cancels := slices.ContainsFunc(d.Buttons, func(b DialogButton) bool { return slices.Contains(known.Dialogs.Cancel, fold(b.Label)) })
-	_, signsIn := findPhrase(known.Phrases[string(SignInWall)], []string{d.Text})
-	return len(d.Buttons) == 2 && cancels && signsIn
+	cancels := func(b DialogButton) bool { return b.isOneOf(knownWords().Dialogs.Cancel) }
+	return len(d.Buttons) == 2 && slices.ContainsFunc(d.Buttons, cancels) && hasPhraseOf(d.Text, SignInWall)
 }
 
 // classifyDialog recognizes a refusal that a dialog tells before admission, and an end
@@ -55,7 +46,7 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 		return classification{}, false
 	}
 	var told string
-	evidence := Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight}
+	evidence := requestedEvidence()
 	switch {
 	case snapshot.Over != nil && (snapshot.Over.tells() || snapshot.Over.asksToSignIn() && snapshot.LobbyText == "" && !snapshot.present(leaveButton)):
 		told = snapshot.Over.Text
@@ -68,9 +59,9 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 	default:
 		return classification{}, false
 	}
-	text := Evidence{Kind: EvidenceText, What: fmt.Sprintf("text %q", told), Where: "a dialog", Weight: weakWeight}
+	text := textEvidence(told, "a dialog", weakWeight)
 	for _, screen := range refusals() {
-		if _, ok := findPhrase(knownWords().Phrases[string(screen)], []string{told}); ok {
+		if hasPhraseOf(told, screen) {
 			return classification{screen: screen, evidence: []Evidence{text, evidence}}, true
 		}
 	}
@@ -100,10 +91,8 @@ func (p *Profile) classifyToldEnd(snapshot Snapshot, past History) (classificati
 		return classification{}, false
 	}
 	for _, screen := range []Screen{Removed, Ended} {
-		if _, ok := findPhrase(knownWords().Phrases[string(screen)], []string{past.Told}); ok {
-			return classification{screen: screen, evidence: []Evidence{
-				{Kind: EvidenceText, What: fmt.Sprintf("text %q", past.Told), Where: "a dialog", Weight: weakWeight}, over,
-			}}, true
+		if hasPhraseOf(past.Told, screen) {
+			return classification{screen: screen, evidence: []Evidence{textEvidence(past.Told, "a dialog", weakWeight), over}}, true
 		}
 	}
 	return classification{}, false
@@ -116,11 +105,8 @@ func refusedOverForm(snapshot Snapshot, past History) (classification, bool) {
 		return classification{}, false
 	}
 	for _, screen := range []Screen{Denied, LobbyTimedOut} {
-		if text, ok := findPhrase(knownWords().Phrases[string(screen)], snapshot.Outline.Notices); ok {
-			return classification{screen: screen, evidence: []Evidence{
-				{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: "a notice", Weight: weakWeight},
-				{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight},
-			}}, true
+		if text, ok := findPhrase(knownWords().Phrases[screen], snapshot.Outline.Notices); ok {
+			return classification{screen: screen, evidence: []Evidence{textEvidence(text, "a notice", weakWeight), requestedEvidence()}}, true
 		}
 	}
 	return classification{}, false
@@ -135,23 +121,15 @@ func (p *Profile) hostAbsentAnywhere(snapshot Snapshot, past History) (classific
 		return classification{}, false
 	}
 	if snapshot.HostText != "" {
-		return classification{screen: HostAbsent, evidence: []Evidence{
-			{Kind: EvidenceText, What: fmt.Sprintf("text %q", snapshot.HostText), Where: "admission.hostTexts", Weight: minWeight},
-		}}, true
+		return classification{screen: HostAbsent, evidence: []Evidence{textEvidence(snapshot.HostText, "admission.hostTexts", minWeight)}}, true
 	}
-	texts := slices.Concat(snapshot.Outline.Headings, snapshot.Outline.Notices)
-	if isSparse(snapshot.Outline) {
-		texts = slices.Concat(texts, snapshot.Outline.Texts)
-	}
+	texts, _ := snapshot.Outline.messages()
 	text, ok := findPhrase(knownWords().Phrases[notStartedPhrase], texts)
 	if !ok && asks && snapshot.LobbyText == "" { // the form stays, and nothing but the text has changed
-		text, ok = findPhrase(knownWords().Phrases[string(HostAbsent)], texts)
+		text, ok = findPhrase(knownWords().Phrases[HostAbsent], texts)
 	}
 	if !ok || !past.Requested {
 		return classification{}, false
 	}
-	return classification{screen: HostAbsent, evidence: []Evidence{
-		{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: "words.yaml", Weight: weakWeight},
-		{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight},
-	}}, true
+	return classification{screen: HostAbsent, evidence: []Evidence{textEvidence(text, "words.yaml", weakWeight), requestedEvidence()}}, true
 }

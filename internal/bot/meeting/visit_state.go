@@ -15,6 +15,9 @@ const (
 	reloadTimeout = 10 * time.Minute
 )
 
+// ConfirmTime is the time after which every terminal screen that lasts counts.
+const ConfirmTime = 3 * time.Second
+
 // visitState is what a site remembers between the snapshots of a visit.
 type visitState struct {
 	mu         sync.Mutex
@@ -102,8 +105,7 @@ func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time)
 	found := profile.classify(snapshot, past)
 	observation := Observation{
 		Screen: found.screen, Evidence: describeEvidence(found.evidence), Reasons: found.evidence,
-		Others: -1, Dialog: snapshot.Elements[dialog].Text,
-		Captured: &CapturedSnapshot{At: now, Known: past, Snapshot: snapshot},
+		Others: -1, Captured: &CapturedSnapshot{At: now, Known: past, Snapshot: snapshot},
 	}
 	v.update(found, &observation, now)
 	if found.screen == InMeeting {
@@ -175,9 +177,8 @@ func (v *visitState) update(found classification, observation *Observation, now 
 // confirmTime returns how long a terminal screen must last until it counts. Pages
 // pass through sign-in documents while they load, and weak evidence may be chance.
 func confirmTime(found classification) time.Duration {
-	unmistakable := slices.ContainsFunc(found.evidence, func(e Evidence) bool { return e.Weight >= minWeight })
-	if found.screen == SignInWall || !unmistakable {
-		return 3 * time.Second
+	if found.screen == SignInWall || !slices.ContainsFunc(found.evidence, isUnmistakable) {
+		return ConfirmTime
 	}
 	return 500 * time.Millisecond
 }

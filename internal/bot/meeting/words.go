@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"standin/internal/job"
 
@@ -29,8 +30,8 @@ const (
 // words are the words of meeting pages, of all platforms. The comments of
 // words.yaml describe them.
 type words struct {
-	Phrases map[string][][]string `yaml:"phrases"` // screen or leftPhrase -> phrases
-	Labels  map[string][][]string `yaml:"labels"`  // element -> labels
+	Phrases map[Screen]phrases `yaml:"phrases"` // by screen, and by the keys above
+	Labels  map[string]phrases `yaml:"labels"`  // by element
 	Devices struct {
 		Microphone []string `yaml:"microphone"`
 		Camera     []string `yaml:"camera"`
@@ -49,6 +50,21 @@ type words struct {
 	} `yaml:"dialogs"`
 }
 
+// phrases are phrases or labels. words.yaml has a list of them for each language.
+type phrases []string
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (p *phrases) UnmarshalYAML(node *yaml.Node) error {
+	var languages [][]string
+	if err := node.Decode(&languages); err != nil {
+		return err
+	}
+	for _, phrase := range slices.Concat(languages...) {
+		*p = append(*p, norm.NFKC.String(phrase)) // as fold does with texts
+	}
+	return nil
+}
+
 // knownWords returns the words of words.yaml.
 var knownWords = sync.OnceValue(func() words {
 	var known words
@@ -56,13 +72,6 @@ var knownWords = sync.OnceValue(func() words {
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&known); err != nil {
 		panic(fmt.Sprintf("words.yaml: %v", err)) // it is part of the program, and tested
-	}
-	for _, languages := range known.Phrases {
-		for _, phrases := range languages {
-			for i, phrase := range phrases {
-				phrases[i] = norm.NFKC.String(phrase) // as fold does with texts
-			}
-		}
 	}
 	return known
 })
@@ -75,11 +84,10 @@ const notOfPeople = `:not(:root:not(:has([jsname="Qx7uuf"], input[autocomplete="
 // what stays in the picture, where the profile keeps any.
 func (p *Profile) addWords() {
 	const buttons = `button, [role="button"]`
-	for name, languages := range knownWords().Labels {
+	for name, labels := range knownWords().Labels {
 		if _, defined := p.Elements[name]; !defined {
 			continue
 		}
-		labels := slices.Concat(languages...)
 		added := Candidate{CSS: buttons, Text: &TextMatch{StartsWith: labels}}
 		switch name {
 		case joinButton, leaveButton:
@@ -117,16 +125,23 @@ func (p *Profile) addWords() {
 const textFields = `input[type="text"]:not([role="searchbox"], [role="combobox"]), input:not([type]):not([role="searchbox"], [role="combobox"])`
 
 // findPhrase returns the first text that contains a phrase.
-func findPhrase(phrases [][]string, texts []string) (text string, ok bool) {
-	for _, text := range texts {
-		folded := fold(text)
-		for _, language := range phrases {
-			if slices.ContainsFunc(language, func(phrase string) bool { return containsPhrase(folded, phrase) }) {
-				return text, true
-			}
-		}
+func findPhrase(phrases, texts []string) (text string, ok bool) {
+	i := slices.IndexFunc(texts, func(text string) bool { return hasPhrase(text, phrases) })
+	if i < 0 {
+		return "", false
 	}
-	return "", false
+	return texts[i], true
+}
+
+// hasPhrase reports whether a text contains one of some phrases.
+func hasPhrase(text string, phrases []string) bool {
+	folded := fold(text)
+	return slices.ContainsFunc(phrases, func(phrase string) bool { return containsPhrase(folded, phrase) })
+}
+
+// hasPhraseOf reports whether a text contains a phrase of a screen.
+func hasPhraseOf(text string, screen Screen) bool {
+	return hasPhrase(text, knownWords().Phrases[screen])
 }
 
 // containsPhrase reports whether a folded text contains the parts of a phrase, which a *
@@ -163,26 +178,24 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	if snapshot.Media > 0 || snapshot.clickable(joinButton) || !p.callIsGone(snapshot) && past.Admitted {
 		return classification{screen: Unknown}
 	}
-	outline := snapshot.Outline
-	texts, where := slices.Concat(outline.Headings, outline.Notices), "headings and notices"
-	if isSparse(outline) {
-		texts, where = slices.Concat(texts, outline.Texts), "a page with a single message"
-	}
+	texts, where := snapshot.Outline.messages()
 	if evidence := signInForm(snapshot); evidence != nil {
 		return classification{screen: SignInWall, evidence: evidence}
 	}
 	// What a button or link offers, such as "Sign in" in a header, did not happen.
 	withoutLabels := slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
-		return slices.ContainsFunc(outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
+		return slices.ContainsFunc(snapshot.Outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
 	})
-	phrases, gone := knownWords().Phrases, p.callIsGone(snapshot)
+	gone := p.callIsGone(snapshot)
 	noWayIn := Evidence{Kind: EvidenceElement, What: "the page offers no way in", Weight: weakWeight}
-	for _, screen := range []Screen{Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, notStartedPhrase, Lobby, HostAbsent, BotWall} {
+	for _, screen := range []Screen{
+		Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, notStartedPhrase, Lobby, HostAbsent, BotWall,
+	} {
 		searched := withoutLabels
 		if screen == BotWall {
 			searched = texts // "Check Captcha" is a button
 		}
-		text, ok := findPhrase(phrases[string(screen)], searched)
+		text, ok := findPhrase(knownWords().Phrases[screen], searched)
 		if !ok {
 			continue
 		}
@@ -190,24 +203,22 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 			screen = HostAbsent
 		}
 		reload := false
-		evidence := []Evidence{{Kind: EvidenceText, What: fmt.Sprintf("text %q", text), Where: where, Weight: weakWeight}}
+		evidence := []Evidence{textEvidence(text, where, weakWeight)}
 		switch screen {
-		case leftPhrase:
-			if screen = Denied; past.Admitted {
-				screen = Ended
-			}
+		case leftPhrase, Removed, Ended:
 			if gone {
 				evidence = append(evidence, callGoneEvidence())
 			}
-		case Removed, Ended:
-			if gone {
-				evidence = append(evidence, callGoneEvidence())
+			if screen == leftPhrase {
+				if screen = Denied; past.Admitted {
+					screen = Ended
+				}
 			}
 		case Lobby, HostAbsent, Denied, LobbyTimedOut:
 			switch {
 			case screen != Lobby && screen != HostAbsent && snapshot.present(leaveButton) && !snapshot.Visible(joinButton): // a waiting room may say anything
 			case past.Requested:
-				evidence = append(evidence, Evidence{Kind: EvidenceHistory, What: "joining was requested", Weight: weakWeight})
+				evidence = append(evidence, requestedEvidence())
 			case screen != Lobby && !past.Admitted && p.onlyWaits(snapshot):
 				evidence = append(evidence, noWayIn)
 			}
@@ -228,13 +239,17 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	return classification{screen: Unknown}
 }
 
-// isSparse reports whether a page has little text, as one with a single message.
-func isSparse(outline Outline) bool {
+// messages returns the texts that may say what happens, and where they are: the headings
+// and notices, and all texts of a page with little text.
+func (o Outline) messages() (texts []string, where string) {
 	length := 0
-	for _, text := range outline.Texts {
-		length += len([]rune(text))
+	for _, text := range o.Texts {
+		length += utf8.RuneCountInString(text)
 	}
-	return length <= maxSparseText
+	if length <= maxSparseText {
+		return o.all(), "a page with a single message"
+	}
+	return slices.Concat(o.Headings, o.Notices), "headings and notices"
 }
 
 // reloads reports whether a screen needs reloads on the platform.

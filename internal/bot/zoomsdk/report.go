@@ -189,7 +189,7 @@ func (r report) ended() (meeting.Screen, string) {
 
 // observation interprets a report.
 func (r report) observation() meeting.Observation {
-	o := meeting.Observation{Others: -1, Permission: r.Permission, Recorded: r.Recorded, Dialog: r.Shown.Heading}
+	o := meeting.Observation{Others: -1, Permission: r.Permission, Recorded: r.Recorded}
 	o.Screen, o.Evidence = r.classify()
 	for _, m := range r.Chat {
 		o.Chat = append(o.Chat, meeting.ChatMessage{
