@@ -17,6 +17,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording/build"
 	"standin/internal/replica"
+	"standin/internal/testing/testbrowser"
 )
 
 // limited returns a context with a timeout.
@@ -60,7 +61,7 @@ func profilesWith(t *testing.T, changed func(string) string) string {
 func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
 	t.Helper()
 	needTools(t)
-	media, err := replica.PrepareMedia(limited(t), replica.MediaFolder())
+	media, err := replica.PrepareSmallMedia(limited(t), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,11 +81,13 @@ func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
 	return opened
 }
 
-// pageSettings returns the settings to inspect a replica's meeting.
-func pageSettings(opened *replica.Meeting) PageSettings {
+// pageSettings returns the settings to inspect a replica's meeting with a browser for
+// tests.
+func pageSettings(t *testing.T, opened *replica.Meeting) PageSettings {
+	t.Helper()
 	return PageSettings{
 		Platform: job.Meet, URL: opened.URL(), AllowedHosts: []string{hostOfURL(opened.URL())},
-		LoopbackPeers: true, Wait: 30 * time.Second,
+		LoopbackPeers: true, Wait: 30 * time.Second, Browser: testbrowser.ForPages(t), BrowserMode: browser.Headless,
 	}
 }
 
@@ -108,7 +111,8 @@ func (p Page) element(t *testing.T, name string) meeting.InspectedElement {
 // and those of the meeting are not.
 func TestPageBeforeJoining(t *testing.T) {
 	t.Parallel()
-	settings := pageSettings(openReplica(t, replica.Settings{}))
+	settings := pageSettings(t, openReplica(t, replica.Settings{}))
+	settings.Browser, settings.BrowserMode = "", "" // those of bots
 	settings.Screenshot = filepath.Join(t.TempDir(), "page.png")
 	page, err := InspectPage(limited(t), settings)
 	if err != nil {
@@ -150,7 +154,7 @@ func TestPageBeforeJoining(t *testing.T) {
 // TestPageWithAWrongSelector checks that a report shows wrong selectors.
 func TestPageWithAWrongSelector(t *testing.T) {
 	t.Parallel()
-	settings := pageSettings(openReplica(t, replica.Settings{}))
+	settings := pageSettings(t, openReplica(t, replica.Settings{}))
 	settings.Profiles = profilesWith(t, func(text string) string {
 		wrong := strings.NewReplacer(
 			`'button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)'`, `'#no-such-button'`,
@@ -176,7 +180,7 @@ func TestPageWithAWrongSelector(t *testing.T) {
 // TestPageThatIsNotRecognized checks that an unrecognized page is no error.
 func TestPageThatIsNotRecognized(t *testing.T) {
 	t.Parallel()
-	settings := pageSettings(openReplica(t, replica.Settings{PageDelay: time.Hour}))
+	settings := pageSettings(t, openReplica(t, replica.Settings{PageDelay: time.Hour}))
 	settings.Wait = 2 * time.Second
 	page, err := InspectPage(limited(t), settings)
 	if err != nil {

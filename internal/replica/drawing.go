@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The size of drawn frames.
+// The size of a frame, in whose coordinates scenes are drawn.
 const (
 	pictureWidth  = 1280
 	pictureHeight = 720
@@ -30,22 +30,28 @@ func (p paint) toward(q paint, share float64) paint {
 }
 
 // canvas is a frame in planar YUV 4:2:0.
-type canvas []byte
+type canvas struct {
+	width, height int
+	scale         float64 // pixels per unit of a scene
+	planes        []byte
+}
 
-func newCanvas() canvas { return make(canvas, pictureWidth*pictureHeight*3/2) }
+func newCanvas(width, height int) canvas {
+	return canvas{width: width, height: height, scale: float64(width) / pictureWidth, planes: make([]byte, width*height*3/2)}
+}
 
-// row paints a horizontal line. Fractional ends are antialiased.
+// row paints a horizontal line of pixels. Fractional ends are antialiased.
 func (c canvas) row(y int, left, right float64, p paint) {
-	left, right = max(left, 0), min(right, pictureWidth)
-	if y < 0 || y >= pictureHeight || right <= left {
+	left, right = max(left, 0), min(right, float64(c.width))
+	if y < 0 || y >= c.height || right <= left {
 		return
 	}
 	first, last := int(math.Ceil(left)), int(math.Floor(right))
-	text := c[y*pictureWidth : (y+1)*pictureWidth]
-	fill(text, first, last, p.luma)
+	luma := c.planes[y*c.width : (y+1)*c.width]
+	fill(luma, first, last, p.luma)
 	soften := func(x int, share float64) {
-		if x >= 0 && x < pictureWidth {
-			text[x] = byte(float64(text[x])*(1-share) + float64(p.luma)*share)
+		if x >= 0 && x < c.width {
+			luma[x] = byte(float64(luma[x])*(1-share) + float64(p.luma)*share)
 		}
 	}
 	soften(first-1, float64(first)-left)
@@ -53,10 +59,9 @@ func (c canvas) row(y int, left, right float64, p paint) {
 	if y%2 != 0 {
 		return
 	}
-	const size = pictureWidth * pictureHeight
-	start := y / 2 * pictureWidth / 2
-	fill(c[size+start:], first/2, last/2, p.blue)
-	fill(c[size+size/4+start:], first/2, last/2, p.red)
+	size, start := c.width*c.height, y/2*c.width/2
+	fill(c.planes[size+start:], first/2, last/2, p.blue)
+	fill(c.planes[size+size/4+start:], first/2, last/2, p.red)
 }
 
 // fill sets the bytes from first to before last. It copies them, which takes much less
@@ -73,12 +78,13 @@ func fill(plane []byte, first, last int, value byte) {
 }
 
 func (c canvas) rectangle(left, top, width, height float64, p paint) {
-	for y := int(top); y < int(top+height); y++ {
-		c.row(y, left, left+width, p)
+	for y := int(top * c.scale); y < int((top+height)*c.scale); y++ {
+		c.row(y, left*c.scale, (left+width)*c.scale, p)
 	}
 }
 
 func (c canvas) ellipse(centerX, centerY, radiusX, radiusY float64, p paint) {
+	centerX, centerY, radiusX, radiusY = centerX*c.scale, centerY*c.scale, radiusX*c.scale, radiusY*c.scale
 	for y := int(centerY - radiusY); y <= int(centerY+radiusY); y++ {
 		offset := (float64(y) - centerY) / radiusY
 		if half := radiusX * math.Sqrt(max(0, 1-offset*offset)); half > 0 {
@@ -112,8 +118,8 @@ func (s scene) draw(c canvas, at, loop time.Duration, loudness float64) {
 
 func (s scene) background(c canvas, next float64) {
 	top, bottom := paintOf(s.top), paintOf(s.bottom)
-	for y := range pictureHeight {
-		c.row(y, 0, pictureWidth, top.toward(bottom, float64(y)/pictureHeight))
+	for y := range c.height {
+		c.row(y, 0, float64(c.width), top.toward(bottom, float64(y)/float64(c.height)))
 	}
 	for i := range 7 {
 		position := float64(i)

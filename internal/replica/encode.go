@@ -21,8 +21,8 @@ const (
 // each full second, because an encoded stream cannot produce one on request.
 func encodeVideo(ctx context.Context, design sourceDesign, q quality, path string) error {
 	arguments := []string{
-		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", pictureWidth, pictureHeight),
-		"-framerate", fmt.Sprint(q.rate), "-i", "pipe:0", "-vf", fmt.Sprintf("scale=%d:%d", q.width, q.height),
+		"-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", fmt.Sprintf("%dx%d", q.width, q.height),
+		"-framerate", fmt.Sprint(q.rate), "-i", "pipe:0",
 		"-c:v", "libvpx", "-deadline", "realtime", "-cpu-used", "16", "-threads", "1",
 		"-b:v", fmt.Sprint(q.bits), "-minrate", fmt.Sprint(q.bits * 6 / 10), "-maxrate", fmt.Sprint(q.bits * 14 / 10), "-bufsize", fmt.Sprint(q.bits),
 		"-g", fmt.Sprint(q.rate), "-keyint_min", fmt.Sprint(q.rate),
@@ -30,11 +30,11 @@ func encodeVideo(ctx context.Context, design sourceDesign, q quality, path strin
 		"-f", "ivf", path,
 	}
 	return runFFmpeg(ctx, arguments, func(pipe io.Writer) error {
-		canvas, syllables := newCanvas(), design.voice.syllables()
+		canvas, syllables := newCanvas(q.width, q.height), design.voice.syllables()
 		for i := range int(loopLength.Seconds()) * q.rate {
 			at := time.Duration(i) * time.Second / time.Duration(q.rate)
 			design.scene.draw(canvas, at, loopLength, design.voice.loudness(syllables, at))
-			if _, err := pipe.Write(canvas); err != nil {
+			if _, err := pipe.Write(canvas.planes); err != nil {
 				return fmt.Errorf("write frame %d to ffmpeg: %w", i, err)
 			}
 		}

@@ -8,7 +8,7 @@ const loopLength = 10 * time.Second
 
 // mediaVersion is part of the folder name of prepared media. Change it when the
 // content of a source changes.
-const mediaVersion = "replica-2"
+const mediaVersion = "replica-3"
 
 // sourceDesign describes the audio and video of a source.
 type sourceDesign struct {
