@@ -12,6 +12,8 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/store"
+	"standin/internal/store/sqlite"
+	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
 )
 
@@ -276,25 +278,31 @@ func TestRedeliver(t *testing.T) {
 // TestRedeliverIsBounded checks that a delivery has at most webhook.MaxTries tries.
 func TestRedeliverIsBounded(t *testing.T) {
 	t.Parallel()
-	s := openSQLite(t)
+	path := storetest.FreshSQLite(t)
+	s := open(t, path)
 	r := newJob(newConsumer(t, s).ID)
 	insert(t, s, r)
 	d := newDelivery(r, 1, "https://a.test/")
 	post(t, s, d)
-	for n := range webhook.MaxTries {
-		if n > 0 {
-			if err := redeliver(t, s, r.ConsumerID, d.ID, now); err != nil {
-				t.Fatalf("after %d tries: %v", n, err)
-			}
-		}
-		tryDelivery(t, s, claimDeliveries(t, s, now)[0], now, webhook.Verdict{Outcome: webhook.Delivered})
+	db, err := sqlite.OpenExisting(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), `UPDATE deliveries SET attempt = $1`, webhook.MaxTries-2); err != nil {
+		t.Fatal(err)
+	}
+	tryDelivery(t, s, claimDeliveries(t, s, now)[0], now, webhook.Verdict{Outcome: webhook.Delivered})
+	if err := redeliver(t, s, r.ConsumerID, d.ID, now); err != nil {
+		t.Fatalf("before the last try: %v", err)
+	}
+	tryDelivery(t, s, claimDeliveries(t, s, now)[0], now, webhook.Verdict{Outcome: webhook.Delivered})
 	if err := redeliver(t, s, r.ConsumerID, d.ID, now); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("after %d tries: %v", webhook.MaxTries, err)
 	}
 	got, err := s.Delivery(t.Context(), r.ID, d.ID, now)
-	if err != nil || len(got.Tries) != webhook.MaxTries || got.State != webhook.DeliveryDelivered {
-		t.Errorf("%d tries, %s, %v", len(got.Tries), got.State, err)
+	if err != nil || got.Attempt != webhook.MaxTries || got.State != webhook.DeliveryDelivered {
+		t.Errorf("%d tries, %s, %v", got.Attempt, got.State, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -36,7 +37,14 @@ func TestMain(m *testing.M) {
 // database.
 func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
-	storetest.OnBoth(t, cluster, func(t *testing.T, address string) { test(t, open(t, address)) })
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		test(t, openSQLite(t))
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		test(t, openPostgres(t))
+	})
 }
 
 func openSQLite(t *testing.T) *store.Store {
@@ -44,9 +52,39 @@ func openSQLite(t *testing.T) *store.Store {
 	return open(t, storetest.FreshSQLite(t))
 }
 
+// databases are empty PostgreSQL databases. Emptying one takes less time than creating it.
+var databases = make(chan string, 100)
+
 func openPostgres(t *testing.T) *store.Store {
 	t.Helper()
-	return open(t, cluster.Fresh(t))
+	var address string
+	select {
+	case address = <-databases:
+	default:
+		address = cluster.Fresh(t)
+	}
+	t.Cleanup(func() { // after the store is closed
+		if err := emptyDatabase(context.WithoutCancel(t.Context()), address); err != nil {
+			t.Error(err)
+			return
+		}
+		databases <- address
+	})
+	return open(t, address)
+}
+
+func emptyDatabase(ctx context.Context, address string) error {
+	db, err := pgx.Connect(ctx, address)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(ctx, `DO $$ DECLARE name text; BEGIN
+		SET LOCAL session_replication_role = replica; -- references are not checked
+		FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('goose_db_version', 'device_flow_lock') LOOP
+			EXECUTE format('DELETE FROM %I', name);
+		END LOOP;
+	END $$`)
+	return errors.Join(err, db.Close(ctx))
 }
 
 func open(t *testing.T, address string) *store.Store {

@@ -351,8 +351,6 @@ type outbox struct {
 	jobs *sync.Map // job IDs by delivery
 }
 
-func newOutbox(s *store.Store) outbox { return outbox{s, &sync.Map{}} }
-
 // Tries returns the recorded tries of a delivery.
 func (o outbox) Tries(ctx context.Context, deliveryID string) ([]webhook.Try, error) {
 	jobID, _ := o.jobs.Load(deliveryID)
@@ -362,6 +360,7 @@ func (o outbox) Tries(ctx context.Context, deliveryID string) ([]webhook.Try, er
 
 // Put inserts deliveries with their jobs and consumers.
 func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
+	known := make(map[uuid.UUID]bool)
 	for _, d := range deliveries {
 		o.jobs.Store(d.ID, d.JobID)
 		consumer := account.Consumer{
@@ -370,21 +369,27 @@ func (o outbox) Put(ctx context.Context, deliveries ...webhook.Delivery) error {
 		if len(d.Secrets) > 1 {
 			consumer.PreviousWebhookSecret, consumer.PreviousSecretExpires = d.Secrets[1].Value, d.Secrets[1].ExpiresAt
 		}
+		if known[d.ConsumerID] {
+			continue
+		}
 		if _, err := o.EnsureConsumer(ctx, consumer); err != nil {
 			return err
 		}
-		r := newJob(d.ConsumerID)
-		r.ID, r.ExternalID = d.JobID, d.JobID.String()
-		if err := o.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		known[d.ConsumerID] = true
+	}
+	return o.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		for _, d := range deliveries {
+			r := newJob(d.ConsumerID)
+			r.ID, r.ExternalID = d.JobID, d.JobID.String()
 			if _, err := tx.InsertJob(ctx, r); err != nil {
 				return err
 			}
-			return tx.InsertDelivery(ctx, d)
-		}); err != nil {
-			return err
+			if err := tx.InsertDelivery(ctx, d); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // TestOutbox runs the conformance suite of webhook.Outbox on both databases.
@@ -392,10 +397,10 @@ func TestOutbox(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return newOutbox(openSQLite(t)) })
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return outbox{openSQLite(t), &sync.Map{}} })
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return newOutbox(openPostgres(t)) })
+		outboxtest.Run(t, func(t *testing.T) outboxtest.Outbox { return outbox{openPostgres(t), &sync.Map{}} })
 	})
 }

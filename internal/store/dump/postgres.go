@@ -130,14 +130,7 @@ func loadPostgres(ctx context.Context, address, dir string, dump Dump, force boo
 		}
 		return nil
 	})
-	if err := errors.Join(err, connection.Close(context.WithoutCancel(ctx))); err != nil {
-		return err
-	}
-	s, err := store.Open(ctx, address)
-	if err != nil {
-		return err
-	}
-	return s.Close()
+	return errors.Join(err, connection.Close(context.WithoutCancel(ctx)))
 }
 
 // checkTables returns an error if the dump does not list exactly the tables of its
