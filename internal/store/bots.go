@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -185,4 +186,53 @@ func scanScreenshot(row sqldb.Row) (s job.Screenshot, err error) {
 	}
 	s.Image, err = base64.StdEncoding.DecodeString(image)
 	return s, err
+}
+
+// dispatchedCondition is the condition of jobs whose bot runs or should run. It
+// uses the index jobs_dispatched, whose condition it repeats literally, with a
+// range for each status.
+func dispatchedCondition() string {
+	var statuses []string
+	for _, status := range job.Statuses() {
+		if status.Dispatched() {
+			statuses = append(statuses, "'"+string(status)+"'")
+		}
+	}
+	return `status NOT IN ('scheduled', 'pending', 'completed', 'failed', 'cancelled') AND status IN (` + strings.Join(statuses, ", ") + `)`
+}
+
+// prelaunchedCondition is the condition of jobs with a prelaunched bot that runs,
+// or may run and is to be stopped. It uses the index jobs_prelaunched, whose
+// condition it repeats literally.
+const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
+
+// RunningBots returns running bots, those with the oldest heartbeats first, without
+// the first skip of them. It uses the index jobs_dispatched.
+func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
+	return list(ctx, db, "list running bots", func(row sqldb.Row) (b job.RunningBot, err error) {
+		err = row.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
+			timeColumn{&b.StatusSince}, timeColumn{&b.LaunchedAt}, timeColumn{&b.HeartbeatAt}, &b.LaunchError)
+		return b, err
+	}, `SELECT j.id, c.name, j.mode, j.status, j.platform, j.attempt, j.status_since, j.launched_at, j.heartbeat_at, j.launch_error
+		FROM jobs j JOIN consumers c ON c.id = j.consumer_id
+		WHERE `+dispatchedCondition()+`
+		ORDER BY COALESCE(j.heartbeat_at, j.launched_at, j.status_since), j.id LIMIT $1 OFFSET $2`, limit, skip)
+}
+
+// BotStats returns the last statistics of the live bots of a node, or of all
+// nodes when it is empty. It uses the index jobs_dispatched.
+func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
+	return list(ctx, db, "read the statistics of bots", func(row sqldb.Row) (b job.BotStats, err error) {
+		err = row.Scan(&b.JobID, &b.Attempt, &b.Node, timeColumn{&b.HeartbeatAt}, (*[]byte)(&b.Stats))
+		return b, err
+	}, `SELECT id, attempt, node, heartbeat_at, stats FROM jobs
+		WHERE ($1 = '' OR node = $1) AND mode = 'live' AND heartbeat_at IS NOT NULL AND stats <> '' AND `+dispatchedCondition(), node)
+}
+
+// OldestHeartbeat returns the time of the last heartbeat of the bot that has
+// been silent the longest; false when no bot has sent one.
+func (db *Reader) OldestHeartbeat(ctx context.Context) (time.Time, bool, error) {
+	var oldest time.Time
+	err := db.queryRow(ctx, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+dispatchedCondition()).Scan(timeColumn{&oldest})
+	return oldest, !oldest.IsZero(), err
 }

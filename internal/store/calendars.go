@@ -161,6 +161,6 @@ func (s *Store) RemoveCalendar(ctx context.Context, c calendarsync.Calendar) err
 		if _, held, err := tx.LockSync(ctx, c); !held || err != nil {
 			return err
 		}
-		return tx.execAll(ctx, "remove a calendar", []string{`DELETE FROM calendar_events WHERE calendar_id = $1`, `DELETE FROM calendars WHERE id = $1`}, c.ID)
+		return tx.exec(ctx, "remove a calendar", `DELETE FROM calendars WHERE id = $1`, c.ID)
 	})
 }

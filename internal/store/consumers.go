@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,6 +53,54 @@ func (db *Reader) Consumer(ctx context.Context, id uuid.UUID) (account.Consumer,
 // ConsumerByName returns the consumer, or a *job.Error with NotFound.
 func (db *Reader) ConsumerByName(ctx context.Context, name string) (account.Consumer, error) {
 	return db.oneConsumer(ctx, `SELECT `+consumerColumns+` FROM consumers WHERE name = $1`, name)
+}
+
+// maxNameTries bounds the search for a free consumer name.
+const maxNameTries = 100
+
+// EnsureConsumerByEmail returns the oldest consumer with the e-mail of c. If
+// there is none it inserts c, with a suffix when its name is taken: equal names
+// do not prove equal addresses. c.Email must be in lower case; the case of
+// stored addresses is ignored.
+func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (account.Consumer, error) {
+	existing, err := tx.ConsumerByEmail(ctx, c.Email)
+	if !job.ErrorIs(err, job.NotFound) {
+		return existing, err
+	}
+	name := c.Name
+	for try := 2; try < maxNameTries; try++ {
+		n, err := tx.insertConsumer(ctx, c)
+		if err != nil {
+			return account.Consumer{}, err
+		}
+		if n == 1 {
+			return tx.Consumer(ctx, c.ID)
+		}
+		// The name is taken, possibly by a concurrent invite of this address.
+		existing, err := tx.ConsumerByEmail(ctx, c.Email)
+		if !job.ErrorIs(err, job.NotFound) {
+			return existing, err
+		}
+		c.Name = fmt.Sprintf("%s (%d)", name, try)
+	}
+	return account.Consumer{}, fmt.Errorf("find a free name for the consumer of an e-mail: gave up after %d tries", maxNameTries)
+}
+
+// ConsumerByEmail returns the oldest consumer with the e-mail, given in lower
+// case, or a *job.Error with NotFound. It uses the index consumers_email.
+func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Consumer, error) {
+	return db.oneConsumer(ctx,
+		`SELECT `+consumerColumns+` FROM consumers WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
+}
+
+const lockConsumer = `SELECT id FROM consumers WHERE id = $1`
+
+// LockConsumer blocks other LockConsumer calls for the consumer until the
+// transaction ends. It does not block inserts that refer to the consumer.
+func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
+	var found uuid.UUID
+	err := tx.queryRow(ctx, "lock a consumer", lockConsumer+tx.dialect.ForUpdate, id).Scan(&found)
+	return err
 }
 
 // Consumers returns all consumers, by name.
@@ -123,6 +172,62 @@ func (s *Store) SetRetention(ctx context.Context, name string, retention *time.D
 // in the same way.
 func (s *Store) SetJobRetention(ctx context.Context, name string, retention *time.Duration) error {
 	return s.change(ctx, "consumer", `UPDATE consumers SET job_retention_ms = $2 WHERE name = $1`, name, durationMillis(retention))
+}
+
+// RetireConsumer prepares a consumer for deletion: it revokes its keys and ends
+// the sessions of its users, so that it cannot create jobs. The error is a
+// *job.Error with InvalidState while jobs of the team have not ended, and
+// when one of its users is the only operator.
+func (s *Store) RetireConsumer(ctx context.Context, consumer uuid.UUID, now time.Time) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.LockConsumer(ctx, consumer); err != nil {
+			return err
+		}
+		var running, operators, others int
+		err := tx.queryRow(ctx, "count jobs and operators", `SELECT
+			(SELECT COUNT(*) FROM jobs WHERE consumer_id = $1 AND wake_at IS NOT NULL),
+			(SELECT COUNT(*) FROM users WHERE consumer_id = $1 AND operator = 1),
+			(SELECT COUNT(*) FROM users WHERE consumer_id <> $1 AND operator = 1)`, consumer).Scan(&running, &operators, &others)
+		if err != nil {
+			return err
+		}
+		if running > 0 {
+			return &job.Error{Code: job.InvalidState, Message: fmt.Sprintf("%d jobs of the team have not ended; cancel them, or wait until they have", running)}
+		}
+		if operators > 0 && others == 0 {
+			return &job.Error{Code: job.InvalidState, Message: "the only operators are users of this consumer"}
+		}
+		if err := tx.exec(ctx, "revoke the consumer's keys", `UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE consumer_id = $1`, consumer, millis(now)); err != nil {
+			return err
+		}
+		return tx.exec(ctx, "end the sessions of the consumer's users", `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE consumer_id = $1)`, consumer)
+	})
+}
+
+// DeleteConsumer deletes a consumer, everything that refers to it, and the payment events,
+// subscriptions and customers that name it or have its e-mail. Its jobs must have been
+// deleted before.
+func (s *Store) DeleteConsumer(ctx context.Context, consumer uuid.UUID) error {
+	return s.Write(ctx, func(ctx context.Context, tx *Tx) error {
+		c, err := tx.oneConsumer(ctx, selectConsumer+tx.dialect.ForDelete, consumer) // after new jobs
+		if err != nil {
+			return err
+		}
+		var hasJobs bool
+		if err := tx.queryRow(ctx, "look for jobs of a consumer", `SELECT EXISTS (SELECT 1 FROM jobs WHERE consumer_id = $1)`, consumer).Scan(&hasJobs); err != nil {
+			return err
+		}
+		if hasJobs {
+			return &job.Error{Code: job.InvalidState, Message: "the team has jobs"}
+		}
+		if err := tx.deletePayments(ctx, c); err != nil {
+			return err
+		}
+		return tx.execAll(ctx, "delete consumer "+consumer.String(), []string{
+			`DELETE FROM consumer_rotation WHERE consumer_id = $1`,
+			`DELETE FROM consumers WHERE id = $1`,
+		}, consumer)
+	})
 }
 
 // InsertKey implements account.Store.

@@ -230,3 +230,26 @@ func scanTry(row sqldb.Row) (t webhook.Try, err error) {
 	t.ResponseBody, err = base64.StdEncoding.DecodeString(body)
 	return t, err
 }
+
+// EraseConsumerDeliveries deletes the deliveries of a consumer's events without a job that
+// happened by a time and are not waiting. It uses the index deliveries_of_consumer.
+func (s *Store) EraseConsumerDeliveries(ctx context.Context, consumer uuid.UUID, until time.Time) error {
+	const batch = 1000
+	for {
+		var ids []string
+		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
+			if ids, err = list(ctx, &tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
+				WHERE consumer_id = $1 AND job_id IS NULL AND emitted_at <= $2 AND state <> 'waiting' ORDER BY emitted_at, id LIMIT $3`,
+				consumer, millis(until), batch); err != nil {
+				return err
+			}
+			return tx.exec(ctx, "erase deliveries", `DELETE FROM deliveries WHERE id `+tx.dialect.In(1), jsonArray(ids))
+		})
+		if err != nil {
+			return err
+		}
+		if len(ids) < batch {
+			return nil
+		}
+	}
+}

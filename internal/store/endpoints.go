@@ -134,32 +134,6 @@ func (tx *Tx) CountConsumerEvent(ctx context.Context, consumer uuid.UUID) (seque
 	return sequence, version, err
 }
 
-// EraseConsumerDeliveries deletes the deliveries of a consumer's events without a job that
-// happened by a time and are not waiting. It uses the index deliveries_of_consumer.
-func (s *Store) EraseConsumerDeliveries(ctx context.Context, consumer uuid.UUID, until time.Time) error {
-	const batch = 1000
-	for {
-		var ids []string
-		err := s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-			if ids, err = list(ctx, &tx.Reader, "find the deliveries of a consumer", scanColumn[string], `SELECT id FROM deliveries
-				WHERE consumer_id = $1 AND job_id IS NULL AND emitted_at <= $2 AND state <> 'waiting' ORDER BY emitted_at, id LIMIT $3`,
-				consumer, millis(until), batch); err != nil {
-				return err
-			}
-			return tx.execAll(ctx, "erase deliveries", []string{
-				`DELETE FROM delivery_tries WHERE delivery_id ` + tx.dialect.In(1),
-				`DELETE FROM deliveries WHERE id ` + tx.dialect.In(1),
-			}, jsonArray(ids))
-		})
-		if err != nil {
-			return err
-		}
-		if len(ids) < batch {
-			return nil
-		}
-	}
-}
-
 // endpointUpdate is the effect of a batch of tries on their endpoint.
 type endpointUpdate struct {
 	webhook.Endpoint
@@ -347,4 +321,22 @@ func scanEndpoint(now time.Time) func(sqldb.Row) (webhook.Endpoint, error) {
 		}
 		return e, err
 	}
+}
+
+// FailingEndpoint is a dead webhook endpoint for which webhooks wait.
+type FailingEndpoint struct {
+	Consumer string // name
+	URL      string
+	Since    time.Time
+}
+
+// FailingEndpoints returns up to limit endpoints that are dead and have failed since a time,
+// the longest failing first. It uses the index webhook_endpoints_failing.
+func (db *Reader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]FailingEndpoint, error) {
+	return list(ctx, db, "find failing webhook endpoints", func(row sqldb.Row) (e FailingEndpoint, err error) {
+		err = row.Scan(&e.Consumer, &e.URL, timeColumn{&e.Since})
+		return e, err
+	}, `SELECT c.name, e.url, e.failing_since FROM webhook_endpoints e JOIN consumers c ON c.id = e.consumer_id
+		WHERE e.failing_since <= $1 AND e.failures >= $2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting')
+		ORDER BY e.failing_since LIMIT $3`, millis(since), webhook.DeadAfterFailures, limit)
 }

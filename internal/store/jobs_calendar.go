@@ -2,65 +2,15 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/calendar"
 	"standin/internal/job"
 	"standin/internal/meetinglink"
 	"standin/internal/store/sqldb"
 )
-
-// maxNameTries bounds the search for a free consumer name.
-const maxNameTries = 100
-
-// EnsureConsumerByEmail returns the oldest consumer with the e-mail of c. If
-// there is none it inserts c, with a suffix when its name is taken: equal names
-// do not prove equal addresses. c.Email must be in lower case; the case of
-// stored addresses is ignored.
-func (tx *Tx) EnsureConsumerByEmail(ctx context.Context, c account.Consumer) (account.Consumer, error) {
-	existing, err := tx.ConsumerByEmail(ctx, c.Email)
-	if !job.ErrorIs(err, job.NotFound) {
-		return existing, err
-	}
-	name := c.Name
-	for try := 2; try < maxNameTries; try++ {
-		n, err := tx.insertConsumer(ctx, c)
-		if err != nil {
-			return account.Consumer{}, err
-		}
-		if n == 1 {
-			return tx.Consumer(ctx, c.ID)
-		}
-		// The name is taken, possibly by a concurrent invite of this address.
-		existing, err := tx.ConsumerByEmail(ctx, c.Email)
-		if !job.ErrorIs(err, job.NotFound) {
-			return existing, err
-		}
-		c.Name = fmt.Sprintf("%s (%d)", name, try)
-	}
-	return account.Consumer{}, fmt.Errorf("find a free name for the consumer of an e-mail: gave up after %d tries", maxNameTries)
-}
-
-// ConsumerByEmail returns the oldest consumer with the e-mail, given in lower
-// case, or a *job.Error with NotFound. It uses the index consumers_email.
-func (db *Reader) ConsumerByEmail(ctx context.Context, email string) (account.Consumer, error) {
-	return db.oneConsumer(ctx,
-		`SELECT `+consumerColumns+` FROM consumers WHERE lower(email) = $1 ORDER BY created_at, id LIMIT 1`, email)
-}
-
-const lockConsumer = `SELECT id FROM consumers WHERE id = $1`
-
-// LockConsumer blocks other LockConsumer calls for the consumer until the
-// transaction ends. It does not block inserts that refer to the consumer.
-func (tx *Tx) LockConsumer(ctx context.Context, id uuid.UUID) error {
-	var found uuid.UUID
-	err := tx.queryRow(ctx, "lock a consumer", lockConsumer+tx.dialect.ForUpdate, id).Scan(&found)
-	return err
-}
 
 const selectJobByKey = `SELECT ` + jobColumns + ` FROM jobs WHERE consumer_id = $1 AND calendar_key = $2`
 

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"database/sql"
+	"errors"
 	"slices"
 	"testing"
 
@@ -66,8 +67,8 @@ var exampleRows = map[string]string{
 	"search_texts":         `(id, job_id, owner, kind, start_ms, speaker, text) VALUES (42, '` + rowJob + `', 'owner', 'chat', 0, 'Ada', 'Hello')`,
 }
 
-// TestMigrateWithData reads a row of every table, and undoes and repeats the
-// migrations of a database that has them.
+// TestMigrateWithData reads a row of every table, deletes what refers to a job or a
+// consumer, and undoes and repeats the migrations.
 func TestMigrateWithData(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
@@ -85,6 +86,7 @@ func TestMigrateWithData(t *testing.T) {
 		db.SetMaxOpenConns(1)
 		insertExamples(t, db, tables)
 		checkReadable(t, address)
+		checkDeleted(t, db, address)
 		if err := migrations.Recreate(t.Context(), db, dialect); err != nil {
 			t.Fatal(err)
 		}
@@ -149,6 +151,27 @@ func countRows(t *testing.T, db *sql.DB, table string) (count int) {
 		t.Errorf("%s: %v", table, err)
 	}
 	return count
+}
+
+// checkDeleted deletes the job and the consumer of the example rows, and checks that only
+// the tables that refer to neither keep theirs.
+func checkDeleted(t *testing.T, db *sql.DB, address string) {
+	t.Helper()
+	s := open(t, address)
+	if err := errors.Join(s.DeleteJob(t.Context(), uuid.MustParse(rowJob)), s.DeleteConsumer(t.Context(), uuid.MustParse(rowConsumer))); err != nil {
+		t.Fatal(err)
+	}
+	kept := []string{"alerts", "device_flow_lock", "device_flows", "nodes"}
+	for table := range exampleRows {
+		if got := countRows(t, db, table); (got != 0) != slices.Contains(kept, table) {
+			t.Errorf("%s has %d rows", table, got)
+		}
+	}
+	if !store.IsPostgres(address) {
+		if got := countRows(t, db, "search_texts_words WHERE search_texts_words MATCH 'hello'"); got != 0 {
+			t.Errorf("%d deleted texts are in the full-text index", got)
+		}
+	}
 }
 
 // checkReadable reads the example rows.

@@ -8,7 +8,6 @@ import (
 	"standin/internal/alert"
 	"standin/internal/job"
 	"standin/internal/store/sqldb"
-	"standin/internal/webhook"
 )
 
 // SaveNode inserts or updates a node.
@@ -62,24 +61,6 @@ func (db *Reader) NodeName(ctx context.Context, id string) (string, error) {
 	return name, err
 }
 
-// BotStats returns the last statistics of the live bots of a node, or of all
-// nodes when it is empty. It uses the index jobs_dispatched.
-func (db *Reader) BotStats(ctx context.Context, node string) ([]job.BotStats, error) {
-	return list(ctx, db, "read the statistics of bots", func(row sqldb.Row) (b job.BotStats, err error) {
-		err = row.Scan(&b.JobID, &b.Attempt, &b.Node, timeColumn{&b.HeartbeatAt}, (*[]byte)(&b.Stats))
-		return b, err
-	}, `SELECT id, attempt, node, heartbeat_at, stats FROM jobs
-		WHERE ($1 = '' OR node = $1) AND mode = 'live' AND heartbeat_at IS NOT NULL AND stats <> '' AND `+dispatchedCondition(), node)
-}
-
-// OldestHeartbeat returns the time of the last heartbeat of the bot that has
-// been silent the longest; false when no bot has sent one.
-func (db *Reader) OldestHeartbeat(ctx context.Context) (time.Time, bool, error) {
-	var oldest time.Time
-	err := db.queryRow(ctx, "find the oldest heartbeat", `SELECT MIN(heartbeat_at) FROM jobs WHERE `+dispatchedCondition()).Scan(timeColumn{&oldest})
-	return oldest, !oldest.IsZero(), err
-}
-
 // ClaimAlert implements alert.Store.
 func (s *Store) ClaimAlert(ctx context.Context, name string, now time.Time, cooldown time.Duration) (claimed bool, err error) {
 	n, err := s.affected(ctx, "claim an alert", `INSERT INTO alerts (name, firing, sent_at) VALUES ($1, 1, $2)
@@ -101,22 +82,4 @@ func (db *Reader) Alerts(ctx context.Context) ([]alert.Sent, error) {
 		a.Rule, a.Node, _ = strings.Cut(name, " ")
 		return a, err
 	}, `SELECT name, firing, sent_at FROM alerts ORDER BY sent_at DESC, name`)
-}
-
-// FailingEndpoint is a dead webhook endpoint for which webhooks wait.
-type FailingEndpoint struct {
-	Consumer string // name
-	URL      string
-	Since    time.Time
-}
-
-// FailingEndpoints returns up to limit endpoints that are dead and have failed since a time,
-// the longest failing first. It uses the index webhook_endpoints_failing.
-func (db *Reader) FailingEndpoints(ctx context.Context, since time.Time, limit int) ([]FailingEndpoint, error) {
-	return list(ctx, db, "find failing webhook endpoints", func(row sqldb.Row) (e FailingEndpoint, err error) {
-		err = row.Scan(&e.Consumer, &e.URL, timeColumn{&e.Since})
-		return e, err
-	}, `SELECT c.name, e.url, e.failing_since FROM webhook_endpoints e JOIN consumers c ON c.id = e.consumer_id
-		WHERE e.failing_since <= $1 AND e.failures >= $2 AND EXISTS (SELECT 1 FROM deliveries d WHERE d.endpoint = e.key AND d.state = 'waiting')
-		ORDER BY e.failing_since LIMIT $3`, millis(since), webhook.DeadAfterFailures, limit)
 }

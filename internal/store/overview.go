@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,37 +58,6 @@ func (db *Reader) CountActive(ctx context.Context) (map[job.Status]int, error) {
 		return err
 	}, `SELECT status, COUNT(*) FROM jobs WHERE wake_at IS NOT NULL AND status NOT IN ('completed', 'failed', 'cancelled') GROUP BY status`)
 	return counts, err
-}
-
-// dispatchedCondition is the condition of jobs whose bot runs or should run. It
-// uses the index jobs_dispatched, whose condition it repeats literally, with a
-// range for each status.
-func dispatchedCondition() string {
-	var statuses []string
-	for _, status := range job.Statuses() {
-		if status.Dispatched() {
-			statuses = append(statuses, "'"+string(status)+"'")
-		}
-	}
-	return `status NOT IN ('scheduled', 'pending', 'completed', 'failed', 'cancelled') AND status IN (` + strings.Join(statuses, ", ") + `)`
-}
-
-// prelaunchedCondition is the condition of jobs with a prelaunched bot that runs,
-// or may run and is to be stopped. It uses the index jobs_prelaunched, whose
-// condition it repeats literally.
-const prelaunchedCondition = `prelaunch IN ('launched', 'withdrawn')`
-
-// RunningBots returns running bots, those with the oldest heartbeats first, without
-// the first skip of them. It uses the index jobs_dispatched.
-func (db *Reader) RunningBots(ctx context.Context, skip, limit int) ([]job.RunningBot, error) {
-	return list(ctx, db, "list running bots", func(row sqldb.Row) (b job.RunningBot, err error) {
-		err = row.Scan(&b.JobID, &b.Consumer, &b.Mode, &b.Status, &b.Platform, &b.Attempt,
-			timeColumn{&b.StatusSince}, timeColumn{&b.LaunchedAt}, timeColumn{&b.HeartbeatAt}, &b.LaunchError)
-		return b, err
-	}, `SELECT j.id, c.name, j.mode, j.status, j.platform, j.attempt, j.status_since, j.launched_at, j.heartbeat_at, j.launch_error
-		FROM jobs j JOIN consumers c ON c.id = j.consumer_id
-		WHERE `+dispatchedCondition()+`
-		ORDER BY COALESCE(j.heartbeat_at, j.launched_at, j.status_since), j.id LIMIT $1 OFFSET $2`, limit, skip)
 }
 
 // backlog reads a count and the earliest time. It uses the indexes

@@ -68,9 +68,6 @@ func (s *Store) RemoveUser(ctx context.Context, consumerID, id uuid.UUID, revoke
 		if err := tx.checkOtherOperator(ctx, id); err != nil {
 			return err
 		}
-		if err := tx.exec(ctx, "end the sessions of a user", `DELETE FROM sessions WHERE user_id IN (SELECT id FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID); err != nil {
-			return err
-		}
 		if !revokeKeys.IsZero() {
 			err := tx.exec(ctx, "revoke the keys of a user", `UPDATE api_keys SET revoked_at = $3 WHERE consumer_id = $2 AND revoked_at IS NULL
 				AND created_by = (SELECT email FROM users WHERE id = $1 AND consumer_id = $2)`, id, consumerID, millis(revokeKeys))

@@ -23,7 +23,7 @@ CREATE INDEX consumers_email ON consumers (lower(email));
 
 CREATE TABLE api_keys (
     id           TEXT PRIMARY KEY,
-    consumer_id  TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id  TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     mode         TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     prefix       TEXT NOT NULL,
     hash         TEXT NOT NULL UNIQUE,
@@ -39,7 +39,7 @@ CREATE INDEX api_keys_consumer ON api_keys (consumer_id, id);
 
 CREATE TABLE users (
     id              TEXT PRIMARY KEY,
-    consumer_id     TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id     TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     email           TEXT NOT NULL UNIQUE,     -- lower case
     name            TEXT NOT NULL,
     operator        BIGINT NOT NULL,          -- 1: sees all consumers and the machine
@@ -56,7 +56,7 @@ CREATE UNIQUE INDEX users_identity ON users (oidc_issuer, oidc_subject) WHERE oi
 
 CREATE TABLE sessions (
     hash         TEXT PRIMARY KEY, -- hex SHA-256; only the cookie has the secret
-    user_id      TEXT NOT NULL REFERENCES users (id),
+    user_id      TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     created_at   BIGINT NOT NULL,
     last_seen_at BIGINT NOT NULL,
     expires_at   BIGINT NOT NULL
@@ -66,7 +66,7 @@ CREATE INDEX sessions_expiry ON sessions (expires_at);
 
 CREATE TABLE invitations (
     hash        TEXT PRIMARY KEY, -- hex SHA-256; only the link has the token
-    consumer_id TEXT REFERENCES consumers (id), -- NULL for the first user, who enters one
+    consumer_id TEXT REFERENCES consumers (id) ON DELETE CASCADE, -- NULL for the first user, who enters one
     email       TEXT NOT NULL,    -- lower case; empty for the first user
     operator    BIGINT NOT NULL,
     created_at  BIGINT NOT NULL,
@@ -80,7 +80,7 @@ CREATE INDEX invitations_expiry ON invitations (expires_at);
 -- Who changed keys, users and settings.
 CREATE TABLE audit_log (
     id          TEXT PRIMARY KEY,
-    consumer_id TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     at          BIGINT NOT NULL,
     actor       TEXT NOT NULL,
     action      TEXT NOT NULL,
@@ -262,7 +262,7 @@ CREATE TABLE screenshots (
 
 -- The requests and invites that a job is for.
 CREATE TABLE job_invites (
-    job_id     TEXT NOT NULL REFERENCES jobs (id),
+    job_id     TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     event_hash TEXT NOT NULL, -- of event_id, which may be long
     source     TEXT NOT NULL CHECK (source IN ('api', 'intake', 'mail')),
     event_id   TEXT NOT NULL, -- of the invite; empty without a UID
@@ -273,7 +273,7 @@ CREATE INDEX job_invites_event ON job_invites (event_hash);
 -- Calendars that a consumer has connected.
 CREATE TABLE calendars (
     id          TEXT PRIMARY KEY,
-    consumer_id TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     name        TEXT NOT NULL,
     sealed      TEXT NOT NULL, -- the address of the feed, encrypted
     address     TEXT NOT NULL, -- without what is secret, for people
@@ -302,7 +302,7 @@ CREATE INDEX calendars_due ON calendars (due_at);
 -- The meetings in them.
 CREATE TABLE calendar_events (
     id           TEXT PRIMARY KEY,
-    calendar_id  TEXT NOT NULL REFERENCES calendars (id),
+    calendar_id  TEXT NOT NULL REFERENCES calendars (id) ON DELETE CASCADE,
     consumer_id  TEXT NOT NULL, -- that of the calendar
     uid          TEXT NOT NULL,
     original     BIGINT NOT NULL, -- original start of an occurrence of a series; 0 for other events
@@ -337,7 +337,7 @@ CREATE INDEX calendar_events_job ON calendar_events (job_id) WHERE job_id <> '';
 
 -- What the jobs of a consumer have used, by the day (UTC, counted since 1970) on which they ended.
 CREATE TABLE usage_days (
-    consumer_id   TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id   TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     mode          TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     day           BIGINT NOT NULL,
     completed     BIGINT NOT NULL,
@@ -364,7 +364,7 @@ CREATE INDEX share_links_expiry ON share_links (expires_at);
 -- What is left of an erased job, so that its externalId stays taken.
 CREATE TABLE job_tombstones (
     id            TEXT PRIMARY KEY,
-    consumer_id   TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id   TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     mode          TEXT NOT NULL,
     external_hash TEXT NOT NULL,
     platform      TEXT NOT NULL,
@@ -382,7 +382,7 @@ CREATE UNIQUE INDEX job_tombstones_external ON job_tombstones (consumer_id, mode
 
 CREATE TABLE timeline (
     id              TEXT PRIMARY KEY, -- version 7: in the order of arrival
-    job_id          TEXT NOT NULL REFERENCES jobs (id),
+    job_id          TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     attempt         BIGINT NOT NULL,
     source          TEXT NOT NULL CHECK (source IN ('bot', 'service')),
     kind            TEXT NOT NULL,
@@ -399,7 +399,7 @@ CREATE INDEX timeline_identity ON timeline (job_id, attempt, kind, emitted_at) W
 
 CREATE TABLE commands (
     id         TEXT PRIMARY KEY,
-    job_id     TEXT NOT NULL REFERENCES jobs (id),
+    job_id     TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     kind       TEXT NOT NULL,
     args       TEXT NOT NULL DEFAULT '',
     created_at BIGINT NOT NULL,
@@ -410,9 +410,9 @@ CREATE INDEX commands_of_kind ON commands (job_id, kind, id);
 
 CREATE TABLE deliveries (
     id          TEXT PRIMARY KEY, -- dlv_…
-    job_id      TEXT REFERENCES jobs (id), -- NULL: an event of the consumer
+    job_id      TEXT REFERENCES jobs (id) ON DELETE CASCADE, -- NULL: an event of the consumer
     subject     TEXT NOT NULL, -- the job, or else the consumer: sequence counts the events of a subject
-    consumer_id TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     mode        TEXT NOT NULL CHECK (mode IN ('live', 'test')),
     url         TEXT NOT NULL,
     endpoint    TEXT NOT NULL, -- webhook.EndpointKey: of limited length
@@ -444,7 +444,7 @@ CREATE INDEX deliveries_log_waiting ON deliveries (consumer_id, mode, emitted_at
 CREATE INDEX deliveries_failed ON deliveries (consumer_id, mode, emitted_at, id) WHERE state = 'failed';
 
 CREATE TABLE delivery_tries (
-    delivery_id   TEXT NOT NULL REFERENCES deliveries (id),
+    delivery_id   TEXT NOT NULL REFERENCES deliveries (id) ON DELETE CASCADE,
     number        BIGINT NOT NULL,
     started_at    BIGINT NOT NULL,
     latency_ms    BIGINT NOT NULL,
@@ -458,7 +458,7 @@ CREATE TABLE delivery_tries (
 CREATE TABLE webhook_endpoints (
     key               TEXT PRIMARY KEY,
     id                TEXT NOT NULL UNIQUE,
-    consumer_id       TEXT NOT NULL REFERENCES consumers (id),
+    consumer_id       TEXT NOT NULL REFERENCES consumers (id) ON DELETE CASCADE,
     url               TEXT NOT NULL,
     -- of a registered endpoint:
     mode              TEXT NOT NULL DEFAULT '' CHECK (mode IN ('', 'live', 'test')), -- empty: only jobs name the URL
@@ -490,7 +490,7 @@ CREATE TABLE alerts (
 
 -- Chat messages, captions, and what the live transcriber has heard.
 CREATE TABLE meeting_texts (
-    job_id         TEXT NOT NULL REFERENCES jobs (id),
+    job_id         TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     attempt        BIGINT NOT NULL,
     kind           TEXT NOT NULL CHECK (kind IN ('chat', 'caption', 'transcript')),
     id             TEXT NOT NULL, -- chosen by the bot or the live transcriber
@@ -508,13 +508,13 @@ CREATE UNIQUE INDEX meeting_texts_sequence ON meeting_texts (job_id, sequence);
 
 -- What the bots of a job have reported, with corrections.
 CREATE TABLE meeting_text_totals (
-    job_id TEXT PRIMARY KEY REFERENCES jobs (id),
+    job_id TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
     texts  BIGINT NOT NULL, -- also the last sequence
     bytes  BIGINT NOT NULL
 );
 
 CREATE TABLE transcriptions (
-    job_id     TEXT PRIMARY KEY REFERENCES jobs (id),
+    job_id     TEXT PRIMARY KEY REFERENCES jobs (id) ON DELETE CASCADE,
     created_at BIGINT NOT NULL,
     due_at     BIGINT,          -- NULL once it has ended
     lease      TEXT NOT NULL,   -- of the node that works on it until due_at
@@ -526,7 +526,7 @@ CREATE INDEX transcriptions_due ON transcriptions (due_at) WHERE due_at IS NOT N
 
 -- Responses of the transcriber, so that nothing is sent twice.
 CREATE TABLE transcription_pieces (
-    job_id   TEXT NOT NULL REFERENCES jobs (id),
+    job_id   TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     piece    TEXT NOT NULL, -- file, start and end
     response TEXT NOT NULL,
     PRIMARY KEY (job_id, piece)
@@ -535,7 +535,7 @@ CREATE TABLE transcription_pieces (
 -- What the dashboard searches. The next migration creates the full-text index.
 CREATE TABLE search_texts (
     id       BIGINT PRIMARY KEY, -- in the order of the jobs' creation; the row of the full-text index
-    job_id   TEXT NOT NULL REFERENCES jobs (id),
+    job_id   TEXT NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,
     owner    TEXT NOT NULL, -- consumer and mode, as one word
     kind     TEXT NOT NULL, -- chat, caption or transcript
     start_ms BIGINT NOT NULL,
