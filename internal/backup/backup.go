@@ -9,8 +9,6 @@ package backup
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -186,14 +184,8 @@ func listFiles(dir string) ([]File, error) {
 
 // describe reads a file of a backup.
 func describe(dir, path string) (File, error) {
-	content, err := os.Open(filepath.Join(dir, filepath.FromSlash(path)))
-	if err != nil {
-		return File{}, err
-	}
-	defer content.Close() // only read
-	sum := sha256.New()
-	size, err := io.Copy(sum, content)
-	return File{Path: path, Bytes: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+	size, sum, err := fsutil.HashFile(filepath.Join(dir, filepath.FromSlash(path)))
+	return File{Path: path, Bytes: size, SHA256: sum}, err
 }
 
 // writeDescription writes backup.json, completely or not at all.
