@@ -51,7 +51,7 @@ func (u *Users) Open(ctx context.Context, user User) (string, Session, error) {
 // Unauthorized for an expired or unknown session.
 func (u *Users) Session(ctx context.Context, secret string) (Session, error) {
 	unauthorized := &job.Error{Code: job.Unauthorized, Message: "not signed in"}
-	if len(secret) != tokenLength {
+	if len(secret) != TokenLength {
 		return Session{}, unauthorized
 	}
 	now := u.settings.Now()

@@ -44,8 +44,8 @@ func (i Invitation) user(now time.Time) User {
 	}
 }
 
-// tokenLength is the length of a token in characters.
-const tokenLength = 43
+// TokenLength is the length of a token in characters.
+const TokenLength = 43
 
 // NewToken returns a random token of 256 bits. The database stores its Hash.
 func NewToken() string { return base64.RawURLEncoding.EncodeToString(randomBytes(32)) }
@@ -113,7 +113,7 @@ func (u *Users) Withdraw(ctx context.Context, by User, hash string) error {
 // Invitation returns the invitation with that token. The error is a *job.Error
 // with NotFound for one that is used, expired or unknown.
 func (u *Users) Invitation(ctx context.Context, token string) (Invitation, error) {
-	if len(token) != tokenLength {
+	if len(token) != TokenLength {
 		return Invitation{}, &job.Error{Code: job.NotFound, Message: "no such invitation"}
 	}
 	found, err := u.settings.Store.Invitation(ctx, Hash(token), u.settings.Now())

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/account"
 	"standin/internal/job"
 )
 
@@ -146,9 +147,9 @@ func New(settings Settings) *Flows {
 // group of addresses. agent is the client's User-Agent, which the page shows.
 // It returns a *FullError when too many flows are open.
 func (f *Flows) Init(ctx context.Context, clientAddress, agent string) (Flow, error) {
-	nonce := newNonce()
+	nonce := account.NewToken()
 	now := f.settings.Now().UTC().Truncate(time.Millisecond) // the precision of the database
-	record := Record{NonceHash: hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
+	record := Record{NonceHash: account.Hash(nonce), ClientAddress: clientAddress, Agent: printableAgent(agent), CreatedAt: now, ExpiresAt: now.Add(Lifetime)}
 	if err := f.settings.Store.InsertDeviceFlow(ctx, record, f.limits); err != nil {
 		return Flow{}, fmt.Errorf("start a device flow: %w", err)
 	}
@@ -177,10 +178,10 @@ func printableAgent(agent string) string {
 // Poll returns the status of the nonce's flow. A complete flow stays complete
 // until it expires, however often it is polled, because an answer may get lost.
 func (f *Flows) Poll(ctx context.Context, nonce string) (PollResult, error) {
-	if !plausible(nonce) {
+	if len(nonce) != account.TokenLength {
 		return PollResult{Status: Expired}, nil
 	}
-	record, ok, err := f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
+	record, ok, err := f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
 	switch {
 	case err != nil:
 		return PollResult{}, fmt.Errorf("poll a device flow: %w", err)
@@ -204,11 +205,11 @@ func (f *Flows) Complete(ctx context.Context, nonce, apiKey, email string) error
 	if apiKey == "" {
 		return &job.Error{Code: job.InvalidInput, Message: "the API key must not be empty", Path: []any{"apiKey"}}
 	}
-	if !plausible(nonce) {
+	if len(nonce) != account.TokenLength {
 		return ErrExpired
 	}
 	// A guessed nonce costs a read, not a write.
-	record, ok, err := f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
+	record, ok, err := f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
 	if err == nil && ok && record.Sealed == "" {
 		record, ok, err = f.completePending(ctx, nonce, credentials{apiKey, email})
 	}
@@ -235,11 +236,11 @@ func (f *Flows) completePending(ctx context.Context, nonce string, given credent
 	if err != nil {
 		return Record{}, false, err
 	}
-	done, err := f.settings.Store.CompleteDeviceFlow(ctx, hash(nonce), sealed, f.settings.Now(), f.limits)
+	done, err := f.settings.Store.CompleteDeviceFlow(ctx, account.Hash(nonce), sealed, f.settings.Now(), f.limits)
 	if err != nil || done {
 		return Record{Sealed: sealed}, done, err
 	}
-	return f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
+	return f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
 }
 
 // PendingFlow is what the page shows of a flow before the user approves it.
@@ -254,10 +255,10 @@ type PendingFlow struct {
 // Pending returns a flow that waits to be completed; false for one that is
 // complete, expired or unknown.
 func (f *Flows) Pending(ctx context.Context, nonce string) (PendingFlow, bool, error) {
-	if !plausible(nonce) {
+	if len(nonce) != account.TokenLength {
 		return PendingFlow{}, false, nil
 	}
-	record, ok, err := f.settings.Store.DeviceFlow(ctx, hash(nonce), f.settings.Now())
+	record, ok, err := f.settings.Store.DeviceFlow(ctx, account.Hash(nonce), f.settings.Now())
 	if err != nil {
 		return PendingFlow{}, false, fmt.Errorf("read a device flow: %w", err)
 	}

@@ -5,13 +5,15 @@ import (
 	"errors"
 	"testing"
 
+	"standin/internal/account"
+
 	"pgregory.net/rapid"
 )
 
 func TestSeal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		nonce, given := newNonce(), credentials{
+		nonce, given := account.NewToken(), credentials{
 			apiKey: string(rapid.SliceOf(rapid.Byte()).Draw(t, "key")),
 			email:  string(rapid.SliceOf(rapid.Byte()).Draw(t, "email")),
 		}
@@ -22,7 +24,7 @@ func TestSeal(t *testing.T) {
 		if got, err := open(nonce, sealed); err != nil || got != given {
 			t.Fatalf("got %+v, %v; want %+v", got, err, given)
 		}
-		if _, err := open(newNonce(), sealed); !errors.Is(err, errSealed) {
+		if _, err := open(account.NewToken(), sealed); !errors.Is(err, errSealed) {
 			t.Fatalf("opened with another nonce: %v", err)
 		}
 		raw, err := base64.RawStdEncoding.DecodeString(sealed)
@@ -48,12 +50,12 @@ func TestSeal(t *testing.T) {
 // sealed key.
 func TestHashDoesNotOpenSealedKey(t *testing.T) {
 	t.Parallel()
-	nonce := newNonce()
+	nonce := account.NewToken()
 	sealed, err := seal(nonce, credentials{apiKey: "key"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, known := range []string{hash(nonce), Code(nonce), ""} {
+	for _, known := range []string{account.Hash(nonce), Code(nonce), ""} {
 		if _, err := open(known, sealed); !errors.Is(err, errSealed) {
 			t.Errorf("opened with %q: %v", known, err)
 		}
