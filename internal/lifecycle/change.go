@@ -60,12 +60,12 @@ func (s *Service) Change(ctx context.Context, id uuid.UUID, fn func(context.Cont
 	if err != nil {
 		return job.Record{}, err
 	}
-	s.publish(c)
+	s.publish(ctx, c)
 	return c.Record, nil
 }
 
 // publish publishes the events of a committed change.
-func (s *Service) publish(c *Change) {
+func (s *Service) publish(ctx context.Context, c *Change) {
 	if c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}
@@ -75,7 +75,7 @@ func (s *Service) publish(c *Change) {
 	if c.commands {
 		s.Events.Publish(event.CommandQueued{JobID: c.ID})
 	}
-	s.deleteOutput(c.ID, c.played)
+	s.deleteOutput(ctx, c.ID, c.played)
 	for _, applied := range c.applied {
 		applied.Job = c.Record
 		s.Events.Publish(applied)

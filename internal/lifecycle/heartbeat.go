@@ -128,7 +128,7 @@ func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest
 	if anySettled {
 		s.Events.Publish(event.CommandSettled{JobID: id})
 	}
-	s.deleteOutput(id, c.played)
+	s.deleteOutput(ctx, id, c.played)
 	if c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}

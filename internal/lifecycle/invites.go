@@ -117,9 +117,9 @@ func (i *InviteScheduler) Schedule(ctx context.Context, invite calendar.Invite) 
 		return calendar.Result{}, fmt.Errorf("schedule an invite: %w", err)
 	}
 	if s.left != nil {
-		i.Jobs.publish(s.left)
+		i.Jobs.publish(ctx, s.left)
 	}
-	i.Jobs.publish(s.change)
+	i.Jobs.publish(ctx, s.change)
 	return s.result, i.SyncMeetings(ctx, s.others)
 }
 
@@ -143,7 +143,7 @@ func (i *InviteScheduler) cancel(ctx context.Context, invite calendar.Invite) (c
 	if err != nil {
 		return calendar.Result{}, fmt.Errorf("cancel an invite: %w", err)
 	}
-	i.Jobs.publish(s.change)
+	i.Jobs.publish(ctx, s.change)
 	return s.result, i.SyncMeetings(ctx, s.others)
 }
 

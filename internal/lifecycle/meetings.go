@@ -101,7 +101,7 @@ func (i *InviteScheduler) syncTogether(ctx context.Context, meetings []calendars
 		meetings, override = nil, nil
 		for _, s := range synced {
 			for _, c := range s.changes {
-				i.Jobs.publish(c)
+				i.Jobs.publish(ctx, c)
 			}
 			for _, m := range s.others {
 				if !slices.Contains(meetings, m) && left > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -12,6 +13,9 @@ import (
 	"standin/internal/job"
 	"standin/internal/store"
 )
+
+// deleteTimeout bounds how long Close waits for deletions of output.
+const deleteTimeout = time.Minute
 
 // maxWaiting is how many commands of a job may wait for its bot before it accepts no more output.
 const maxWaiting = 20
@@ -120,15 +124,18 @@ func outputOptions(ctx context.Context, db *store.Reader, r job.Record) (*job.Ou
 	return consumer.Output, nil
 }
 
-// deleteOutput deletes what settled commands made the bot play or show.
-func (s *Service) deleteOutput(jobID uuid.UUID, commands []uuid.UUID) {
+// deleteOutput deletes what settled commands made the bot play or show. It does not wait for
+// the deletion, which goes on when ctx ends.
+func (s *Service) deleteOutput(ctx context.Context, jobID uuid.UUID, commands []uuid.UUID) {
 	if len(commands) == 0 {
 		return
 	}
 	s.background.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), deleteTimeout)
+		defer cancel()
 		for _, command := range commands {
 			// Otherwise it is deleted with the uploads of the job.
-			_ = s.Outputs.DeleteOutput(context.Background(), jobID, command)
+			_ = s.Outputs.DeleteOutput(ctx, jobID, command)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func (h *Hub) Run(ctx context.Context) {
 	}
 }
 
-// Wake reports that a job has changed. It does not block.
+// Wake reports that a job has changed.
 func (h *Hub) Wake(id uuid.UUID) {
 	h.mu.Lock()
 	f := h.feeds[id]

@@ -20,6 +20,7 @@ import (
 
 	"standin/internal/dialguard"
 	"standin/internal/retry"
+	"standin/internal/text"
 )
 
 const (
@@ -299,8 +300,8 @@ func (c *Client) refusal(response *http.Response, body []byte) *Error {
 		e.format = aboutFormat(body)
 	}
 	if response.StatusCode != http.StatusUnauthorized && response.StatusCode != http.StatusForbidden { // these may repeat the key
-		text := strings.ToValidUTF8(string(body[:min(len(body), maxErrorText)]), "")
-		e.Detail = strings.ReplaceAll(text, cmp.Or(c.config.APIKey, "\x00"), "…")
+		detail := strings.ReplaceAll(string(body), cmp.Or(c.config.APIKey, "\x00"), "…")
+		e.Detail = text.CleanLine(detail, maxErrorText)
 	}
 	return e
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/coder/websocket"
 
 	"standin/internal/dialguard"
+	"standin/internal/text"
 	"standin/internal/transcript"
 )
 
@@ -211,9 +212,8 @@ func (c connection) close(ctx context.Context, last message) error {
 }
 
 // public returns what a recognizer says, without the key.
-func (c connection) public(text string) string {
-	text = strings.ToValidUTF8(text[:min(len(text), maxErrorText)], "")
-	return strings.ReplaceAll(text, cmp.Or(c.key, "\x00"), "…")
+func (c connection) public(detail string) string {
+	return text.CleanLine(strings.ReplaceAll(detail, cmp.Or(c.key, "\x00"), "…"), maxErrorText)
 }
 
 // received is a message, or why there are no more.

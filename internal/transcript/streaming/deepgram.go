@@ -52,11 +52,11 @@ func (d *deepgram) audio(pcm []byte) message {
 	return message{websocket.MessageBinary, pcm}
 }
 
-func (d *deepgram) end() message  { return text(`{"type":"Finalize"}`) }
-func (d *deepgram) idle() message { return text(`{"type":"KeepAlive"}`) }
-func (d *deepgram) bye() message  { return text(`{"type":"CloseStream"}`) }
+func (d *deepgram) end() message  { return textMessage(`{"type":"Finalize"}`) }
+func (d *deepgram) idle() message { return textMessage(`{"type":"KeepAlive"}`) }
+func (d *deepgram) bye() message  { return textMessage(`{"type":"CloseStream"}`) }
 
-func text(json string) message { return message{websocket.MessageText, []byte(json)} }
+func textMessage(json string) message { return message{websocket.MessageText, []byte(json)} }
 
 // deepgramMessage is a message of the recognizer.
 type deepgramMessage struct {

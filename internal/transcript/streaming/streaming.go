@@ -92,7 +92,7 @@ func unusable(err error) error {
 const (
 	// dialTimeout bounds resolving, connecting and the handshake.
 	dialTimeout = 10 * time.Second
-	// maxErrorText bounds what is kept of the text of an error, in bytes.
+	// maxErrorText bounds what is kept of the text of an error, in characters.
 	maxErrorText = 300
 )
 
