@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/text"
 )
 
 func TestPlanPieces(t *testing.T) {
@@ -78,6 +79,8 @@ func FuzzParseResponse(f *testing.F) {
 	f.Add([]byte(`{"text": "a b", "words": [{"word": "a", "start": 1e300, "end": -1}, {"word": " b "}]}`))
 	f.Add([]byte(`{"segments": [{"text": "x", "words": [{"word": "x", "probability": 7}]}]}`))
 	f.Add([]byte(`{"text": "a", "words": [{"word": " "}]}`))
+	f.Add([]byte(`{"text": "a\u0000\ud800b\u202e", "language": "en\u0000"}`))
+	f.Add([]byte(`{"segments": [{"text": "\u0000\u0085", "words": [{"word": "x\n\u0007y"}]}]}`))
 	m := recording.Manifest{
 		Participants: []recording.Participant{{ID: "p", Name: "P"}}, Speech: []recording.Speech{{ParticipantID: "p", StartMs: 0, EndMs: 500}},
 	}
@@ -89,6 +92,11 @@ func FuzzParseResponse(f *testing.F) {
 		p := piece{track{file: recording.Media{}}, build.Span{End: time.Second}}
 		d := Document{Segments: p.segments(recognized, newSpeakers(m))}
 		for _, s := range d.Segments {
+			for _, word := range append(s.Words, Word{Text: s.Text}) {
+				if err := text.CheckLine(word.Text, maxSegmentText); err != nil {
+					t.Errorf("text %q: %v", word.Text, err)
+				}
+			}
 			if s.StartMs < 0 || s.EndMs < s.StartMs && len(s.Words) == 0 || s.EndMs > 1000 || strings.TrimSpace(s.Text) == "" {
 				t.Errorf("segment %+v", s)
 			}

@@ -4,8 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
-	"strings"
 	"time"
+
+	"standin/internal/text"
+)
+
+// Limits of what a recognizer reports, in characters.
+const (
+	MaxWord        = 500
+	maxSegmentText = 100_000 // without times, a segment is a whole piece
+	maxLanguage    = 100
 )
 
 // Recognized is what a recognizer heard in a piece of audio. Times are
@@ -49,13 +57,13 @@ func parseResponse(body []byte, length time.Duration) (Recognized, error) {
 	}
 	total := length.Milliseconds()
 	all := words(parsed.Words, total)
-	result := Recognized{Language: parsed.Language, Timed: len(parsed.Segments) > 0 || len(all) > 0}
+	result := Recognized{Language: text.CleanLine(parsed.Language, maxLanguage), Timed: len(parsed.Segments) > 0 || len(all) > 0}
 	for _, s := range parsed.Segments {
 		// Whisper reports text for silence; this is its own rule to drop it.
 		if s.AvgLogprob != nil && s.NoSpeech > 0.6 && *s.AvgLogprob < -1 {
 			continue
 		}
-		segment := Segment{Text: strings.TrimSpace(s.Text), Words: words(s.Words, total)}
+		segment := Segment{Text: text.CleanLine(s.Text, maxSegmentText), Words: words(s.Words, total)}
 		segment.StartMs, segment.EndMs = clampTimes(s.Start, s.End, total)
 		if s.AvgLogprob != nil {
 			segment.Confidence = probability(math.Exp(*s.AvgLogprob))
@@ -70,8 +78,10 @@ func parseResponse(body []byte, length time.Duration) (Recognized, error) {
 	case len(parsed.Segments) > 0: // all of them are silence
 	case len(all) > 0:
 		result.Segments = []Segment{joinWords(all)}
-	case parsed.Text != nil && strings.TrimSpace(*parsed.Text) != "":
-		result.Segments = []Segment{{EndMs: total, Text: strings.TrimSpace(*parsed.Text)}}
+	case parsed.Text != nil:
+		if whole := text.CleanLine(*parsed.Text, maxSegmentText); whole != "" {
+			result.Segments = []Segment{{EndMs: total, Text: whole}}
+		}
 	}
 	return result, nil
 }
@@ -80,11 +90,10 @@ func parseResponse(body []byte, length time.Duration) (Recognized, error) {
 func words(from []responseWord, total int64) []Word {
 	var all []Word
 	for _, w := range from {
-		text := strings.TrimSpace(w.Word)
-		if text == "" {
+		word := Word{Text: text.CleanLine(w.Word, MaxWord)}
+		if word.Text == "" {
 			continue
 		}
-		word := Word{Text: text}
 		word.StartMs, word.EndMs = clampTimes(w.Start, w.End, total)
 		if w.Probability != nil {
 			word.Confidence = probability(*w.Probability)

@@ -81,6 +81,9 @@ func TestMisbehavingTranscriber(t *testing.T) {
 			}
 			fmt.Fprint(w, `{"text": "hello there"}`)
 		}, before: time.Second},
+		"sends control characters": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
+			fmt.Fprint(w, `{"text": "hel\u0000lo\nthere\u202e", "language": "e\u0000n"}`)
+		}, before: time.Second},
 	}
 	media, path := tone(t, "recording.m4a", 4*time.Second)
 	for name, test := range tests {

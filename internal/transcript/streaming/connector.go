@@ -323,6 +323,9 @@ func (s *speech) late() error {
 
 func (s *speech) report(result Result) {
 	result.Utterance = s.utterance
+	for i, word := range result.Words {
+		result.Words[i].Text = text.CleanLine(word.Text, transcript.MaxWord)
+	}
 	if result.Final {
 		result.Confirmed, s.ending = len(result.Words), false
 	}
