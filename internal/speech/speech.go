@@ -238,13 +238,23 @@ func (m *Maker) Speak(ctx context.Context, say Text) ([]byte, error) {
 	case err != nil:
 		return nil, unavailable("the answer of the speech server could not be read: " + describe(ctx, err))
 	case response.StatusCode != http.StatusOK:
-		return nil, unavailable(fmt.Sprintf("the speech server answered %d: %s", response.StatusCode, text.CleanLine(string(answer[:min(len(answer), maxErrorText)]), maxErrorText)))
+		return nil, unavailable(m.refusal(response.StatusCode, answer))
 	}
 	pcm, err := m.decode(ctx, []any{"text"}, answer)
 	if job.ErrorIs(err, job.InvalidInput) {
 		return nil, unavailable("the speech server answered no sound that can be decoded")
 	}
 	return pcm, err
+}
+
+// refusal says why the speech server made no sound, without its key.
+func (m *Maker) refusal(status int, answer []byte) string {
+	refusal := fmt.Sprintf("the speech server answered %d", status)
+	if status == http.StatusUnauthorized || status == http.StatusForbidden { // the text may repeat a part of the key
+		return refusal
+	}
+	said := strings.ReplaceAll(string(answer), cmp.Or(m.settings.APIKey, "\x00"), "…")
+	return refusal + ": " + text.CleanLine(said[:min(len(said), maxErrorText)], maxErrorText)
 }
 
 // turn waits for a turn, so that few sounds are in memory at a time.
