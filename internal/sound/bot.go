@@ -178,9 +178,6 @@ func (b *bot) stopPlaying() {
 	b.wake.Send()
 }
 
-// replaced ends the connection.
-func (b *bot) replaced() { b.cancel(errReplaced) }
-
 // send sends what waits until ctx ends.
 func (b *bot) send(ctx context.Context) error {
 	for {

@@ -59,9 +59,21 @@ func (c chunks) add(frame Frame) (Frame, bool) {
 	return open.Frame, true
 }
 
+// silent is embedded in formats for the messages that their protocols do not have.
+type silent struct{}
+
+func (silent) start() []message           { return nil }
+func (silent) gap(Gap) []message          { return nil }
+func (silent) event(live.Event) []message { return nil }
+func (silent) end() []message             { return nil }
+func (silent) receive(websocket.MessageType, []byte) (received, bool) {
+	return received{}, false
+}
+
 // recallFormat is the protocol of the real-time WebSocket endpoints of Recall.ai
 // (https://docs.recall.ai/docs/real-time-websocket-endpoints).
 type recallFormat struct {
+	silent
 	stream Stream
 	people *people
 }
@@ -87,13 +99,6 @@ type recallParticipant struct {
 	Platform  *string        `json:"platform"`
 	ExtraData map[string]any `json:"extra_data"`
 	Email     *string        `json:"email"`
-}
-
-func (*recallFormat) start() []message  { return nil }
-func (*recallFormat) gap(Gap) []message { return nil }
-func (*recallFormat) end() []message    { return nil }
-func (*recallFormat) receive(websocket.MessageType, []byte) (received, bool) {
-	return received{}, false
 }
 
 func (f *recallFormat) frame(frame Frame) []message {
@@ -198,20 +203,14 @@ func (f *recallFormat) transcript(data []byte) []message {
 	})}
 }
 
-// attendeeFormat is the protocol of Attendee's WebSockets
+// attendeeFormat is the protocol of Attendee's WebSockets, which have media only
 // (https://docs.attendee.dev/guides/realtimeaudio).
 type attendeeFormat struct {
+	silent
 	stream    Stream
 	chunks    chunks
 	sequences map[string]int
 }
-
-func (*attendeeFormat) start() []message  { return nil }
-func (*attendeeFormat) gap(Gap) []message { return nil }
-func (*attendeeFormat) end() []message    { return nil }
-
-// event returns nothing: these WebSockets have media only.
-func (*attendeeFormat) event(live.Event) []message { return nil }
 
 func (f *attendeeFormat) frame(frame Frame) []message {
 	frame, complete := f.chunks.add(frame)
@@ -250,6 +249,7 @@ func (*attendeeFormat) receive(kind websocket.MessageType, data []byte) (receive
 // chunks of 100 ms, and who speaks
 // (https://docs.meetingbaas.com/docs/api/getting-started/streaming-meeting-data).
 type meetingBaaSFormat struct {
+	silent
 	stream Stream
 	chunks chunks
 	people *people
@@ -285,9 +285,6 @@ func (f *meetingBaaSFormat) event(event live.Event) []message {
 	}
 	return []message{textMessage(speakers)}
 }
-
-func (*meetingBaaSFormat) gap(Gap) []message { return nil }
-func (*meetingBaaSFormat) end() []message    { return nil }
 
 func (f *meetingBaaSFormat) frame(frame Frame) []message {
 	if frame, complete := f.chunks.add(frame); complete {

@@ -250,7 +250,7 @@ func (h *Hub) connect(job uuid.UUID, b *bot) {
 	defer h.mu.Unlock()
 	r := h.enter(job)
 	if r.bot != nil {
-		r.bot.replaced()
+		r.bot.cancel(errReplaced)
 	}
 	r.bot = b
 	b.want(r.wanted())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -42,6 +43,32 @@ type connector struct {
 	key           string
 	model         string
 	open          func(c *connector, options Options) dialogue
+}
+
+// server is what the servers of a protocol have in common.
+type server struct {
+	url    string // by default
+	path   string // of the WebSocket below /v1
+	scheme string // of the header Authorization
+	model  string // by default
+	open   func(c *connector, options Options) dialogue
+}
+
+// newConnector returns the recognizer on a server.
+func newConnector(config Config, allow []netip.Prefix, server server) (Recognizer, error) {
+	address, err := address(cmp.Or(config.URL, server.url), server.path)
+	if err != nil {
+		return nil, err
+	}
+	guard := &dialguard.Guard{Allow: allow, Timeout: dialTimeout}
+	c := &connector{
+		http:    &http.Client{Transport: guard.Transport(nil), CheckRedirect: dialguard.NoRedirects}, // the key is for this host
+		address: address, key: config.APIKey, model: cmp.Or(config.Model, server.model), open: server.open,
+	}
+	if c.key != "" {
+		c.authorization = server.scheme + " " + c.key
+	}
+	return c, nil
 }
 
 func (c *connector) Model() string { return c.model }

@@ -323,7 +323,8 @@ func TestProtocols(t *testing.T) {
 				if len(results) == 0 {
 					close(heardFirst)
 				}
-				results[r.Utterance] = append(results[r.Utterance], r.clone())
+				r.Words = slices.Clone(r.Words)
+				results[r.Utterance] = append(results[r.Utterance], r)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -13,11 +13,9 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
-	"standin/internal/dialguard"
 	"standin/internal/transcript"
 )
 
@@ -105,8 +103,6 @@ const (
 // New returns the recognizer of the settings, which may be in the networks in allow
 // although they are not public. It is nil if the settings name none.
 func New(config Config, allow []netip.Prefix) (Recognizer, error) {
-	guard := &dialguard.Guard{Allow: allow, Timeout: dialTimeout}
-	client := &http.Client{Transport: guard.Transport(nil), CheckRedirect: dialguard.NoRedirects} // the key is for this host
 	switch config.Protocol {
 	case "":
 		if config.URL != "" {
@@ -122,17 +118,9 @@ func New(config Config, allow []netip.Prefix) (Recognizer, error) {
 		}
 		return &windows{client: recognizer}, nil
 	case OpenAIRealtime:
-		address, err := address(cmp.Or(config.URL, openAIURL), "realtime")
-		return &connector{
-			http: client, address: address, authorization: bearer("Bearer", config.APIKey), key: config.APIKey,
-			model: cmp.Or(config.Model, "gpt-live-transcribe"), open: openRealtime,
-		}, err
+		return newConnector(config, allow, server{url: openAIURL, path: "realtime", scheme: "Bearer", model: "gpt-live-transcribe", open: openRealtime})
 	case Deepgram:
-		address, err := address(cmp.Or(config.URL, deepgramURL), "listen")
-		return &connector{
-			http: client, address: address, authorization: bearer("Token", config.APIKey), key: config.APIKey,
-			model: cmp.Or(config.Model, "nova-3"), open: openDeepgram,
-		}, err
+		return newConnector(config, allow, server{url: deepgramURL, path: "listen", scheme: "Token", model: "nova-3", open: openDeepgram})
 	}
 	return nil, fmt.Errorf("STANDIN_LIVE_TRANSCRIBER must be openai-http, openai-realtime or deepgram, not %q", config.Protocol)
 }
@@ -149,13 +137,6 @@ func address(server, path string) (*url.URL, error) {
 		u = u.JoinPath("v1")
 	}
 	return u.JoinPath(path), nil
-}
-
-func bearer(scheme, key string) string {
-	if key == "" {
-		return ""
-	}
-	return scheme + " " + key
 }
 
 // Check lets a recognizer hear half a second of speech, and returns what it has heard.
@@ -184,10 +165,4 @@ func (r Result) Text() string {
 		texts[i] = word.Text
 	}
 	return strings.Join(texts, " ")
-}
-
-// clone returns a result that shares nothing with r.
-func (r Result) clone() Result {
-	r.Words = slices.Clone(r.Words)
-	return r
 }
