@@ -187,9 +187,22 @@ func run(t *testing.T, tool string, arguments ...string) []byte {
 func tone(t *testing.T, name string, length time.Duration) (recording.Media, string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=300:duration=1,apad=whole_dur="+strconv.Itoa(int(length.Seconds())),
-		"-c:a", "libopus", "-f", "mp4", path)
+	tones.Lock()
+	defer tones.Unlock()
+	if tones.byLength[length] == nil {
+		tones.byLength[length] = run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=frequency=300:duration=1,apad=whole_dur="+strconv.Itoa(int(length.Seconds())),
+			"-c:a", "libopus", "-movflags", "+empty_moov", "-f", "mp4", "-")
+	}
+	if err := os.WriteFile(path, tones.byLength[length], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return recording.Media{File: recording.File{
 		Name: name, Kind: recording.Audio, ContentType: "audio/mp4", Codecs: "opus", DurationMs: length.Milliseconds(),
 	}}, path
 }
+
+// tones are the files that tone has encoded.
+var tones = struct {
+	sync.Mutex
+	byLength map[time.Duration][]byte
+}{byLength: map[time.Duration][]byte{}}

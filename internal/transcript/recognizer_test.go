@@ -152,6 +152,9 @@ func TestRecognizer(t *testing.T) {
 	t.Parallel()
 	m, paths := speech(t)
 	for name, mixed := range map[string]bool{"participant audio": false, "mixed audio": true} {
+		if mixed && testing.Short() {
+			continue // TestLiveTranscript attributes mixed sound too
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t, pocketsphinx(t))

@@ -52,25 +52,25 @@ func TestMisbehavingTranscriber(t *testing.T) {
 			http.Error(w, "slow down", http.StatusTooManyRequests)
 		}, after: 10 * time.Minute, before: 15 * time.Minute, retried: "status 429"},
 		"cut off in the middle": {respond: func(w http.ResponseWriter, request int, _ time.Duration) {
-			if request > 3 {
+			if request > 1 {
 				fmt.Fprint(w, goodResponse)
 				return
 			}
 			cutOff(w)
 		}, before: 15 * time.Minute, retried: "not usable"},
-		"away for an hour": {respond: func(w http.ResponseWriter, _ int, since time.Duration) {
-			if since > time.Hour {
+		"away for some minutes": {respond: func(w http.ResponseWriter, _ int, since time.Duration) {
+			if since > 3*time.Minute {
 				fmt.Fprint(w, goodResponse)
 				return
 			}
 			http.Error(w, "away", http.StatusServiceUnavailable)
-		}, after: time.Hour, before: 80 * time.Minute, retried: "status 503"},
+		}, after: 3 * time.Minute, before: 15 * time.Minute, retried: "status 503"},
 		"away for ever": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
 			http.Error(w, "away", http.StatusBadGateway)
-		}, failure: "the transcriber answered with status 502", after: 30 * time.Minute, before: time.Hour, retried: "status 502"},
+		}, failure: "the transcriber answered with status 502", after: 3 * time.Minute, before: 15 * time.Minute, retried: "status 502"},
 		"wrong for ever": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
 			fmt.Fprint(w, "<html>not JSON</html>")
-		}, failure: "the response of the transcriber was not usable", after: 30 * time.Minute, before: time.Hour, retried: "not usable"},
+		}, failure: "the response of the transcriber was not usable", after: 3 * time.Minute, before: 15 * time.Minute, retried: "not usable"},
 		"refuses the audio": {respond: func(w http.ResponseWriter, _ int, _ time.Duration) {
 			http.Error(w, "your key secret-key is fine, the audio is not", http.StatusBadRequest)
 		}, failure: "the transcriber answered with status 400", before: time.Second},
