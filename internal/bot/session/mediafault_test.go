@@ -103,15 +103,16 @@ func mediaFaultScenarios() []scenario {
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitFault("ended")
-				h.meeting.Disconnect()
-				h.await("the lost connection is noticed", func() bool { return h.log.count("screen=reconnecting") > 0 })
-				h.meeting.Reconnect()
-				h.await("the regained connection is noticed", func() bool { return h.log.count("screen=inMeeting") == 2 })
+				h.loseConnection()
 				h.addParticipant(fireflies)
 			},
 			check: func(h *harness) {
-				h.checkFaults(faultNoSound, "repairing", "ended")
-				hasParts(1)(h)
+				if states := h.faultStates(faultNoSound); len(states) < 2 || states[0] != "repairing" || states[1] != "ended" {
+					h.Errorf("states of the fault %q", states) // another one may follow while the connection is lost
+				}
+				if guests := len(h.meeting.Guests()); guests != 1 {
+					h.Errorf("the bot joined %d times", guests)
+				}
 				detectedNotetaker(true)(h)
 			},
 		},
@@ -169,11 +170,10 @@ func (h *harness) awaitFault(state string) {
 	})
 }
 
-// checkFaults checks the states of a fault on the timeline, where one or two repairs
-// count as one state, and that the report has the fault once, with its end.
-func (h *harness) checkFaults(kind faultKind, want ...string) {
+// faultStates returns the states of a fault on the timeline, where one or two repairs
+// count as one state.
+func (h *harness) faultStates(kind faultKind) (states []string) {
 	h.Helper()
-	var states []string
 	for _, event := range h.service.ReceivedEvents() {
 		if event.Kind != job.BotMediaFault {
 			continue
@@ -184,7 +184,14 @@ func (h *harness) checkFaults(kind faultKind, want ...string) {
 		}
 		states = append(states, data.State)
 	}
-	if states = slices.Compact(states); !slices.Equal(states, want) {
+	return slices.Compact(states)
+}
+
+// checkFaults checks the states of a fault on the timeline, and that the report has the
+// fault once, with its end.
+func (h *harness) checkFaults(kind faultKind, want ...string) {
+	h.Helper()
+	if states := h.faultStates(kind); !slices.Equal(states, want) {
 		h.Errorf("states of the fault %q, want %q", states, want)
 	}
 	if faults := h.report.MediaFaults; len(faults) != 1 || faults[0].Kind != string(kind) || faults[0].To.Sub(faults[0].From) < 3*time.Second {

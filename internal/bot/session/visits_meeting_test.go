@@ -348,7 +348,9 @@ func commandScenarios() []scenario {
 // stopWhileRecording stops the bot's process after it has reported a segment.
 func (h *harness) stopWhileRecording() {
 	h.Helper()
-	h.awaitReport("a segment", func(r build.FinalReport) bool { return len(r.Parts) == 1 && r.Parts[0].Segments > 0 })
+	h.awaitReport("a segment", func(r build.FinalReport) bool {
+		return slices.ContainsFunc(r.Parts, func(p ingest.RecordingPart) bool { return p.Segments > 0 })
+	})
 	h.stop()
 }
 
@@ -360,9 +362,11 @@ func leftAndUploaded(h *harness) {
 	if kinds := h.kinds(); kinds[len(kinds)-1] != job.BotExited || slices.Contains(kinds, job.BotRecordingStopped) {
 		h.Errorf("events: %v", kinds)
 	}
-	for number := range h.report.Parts[0].Segments {
-		if _, ok := h.service.Uploaded(ingest.SegmentName(0, number)); !ok {
-			h.Errorf("segment %d was not uploaded", number)
+	for _, part := range h.report.Parts {
+		for number := range part.Segments {
+			if _, ok := h.service.Uploaded(ingest.SegmentName(part.Number, number)); !ok {
+				h.Errorf("segment %d of part %d was not uploaded", number, part.Number)
+			}
 		}
 	}
 }

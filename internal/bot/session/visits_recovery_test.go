@@ -33,10 +33,7 @@ func recoveryScenarios() []scenario {
 			},
 			during: func(h *harness) {
 				h.admitAndRecord(1)
-				h.meeting.Disconnect()
-				h.await("the lost connection is noticed", func() bool { return h.log.count("screen=reconnecting") > 0 })
-				h.meeting.Reconnect()
-				h.await("the regained connection is noticed", func() bool { return h.log.count("screen=inMeeting") == 2 })
+				h.loseConnection()
 				h.addParticipant(fireflies)
 			},
 			check: func(h *harness) { hasParts(1)(h); detectedNotetaker(true)(h) },
@@ -189,6 +186,17 @@ func recoveryScenarios() []scenario {
 			},
 		},
 	}
+}
+
+// loseConnection lets the page lose its connection and regain it, and waits until the bot
+// has noticed both.
+func (h *harness) loseConnection() {
+	h.Helper()
+	h.meeting.Disconnect()
+	h.await("the lost connection is noticed", func() bool { return h.log.count("screen=reconnecting") > 0 })
+	before := h.log.count("screen=inMeeting")
+	h.meeting.Reconnect()
+	h.await("the regained connection is noticed", func() bool { return h.log.count("screen=inMeeting") > before })
 }
 
 // hasParts checks that the recording has that many parts, in order.
