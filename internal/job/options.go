@@ -42,10 +42,9 @@ type TranscriptOptions struct {
 
 // Or returns the options with those of other in place of the empty ones.
 func (o TranscriptOptions) Or(other TranscriptOptions) TranscriptOptions {
-	if o.Keyterms == nil {
-		o.Keyterms = other.Keyterms
+	return TranscriptOptions{
+		cmp.Or(o.Enabled, other.Enabled), cmp.Or(o.Language, other.Language), cmp.Or(o.Live, other.Live), listOr(o.Keyterms, other.Keyterms),
 	}
-	return TranscriptOptions{cmp.Or(o.Enabled, other.Enabled), cmp.Or(o.Language, other.Language), cmp.Or(o.Live, other.Live), o.Keyterms}
 }
 
 // ConsentOptions are the options of asking for permission to record.
@@ -67,18 +66,18 @@ func (o Options) Or(other Options) Options {
 		Title: cmp.Or(o.Title, other.Title), Recording: o.Recording.Or(other.Recording), Captions: o.Captions.Or(other.Captions),
 		Chat: cmp.Or(o.Chat, other.Chat), Transcript: o.Transcript.Or(other.Transcript),
 		Consent:  ConsentOptions{cmp.Or(o.Consent.Required, other.Consent.Required)},
-		Streams:  streamsOr(o.Streams, other.Streams),
+		Streams:  listOr(o.Streams, other.Streams),
 		Output:   cmp.Or(o.Output, other.Output),
 		Simulate: cmp.Or(o.Simulate, other.Simulate),
 	}
 }
 
-// streamsOr returns the first list that is set.
-func streamsOr(streams, others []StreamOptions) []StreamOptions {
-	if streams == nil {
-		return others
+// listOr returns the first list that is set.
+func listOr[T any](list, other []T) []T {
+	if list == nil {
+		return other
 	}
-	return streams
+	return list
 }
 
 // Resolved returns the job's options: those of its request, or else those in its

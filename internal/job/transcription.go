@@ -27,10 +27,7 @@ type TranscriptionOptions struct {
 
 // Or returns the options with those of other in place of the empty ones.
 func (o TranscriptionOptions) Or(other TranscriptionOptions) TranscriptionOptions {
-	if o.Keyterms == nil {
-		o.Keyterms = other.Keyterms
-	}
-	return TranscriptionOptions{cmp.Or(o.Model, other.Model), cmp.Or(o.Language, other.Language), o.Keyterms}
+	return TranscriptionOptions{cmp.Or(o.Model, other.Model), cmp.Or(o.Language, other.Language), listOr(o.Keyterms, other.Keyterms)}
 }
 
 // SearchText is a searchable text of a recording: a chat message, a caption or a

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -235,22 +236,16 @@ func Targets(j job.Job, defaultEndpoint, event string) []string {
 	if hooks == (job.Webhooks{}) {
 		hooks = job.Webhooks{OnStatusChange: defaultEndpoint, OnFinalize: defaultEndpoint}
 	}
-	var named []string
+	var targets []string
 	switch event {
 	case JobStatusChanged, BotPermissionResponse, BotCompetingDetected, BotCommandOutcome, BotStreamChanged, BotOutput:
-		named = []string{hooks.OnStatusChange}
+		targets = []string{hooks.OnStatusChange}
 	case JobFinalized, JobTranscriptReady:
-		named = []string{hooks.OnFinalize}
+		targets = []string{hooks.OnFinalize}
 	case JobFailed:
-		named = []string{hooks.OnStatusChange, hooks.OnFinalize}
+		targets = []string{hooks.OnStatusChange, hooks.OnFinalize}
 	}
-	var targets []string
-	for i, url := range named {
-		if url != "" && (i == 0 || url != named[0]) {
-			targets = append(targets, url)
-		}
-	}
-	return targets
+	return slices.Compact(slices.DeleteFunc(targets, func(url string) bool { return url == "" }))
 }
 
 // The payload versions; docs/webhooks.md lists the differences.
