@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"testing"
@@ -10,6 +11,7 @@ import (
 
 	"standin/internal/batch"
 	"standin/internal/ingest"
+	"standin/internal/lifecycle"
 	"standin/internal/testing/storetest"
 )
 
@@ -50,5 +52,36 @@ func TestClose(t *testing.T) {
 		if _, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: ids[0].String()}, 0); !errors.Is(err, batch.ErrClosed) {
 			t.Errorf("a heartbeat after Close: %v", err)
 		}
+	})
+}
+
+// hangingOutputs is a storage that does not respond.
+type hangingOutputs struct{ lifecycle.OutputStorage }
+
+func (hangingOutputs) DeleteOutput(ctx context.Context, _, _ uuid.UUID) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestCloseWithHangingStorage checks that Close returns although the storage does not
+// respond to the deletion of what a bot has played.
+func TestCloseWithHangingStorage(t *testing.T) {
+	t.Parallel()
+	path := storetest.FreshSQLite(t)
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness(t, path)
+		h.Outputs = hangingOutputs{}
+		id := h.newJob(t)
+		h.begin(t, id)
+		var command uuid.UUID
+		_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) (err error) {
+			command, err = c.QueueCommand(ctx, ingest.PlayAudio, nil)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		beat(t, h.Service, id, 0, command.String())
+		h.Close()
 	})
 }
