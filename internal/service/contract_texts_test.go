@@ -26,7 +26,8 @@ var hostileTexts = map[string]string{
 // TestContractHostileTexts adds a hostile text to every text of every request:
 // bodies with the keys and values of their free objects, queries, paths and headers.
 // None may be an internal error, whatever is stored must be readable, and jobs of
-// other consumers must still be dispatched.
+// other consumers must still be dispatched. The short run has no text that differs from
+// the others only in its character, and no long one.
 func TestContractHostileTexts(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
@@ -37,6 +38,9 @@ func TestContractHostileTexts(t *testing.T) {
 		}
 		h := openContractHarness(t, newContractCoverage(), settings)
 		for name, hostile := range hostileTexts {
+			if testing.Short() && name != "NUL" && name != "lone surrogate" {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
 				h.hostileBodies(t, hostile)
 				h.hostileAddresses(t, hostile)
@@ -114,21 +118,27 @@ func (h *contractHarness) hostileRequests(t *testing.T) []func() contractRequest
 	}
 }
 
-// hostileBodies sends each request once for each of its texts.
+// hostileBodies sends each request once for each of its texts. Nothing is made of a
+// request that is refused, so that the next one can be for the same job.
 func (h *contractHarness) hostileBodies(t *testing.T, hostile string) {
 	t.Helper()
 	texts := 0
 	for _, build := range h.hostileRequests(t) {
+		request := build()
 		for n := 0; ; n++ {
-			request := build()
 			body, ok := addToText(t, request.body, n, hostile)
 			if !ok {
 				break
 			}
 			texts++
-			request.body = body
-			if reply := h.do(t, request); reply.status >= 500 {
+			changed := request
+			changed.body = body
+			reply := h.do(t, changed)
+			if reply.status >= 500 {
 				t.Errorf("%s %.300s: %d %s", request.op, body, reply.status, reply.body)
+			}
+			if reply.status < 300 {
+				request = build()
 			}
 		}
 	}
