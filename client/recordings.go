@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"net/url"
@@ -217,10 +218,8 @@ func (c *Client) Download(ctx context.Context, id, name string, from int64) (io.
 	response, err := c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "media", name), header: header})
 	for err == nil && response.StatusCode == http.StatusAccepted {
 		response.Body.Close()
-		select {
-		case <-time.After(madeAgain):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := sleep(ctx, madeAgain); err != nil {
+			return nil, err
 		}
 		response, err = c.send(ctx, request{method: http.MethodGet, path: jobPath(id, "media", name), header: header})
 	}
@@ -245,12 +244,28 @@ var ErrChecksum = errors.New("the file does not have the size and SHA-256 of the
 // lost, continues where it stopped, and returns ErrChecksum if the size or the
 // SHA-256 is not that of the manifest. Discard what was written after an error.
 func (c *Client) DownloadFile(ctx context.Context, id string, file Media, w io.Writer) error {
+	return c.downloadFrom(ctx, id, file, w, sha256.New(), 0)
+}
+
+// ResumeFile is like DownloadFile for a file whose beginning is there already. It reads
+// that from part, and then writes the rest to part. The beginning can be used again
+// after an error other than ErrChecksum.
+func (c *Client) ResumeFile(ctx context.Context, id string, file Media, part io.ReadWriter) error {
 	sum := sha256.New()
+	at, err := io.Copy(sum, part)
+	if err != nil {
+		return fmt.Errorf("read the beginning of %s: %w", file.Name, err)
+	}
+	return c.downloadFrom(ctx, id, file, part, sum, at)
+}
+
+// downloadFrom writes a file from a byte on. sum is that of the bytes before it.
+func (c *Client) downloadFrom(ctx context.Context, id string, file Media, w io.Writer, sum hash.Hash, at int64) error {
 	into := io.MultiWriter(w, sum)
-	for at, failures := int64(0), 0; at < file.Bytes; failures++ {
+	for failures := 0; at < file.Bytes; failures++ {
 		content, err := c.Download(ctx, id, file.Name, at)
-		if err != nil {
-			return err // it was repeated
+		if err != nil { // it was repeated
+			return fmt.Errorf("download %s: %w", file.Name, err)
 		}
 		n, err := io.CopyN(into, content, file.Bytes-at)
 		content.Close()

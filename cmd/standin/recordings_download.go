@@ -3,12 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -19,7 +15,6 @@ import (
 
 	"standin/client"
 	"standin/internal/fsutil"
-	"standin/internal/retry"
 )
 
 type recordingsDownloadCommand struct {
@@ -64,7 +59,7 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal, api *c
 	for _, file := range manifest.Media {
 		one, err := download(ctx, to, api, manifest.JobID, file, dir)
 		if err != nil {
-			return fmt.Errorf("download %s: %w", oneLine(file.Name), err)
+			return err
 		}
 		if c.isTable() {
 			fmt.Fprintf(to.Out, "%s  %s, SHA-256 matches\n", oneLine(one.Path), humanize.Bytes(uint64(one.Bytes)))
@@ -92,7 +87,7 @@ func explainMissing(ctx context.Context, api *client.Client, id, what string) er
 // download fetches one file unless a complete copy exists.
 func download(ctx context.Context, to terminal, api *client.Client, id string, file client.Media, dir string) (downloaded, error) {
 	if file.Name != filepath.Base(file.Name) || strings.HasPrefix(file.Name, ".") || strings.ContainsAny(file.Name, "/\\\x00") {
-		return downloaded{}, errors.New("the manifest contains an invalid file name")
+		return downloaded{}, fmt.Errorf("the manifest contains the invalid file name %q", file.Name)
 	}
 	one := downloaded{Name: file.Name, Path: filepath.Join(dir, file.Name), Bytes: file.Bytes, SHA256: file.SHA256}
 	if sum, err := fileSHA256(one.Path); err == nil && sum == file.SHA256 {
@@ -104,75 +99,34 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 		return one, err
 	}
 	defer part.Close()
-	sum := sha256.New()
-	from, err := io.Copy(sum, part) // bytes from an earlier run
+	info, err := part.Stat()
 	if err != nil {
 		return one, err
 	}
+	from := info.Size()    // from an earlier run
 	if from > file.Bytes { // not a prefix of this file
-		if from, err = 0, errors.Join(part.Truncate(0), rewind(part)); err != nil {
+		if from, err = 0, part.Truncate(0); err != nil {
 			return one, err
 		}
-		sum.Reset()
 	}
 	bar := newProgress(to.Err, file.Name, file.Bytes, from)
 	defer bar.end()
-	if err := resumeDownload(ctx, api, id, file, part, sum, from, bar); err != nil {
+	err = api.ResumeFile(ctx, id, file, struct {
+		io.Reader
+		io.Writer
+	}{part, io.MultiWriter(part, bar)})
+	if errors.Is(err, client.ErrChecksum) {
+		os.Remove(partial)
+		return one, fmt.Errorf("%w; run the same command again and contact the operator of the service if the error repeats", err)
+	}
+	if err != nil {
 		return one, fmt.Errorf("%w; run the same command again to resume", err)
 	}
 	one.Fetched = file.Bytes - from
-	if got := hex.EncodeToString(sum.Sum(nil)); got != file.SHA256 {
-		os.Remove(partial)
-		return one, fmt.Errorf("SHA-256 is %s, the manifest says %s; run the same command again and contact the operator of the service if the error repeats", got, file.SHA256)
-	}
 	if err := errors.Join(part.Sync(), part.Close(), os.Rename(partial, one.Path)); err != nil {
 		return one, err
 	}
 	return one, nil
-}
-
-// Limits for attempts that transfer no data, and the first retry delay.
-const (
-	downloadTries = 4
-	downloadPause = 250 * time.Millisecond
-)
-
-// resumeDownload appends the missing bytes. It reconnects at the current offset
-// when a connection breaks.
-func resumeDownload(ctx context.Context, api *client.Client, id string, file client.Media, part io.Writer, sum hash.Hash, at int64, bar *progress) error {
-	into := io.MultiWriter(part, sum, bar)
-	for tries := 0; at < file.Bytes; {
-		content, err := api.Download(ctx, id, file.Name, at)
-		if refused := (*client.Error)(nil); errors.As(err, &refused) {
-			return err // asking again would change nothing
-		}
-		var n int64
-		if err == nil {
-			n, err = io.Copy(into, io.LimitReader(content, file.Bytes-at))
-			content.Close()
-		}
-		if at += n; n > 0 {
-			tries = 0
-		}
-		if at >= file.Bytes {
-			return nil
-		}
-		if err == nil {
-			err = io.ErrUnexpectedEOF
-		}
-		if tries++; tries == downloadTries || ctx.Err() != nil {
-			return err
-		}
-		if err := retry.Sleep(ctx, downloadPause<<tries); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func rewind(file *os.File) error {
-	_, err := file.Seek(0, io.SeekStart)
-	return err
 }
 
 func fileSHA256(path string) (string, error) {
@@ -187,10 +141,7 @@ func fileSHA256(path string) (string, error) {
 // writeManifest writes the manifest next to the media files.
 func writeManifest(path string, manifest client.Manifest) error {
 	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", "  ")
-	if err := encoder.Encode(manifest); err != nil {
+	if err := printJSON(&text, manifest); err != nil {
 		return fmt.Errorf("encode the manifest: %w", err)
 	}
 	if err := os.WriteFile(path+".part", text.Bytes(), 0o640); err != nil { //nolint:gosec // same mode as the recording

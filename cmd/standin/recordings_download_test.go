@@ -135,11 +135,11 @@ func TestDownload(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, stderr = fetch(1) // what an earlier run left is of something else
-	if !strings.Contains(stderr, "SHA-256 is") {
+	if !strings.Contains(stderr, "SHA-256 of the manifest") {
 		t.Errorf("a wrong beginning: %s", stderr)
 	}
 	proxy.corrupt.Store(true)
-	if _, stderr = fetch(1); !strings.Contains(stderr, "SHA-256 is") {
+	if _, stderr = fetch(1); !strings.Contains(stderr, "SHA-256 of the manifest") {
 		t.Errorf("a file that was changed on the proxy: %s", stderr)
 	}
 	if _, err := os.Stat(got[0].Path); err == nil {
