@@ -66,14 +66,27 @@ var completions = []struct {
 	{"completions ", []string{"bash", "zsh", "fish"}, nil},
 }
 
-// TestCompletions asks the binary for completions, as the scripts do.
+// TestCompletions asks for completions, as the scripts do. It sets environment variables, so it
+// does not run in parallel.
 func TestCompletions(t *testing.T) {
-	t.Parallel()
 	for _, test := range completions {
-		command := exec.CommandContext(t.Context(), testedBinary(), "standin")
-		command.Env = append(os.Environ(), "COMP_LINE=standin "+test.typed)
-		checkOffered(t, test.typed, outputWords(t, command), test.has, test.lack)
+		var words []string
+		for row := range strings.Lines(completionsOf(t, test.typed)) {
+			words = append(words, strings.TrimSpace(row))
+		}
+		checkOffered(t, test.typed, words, test.has, test.lack)
 	}
+}
+
+// completionsOf returns the completions of what a user has typed after standin.
+func completionsOf(t *testing.T, typed string) string {
+	t.Helper()
+	t.Setenv("COMP_LINE", "standin "+typed)
+	code, out, stderr := command("standin")
+	if code != 0 || stderr != "" {
+		t.Errorf("after %q: exit code %d: %s", typed, code, stderr)
+	}
+	return out
 }
 
 // TestBashCompletions checks that bash asks the binary.

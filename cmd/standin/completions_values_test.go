@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -12,9 +10,8 @@ import (
 )
 
 // TestCompletedValues checks that jobs, teams and statuses are offered, and the jobs with a text
-// where the shell shows it.
+// where the shell shows it. It sets environment variables, so it does not run in parallel.
 func TestCompletedValues(t *testing.T) {
-	t.Parallel()
 	d := newTestCLI(t)
 	out, _ := d.run(t, 0, "jobs", "create", "https://meet.google.com/abc-defg-hij", "--join-at", "tomorrow 10:00", "--json")
 	var created client.Job
@@ -25,16 +22,8 @@ func TestCompletedValues(t *testing.T) {
 	if code, _, stderr := command("teams", "create", "crew", "--data-dir", data); code != 0 {
 		t.Fatal(stderr)
 	}
-	offered := func(typed, descriptions string) string {
-		t.Helper()
-		ask := exec.CommandContext(t.Context(), testedBinary(), "standin")
-		ask.Env = append(os.Environ(), "COMP_LINE=standin "+typed, "STANDIN_CONFIG_DIR="+d.config, "STANDIN_DATA_DIR="+data, envDescriptions+"="+descriptions)
-		out, err := ask.Output()
-		if err != nil {
-			t.Errorf("after %q: %v", typed, err)
-		}
-		return string(out)
-	}
+	t.Setenv("STANDIN_CONFIG_DIR", d.config)
+	t.Setenv("STANDIN_DATA_DIR", data)
 	described := created.ID + "\tscheduled https://meet.google.com/abc-defg-hij"
 	for _, test := range []struct{ typed, descriptions, want string }{
 		{"jobs get ", "", created.ID},
@@ -45,11 +34,13 @@ func TestCompletedValues(t *testing.T) {
 		{"teams show ", "", "crew"},
 		{"keys create --team ", "1", "crew"},
 	} {
-		if words := offered(test.typed, test.descriptions); !slices.Contains(strings.Split(words, "\n"), test.want) {
+		t.Setenv(envDescriptions, test.descriptions)
+		if words := completionsOf(t, test.typed); !slices.Contains(strings.Split(words, "\n"), test.want) {
 			t.Errorf("after %q, %q is not offered, only %q", test.typed, test.want, words)
 		}
 	}
-	if platforms := offered("jobs create --platform ", ""); strings.HasPrefix(platforms, "\n") || strings.Contains(platforms, "\n\n") {
+	t.Setenv(envDescriptions, "")
+	if platforms := completionsOf(t, "jobs create --platform "); strings.HasPrefix(platforms, "\n") || strings.Contains(platforms, "\n\n") {
 		t.Errorf("an empty platform is offered: %q", platforms)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"go.yaml.in/yaml/v3"
 )
 
@@ -103,13 +104,14 @@ func TestDocumentedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	parsers := make(map[string]*kong.Kong)
 	for _, document := range documents(t) {
 		content, err := os.ReadFile(root + document)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, match := range inlineCode.FindAllStringSubmatch(string(content), -1) {
-			checkArguments(t, document, strings.TrimPrefix(match[1], "standin "))
+			checkArguments(t, parsers, document, strings.TrimPrefix(match[1], "standin "))
 		}
 		for _, command := range commandsOf(t, document) {
 			if isRun(document, command.text) {
@@ -117,7 +119,7 @@ func TestDocumentedNames(t *testing.T) {
 			}
 			for row := range strings.Lines(strings.ReplaceAll(command.text, "\\\n", " ")) {
 				if match := documentedStart.FindStringSubmatch(strings.TrimSpace(row)); match != nil {
-					checkArguments(t, document, match[1])
+					checkArguments(t, parsers, document, match[1])
 				}
 				for _, target := range makeTarget.FindAllStringSubmatch(row, -1) {
 					if !strings.Contains(string(makefile), "\n"+target[1]+":") {
@@ -149,8 +151,8 @@ var (
 )
 
 // checkArguments parses the arguments of a command, without running it. Brackets mark
-// optional arguments.
-func checkArguments(t *testing.T, document, arguments string) {
+// optional arguments. parsers are those of the commands so far.
+func checkArguments(t *testing.T, parsers map[string]*kong.Kong, document, arguments string) {
 	t.Helper()
 	arguments = restOfLine.ReplaceAllString(arguments, "")
 	arguments = strings.NewReplacer("[", "", "]", "", "…", "", `"`, "", "'", "").Replace(arguments)
@@ -158,7 +160,10 @@ func checkArguments(t *testing.T, document, arguments string) {
 		return
 	}
 	words := strings.Fields(strings.TrimPrefix(arguments, "help "))
-	_, err := parserOf(t, grammar(words[0])).Parse(words)
+	if parsers[words[0]] == nil {
+		parsers[words[0]] = parserOf(t, grammar(words[0]))
+	}
+	_, err := parsers[words[0]].Parse(words)
 	isGroup := len(words) == 1 && err != nil && strings.Contains(err.Error(), "expected one of") // a command of several
 	if err != nil && wrongUse.MatchString(err.Error()) && !isGroup {
 		t.Errorf("%s: standin %s: %v", document, arguments, err)
