@@ -95,7 +95,7 @@ func newBotSettings(c launch.BotConfig) session.Settings {
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.DisplayName, AutoLeave: c.AutoLeave, JoinAt: c.JoinAt,
 		AllowedHosts: c.AllowedHosts, OwnHosts: c.OwnHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
 		Dir: c.Dir, SpoolLimit: int64(c.SpoolMiB) << 20, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox, MediaOverTCP: c.MediaOverTCP, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
-		ZoomSDK: zoomsdk.Settings{Dir: c.ZoomSDK.Dir, Key: c.ZoomSDK.Key, Secret: c.ZoomSDK.Secret},
+		ZoomSDK: zoomsdk.Settings(c.ZoomSDK),
 		Recorder: recorder.Settings{
 			AudioOnly: r.Mode.RecordsLess(job.RecordVideo), Width: r.Picture.Width, Height: r.Picture.Height,
 			FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),

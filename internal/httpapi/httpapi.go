@@ -80,7 +80,7 @@ type Settings struct {
 
 	Bodies         *httpmw.Bodies // of this process; new when nil
 	CostlyReads    *httpmw.Budget // by consumer; new when nil
-	MaxUploadBytes int64          // of a file; 64 MiB when 0, which is ample for recorded segments
+	MaxUploadBytes int64          // of a file; 32 GiB when 0, far more than a recording of a day
 	Log            *slog.Logger
 }
 
@@ -112,7 +112,7 @@ func New(settings Settings) (*API, error) {
 	if len(settings.SigningKey) == 0 {
 		return nil, errors.New("the ingest signing key is empty: anybody could forge bot tokens")
 	}
-	settings.MaxUploadBytes = cmp.Or(settings.MaxUploadBytes, 64<<20)
+	settings.MaxUploadBytes = cmp.Or(settings.MaxUploadBytes, 32<<30)
 	if settings.Bodies == nil {
 		settings.Bodies = httpmw.NewBodies()
 	}

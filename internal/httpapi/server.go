@@ -20,7 +20,7 @@ type Timeouts struct {
 	WriteJSON time.Duration // to read a JSON response; 30 s
 	Batch     time.Duration // for the jobs of a batch; 20 s
 	Stall     time.Duration // without a byte of media in either direction; 30 s
-	Upload    time.Duration // to send a file; 10 min
+	Upload    time.Duration // to send a file; 6 h, because a stalled upload ends earlier
 }
 
 func (t Timeouts) orDefaults() Timeouts {
@@ -31,7 +31,7 @@ func (t Timeouts) orDefaults() Timeouts {
 		WriteJSON: cmp.Or(t.WriteJSON, 30*time.Second),
 		Batch:     cmp.Or(t.Batch, 20*time.Second),
 		Stall:     cmp.Or(t.Stall, 30*time.Second),
-		Upload:    cmp.Or(t.Upload, 10*time.Minute),
+		Upload:    cmp.Or(t.Upload, 6*time.Hour),
 	}
 }
 

@@ -38,10 +38,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 		Invites: s.invites, Calendars: s.calendars, Tester: tester,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts, Agents: mcpserver.New(settings.Log),
-		MaxUploadBytes: maxUpload, Log: settings.Log,
-	}
-	if apiSettings.Timeouts.Upload == 0 {
-		apiSettings.Timeouts.Upload = uploadTime
+		Log: settings.Log,
 	}
 	if settings.PaymentWebhookSecret != "" {
 		apiSettings.Payments = &billing.Receiver{Secret: settings.PaymentWebhookSecret, Store: s.store, Now: time.Now}

@@ -61,9 +61,10 @@ type Service struct {
 	storage   *recording.Storage
 
 	// Built by build.
-	process     *process.Launcher   // nil with another launcher
-	engine      engine              // nil unless bots run in containers
-	simulator   *simulator.Launcher // of the jobs of test keys
+	network     calendarsync.Network // that webhooks, calendars and files may be in
+	process     *process.Launcher    // nil with another launcher
+	engine      engine               // nil unless bots run in containers
+	simulator   *simulator.Launcher  // of the jobs of test keys
 	dispatcher  *dispatch.Dispatcher
 	fleet       *dispatch.FleetReader
 	sender      *webhook.Sender

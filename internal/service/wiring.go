@@ -32,14 +32,8 @@ import (
 	"standin/internal/webhook"
 )
 
-const (
-	// maxUpload bounds one uploaded file: a day's recording is far smaller.
-	maxUpload = 32 << 30
-	// maxConnections bounds the open connections of clients.
-	maxConnections = 10_000
-	// uploadTime is how long such a file may take; a stalled upload ends earlier.
-	uploadTime = 6 * time.Hour
-)
+// maxConnections bounds the open connections of clients.
+const maxConnections = 10_000
 
 // build builds the parts of the service, each from those before it. ctx ends
 // when the service stops.
@@ -54,9 +48,10 @@ func (s *Service) build(ctx context.Context) error {
 	}
 	events := new(event.Publisher)
 	machine := host.NewReader(settings.DataDir)
-	if s.sender, err = s.newSender(); err != nil {
+	if s.network, err = s.newNetwork(); err != nil {
 		return err
 	}
+	s.sender = s.newSender()
 	launcher, timeouts, check, err := s.newLauncher(events)
 	if err != nil {
 		return err
@@ -91,7 +86,7 @@ func (s *Service) build(ctx context.Context) error {
 	s.dispatcher = dispatch.New(dispatch.Settings{
 		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
-		Options: settings.Dispatch, OwnHosts: s.ownHosts(), NoZoomSDK: s.noZoomSDK(), SingleNode: !store.IsPostgres(settings.DatabaseURL), Node: node,
+		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: s.noZoomSDK(), SingleNode: !store.IsPostgres(settings.DatabaseURL), Node: node,
 		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})
 	s.notifier = s.store.NewNotifier(publishRemote(events), log)
@@ -129,38 +124,35 @@ func (s *Service) newCalendars() (*calendarsync.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	allow, err := s.webhookAllow()
-	if err != nil {
-		return nil, err
-	}
-	proxy, err := dialguard.ParseProxy(s.settings.WebhookProxy)
-	if err != nil {
-		return nil, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
-	}
 	return calendarsync.New(calendarsync.Settings{
-		Store: s.store, Jobs: s.invites, Key: key, Network: calendarsync.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy},
+		Store: s.store, Jobs: s.invites, Key: key, Network: s.network,
 		APIs: s.settings.Calendars, BaseURL: s.settings.BaseURL, MeetingHosts: s.settings.Dispatch.AllowedMeetingHosts, Now: time.Now, Log: s.settings.Log,
 	}), nil
 }
 
-// newSender returns the sender of webhooks.
-func (s *Service) newSender() (*webhook.Sender, error) {
+// newNetwork returns what the service may reach for its consumers.
+func (s *Service) newNetwork() (calendarsync.Network, error) {
 	allow, err := s.webhookAllow()
 	if err != nil {
-		return nil, err
+		return calendarsync.Network{}, err
 	}
 	s.settings.Log.Debug("webhook destinations allowed: public addresses and these networks", "allow", allow)
 	proxy, err := dialguard.ParseProxy(s.settings.WebhookProxy)
 	if err != nil {
-		return nil, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
+		return calendarsync.Network{}, fmt.Errorf("STANDIN_WEBHOOK_PROXY: %w", err)
 	}
+	return calendarsync.Network{Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy}, nil
+}
+
+// newSender returns the sender of webhooks.
+func (s *Service) newSender() *webhook.Sender {
 	settings := webhook.Settings{
-		Allow: allow, OwnHosts: s.ownHosts(), Proxy: proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
+		Allow: s.network.Allow, OwnHosts: s.network.OwnHosts, Proxy: s.network.Proxy, PrivateBodies: s.settings.WebhookPrivateResponses, TryTimeout: s.settings.WebhookTimeout, Log: s.settings.Log,
 	}
 	if s.tracer != nil {
 		settings.Tracer = s.tracer
 	}
-	return webhook.NewSender(s.store, settings), nil
+	return webhook.NewSender(s.store, settings)
 }
 
 // newTracer returns the exporter of traces; nil without a collector.
@@ -177,8 +169,7 @@ func (s *Service) newTracer(node string) (*tracing.Tracer, error) {
 // noZoomSDK returns why bots cannot join with Zoom's Meeting SDK; empty when
 // they can.
 func (s *Service) noZoomSDK() string {
-	sdk := s.settings.Bots.ZoomSDK
-	if err := (zoomsdk.Settings{Dir: sdk.Dir, Key: sdk.Key, Secret: sdk.Secret}).Validate(); err != nil {
+	if err := zoomsdk.Settings(s.settings.Bots.ZoomSDK).Validate(); err != nil {
 		return err.Error()
 	}
 	return ""
