@@ -39,9 +39,9 @@ type visitFlags struct {
 
 type doctorCheckCommand struct {
 	dataFlags
-	StorageURL string `env:"STANDIN_STORAGE_URL" placeholder:"s3://…" help:"Storage for recordings. Default: a directory in the data directory."`
-	Listen     string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
-	BaseURL    string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service."`
+	service.StorageSettings
+	Listen  string `env:"STANDIN_LISTEN" default:"127.0.0.1:8080" help:"Address and port of the service."`
+	BaseURL string `env:"STANDIN_BASE_URL" help:"URL at which programs and browsers reach the service."`
 	visitFlags
 	JSON bool `help:"Print JSON."`
 
@@ -85,12 +85,9 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		}
 	}
 	report := doctor.Run(ctx, doctor.Settings{
-		DataDir: c.DataDir, DatabaseURL: service.DatabaseAddress(c.DatabaseURL, c.DataDir), StorageURL: c.StorageURL,
+		DataSettings: c.DataSettings, StorageSettings: c.StorageSettings, LauncherSettings: c.LauncherSettings, Transcriber: c.Transcriber, Live: c.Live,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
-		Launcher: c.Launcher, LauncherError: c.Check(), Docker: c.Docker, Kubernetes: c.Kubernetes.Resolve,
-		TranscriberURL: c.Transcriber.URL, Transcriber: func() (*transcript.Client, error) { return service.NewRecognizer(c.Transcriber) },
-		LiveTranscriber: func() (streaming.Recognizer, error) { return service.NewLiveRecognizer(c.Live) },
-		Mail:            c.Mail || c.SMTPListen != "" || c.IMAPURL != "", MailError: c.checkMail(),
+		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})
 	out := unescaped(to.Out) // the text escapes what it shows, and has colors
 	if c.JSON {

@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver named sqlite
 
+	"standin/internal/service"
 	"standin/internal/store"
 	"standin/internal/store/migrations"
 )
@@ -28,13 +29,13 @@ func checkDatabase(ctx context.Context, settings Settings) (Check, []clockReadin
 	const name = checkName("database")
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	if store.IsPostgres(settings.DatabaseURL) {
-		return checkPostgres(ctx, name, settings.DatabaseURL)
+	path := service.DatabaseAddress(settings.DatabaseURL, settings.DataDir)
+	if store.IsPostgres(path) {
+		return checkPostgres(ctx, name, path)
 	}
-	if strings.Contains(settings.DatabaseURL, "://") {
+	if strings.Contains(path, "://") {
 		return name.fail("STANDIN_DATABASE_URL is not a PostgreSQL address", "give it the form postgres://user@host:5432/database, or leave it out for SQLite"), nil
 	}
-	path := settings.DatabaseURL
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return name.ok("SQLite %s does not exist yet; standin serve creates it", path), nil
 	}

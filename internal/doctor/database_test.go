@@ -7,20 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"standin/internal/service"
 	"standin/internal/store"
+	"standin/internal/testing/storetest"
 )
-
-// createDatabase creates a database and closes it.
-func createDatabase(t *testing.T, address string) {
-	t.Helper()
-	s, err := store.Open(limited(t), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // change runs a statement in a database.
 func change(t *testing.T, driver, address, statement string) {
@@ -50,14 +40,12 @@ func TestSQLite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := t.TempDir()
-			path := filepath.Join(folder, "standin.db")
-			createDatabase(t, path)
+			path := storetest.FreshSQLite(t)
 			if test.statement != "" {
 				change(t, "sqlite", path, test.statement)
 			}
-			untouched(t, folder)
-			check, clocks := checkDatabase(limited(t), Settings{DatabaseURL: path})
+			untouched(t, filepath.Dir(path))
+			check, clocks := checkDatabase(limited(t), Settings{DataSettings: service.DataSettings{DatabaseURL: path}})
 			expect(t, check, test.state, test.found, "SQLite 3.", path)
 			if len(clocks) != 0 {
 				t.Errorf("SQLite has a clock: %v", clocks)
@@ -70,8 +58,8 @@ func TestSQLite(t *testing.T) {
 // the database do not change.
 func TestSQLiteInUse(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
-	path := filepath.Join(folder, "standin.db")
+	path := storetest.FreshSQLite(t)
+	folder := filepath.Dir(path)
 	s, err := store.Open(limited(t), path)
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +69,7 @@ func TestSQLiteInUse(t *testing.T) {
 		t.Fatalf("the open database has no write-ahead log: %v", err)
 	}
 	before := tree(t, folder)
-	check, _ := checkDatabase(limited(t), Settings{DatabaseURL: path})
+	check, _ := checkDatabase(limited(t), Settings{DataSettings: service.DataSettings{DatabaseURL: path}})
 	expect(t, check, OK, "up to date")
 	if after := tree(t, folder); strings.Join(before, " ") != strings.Join(after, " ") {
 		t.Errorf("the folder held %q and now holds %q", before, after)
@@ -99,17 +87,16 @@ func TestSQLiteThatCannotBeRead(t *testing.T) {
 		}
 	}
 	write(path, strings.Repeat("this is no database ", 100))
-	check, _ := checkDatabase(limited(t), Settings{DatabaseURL: path})
+	check, _ := checkDatabase(limited(t), Settings{DataSettings: service.DataSettings{DatabaseURL: path}})
 	expect(t, check, Fail, path)
 	write(path+"-wal", "left behind")
-	check, _ = checkDatabase(limited(t), Settings{DatabaseURL: path})
+	check, _ = checkDatabase(limited(t), Settings{DataSettings: service.DataSettings{DatabaseURL: path}})
 	expect(t, check, Fail, "write-ahead log", "killed")
 }
 
 func TestPostgres(t *testing.T) {
 	t.Parallel()
-	address := cluster.Empty(t)
-	settings := Settings{DatabaseURL: address}
+	settings := Settings{DataSettings: service.DataSettings{DatabaseURL: cluster.Empty(t)}}
 	check, clocks := checkDatabase(limited(t), settings)
 	expect(t, check, OK, "PostgreSQL ", "empty", `as "postgres"`)
 	if len(clocks) != 1 || clocks[0].skew() > harmfulSkew {
@@ -118,10 +105,10 @@ func TestPostgres(t *testing.T) {
 	check, _ = checkDatabase(limited(t), settings)
 	expect(t, check, OK, "empty") // the first check migrated nothing
 
-	createDatabase(t, address)
+	settings.DatabaseURL = cluster.Fresh(t)
 	check, _ = checkDatabase(limited(t), settings)
 	expect(t, check, OK, "up to date")
-	change(t, "pgx", address, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, true)`)
+	change(t, "pgx", settings.DatabaseURL, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (999, true)`)
 	check, _ = checkDatabase(limited(t), settings)
 	expect(t, check, Fail, "schema 999 is newer")
 }
@@ -134,14 +121,14 @@ func TestPasswordsStaySecret(t *testing.T) {
 		"postgres://me:hunter2@127.0.0.1:port/standin",
 		"mysql://me:hunter2@127.0.0.1/standin",
 	} {
-		check, _ := checkDatabase(limited(t), Settings{DataDir: t.TempDir(), DatabaseURL: address})
+		check, _ := checkDatabase(limited(t), Settings{DataSettings: service.DataSettings{DataDir: t.TempDir(), DatabaseURL: address}})
 		expect(t, check, Fail)
 		if strings.Contains(check.Found+check.Fix, "hunter2") {
 			t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)
 		}
 	}
 	for _, address := range []string{"s3://key:hunter2@bucket", "file://me:hunter2@host/folder", "s3://key:hunter2@b%"} {
-		check, _ := checkStorage(limited(t), Settings{DataDir: t.TempDir(), StorageURL: address})
+		check, _ := checkStorage(limited(t), Settings{StorageSettings: service.StorageSettings{StorageURL: address}})
 		expect(t, check, Fail)
 		if strings.Contains(check.Found+check.Fix, "hunter2") {
 			t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)

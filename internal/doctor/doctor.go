@@ -17,8 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"standin/internal/bot/browser"
-	"standin/internal/launch/docker"
-	"standin/internal/launch/kubernetes"
+	"standin/internal/service"
 	"standin/internal/text"
 	"standin/internal/transcript"
 	"standin/internal/transcript/streaming"
@@ -100,25 +99,18 @@ func (r Report) Summary() string {
 
 // Settings are the settings of the service that are checked.
 type Settings struct {
-	DataDir     string
-	DatabaseURL string // postgres://… or a SQLite file
-	StorageURL  string // empty: the recordings folder in DataDir
+	service.DataSettings
+	service.StorageSettings
+	service.LauncherSettings
+	Transcriber transcript.Config
+	Live        streaming.Config
+
 	Listen      string
 	BaseURL     string       // empty: http://<listen>
 	Browser     string       // empty: found on PATH
 	BrowserMode browser.Mode // empty: the platform's default
 	Profiles    string       // empty: the embedded profiles
 	SignIn      string       // empty: bots join anonymously
-
-	Launcher      string // empty: process
-	LauncherError error  // of the service's own check of the launcher's settings
-	Docker        docker.Settings
-	Kubernetes    func() (kubernetes.Settings, error) // finds the cluster
-
-	TranscriberURL string                             // empty: recordings are not transcribed
-	Transcriber    func() (*transcript.Client, error) // of that URL
-
-	LiveTranscriber func() (streaming.Recognizer, error) // nil without one, or when the function is nil
 
 	Mail      bool  // a mail worker is configured
 	MailError error // of the worker's own check of its settings

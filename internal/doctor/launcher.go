@@ -7,6 +7,7 @@ import (
 
 	"standin/internal/launch/docker"
 	"standin/internal/launch/kubernetes"
+	"standin/internal/service"
 )
 
 // runsContainers reports whether bots run in containers, which have their own
@@ -18,8 +19,8 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	const name = checkName("launcher")
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	if settings.LauncherError != nil {
-		return name.fail(settings.LauncherError.Error(), "set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
+	if err := settings.LauncherSettings.Check(); err != nil {
+		return name.fail(err.Error(), "set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
 	}
 	switch settings.Launcher {
 	case "", "process":
@@ -56,8 +57,8 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 }
 
 // checkKubernetes requests the cluster's version and the service's permissions.
-func checkKubernetes(ctx context.Context, name checkName, resolve func() (kubernetes.Settings, error)) Check {
-	settings, err := resolve()
+func checkKubernetes(ctx context.Context, name checkName, given service.KubernetesSettings) Check {
+	settings, err := given.Resolve()
 	if err != nil {
 		return name.fail("kubernetes: "+err.Error(), "make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+
 			"and that STANDIN_KUBERNETES_POD_TEMPLATE, if set, is a PodTemplateSpec")

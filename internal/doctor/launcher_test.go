@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -56,9 +55,9 @@ func TestDockerLauncher(t *testing.T) {
 		"image missing":      {func(s *Settings) { s.Docker.Image, s.Docker.Pull = "localhost/other:1", docker.PullNever }, Fail, []string{"STANDIN_DOCKER_PULL is never", "deploy/Dockerfile"}},
 		"no image named":     {func(s *Settings) { s.Docker.Image = "" }, Fail, []string{"set STANDIN_DOCKER_IMAGE"}},
 		"engine away":        {func(s *Settings) { s.Docker.Host = "tcp://127.0.0.1:1" }, Fail, []string{"tcp://127.0.0.1:1", "does not answer", "STANDIN_DOCKER_HOST"}},
-		"no service URL":     {func(s *Settings) { s.LauncherError = errors.New("STANDIN_BOT_SERVICE_URL must be set") }, Fail, []string{"STANDIN_BOT_SERVICE_URL must be set", "http://standin:8080"}},
+		"no service URL":     {func(s *Settings) { s.BotServiceURL = "" }, Fail, []string{"STANDIN_BOT_SERVICE_URL must be set", "http://standin:8080"}},
 	} {
-		settings := Settings{Launcher: "docker", Docker: docker.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, Host: host, User: "10001:10001"}}
+		settings := Settings{LauncherSettings: service.LauncherSettings{Launcher: "docker", BotServiceURL: "http://standin:8080", Docker: docker.Settings{RemoteSettings: launch.RemoteSettings{Image: image}, Host: host, User: "10001:10001"}}}
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,7 +121,7 @@ func TestKubernetesLauncher(t *testing.T) {
 		test.change(&settings)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			expect(t, checkLauncher(limited(t), Settings{Launcher: "kubernetes", Kubernetes: settings.Resolve}), test.state, test.texts...)
+			expect(t, checkLauncher(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "kubernetes", BotServiceURL: "http://standin:8080", Kubernetes: settings}}), test.state, test.texts...)
 		})
 	}
 }
@@ -132,7 +131,7 @@ func TestKubernetesLauncher(t *testing.T) {
 func TestOtherLaunchers(t *testing.T) {
 	t.Parallel()
 	expect(t, checkLauncher(limited(t), Settings{}), OK, "process")
-	expect(t, checkLauncher(limited(t), Settings{Launcher: "manual"}), OK, "manual")
-	expect(t, checkLauncher(limited(t), Settings{Launcher: "pigeons"}), Fail, "pigeons", "STANDIN_LAUNCHER")
-	expect(t, checkBrowser(limited(t), Settings{Launcher: "docker", Browser: "/no/such/browser"}), OK, "containers")
+	expect(t, checkLauncher(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "manual"}}), OK, "manual")
+	expect(t, checkLauncher(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "pigeons"}}), Fail, "pigeons", "STANDIN_LAUNCHER")
+	expect(t, checkBrowser(limited(t), Settings{LauncherSettings: service.LauncherSettings{Launcher: "docker"}, Browser: "/no/such/browser"}), OK, "containers")
 }

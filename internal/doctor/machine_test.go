@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"standin/internal/host"
+	"standin/internal/service"
 )
 
 func TestDataFolder(t *testing.T) {
@@ -29,7 +30,9 @@ func TestDataFolder(t *testing.T) {
 	private, open, sealed := make("private", 0o700), make("open", 0o755), make("sealed", 0o500)
 	untouched(t, folder)
 
-	check := func(dir string) Check { return checkDataDir(Settings{DataDir: dir}) }
+	check := func(dir string) Check {
+		return checkDataDir(Settings{DataSettings: service.DataSettings{DataDir: dir}})
+	}
 	expect(t, check(filepath.Join(folder, "a", "b")), OK, "does not exist yet")
 	expect(t, check(private), OK, "by its owner only")
 	expect(t, check(open), Warn, "0755", "chmod 700 "+open)

@@ -17,25 +17,19 @@ import (
 	"gocloud.dev/blob/fileblob"
 
 	"standin/internal/recording"
+	"standin/internal/service"
 )
-
-// recordingsFolder is the folder of recordings in the data folder when the
-// service has no storage address.
-const recordingsFolder = "recordings"
 
 // checkStorage writes, reads and deletes an object in the recordings' storage.
 func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading) {
 	const name = checkName("storage")
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	address := settings.StorageURL
-	if address == "" {
-		folder, err := filepath.Abs(filepath.Join(settings.DataDir, recordingsFolder))
-		if err != nil {
-			return name.fail(err.Error(), "give the data folder as an absolute path"), nil
-		}
-		address = (&url.URL{Scheme: fileblob.Scheme, Path: filepath.ToSlash(folder)}).String()
+	dir, err := filepath.Abs(settings.DataDir)
+	if err != nil {
+		return name.fail(err.Error(), "give the data folder as an absolute path"), nil
 	}
+	address := service.StorageAddress(settings.StorageURL, dir)
 	parsed, err := url.Parse(address)
 	if err != nil {
 		return name.fail("the storage address is not a URL", "give it the form file:///absolute/folder or s3://bucket"), nil

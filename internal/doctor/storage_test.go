@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"standin/internal/service"
 )
 
 func TestFolderStorage(t *testing.T) {
@@ -21,26 +23,28 @@ func TestFolderStorage(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(folder, recordingsFolder), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(folder, "recordings"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	untouched(t, folder)
 	for _, test := range []struct {
-		settings Settings
-		state    State
-		want     string
+		dataDir, address string
+		state            State
+		want             string
 	}{
-		{Settings{DataDir: folder}, OK, "written, read and deleted"},
-		{Settings{StorageURL: "file://" + folder}, OK, "written, read and deleted"},
-		{Settings{StorageURL: "file://" + folder + "/later/on"}, OK, "does not exist yet"},
-		{Settings{StorageURL: "file://" + file}, Fail, "not a folder"},
-		{Settings{StorageURL: "file://" + file + "/below"}, Fail, "file"},
-		{Settings{StorageURL: "file://elsewhere" + folder}, Fail, "contains more than a folder"},
-		{Settings{StorageURL: "file:relative"}, Fail, "file:///absolute/folder"},
-		{Settings{StorageURL: "ftp://host/folder"}, Fail, "s3://bucket"},
-		{Settings{StorageURL: "%"}, Fail, "not a URL"},
+		{folder, "", OK, "written, read and deleted"},
+		{"", "file://" + folder, OK, "written, read and deleted"},
+		{"", "file://" + folder + "/later/on", OK, "does not exist yet"},
+		{"", "file://" + file, Fail, "not a folder"},
+		{"", "file://" + file + "/below", Fail, "file"},
+		{"", "file://elsewhere" + folder, Fail, "contains more than a folder"},
+		{"", "file:relative", Fail, "file:///absolute/folder"},
+		{"", "ftp://host/folder", Fail, "s3://bucket"},
+		{"", "%", Fail, "not a URL"},
 	} {
-		check, clocks := checkStorage(limited(t), test.settings)
+		check, clocks := checkStorage(limited(t), Settings{
+			DataSettings: service.DataSettings{DataDir: test.dataDir}, StorageSettings: service.StorageSettings{StorageURL: test.address},
+		})
 		expect(t, check, test.state, test.want)
 		if len(clocks) != 0 {
 			t.Errorf("a folder has a clock: %v", clocks)
@@ -70,9 +74,9 @@ func TestObjectStorage(t *testing.T) {
 			store := test.store
 			server := httptest.NewServer(store)
 			t.Cleanup(server.Close)
-			check, clocks := checkStorage(limited(t), Settings{
+			check, clocks := checkStorage(limited(t), Settings{StorageSettings: service.StorageSettings{
 				StorageURL: "s3://recordings?region=eu-central-1&use_path_style=true&endpoint=" + server.URL,
-			})
+			}})
 			expect(t, check, test.state, "s3://recordings", test.want)
 			expect(t, checkClock(limited(t), clocks), test.clock)
 			if test.state == OK && (len(store.objects) != 0 || store.written != 1) {

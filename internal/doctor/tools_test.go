@@ -10,17 +10,6 @@ import (
 	"standin/internal/host"
 )
 
-func TestBrowserAsItIs(t *testing.T) {
-	t.Parallel()
-	needTools(t)
-	check := checkBrowser(limited(t), Settings{})
-	if os.Geteuid() == 0 {
-		expect(t, check, Warn, "starts; sandbox off", "root", "non-root user")
-		return
-	}
-	expect(t, check, OK, "starts; sandbox enabled")
-}
-
 func TestBrowserThatIsMissing(t *testing.T) {
 	t.Parallel()
 	expect(t, checkBrowser(limited(t), Settings{Browser: "/no/such/browser"}), Fail, "not found", "apt-get install chromium")
@@ -102,12 +91,6 @@ func TestNamespaceAdviceNamesTheSetting(t *testing.T) {
 	if advice := namespaceAdvice(free); advice != namespaceAdvice(fstest.MapFS{}) {
 		t.Errorf("a system that allows it gets %q", advice)
 	}
-}
-
-func TestFFmpegAsItIs(t *testing.T) {
-	t.Parallel()
-	needTools(t)
-	expect(t, checkFFmpeg(limited(t)), OK, "ffmpeg ", "finishes recordings")
 }
 
 // TestFFmpegMissingOrBroken changes PATH, so it does not run in parallel.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"standin/internal/service"
 	"standin/internal/transcript"
 	"standin/internal/transcript/streaming"
 )
@@ -13,12 +14,12 @@ import (
 // checkTranscriber sends half a second of speech to the transcriber.
 func checkTranscriber(ctx context.Context, settings Settings) Check {
 	const name = checkName("transcriber")
-	if settings.TranscriberURL == "" {
-		return name.ok("STANDIN_TRANSCRIBER_URL is not set: recordings have no transcripts")
-	}
-	client, err := settings.Transcriber()
+	client, err := service.NewRecognizer(settings.Transcriber)
 	if err != nil {
 		return name.fail(err.Error(), transcriberSettings)
+	}
+	if client == nil {
+		return name.ok("STANDIN_TRANSCRIBER_URL is not set: recordings have no transcripts")
 	}
 	ctx, cancel := context.WithTimeout(ctx, transcriberTimeout)
 	defer cancel()
@@ -40,11 +41,7 @@ func checkTranscriber(ctx context.Context, settings Settings) Check {
 // checkLiveTranscriber lets the live transcriber hear half a second of speech.
 func checkLiveTranscriber(ctx context.Context, settings Settings) Check {
 	const name = checkName("live transcriber")
-	var recognizer streaming.Recognizer
-	var err error
-	if settings.LiveTranscriber != nil {
-		recognizer, err = settings.LiveTranscriber()
-	}
+	recognizer, err := service.NewLiveRecognizer(settings.Live)
 	if err != nil {
 		return name.fail(err.Error(), transcriberSettings)
 	}

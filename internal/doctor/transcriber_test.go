@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"standin/internal/service"
 	"standin/internal/transcript"
 	"standin/internal/transcript/streaming"
 )
@@ -48,7 +47,7 @@ func TestTranscriber(t *testing.T) {
 			}))
 			defer server.Close()
 			config := transcript.Config{URL: server.URL, APIKey: "hunter2", AllowCIDRs: "127.0.0.0/8"}
-			check := checkTranscriber(limited(t), settingsOf(config))
+			check := checkTranscriber(limited(t), Settings{Transcriber: config})
 			expect(t, check, test.state, test.texts...)
 			if strings.Contains(check.Found+check.Fix, "hunter2") {
 				t.Errorf("the check contains the key: %+v", check)
@@ -57,8 +56,8 @@ func TestTranscriber(t *testing.T) {
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	expect(t, checkTranscriber(limited(t), settingsOf(transcript.Config{URL: closed.URL, AllowCIDRs: "127.0.0.0/8"})), Fail, "did not answer", "STANDIN_TRANSCRIBER_ALLOW_CIDRS")
-	expect(t, checkTranscriber(limited(t), settingsOf(transcript.Config{URL: "ftp://x"})), Fail, "http or https")
+	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: closed.URL, AllowCIDRs: "127.0.0.0/8"}}), Fail, "did not answer", "STANDIN_TRANSCRIBER_ALLOW_CIDRS")
+	expect(t, checkTranscriber(limited(t), Settings{Transcriber: transcript.Config{URL: "ftp://x"}}), Fail, "http or https")
 }
 
 // TestLiveTranscriber checks that speech is sent, and that the check says what the live
@@ -91,15 +90,11 @@ func TestLiveTranscriber(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test.config.AllowCIDRs = "127.0.0.0/8"
-			check := checkLiveTranscriber(limited(t), Settings{LiveTranscriber: func() (streaming.Recognizer, error) { return service.NewLiveRecognizer(test.config) }})
+			check := checkLiveTranscriber(limited(t), Settings{Live: test.config})
 			expect(t, check, test.state, test.texts...)
 			if strings.Contains(check.Found+check.Fix, "hunter") {
 				t.Errorf("the check contains the key: %+v", check)
 			}
 		})
 	}
-}
-
-func settingsOf(config transcript.Config) Settings {
-	return Settings{TranscriberURL: config.URL, Transcriber: func() (*transcript.Client, error) { return service.NewRecognizer(config) }}
 }
