@@ -19,7 +19,7 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	const name = checkName("launcher")
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	if err := settings.LauncherSettings.Check(); err != nil {
+	if err := settings.Check(); err != nil {
 		return name.fail(err.Error(), "set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
 	}
 	switch settings.Launcher {
