@@ -1,6 +1,7 @@
 package guide
 
 import (
+	"bytes"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"unicode"
 
@@ -23,24 +25,26 @@ import (
 	"standin/docs"
 )
 
-// build renders the documentation.
-func build(t *testing.T) *Site {
-	t.Helper()
+// rendered is the documentation that the tests share. They do not change it.
+var rendered = sync.OnceValues(func() (*Site, error) {
 	description, err := api.Load()
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	site, err := New(docs.Files, About{Version: "v1.2.3", Description: description.JSON()})
+	return New(docs.Files, About{Version: "v1.2.3", Description: description.JSON()})
+})
+
+// build returns the rendered documentation.
+func build(t *testing.T) *Site {
+	t.Helper()
+	site, err := rendered()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return site
 }
 
-var (
-	references = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-	anchors    = regexp.MustCompile(` id="([^"]*)"`)
-)
+var references = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 
 // TestLinks checks that every relative link, anchor and picture of the guide exists.
 func TestLinks(t *testing.T) {
@@ -85,12 +89,7 @@ func (s *Site) problem(file, anchor string) string {
 	if s.files[file] == nil {
 		return file + " does not exist"
 	}
-	for _, match := range anchors.FindAllSubmatch(s.files[file], -1) {
-		if anchor == string(match[1]) {
-			return ""
-		}
-	}
-	if anchor == "" {
+	if anchor == "" || bytes.Contains(s.files[file], []byte(` id="`+anchor+`"`)) {
 		return ""
 	}
 	return file + " has no heading " + anchor
@@ -367,16 +366,15 @@ func TestWrite(t *testing.T) {
 // TestDecorate checks that code in several languages becomes tabs, and that one block does not.
 func TestDecorate(t *testing.T) {
 	t.Parallel()
-	rendered, err := render("page", []byte("# Title\n\n```sh\nx < 1\n```\n\n<!-- a -->\n```python\ny\n```\n\ntext\n\n```sh\nz\n```\n\n| a |\n|---|\n| b |\n"), docs.Files)
+	page, err := render("page", []byte("# Title\n\n```sh\nx < 1\n```\n\n<!-- a -->\n```python\ny\n```\n\ntext\n\n```sh\nz\n```\n\n| a |\n|---|\n| b |\n"), docs.Files)
 	if err != nil {
 		t.Fatal(err)
 	}
-	page := string(rendered.body)
 	for text, want := range map[string]int{
 		`class="tabs"`: 1, `class="code"`: 3, `data-language="Python"`: 1, "x &lt; 1": 1, `class="table"`: 1, "</table></div>": 1,
 	} {
-		if count := strings.Count(page, text); count != want {
-			t.Errorf("%q is %d times in %s", text, count, page)
+		if count := strings.Count(string(page.body), text); count != want {
+			t.Errorf("%q is %d times in %s", text, count, page.body)
 		}
 	}
 }
