@@ -232,6 +232,11 @@ func (s *Site) Write(dir, base string) error {
 	for name, content := range s.files {
 		files[Path[1:]+name] = content
 	}
+	return WriteFiles(dir, files)
+}
+
+// WriteFiles writes the files of a public site, by their paths, to a directory.
+func WriteFiles(dir string, files map[string][]byte) error {
 	for name, content := range files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // #nosec G301 -- a public site

@@ -7,7 +7,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"standin/api"
 	"standin/docs"
@@ -44,14 +43,5 @@ func run(version, base string, args []string) error {
 	for _, name := range reference.Assets() {
 		files["docs/assets/"+name], _, _ = reference.Asset(name)
 	}
-	for name, content := range files {
-		file := filepath.Join(args[0], filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil { // #nosec G301 -- a public site
-			return err
-		}
-		if err := os.WriteFile(file, content, 0o644); err != nil { // #nosec G306 -- a public site
-			return err
-		}
-	}
-	return nil
+	return guide.WriteFiles(args[0], files)
 }
