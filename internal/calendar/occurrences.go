@@ -35,7 +35,7 @@ func Occurrences(events []Event, from, to time.Time, budget *Budget) (found []Ev
 		}
 	}
 	found = slices.DeleteFunc(found, func(e Event) bool {
-		return e.Cancelled || e.AllDay || e.Problem != "" || !e.during(from, to)
+		return e.Cancelled || e.AllDay || e.Problem != "" || !e.During(from, to)
 	})
 	for i := range found {
 		found[i].Series = nil
@@ -44,8 +44,8 @@ func Occurrences(events []Event, from, to time.Time, budget *Budget) (found []Ev
 	return found, nil
 }
 
-// during reports whether an event starts before to and ends after from.
-func (e Event) during(from, to time.Time) bool {
+// During reports whether an event starts before to and ends after from.
+func (e Event) During(from, to time.Time) bool {
 	return e.Start.Before(to) && (e.End.After(from) || e.Start.After(from))
 }
 
@@ -54,7 +54,7 @@ func (e Event) during(from, to time.Time) bool {
 func (e Event) expand(changes []Event, from, to time.Time, budget *Budget) (found []Event, err error) {
 	var later []Event // changes of an occurrence and those after it
 	for _, change := range changes {
-		if !change.during(from, to) && !change.ThisAndFuture {
+		if !change.During(from, to) && !change.ThisAndFuture {
 			continue
 		}
 		has, excluded, err := e.Series.has(change.Original, budget)

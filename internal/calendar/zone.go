@@ -75,6 +75,14 @@ func ZoneName(name string) string {
 	return ""
 }
 
+// Location returns the time zone with an IANA name, or UTC if it is unknown.
+func Location(name string) *time.Location {
+	if location, found := load(name); found {
+		return location
+	}
+	return time.UTC
+}
+
 // shown returns the IANA name of the zone in which people see a time; empty if
 // it is unknown.
 func (z *zones) shown(p *property) string {

@@ -150,11 +150,7 @@ func (t googleTime) at(zone string) time.Time {
 	if t.Date == "" {
 		return t.DateTime.UTC()
 	}
-	location, err := time.LoadLocation(zone)
-	if err != nil {
-		location = time.UTC
-	}
-	at, _ := time.ParseInLocation(time.DateOnly, t.Date, location) // zero if it is no date
+	at, _ := time.ParseInLocation(time.DateOnly, t.Date, calendar.Location(zone)) // zero if it is no date
 	return at.UTC()
 }
 

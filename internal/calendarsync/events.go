@@ -101,7 +101,7 @@ func occurrencesOf(events []calendar.Event, from, to time.Time, budget *calendar
 	}
 	for _, e := range events {
 		unusable := e.Cancelled || e.AllDay || e.Problem != ""
-		if unusable && !e.Start.IsZero() && e.Start.Before(to) && (e.End.After(from) || e.Start.After(from)) {
+		if unusable && !e.Start.IsZero() && e.During(from, to) {
 			found = append(found, e)
 		}
 	}
@@ -212,11 +212,7 @@ func dayOf(e Event) string {
 	if e.Original.IsZero() {
 		return ""
 	}
-	location, err := time.LoadLocation(e.Zone)
-	if err != nil {
-		location = time.UTC
-	}
-	return e.UID + "\n" + e.Original.In(location).Format(time.DateOnly)
+	return e.UID + "\n" + e.Original.In(calendar.Location(e.Zone)).Format(time.DateOnly)
 }
 
 // identity identifies an event within its calendar.

@@ -126,12 +126,6 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// outcome is what becomes of a meeting.
-type outcome struct {
-	record bool
-	reason string // a sentence
-}
-
 // Decide returns what becomes of a meeting that is in some calendars of a team, and the
 // event that has its newest facts. A person who switches a meeting off decides for the
 // team, and one who switches it on decides against the rules. Otherwise, the rules of one
@@ -148,34 +142,34 @@ func Decide(events []Event) (newest Event, record bool, reasons []string) {
 		return Event{}, false, reasons
 	}
 	newest = slices.MaxFunc(current, compareVersions)
-	shared := decideShared(newest, current)
+	record, shared := decideShared(newest, current)
 	for i, e := range events {
 		switch {
 		case e.Removed:
-		case shared.reason != "":
-			reasons[i] = shared.reason
+		case shared != "":
+			reasons[i] = shared
 		case e.ByRules.Record:
 			reasons[i] = "recorded: " + e.ByRules.Reason
-		case shared.record:
+		case record:
 			reasons[i] = "recorded: another calendar of the team asks for it"
 		default:
 			reasons[i] = "not recorded: " + e.ByRules.Reason
 		}
 	}
-	return newest, shared.record, reasons
+	return newest, record, reasons
 }
 
-// decideShared decides for all calendars. The reason is empty if the rules decide.
-func decideShared(newest Event, current []Event) outcome {
+// decideShared decides for all calendars. The reason, a sentence, is empty if the rules decide.
+func decideShared(newest Event, current []Event) (record bool, reason string) {
 	switch {
 	case newest.Problem != "":
-		return outcome{false, "not recorded: " + newest.Problem}
+		return false, "not recorded: " + newest.Problem
 	case overridden(current, false):
-		return outcome{false, "not recorded: it was switched off"}
+		return false, "not recorded: it was switched off"
 	case overridden(current, true):
-		return outcome{true, "recorded: it was switched on"}
+		return true, "recorded: it was switched on"
 	}
-	return outcome{record: slices.ContainsFunc(current, func(e Event) bool { return e.ByRules.Record })}
+	return slices.ContainsFunc(current, func(e Event) bool { return e.ByRules.Record }), ""
 }
 
 // SwitchedOff reports whether a person has switched a meeting off in one of the calendars

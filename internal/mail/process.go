@@ -123,7 +123,11 @@ func (w *Worker) process(ctx context.Context, p pending) error {
 // finish saves the verdict of a message, with a reply if its author gets one, and
 // writes its log entry.
 func (w *Worker) finish(ctx context.Context, p pending, c *content, verdict, detail string) error {
-	if err := w.store.finish(ctx, p.id, verdict, detail, w.shouldReply(ctx, p, c), w.settings.Now()); err != nil {
+	reply, err := w.shouldReply(ctx, p, c)
+	if err != nil {
+		return err
+	}
+	if err := w.store.finish(ctx, p.id, verdict, detail, reply, w.settings.Now()); err != nil {
 		return err
 	}
 	w.step("finished")

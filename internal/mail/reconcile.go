@@ -68,7 +68,7 @@ func look(events []calendar.Event, now time.Time, window time.Duration, isKnown 
 			ahead = horizon
 		}
 		o.reasons = append(o.reasons, fmt.Sprintf("%s will be scheduled from %s on, %d days before its next date, %s.",
-			title(o.next), o.next.Start.Add(-ahead).In(locationOf(o.next.Zone)).Format("Monday, January 2, 2006"), ahead/(24*time.Hour), localTime(o.next.Start, o.next.Zone)))
+			title(o.next), o.next.Start.Add(-ahead).In(calendar.Location(o.next.Zone)).Format("Monday, January 2, 2006"), ahead/(24*time.Hour), localTime(o.next.Start, o.next.Zone)))
 	case len(o.reasons) == 0:
 		o.reasons = append(o.reasons, title(wholeOf(events))+" is over.")
 	}
@@ -291,14 +291,6 @@ func (r *reconciliation) request(ctx context.Context, invite calendar.Invite) (c
 
 // sameDay reports whether two times are on the same day in a zone.
 func sameDay(a, b time.Time, zone string) bool {
-	location := locationOf(zone)
+	location := calendar.Location(zone)
 	return a.In(location).Format(time.DateOnly) == b.In(location).Format(time.DateOnly)
-}
-
-// locationOf returns a zone by its IANA name, or UTC.
-func locationOf(zone string) *time.Location {
-	if location, err := time.LoadLocation(zone); err == nil {
-		return location
-	}
-	return time.UTC
 }

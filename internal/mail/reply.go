@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"standin/internal/calendar"
+
 	"github.com/emersion/go-message/mail"
 	"github.com/emersion/go-sasl"
 	"github.com/emersion/go-smtp"
@@ -57,16 +59,16 @@ func (s ReplySettings) Check() error {
 // shouldReply reports whether the author of a message gets a reply. Lists,
 // automatic messages, bounces and replies to the worker's own messages get none
 // (RFC 3834). Only one message with the same ID is replied to.
-func (w *Worker) shouldReply(ctx context.Context, p pending, c *content) bool {
+func (w *Worker) shouldReply(ctx context.Context, p pending, c *content) (bool, error) {
 	if w.settings.Reply.URL == nil || p.auth.method == "" || !c.wantsReply() || strings.EqualFold(c.from, w.settings.Reply.From) {
-		return false
+		return false, nil
 	}
 	var same, recent int
 	err := w.store.db.QueryRowContext(ctx, `SELECT
 		(SELECT COUNT(*) FROM messages WHERE sender = $1 AND message_id = $2 AND message_id <> '' AND reply <> '' AND id <> $4),
 		(SELECT COUNT(*) FROM messages WHERE sender = $1 AND received_at > $3 AND reply <> '')`,
 		c.from, c.id, w.settings.Now().Add(-replyTime).UnixMilli(), p.id).Scan(&same, &recent)
-	return err == nil && same == 0 && recent < maxReplies
+	return same == 0 && recent < maxReplies, wrap(err)
 }
 
 // wantsReply reports whether a person, or the calendar of one, has sent the
@@ -265,7 +267,7 @@ func (c Change) localStart() string { return localTime(c.Start, c.Zone) }
 
 // localTime returns a time in a zone, for people.
 func localTime(at time.Time, zone string) string {
-	location := locationOf(zone)
+	location := calendar.Location(zone)
 	return at.In(location).Format("Monday, January 2, 2006 at 15:04") + " (" + location.String() + ")"
 }
 
