@@ -117,9 +117,9 @@ type StreamState string
 
 // The states of a stream.
 const (
-	StreamConnected StreamState = "connected"
-	StreamLost      StreamState = "lost"    // it is connected again later
-	StreamGaveUp    StreamState = "gave_up" // it is not connected again
+	StreamConnected    StreamState = "connected"
+	StreamDisconnected StreamState = "disconnected" // it is connected again later
+	StreamFailed       StreamState = "failed"       // it is not connected again
 )
 
 // StreamChange is a change of a stream's state.

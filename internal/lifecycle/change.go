@@ -256,9 +256,9 @@ const (
 	LaunchFailed     job.Trigger = "launch_failed"      // data: node, detail
 	MediaStored      job.Trigger = "media_stored"       // data: bytesDone, bytesTotal; while a recording is uploaded or finalized
 
-	StreamConnected job.Trigger = "stream_connected" // data: stream, host
-	StreamLost      job.Trigger = "stream_lost"      // data: stream, host, reason
-	StreamGaveUp    job.Trigger = "stream_gave_up"   // data: stream, host, reason
+	StreamConnected    job.Trigger = "stream_connected"    // data: stream, host
+	StreamDisconnected job.Trigger = "stream_disconnected" // data: stream, host, reason
+	StreamFailed       job.Trigger = "stream_failed"       // data: stream, host, reason
 
 	TranscriptRequested job.Trigger = "transcript_requested" // data: model, language, keyterms that were given
 	TranscriptRetrying  job.Trigger = "transcript_retrying"  // data: detail, retryAt; after the first failure in a row

@@ -235,7 +235,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
 		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, ResponseBody: []byte("gone")}
-		gone := webhook.Result{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}}
+		gone := webhook.Result{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"}}
 		if _, err := h.store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}

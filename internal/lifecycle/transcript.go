@@ -215,7 +215,7 @@ func (s *Service) StreamsOf(ctx context.Context, id uuid.UUID) (job.Job, []webho
 
 // streamEntries are the kinds of timeline entries by the state of a stream.
 var streamEntries = map[job.StreamState]job.Trigger{
-	job.StreamConnected: StreamConnected, job.StreamLost: StreamLost, job.StreamGaveUp: StreamGaveUp,
+	job.StreamConnected: StreamConnected, job.StreamDisconnected: StreamDisconnected, job.StreamFailed: StreamFailed,
 }
 
 // RecordStream records a change of a stream on the timeline, and reports it to the job's

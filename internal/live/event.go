@@ -153,7 +153,7 @@ func entryEvent(e job.TimelineEntry, at Cursor) Event {
 		_ = json.Unmarshal(e.Data, &data) // lifecycle has encoded it
 		return Event{Name: "command", Data: encode(data), Cursor: at}
 	}
-	if e.Kind == lifecycle.StreamConnected || e.Kind == lifecycle.StreamLost || e.Kind == lifecycle.StreamGaveUp {
+	if e.Kind == lifecycle.StreamConnected || e.Kind == lifecycle.StreamDisconnected || e.Kind == lifecycle.StreamFailed {
 		data := streamData{Type: "stream", At: job.Timestamp(e.ReceivedAt)}
 		_ = json.Unmarshal(e.Data, &data.StreamChange) // lifecycle has encoded it
 		return Event{Name: "stream", Data: encode(data), Cursor: at}

@@ -445,14 +445,14 @@ func TestStreamFaults(t *testing.T) {
 	_ = toClosing.Close(websocket.StatusNormalClosure, "")
 
 	waitUntil(t, "the stream that its receiver closed", func() bool {
-		return strings.Contains(strings.Join(h.streamChanges(t, id, 5), "\n"), "1 stream_gave_up")
+		return strings.Contains(strings.Join(h.streamChanges(t, id, 5), "\n"), "1 stream_failed")
 	})
 	bot.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
 	changes := strings.Join(h.streamChanges(t, id, 7), "\n")
 	for _, want := range []string{
-		"0 stream_connected", "1 stream_connected", "1 stream_lost: the receiver closed the connection with the code 1011", "1 stream_gave_up: the stream is closed by the receiver with the code 1000",
-		"2 stream_gave_up: the recording has ended; the last error: the receiver responded with the status 200, not with a WebSocket",
-		`3 stream_gave_up: the stream is closed: host "10.1.2.3" is refused: it has a private address; STANDIN_WEBHOOK_ALLOW_CIDRS lists the networks that are allowed`,
+		"0 stream_connected", "1 stream_connected", "1 stream_disconnected: the receiver closed the connection with the code 1011", "1 stream_failed: the stream is closed by the receiver with the code 1000",
+		"2 stream_failed: the recording has ended; the last error: the receiver responded with the status 200, not with a WebSocket",
+		`3 stream_failed: the stream is closed: host "10.1.2.3" is refused: it has a private address; STANDIN_WEBHOOK_ALLOW_CIDRS lists the networks that are allowed`,
 	} {
 		if !strings.Contains(changes, want) {
 			t.Errorf("the timeline lacks %q:\n%s", want, changes)
@@ -460,7 +460,7 @@ func TestStreamFaults(t *testing.T) {
 	}
 	waitUntil(t, "webhooks", func() bool { return hooks.count("bot.stream_changed") >= 7 })
 	live := string(h.expect(t, 200, contractRequest{op: "liveJob", in: []string{id}, query: "follow=false", bearer: h.ada}).body)
-	if strings.Count(live, "event: stream\n") < 7 || !strings.Contains(live, `"state":"gave_up"`) {
+	if strings.Count(live, "event: stream\n") < 7 || !strings.Contains(live, `"state":"failed"`) {
 		t.Errorf("the live stream lacks the changes:\n%s", live)
 	}
 }

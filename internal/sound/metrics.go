@@ -34,13 +34,13 @@ func newMetrics() *metrics {
 			Name: "standin_sound_gaps_total", Help: "Number of times that a live sound receiver was too slow.",
 		}),
 		changes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "standin_stream_changes_total", Help: "Stream state changes, by state (connected, lost, gave_up).",
+			Name: "standin_stream_changes_total", Help: "Stream state changes, by state (connected, disconnected, failed).",
 		}, []string{"state"}),
 	}
 	for _, kind := range []string{kindStream, kindListener} {
 		m.receivers.WithLabelValues(kind)
 	}
-	for _, state := range []job.StreamState{job.StreamConnected, job.StreamLost, job.StreamGaveUp} {
+	for _, state := range []job.StreamState{job.StreamConnected, job.StreamDisconnected, job.StreamFailed} {
 		m.changes.WithLabelValues(string(state)) // there from the start, so that rates have a beginning
 	}
 	return m

@@ -88,22 +88,22 @@ func (s *stream) run(ctx context.Context) {
 			return
 		case ctx.Err() != nil:
 			return
-		case errors.Is(err, errGaveUp):
-			s.record(ctx, job.StreamGaveUp, err.Error())
+		case errors.Is(err, errStreamFailed):
+			s.record(ctx, job.StreamFailed, err.Error())
 			return
 		case time.Since(connectedAt) > maxPause:
 			backoff.Reset()
 		}
 		s.service.Log.Debug("cannot connect stream", "job", s.job, "stream", s.number, "error", err)
 		if retry.Sleep(ctx, backoff.Next()) != nil || subscription.over() {
-			s.record(context.WithoutCancel(ctx), job.StreamGaveUp, "the recording has ended; the last error: "+err.Error())
+			s.record(context.WithoutCancel(ctx), job.StreamFailed, "the recording has ended; the last error: "+err.Error())
 			return
 		}
 	}
 }
 
-// errGaveUp means that a stream is not connected again.
-var errGaveUp = errors.New("the stream is closed")
+// errStreamFailed means that a stream is not connected again.
+var errStreamFailed = errors.New("the stream is closed")
 
 // connect connects to the receiver and sends the sound. It returns nil after the end.
 func (s *stream) connect(ctx context.Context, subscription *Subscription) error {
@@ -130,7 +130,7 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	case err == nil:
 		return nil
 	case websocket.CloseStatus(err) == websocket.StatusNormalClosure:
-		return fmt.Errorf("%w by the receiver with the code 1000", errGaveUp)
+		return fmt.Errorf("%w by the receiver with the code 1000", errStreamFailed)
 	}
 	reason := "the connection failed"
 	if closed := (websocket.CloseError{}); errors.As(err, &closed) {
@@ -142,7 +142,7 @@ func (s *stream) connect(ctx context.Context, subscription *Subscription) error 
 	} else if errors.Is(err, io.EOF) {
 		reason = "the receiver closed the connection without a reason"
 	}
-	s.record(context.WithoutCancel(ctx), job.StreamLost, reason)
+	s.record(context.WithoutCancel(ctx), job.StreamDisconnected, reason)
 	return errors.New(reason)
 }
 
@@ -185,11 +185,11 @@ func (s *stream) dial(ctx context.Context) (*websocket.Conn, error) {
 	case response == nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, fmt.Errorf("no response within %v", dialTimeout)
 	case response == nil && errors.As(err, new(*dialguard.RefusedError)):
-		return nil, fmt.Errorf("%w: %s", errGaveUp, webhook.ErrorText(err))
+		return nil, fmt.Errorf("%w: %s", errStreamFailed, webhook.ErrorText(err))
 	case response == nil:
 		return nil, errors.New(webhook.ErrorText(unwrapAll(err)))
 	case response.StatusCode == http.StatusGone:
-		return nil, fmt.Errorf("%w: the receiver responded with the status 410", errGaveUp)
+		return nil, fmt.Errorf("%w: the receiver responded with the status 410", errStreamFailed)
 	}
 	return nil, fmt.Errorf("the receiver responded with the status %d, not with a WebSocket", response.StatusCode)
 }
@@ -205,7 +205,7 @@ func unwrapAll(err error) error {
 // record records a change of the stream, unless there were too many.
 func (s *stream) record(ctx context.Context, state job.StreamState, reason string) {
 	s.service.Hub.metrics.changes.WithLabelValues(string(state)).Inc()
-	if s.changes++; s.changes > maxChanges && state != job.StreamGaveUp {
+	if s.changes++; s.changes > maxChanges && state != job.StreamFailed {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)

@@ -187,7 +187,7 @@ func verdictOf(r webhook.Result) (sqldb.Statement, error) {
 		}
 	case webhook.Delivered:
 		state, failures, ended = webhook.DeliveryDelivered, 0, nullMillis(endOf(r.Try))
-	case webhook.GaveUp:
+	case webhook.PermanentFailure:
 		state, ended = webhook.DeliveryFailed, nullMillis(endOf(r.Try))
 	default:
 		return sqldb.Statement{}, fmt.Errorf("record a try of delivery %s: unknown outcome %q", r.Delivery.ID, r.Verdict.Outcome)

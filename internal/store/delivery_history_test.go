@@ -108,7 +108,7 @@ func TestListDeliveries(t *testing.T) {
 				want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.Retry, RetryAt: retry}))
 				continue
 			}
-			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "gone \\0 \""}))
+			want[i].Tries = append(want[i].Tries, tryDelivery(t, s, d, now, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "gone \\0 \""}))
 			want[i].State, want[i].NextTryAt, want[i].EndedAt, want[i].EndReason = webhook.DeliveryFailed, time.Time{}, now.Add(250*time.Millisecond), "gone \\0 \""
 		}
 		for _, d := range claimDeliveries(t, s, retry) {
@@ -247,7 +247,7 @@ func TestRedeliver(t *testing.T) {
 		if lost, err := s.RecordTries(t.Context(), []webhook.Result{stranger}); err != nil || len(lost) != 1 {
 			t.Errorf("a try with an expired lease was recorded: %v, %v", lost, err)
 		}
-		tries = append(tries, tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}))
+		tries = append(tries, tryDelivery(t, s, claimed[0], at, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"}))
 		if claimed = claimDeliveries(t, s, at); len(claimed) != 1 || claimed[0].ID != second.ID {
 			t.Fatalf("claimed %+v, want the later event", claimed)
 		}

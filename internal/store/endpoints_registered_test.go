@@ -118,7 +118,7 @@ func TestConsumerEvents(t *testing.T) {
 		if len(claimed) != 1 || claimed[0].JobID != uuid.Nil || claimed[0].Sequence != 1 || claimed[0].URL != url || len(claimed[0].Secrets) != 1 {
 			t.Fatalf("claimed %+v, want the first event", claimed)
 		}
-		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"})
+		tryDelivery(t, s, claimed[0], now, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"})
 		if claimed = claimDeliveries(t, s, now); len(claimed) != 1 || claimed[0].Sequence != 2 {
 			t.Fatalf("claimed %+v, want the second event", claimed)
 		}
@@ -169,7 +169,7 @@ func TestDeliveryLog(t *testing.T) {
 		for _, d := range claimDeliveries(t, s, at) { // the first of each job and URL
 			verdict := webhook.Verdict{Outcome: webhook.Delivered}
 			if d.URL == b {
-				verdict = webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}
+				verdict = webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"}
 			}
 			tryDelivery(t, s, d, at, verdict)
 		}

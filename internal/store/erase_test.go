@@ -61,7 +61,7 @@ func TestErasableJobs(t *testing.T) {
 		endedJob(t, s, ada, day(0), failed, func(r *job.Record) { r.ManifestURI, r.RecordingDeletedAt = "https://a.test/m", day(0) })
 		endedJob(t, s, ada, day(0), failed, func(r *job.Record) { r.WakeAt = day(9) })
 		addHistory(t, s, endedJob(t, s, ada, day(0), failed), webhook.Retry)
-		addHistory(t, s, second, webhook.GaveUp)
+		addHistory(t, s, second, webhook.PermanentFailure)
 
 		got := endedPages(t, func(after store.EndedJob, limit int) ([]store.EndedJob, error) {
 			return s.ErasableJobs(t.Context(), ada, day(3), after, limit)
@@ -215,13 +215,13 @@ func TestDeleteConsumer(t *testing.T) {
 		}
 		running.Status, running.WakeAt = job.Cancelled, time.Time{}
 		saveJob(t, s, running)
-		addHistory(t, s, running, webhook.GaveUp)
+		addHistory(t, s, running, webhook.PermanentFailure)
 		erased := endedJob(t, s, c.ID, now, failed)
 		if err := s.EraseJob(t.Context(), erased.ID, now); err != nil {
 			t.Fatal(err)
 		}
 		kept := endedJob(t, s, other.ID, now, failed)
-		addHistory(t, s, kept, webhook.GaveUp)
+		addHistory(t, s, kept, webhook.PermanentFailure)
 		named := change(c, "sub_named", 1, billing.Began, billing.ActiveStatus)
 		byEmail := billing.Event{ID: "evt_mail", Type: "t", Created: at(1), Customer: "cus_mail", Email: "ops@acme.test"}
 		others := change(other, "sub_other", 1, billing.Began, billing.ActiveStatus)

@@ -119,7 +119,7 @@ func TestEndpointsCountConsecutiveFailures(t *testing.T) {
 		}
 		try(webhook.Retry, webhook.Retry)
 		want(2, now)
-		try(webhook.GaveUp)
+		try(webhook.PermanentFailure)
 		want(3, now)
 		try(webhook.Retry, webhook.Delivered, webhook.Retry)
 		want(1, now.Add(5*time.Second))
@@ -154,7 +154,7 @@ func TestRedeliverFailed(t *testing.T) {
 		giveUp := func(at time.Time) {
 			t.Helper()
 			for _, d := range claimDeliveries(t, s, at) {
-				verdict := webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"}
+				verdict := webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"}
 				if d.ID == all[5] {
 					verdict = webhook.Verdict{Outcome: webhook.Delivered}
 				}
@@ -188,7 +188,7 @@ func TestRedeliverFailed(t *testing.T) {
 					t.Errorf("%s: %d failures are counted", test.name, d.Failures)
 				}
 				got = append(got, d.ID)
-				tryDelivery(t, s, d, at, webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"})
+				tryDelivery(t, s, d, at, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"})
 			}
 			var want []string
 			for _, i := range test.want {
@@ -223,7 +223,7 @@ func TestRedeliverManyFailed(t *testing.T) {
 	results := make([]webhook.Result, many)
 	for n, d := range claimed {
 		results[n] = webhook.Result{
-			Delivery: d, Try: webhook.Try{DeliveryID: d.ID, Number: 1, StartedAt: now}, Verdict: webhook.Verdict{Outcome: webhook.GaveUp, Reason: "410"},
+			Delivery: d, Try: webhook.Try{DeliveryID: d.ID, Number: 1, StartedAt: now}, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"},
 		}
 	}
 	if lost, err := s.RecordTries(t.Context(), results); err != nil || len(lost) > 0 {

@@ -67,17 +67,17 @@ type Verdict struct {
 	RetryAt   time.Time // of Retry
 	NotBefore time.Time // of Retry, if the receiver sent Retry-After
 	Uncounted bool      // of Retry: the try was an early probe, and the schedule of the delivery stays as it was
-	Reason    string    // of GaveUp
+	Reason    string    // of PermanentFailure
 }
 
 // Outcome is the state of a delivery after a try.
 type Outcome string
 
-// The outcomes. Delivered and GaveUp are final.
+// The outcomes. Delivered and PermanentFailure are final.
 const (
-	Delivered Outcome = "delivered"
-	Retry     Outcome = "retry"
-	GaveUp    Outcome = "failed"
+	Delivered        Outcome = "delivered"
+	Retry            Outcome = "retry"
+	PermanentFailure Outcome = "failed"
 )
 
 // BlocksWithin defines the order of deliveries: a delivery waits for every earlier
@@ -139,7 +139,7 @@ type Outbox interface {
 
 	// RecordTries stores tries and applies their verdicts in one transaction.
 	// Retry sets the due time to verdict.RetryAt and ends the lease; Retry and
-	// GaveUp increment the failures. Deliveries with another lease token are
+	// PermanentFailure increment the failures. Deliveries with another lease token are
 	// skipped, and their IDs returned.
 	//
 	// Failures, and successes with UpdateEndpoint, are stored with the

@@ -96,7 +96,7 @@ func (o memoryClaim) ExpireDeliveries(_ context.Context, ids []string, _ time.Ti
 	for _, row := range o.rows {
 		if slices.Contains(ids, row.delivery.ID) {
 			row.final = true
-			row.verdicts = append(row.verdicts, webhook.Verdict{Outcome: webhook.GaveUp, Reason: webhook.ReasonExpired})
+			row.verdicts = append(row.verdicts, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: webhook.ReasonExpired})
 		}
 	}
 	return nil

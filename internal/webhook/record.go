@@ -103,7 +103,7 @@ func (s *Sender) logTry(result Result, err error, lost bool) {
 	if verdict.Outcome == Retry {
 		attributes = append(attributes, slog.Time("retry_at", verdict.RetryAt))
 	}
-	if verdict.Outcome == GaveUp {
+	if verdict.Outcome == PermanentFailure {
 		attributes = append(attributes, slog.String("reason", verdict.Reason))
 	}
 	if text := cmp.Or(try.LoggedError, try.Error); text != "" {
@@ -179,11 +179,11 @@ func (s Schedule) decide(r response, d Delivery, now time.Time, random float64) 
 	case r.acknowledged():
 		return Verdict{Outcome: Delivered}
 	case r.status == http.StatusGone:
-		return Verdict{Outcome: GaveUp, Reason: "the receiver answered 410 Gone"}
+		return Verdict{Outcome: PermanentFailure, Reason: "the receiver answered 410 Gone"}
 	case r.unusable != nil:
-		return Verdict{Outcome: GaveUp, Reason: r.unusable.Error()}
+		return Verdict{Outcome: PermanentFailure, Reason: r.unusable.Error()}
 	case failures > len(s) && !early:
-		return Verdict{Outcome: GaveUp, Reason: fmt.Sprintf("not acknowledged in %d tries", len(s)+1)}
+		return Verdict{Outcome: PermanentFailure, Reason: fmt.Sprintf("not acknowledged in %d tries", len(s)+1)}
 	}
 	verdict := Verdict{Outcome: Retry, Uncounted: early, RetryAt: d.DueAt}
 	if !early {

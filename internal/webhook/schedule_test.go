@@ -12,7 +12,7 @@ func TestDecide(t *testing.T) {
 	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 	const middle = 0.5 // of the jitter: none
 	retry := func(in time.Duration) Verdict { return Verdict{Outcome: Retry, RetryAt: now.Add(in)} }
-	gaveUp := func(reason string) Verdict { return Verdict{Outcome: GaveUp, Reason: reason} }
+	failed := func(reason string) Verdict { return Verdict{Outcome: PermanentFailure, Reason: reason} }
 	limited := func(retryAfter string) response { return response{status: 429, retryAfter: retryAfter} }
 	tests := []struct {
 		name     string
@@ -24,8 +24,8 @@ func TestDecide(t *testing.T) {
 		{"200", response{status: 200}, 1, middle, Verdict{Outcome: Delivered}},
 		{"204", response{status: 204}, 1, middle, Verdict{Outcome: Delivered}},
 		{"299", response{status: 299}, 8, middle, Verdict{Outcome: Delivered}},
-		{"410", response{status: 410, retryAfter: "5"}, 1, middle, gaveUp("the receiver answered 410 Gone")},
-		{"no request possible", response{unusable: errors.New("no host")}, 1, middle, gaveUp("no host")},
+		{"410", response{status: 410, retryAfter: "5"}, 1, middle, failed("the receiver answered 410 Gone")},
+		{"no request possible", response{unusable: errors.New("no host")}, 1, middle, failed("no host")},
 
 		{"first failure", response{status: 500}, 1, middle, retry(5 * time.Second)},
 		{"no answer", response{}, 1, middle, retry(5 * time.Second)},
@@ -37,8 +37,8 @@ func TestDecide(t *testing.T) {
 		{"fifth failure", response{status: 500}, 5, middle, retry(5 * time.Hour)},
 		{"sixth failure", response{status: 500}, 6, middle, retry(10 * time.Hour)},
 		{"seventh failure", response{status: 500}, 7, middle, retry(10 * time.Hour)},
-		{"eighth failure", response{status: 500}, 8, middle, gaveUp("not acknowledged in 8 tries")},
-		{"one more", response{status: 500}, 9, middle, gaveUp("not acknowledged in 8 tries")},
+		{"eighth failure", response{status: 500}, 8, middle, failed("not acknowledged in 8 tries")},
+		{"one more", response{status: 500}, 9, middle, failed("not acknowledged in 8 tries")},
 
 		{"earliest", response{status: 500}, 2, 0, retry(270 * time.Second)},
 		{"late", response{status: 500}, 2, 0.75, retry(315 * time.Second)},

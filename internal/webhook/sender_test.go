@@ -94,7 +94,7 @@ func TestResponses(t *testing.T) {
 		{name: "204", answer: status(204), outcome: webhook.Delivered, status: 204},
 		{name: "500", answer: status(500), outcome: webhook.Retry, status: 500, wait: 4 * time.Second},
 		{name: "400", answer: status(400), outcome: webhook.Retry, status: 400, wait: 4 * time.Second},
-		{name: "410", answer: status(410), outcome: webhook.GaveUp, status: 410},
+		{name: "410", answer: status(410), outcome: webhook.PermanentFailure, status: 410},
 		{
 			name: "429 with Retry-After",
 			answer: func(w http.ResponseWriter, _ *http.Request, _ message) {
@@ -163,9 +163,9 @@ func TestResponses(t *testing.T) {
 		{name: "nobody there", url: gone.URL + "/?token=t0ken", outcome: webhook.Retry, error: "refused"},
 		{name: "a refused network", answer: ok, refuse: true, outcome: webhook.Retry, error: "STANDIN_WEBHOOK_ALLOW_CIDRS"},
 		{name: "a number for a host", url: "http://2130706433/?token=t0ken", outcome: webhook.Retry, error: "is refused"},
-		{name: "another scheme", url: "ftp://a.example/?token=t0ken", outcome: webhook.GaveUp, error: "neither http nor https"},
-		{name: "no host", url: "https:///hook", outcome: webhook.GaveUp, error: "has no host"},
-		{name: "no address", url: "https://a.example:port/?token=t0ken", outcome: webhook.GaveUp, error: "invalid port"},
+		{name: "another scheme", url: "ftp://a.example/?token=t0ken", outcome: webhook.PermanentFailure, error: "neither http nor https"},
+		{name: "no host", url: "https:///hook", outcome: webhook.PermanentFailure, error: "has no host"},
+		{name: "no address", url: "https://a.example:port/?token=t0ken", outcome: webhook.PermanentFailure, error: "invalid port"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestTriesAreCountedUnderOneID(t *testing.T) {
 	}{
 		{"acknowledged at the third", 2, 3, webhook.Delivered},
 		{"acknowledged at the last", 7, 8, webhook.Delivered},
-		{"never acknowledged", 100, 8, webhook.GaveUp},
+		{"never acknowledged", 100, 8, webhook.PermanentFailure},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

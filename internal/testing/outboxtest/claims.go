@@ -63,7 +63,7 @@ func deliverInOrder(s *session) {
 func orderAfterGivingUp(s *session) {
 	first, second := s.delivery(1, urlA), s.delivery(2, urlA)
 	s.put(first, second)
-	s.record(s.wantClaimed(start, first)[0], gaveUp)
+	s.record(s.wantClaimed(start, first)[0], failed)
 	s.wantClaimed(start, second)
 	s.wantClaimed(start.Add(time.Second))
 }

@@ -168,7 +168,7 @@ func retryAt(at time.Time) webhook.Verdict {
 
 var (
 	delivered = webhook.Verdict{Outcome: webhook.Delivered}
-	gaveUp    = webhook.Verdict{Outcome: webhook.GaveUp, Reason: "the receiver answered 410 Gone"}
+	failed    = webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "the receiver answered 410 Gone"}
 )
 
 const (
@@ -233,7 +233,7 @@ func backlog(s *session) {
 	want(2, old.EmittedAt)
 	s.record(claimed[0], delivered)
 	want(1, young.EmittedAt)
-	s.record(claimed[1], gaveUp)
+	s.record(claimed[1], failed)
 	want(0, time.Time{})
 }
 

@@ -808,7 +808,7 @@ export const getUsage = <ThrowOnError extends boolean = false>(options?: Options
  * |---|---|
  * | `state` | `status`, `previous` and `at` of each change of the state |
  * | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of each outcome of a command |
- * | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each change of a stream of the job |
+ * | `stream` | `stream`, `host`, `state` (connected, disconnected or failed), `reason` and `at` of each change of a stream of the job |
  * | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each change |
  * | `speaking` | `participantIds` of those who speak, after each change |
  * | `caption`, `chat` | `id`, `participantId`, `author`, `text`, `language`, `startedAt`, `endedAt`; an event with the `id` of an earlier one of its kind replaces it |

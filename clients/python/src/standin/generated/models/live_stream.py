@@ -23,7 +23,7 @@ class LiveStream:
         type_ (LiveStreamType): The kind of the event.
         stream (int): The index of the stream in the option `streams`, from 0.
         host (str): The host of its URL.
-        state (LiveStreamState): `connected`; `lost`: the service connects again; `gave_up`: it does not.
+        state (LiveStreamState): `connected`; `disconnected`: the service connects again; `failed`: it does not.
         at (datetime.datetime): When it changed.
         reason (str | Unset): Why the stream is not connected. Absent if it is.
     """

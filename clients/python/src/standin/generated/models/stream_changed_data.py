@@ -33,7 +33,7 @@ class StreamChangedData:
         job (Job): A bot in a meeting. Every field is always present.
         stream (int): The index of the stream in the option `streams`, from 0.
         host (str): The host of its URL.
-        state (StreamChangedDataState): `connected`; `lost`: the service connects again; `gave_up`: it does not.
+        state (StreamChangedDataState): `connected`; `disconnected`: the service connects again; `failed`: it does not.
         sequence (int | Unset): The number of the event within its job.
         reason (str | Unset): Why the stream is not connected. Absent if it is.
     """

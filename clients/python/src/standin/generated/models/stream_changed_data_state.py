@@ -3,8 +3,8 @@ from enum import Enum
 
 class StreamChangedDataState(str, Enum):
     CONNECTED = "connected"
-    GAVE_UP = "gave_up"
-    LOST = "lost"
+    DISCONNECTED = "disconnected"
+    FAILED = "failed"
 
     def __str__(self) -> str:
         return str(self.value)

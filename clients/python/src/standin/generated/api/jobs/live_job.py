@@ -119,8 +119,8 @@ def sync_detailed(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
-    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
-    change of a stream of the job |
+    | `stream` | `stream`, `host`, `state` (connected, disconnected or failed), `reason` and `at` of
+    each change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |
@@ -186,8 +186,8 @@ def sync(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
-    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
-    change of a stream of the job |
+    | `stream` | `stream`, `host`, `state` (connected, disconnected or failed), `reason` and `at` of
+    each change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |
@@ -248,8 +248,8 @@ async def asyncio_detailed(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
-    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
-    change of a stream of the job |
+    | `stream` | `stream`, `host`, `state` (connected, disconnected or failed), `reason` and `at` of
+    each change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |
@@ -313,8 +313,8 @@ async def asyncio(
     | `state` | `status`, `previous` and `at` of each change of the state |
     | `command` | `commandId`, `command`, `outcome` (done or failed), `reason` of a failure, and `at` of
     each outcome of a command |
-    | `stream` | `stream`, `host`, `state` (connected, lost or gave_up), `reason` and `at` of each
-    change of a stream of the job |
+    | `stream` | `stream`, `host`, `state` (connected, disconnected or failed), `reason` and `at` of
+    each change of a stream of the job |
     | `participants` | `participants`: the `id` and `name` of everybody in the meeting, after each
     change |
     | `speaking` | `participantIds` of those who speak, after each change |
