@@ -13,7 +13,7 @@ import (
 	"standin/internal/webhook"
 )
 
-// TestHotPlans checks that the most frequent queries find their rows in an index.
+// TestHotPlans checks that the three most frequent queries that read many rows find them in an index.
 func TestHotPlans(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -31,45 +31,10 @@ func TestHotPlans(t *testing.T) {
 			_, _, err := webhook.ClaimDeliveries(ctx, s, webhook.Claim{Now: now, Lease: time.Minute, Limit: 100})
 			return err
 		}, []string{"SEARCH d USING INDEX deliveries_due (due_at<?)", "SEARCH ahead USING INDEX deliveries_ahead (subject=? AND endpoint=? AND sequence<?)"}, false},
-		"log of deliveries": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{}, webhook.LogCursor{EmittedAt: now, ID: "dlv_1"}, 20, now)
-			return err
-		}, []string{"SEARCH d USING INDEX deliveries_log (consumer_id=? AND mode=? AND (emitted_at,id)<(?,?))"}, false},
-		"log of an event": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{Event: webhook.JobFailed}, webhook.LogCursor{EmittedAt: now, ID: "dlv_1"}, 20, now)
-			return err
-		}, []string{"SEARCH d USING INDEX deliveries_log_event (consumer_id=? AND mode=? AND event=? AND (emitted_at,id)<(?,?))"}, false},
-		"log of failures": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{State: webhook.DeliveryFailed}, webhook.LogCursor{}, 20, now)
-			return err
-		}, []string{"SEARCH d USING INDEX deliveries_failed (consumer_id=? AND mode=?)"}, false},
-		"log of a job": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{JobID: uuid.New()}, webhook.LogCursor{}, 20, now)
-			return err
-		}, []string{"SEARCH d USING INDEX deliveries_of_job (job_id=?)"}, true},
-		"webhook endpoints": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.ListEndpoints(ctx, uuid.New(), job.Live, "", 20, now)
-			return err
-		}, []string{"SEARCH w USING COVERING INDEX deliveries_waiting (endpoint=?)", "SEARCH d USING INDEX deliveries_waiting (endpoint=?)"}, false},
-		"log of an endpoint": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.DeliveryLog(ctx, uuid.New(), job.Live, webhook.LogFilter{Endpoint: uuid.New()}, webhook.LogCursor{}, 20, now)
-			return err
-		}, []string{"SEARCH d USING INDEX deliveries_log_endpoint (endpoint=? AND mode=?)"}, false},
 		"list of jobs, first page": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{}, 20)
 			return err
 		}, []string{"SEARCH jobs USING INDEX jobs_created (consumer_id=? AND mode=?"}, false},
-		"another job for a meeting": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.JobForMeeting(ctx, uuid.New(), job.Live, "https://zoom.us/j/1", now, now, uuid.New())
-			if job.ErrorIs(err, job.NotFound) {
-				return nil
-			}
-			return err
-		}, []string{"SEARCH jobs USING INDEX jobs_meeting (consumer_id=? AND meeting_key=? AND join_at>? AND join_at<?)"}, false},
-		"list of jobs, later page": {func(ctx context.Context, s *store.Store) error {
-			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{CreatedAt: now, ID: uuid.New()}, 20)
-			return err
-		}, []string{"SEARCH jobs USING INDEX jobs_created (consumer_id=? AND mode=? AND (created_at,id)<(?,?))"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"standin/internal/retry"
 	"standin/internal/store/migrations"
 	"standin/internal/store/sqldb"
 )
@@ -116,9 +117,10 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
-	for retries := 0; ; retries++ {
+	backoff := retry.Backoff{Min: time.Millisecond, Max: time.Second}
+	for {
 		err := db.transact(ctx, fn)
-		if retries == maxRetries || !isConflict(err) && (ctx.Err() != nil || !pgconn.SafeToRetry(err)) {
+		if backoff.Failures == maxRetries || !isConflict(err) && !pgconn.SafeToRetry(err) || retry.Sleep(ctx, backoff.Next()) != nil {
 			return err
 		}
 	}
