@@ -48,6 +48,7 @@ func TestSchemas(t *testing.T) {
 type schemas struct {
 	dir      string
 	compiler *jsonschema.Compiler
+	compiled map[string]*jsonschema.Schema // by version and kind
 }
 
 // kubernetesSchemas downloads the source of Kubernetes, 22 MB, with Go's module proxy.
@@ -60,7 +61,7 @@ func kubernetesSchemas(t *testing.T) schemas {
 	if decodeErr := json.Unmarshal(out, &module); err != nil || decodeErr != nil || module.Dir == "" {
 		t.Fatalf("download Kubernetes (the first time it needs Go's module proxy): %v %s", err, module.Error)
 	}
-	return schemas{filepath.Join(module.Dir, "api", "openapi-spec", "v3"), jsonschema.NewCompiler()}
+	return schemas{filepath.Join(module.Dir, "api", "openapi-spec", "v3"), jsonschema.NewCompiler(), make(map[string]*jsonschema.Schema)}
 }
 
 // check returns the problems of the documents in a YAML file.
@@ -92,6 +93,9 @@ func (s schemas) check(t *testing.T, file []byte) (problems []error) {
 // of returns the schema of a kind.
 func (s schemas) of(t *testing.T, version, kind string) *jsonschema.Schema {
 	t.Helper()
+	if compiled := s.compiled[version+" "+kind]; compiled != nil {
+		return compiled
+	}
 	group, number, grouped := strings.Cut(version, "/")
 	file := "apis__" + group + "__" + number + "_openapi.json"
 	if !grouped {
@@ -120,6 +124,7 @@ func (s schemas) of(t *testing.T, version, kind string) *jsonschema.Schema {
 		if err != nil {
 			t.Fatal(err)
 		}
+		s.compiled[version+" "+kind] = compiled
 		return compiled
 	}
 	t.Fatalf("%s has no kind %s", version, kind)
