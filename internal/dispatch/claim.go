@@ -16,7 +16,7 @@ const (
 	// workerWait is the longest that a claim waits for half of the workers when
 	// more jobs are due than there are free workers. The cost of a claim grows
 	// with the number of waiting jobs, not with how many of them it leases.
-	workerWait = 250 * time.Millisecond
+	workerWait = 100 * time.Millisecond
 	// After a claim that fails, or that finds another node admitting jobs, a node waits
 	// for up to minBackoff, doubled each time up to maxBackoff.
 	minBackoff = 20 * time.Millisecond

@@ -2,7 +2,6 @@ package webhook_test
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unicode/utf8"
 
 	"golang.org/x/net/dns/dnsmessage"
 
@@ -256,30 +254,6 @@ func (n *names) answer(t *testing.T) {
 		}
 		if _, err := n.socket.WriteTo(packed, from); err != nil {
 			return
-		}
-	}
-}
-
-// TestErrorsAreText checks that the error of a response that is not HTTP, which quotes the
-// response, is valid UTF-8 wherever it is cut: a database refuses anything else, together
-// with all tries that are recorded in the same transaction.
-func TestErrorsAreText(t *testing.T) {
-	t.Parallel()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		connection, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer connection.Close()
-		_, _ = fmt.Fprintf(connection, "HTTP/1.1 %s%s\r\n\r\n", r.URL.RawQuery, strings.Repeat("é", 1000))
-	}))
-	t.Cleanup(server.Close)
-	sender := webhook.NewSender(&memoryOutbox{}, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: slog.New(slog.DiscardHandler)})
-	for _, before := range []string{"", "x"} { // bytes before those of two bytes each
-		try := sender.Post(t.Context(), delivery(server.URL+"/?"+before))
-		if !strings.Contains(try.Error, "éé") || !utf8.ValidString(try.Error) || !utf8.ValidString(try.LoggedError) {
-			t.Errorf("error %q, logged %q", try.Error, try.LoggedError)
 		}
 	}
 }
