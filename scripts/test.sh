@@ -2,7 +2,7 @@
 # Runs the tests with the race detector, with the given flags of go test. A failed test
 # is not repeated.
 #
-# Packages run three at a time, the longest first: many tests wait, for a browser, a
+# Packages run four at a time, the longest first: many tests wait, for a browser, a
 # recording in real time or a timeout. Their files are in memory if there are 4 GiB for
 # them, because the databases sync every commit.
 #
@@ -71,7 +71,7 @@ export GOGC=${GOGC:-400}
 export GORACE=${GORACE:-atexit_sleep_ms=50}
 
 TMPDIR=${memory:-${TMPDIR:-/tmp}} go run "${flags[@]}" "$gotestsum" --format pkgname-and-test-fails --hide-summary=skipped \
-	--packages="$packages" -- -vet=off "${flags[@]}" -timeout 30m -p 3 "$@" 2>&1 | tee "$work/output"
+	--packages="$packages" -- -vet=off "${flags[@]}" -timeout 30m -p 4 "$@" 2>&1 | tee "$work/output"
 code=${PIPESTATUS[0]}
 
 if [ "$code" -ne 0 ]; then
