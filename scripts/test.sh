@@ -3,8 +3,7 @@
 # is not repeated.
 #
 # Packages run three at a time, the longest first: many tests wait, for a browser, a
-# recording in real time or a timeout. Two browsers record at a time, so packages that
-# record one alternate with others. Their files are in memory if there are 4 GiB for
+# recording in real time or a timeout. Their files are in memory if there are 4 GiB for
 # them, because the databases sync every commit.
 #
 # Packages are compiled without inlining, which takes longer than it saves. Some are
@@ -15,10 +14,9 @@
 # program, and the detector then reports races that do not exist.
 set -uo pipefail
 gotestsum=gotest.tools/gotestsum@v1.13.0
-longest='internal/bot/session internal/bot/recorder internal/service cmd/standin internal/recording/build internal/bot/meeting
-	internal/store internal/dashboard internal/bot/browser internal/bot/zoomsdk internal/replica internal/bot/capture internal/pagecheck
-	internal/httpapi internal/dispatch internal/mail internal/lifecycle internal/launch/simulator internal/testing/fieldpages internal/conformance
-	internal/recording internal/calendarsync internal/transcript deploy internal/webhook'
+longest='internal/bot/session cmd/standin internal/recording/build internal/bot/recorder internal/bot/meeting internal/dashboard
+	internal/replica internal/bot/browser internal/service internal/store internal/bot/capture internal/bot/zoomsdk internal/lifecycle
+	internal/httpapi internal/testing/fieldpages internal/pagecheck deploy internal/dispatch internal/mail'
 work=$(mktemp -d)
 trap 'rm -rf "$work" "${memory:-}"' EXIT
 if [ "$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4194304 ] 2>/dev/null &&
