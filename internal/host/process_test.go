@@ -81,8 +81,7 @@ func startBusy(t *testing.T) (pid int, end func() time.Duration) {
 	return parent.Process.Pid, end
 }
 
-// The usage of a grandchild is counted once, over 300 ms of processor time, which the kernel
-// counts in hundredths of a second.
+// TestMeter checks that the usage of a grandchild is counted once.
 func TestMeter(t *testing.T) {
 	t.Parallel()
 	pid, end := startBusy(t)
