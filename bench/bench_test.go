@@ -53,7 +53,7 @@ func TestRows(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	for _, name := range []string{"create", "latency", "single", "cancel", "sender"} {
+	for _, name := range []string{"create", "latency", "single", "cancel", "ingest", "sender"} {
 		t.Run(name, func(t *testing.T) {
 			r := rows()[slices.IndexFunc(rows(), func(r row) bool { return r.name == name })]
 			results, err := e.measure(t.Context(), r)
