@@ -87,7 +87,7 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 	report := doctor.Run(ctx, doctor.Settings{
 		DataSettings: c.DataSettings, StorageSettings: c.StorageSettings, LauncherSettings: c.LauncherSettings, Transcriber: c.Transcriber, Live: c.Live,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
-		Mail: c.Mail || c.SMTPListen != "" || c.IMAPURL != "", MailError: c.checkMail(),
+		Mail: c.Mail || c.SMTPSettings.Listen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})
 	out := unescaped(to.Out) // the text escapes what it shows, and has colors
 	if c.JSON {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/netip"
 	"net/url"
 	"os"
 	"strconv"
@@ -14,7 +12,6 @@ import (
 	"time"
 
 	"standin/internal/fsutil"
-	"standin/internal/httpmw"
 	"standin/internal/launch"
 	"standin/internal/mail"
 	"standin/internal/service"
@@ -28,9 +25,6 @@ const (
 	envOAuthSecret   = "STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET"
 	envReplyPassword = "STANDIN_MAIL_REPLY_PASSWORD"
 )
-
-// maxWindow limits how far ahead series are scheduled.
-const maxWindow = 90 * 24 * time.Hour
 
 // maxTestMessage limits the file of standin mail test, in bytes.
 const maxTestMessage = 64 << 20
@@ -48,25 +42,6 @@ func (mailCommand) Help() string {
 	return "Without a command, standin mail receives mail as standin mail run does. standin mail run --help shows the flags."
 }
 
-// policyFlags decide who may schedule meetings by mail.
-type policyFlags struct {
-	Senders        []mail.Sender  `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * admits everyone for the meetings they organize. example.com=google.com also accepts DKIM signatures of google.com for example.com. Required to receive mail."`
-	DomainMeetings int            `env:"STANDIN_MAIL_DOMAIN_MEETINGS" name:"domain-meetings" default:"20" help:"Meetings per day for each sender domain that only * admits; 0 means no limit."`
-	Recipients     []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses that people invite to their meetings, or @ and a domain. The SMTP server accepts mail for them. Default: the user of the mailbox, if that is an address."`
-	Networks       []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
-	Relays         []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
-	AuthservIDs    []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays; none stands for a host that writes no name, such as Microsoft 365. Default: no host is trusted."`
-	Window         time.Duration  `env:"STANDIN_MAIL_WINDOW" default:"336h" help:"How far ahead occurrences of series are scheduled."`
-}
-
-// policy returns the policy with the operator's meeting hosts.
-func (f policyFlags) policy(meetingHosts []string) mail.Policy {
-	return mail.Policy{
-		Senders: f.Senders, DomainMeetings: f.DomainMeetings, Recipients: f.Recipients,
-		Networks: f.Networks, Relays: f.Relays, AuthservIDs: f.AuthservIDs, MeetingHosts: meetingHosts,
-	}
-}
-
 // meetingHostFlags extend the hosts of meeting links, outside of standin serve, which
 // has them for all its parts.
 type meetingHostFlags struct {
@@ -76,104 +51,76 @@ type meetingHostFlags struct {
 // imapFlags configure the mailbox. The URLs are texts, because Kong shows values that
 // cannot be parsed, and these may contain a password by mistake.
 type imapFlags struct {
+	mail.IMAPSettings
 	IMAPURL             string `env:"STANDIN_MAIL_IMAP_URL" name:"imap-url" placeholder:"imaps://user@host/INBOX" help:"Mailbox to read. The password comes from the environment variable STANDIN_MAIL_IMAP_PASSWORD or a file. Default: none."`
 	IMAPPasswordFile    string `env:"STANDIN_MAIL_IMAP_PASSWORD_FILE" name:"imap-password-file" type:"existingfile" help:"File with the password of the mailbox."`
-	IMAPOAuth           string `env:"STANDIN_MAIL_IMAP_OAUTH" name:"imap-oauth" placeholder:"microsoft|google" help:"Sign in to the mailbox with OAuth 2.0, after standin mail login. Default: with the password."`
-	IMAPOAuthClientID   string `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_ID" name:"imap-oauth-client-id" help:"ID of the application that you registered with the OAuth provider. Its secret, if it has one, comes from the environment variable STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET or a file."`
 	IMAPOAuthSecretFile string `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET_FILE" name:"imap-oauth-client-secret-file" type:"existingfile" help:"File with the secret of the application."`
-	ReplyOAuth          bool   `env:"STANDIN_MAIL_REPLY_OAUTH" name:"reply-oauth" help:"Sign in to the outgoing mail host for replies with the OAuth permission of the mailbox, instead of a password."`
-	IMAPOAuthTenant     string `env:"STANDIN_MAIL_IMAP_OAUTH_TENANT" name:"imap-oauth-tenant" default:"organizations" help:"Domain or ID of the Microsoft 365 tenant of the mailbox."`
 }
 
 // settings returns the settings of the mailbox; without a URL if there is none.
-func (f imapFlags) settings() (mail.IMAPSettings, error) {
-	password, err := secretOf(envIMAPPassword, f.IMAPPasswordFile)
-	if err != nil {
-		return mail.IMAPSettings{}, err
+func (f imapFlags) settings() (settings mail.IMAPSettings, err error) {
+	settings = f.IMAPSettings
+	if settings.Password, err = secretOf(envIMAPPassword, f.IMAPPasswordFile); err != nil {
+		return settings, err
 	}
-	secret, err := secretOf(envOAuthSecret, f.IMAPOAuthSecretFile)
-	if err != nil {
-		return mail.IMAPSettings{}, err
+	if settings.OAuth.ClientSecret, err = secretOf(envOAuthSecret, f.IMAPOAuthSecretFile); err != nil {
+		return settings, err
 	}
-	address, err := mailURL("STANDIN_MAIL_IMAP_URL", f.IMAPURL)
-	return mail.IMAPSettings{
-		URL: address, Password: password,
-		OAuth: mail.OAuthSettings{Provider: f.IMAPOAuth, Tenant: f.IMAPOAuthTenant, ClientID: f.IMAPOAuthClientID, ClientSecret: secret, Send: f.ReplyOAuth},
-	}, err
+	settings.URL, err = mailURL("STANDIN_MAIL_IMAP_URL", f.IMAPURL)
+	return settings, err
 }
 
 // mailFlags configure the mail worker.
 type mailFlags struct {
-	policyFlags
-	SMTPListen string      `env:"STANDIN_MAIL_SMTP_LISTEN" name:"smtp-listen" placeholder:":25" help:"Address and port of the SMTP server. Default: no SMTP server."`
-	Hostname   string      `env:"STANDIN_MAIL_HOSTNAME" help:"Name of this host in SMTP. Default: the host name."`
-	TLSCert    string      `env:"STANDIN_MAIL_TLS_CERT" name:"tls-cert" type:"existingfile" help:"Certificate chain for STARTTLS, in PEM format; read again for each connection. Default: no encryption."`
-	TLSKey     string      `env:"STANDIN_MAIL_TLS_KEY" name:"tls-key" type:"existingfile" help:"Private key of the certificate."`
-	Rate       httpmw.Rate `env:"STANDIN_MAIL_RATE" default:"60/1m" help:"Messages that one SMTP client may send, such as 60/1m, or off."`
-	MaxMessage int64       `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
-	MaxSpool   int64       `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
-
+	mail.Policy
+	mail.SMTPSettings
+	MaxMessage int64 `env:"STANDIN_MAIL_MAX_MESSAGE" default:"10" placeholder:"MIB" help:"Maximum size of a message, in MiB."`
+	MaxSpool   int64 `env:"STANDIN_MAIL_MAX_SPOOL" default:"1024" placeholder:"MIB" help:"Maximum size of all stored messages, in MiB. Processed messages are deleted first."`
 	imapFlags
-
 	replyFlags
 }
 
 // settings returns the settings of a worker that passes invites to a service.
-func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meetingHosts []string, log *slog.Logger) (mail.Settings, error) {
-	imap, err := f.imapFlags.settings()
-	if err != nil {
-		return mail.Settings{}, err
+func (f mailFlags) settings(dataDir, serviceURL, baseURL, secret string, meetingHosts []string, log *slog.Logger) (settings mail.Settings, err error) {
+	settings = mail.Settings{
+		Dir: service.MailDir(dataDir), MaxMessage: f.MaxMessage << 20, MaxBytes: f.MaxSpool << 20, Log: log,
+		Service: mail.NewClient(serviceURL, secret), Policy: f.Policy, SMTP: f.SMTPSettings,
 	}
-	imap.MaxMessage = f.MaxMessage << 20
-	reply, err := f.replySettings(baseURL)
-	if err != nil {
-		return mail.Settings{}, err
+	if settings.IMAP, err = f.imapFlags.settings(); err != nil {
+		return settings, err
 	}
-	reply.OAuth = f.ReplyOAuth
-	if f.SMTPListen == "" && imap.URL == nil {
-		return mail.Settings{}, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
+	if settings.Reply, err = f.replySettings(baseURL); err != nil {
+		return settings, err
+	}
+	settings.Reply.OAuth, settings.Policy.MeetingHosts = f.IMAPSettings.OAuth.Send, meetingHosts
+	if f.Listen == "" && settings.IMAP.URL == nil {
+		return settings, errors.New("there is nothing to receive mail from: set STANDIN_MAIL_SMTP_LISTEN or STANDIN_MAIL_IMAP_URL")
 	}
 	if f.MaxMessage < 1 || f.MaxMessage > 64 || f.MaxSpool < f.MaxMessage {
-		return mail.Settings{}, errors.New("STANDIN_MAIL_MAX_MESSAGE must be from 1 to 64 MiB, and STANDIN_MAIL_MAX_SPOOL at least as large")
+		return settings, errors.New("STANDIN_MAIL_MAX_MESSAGE must be from 1 to 64 MiB, and STANDIN_MAIL_MAX_SPOOL at least as large")
 	}
-	if f.Window < time.Hour || f.Window > maxWindow {
-		return mail.Settings{}, fmt.Errorf("STANDIN_MAIL_WINDOW must be from 1h to %s", maxWindow)
+	if settings.IMAP.URL != nil && len(f.Recipients) == 0 && strings.Contains(settings.IMAP.URL.User.Username(), "@") {
+		settings.Policy.Recipients = []string{settings.IMAP.URL.User.Username()}
 	}
-	policy := f.policy(meetingHosts)
-	if imap.URL != nil && len(policy.Recipients) == 0 && strings.Contains(imap.URL.User.Username(), "@") {
-		policy.Recipients = []string{imap.URL.User.Username()}
-	}
-	hostname, err := os.Hostname()
-	if err != nil {
-		return mail.Settings{}, fmt.Errorf("find the host name: %w", err)
-	}
-	return mail.Settings{
-		Dir: service.MailDir(dataDir), MaxBytes: f.MaxSpool << 20, Window: f.Window, Policy: policy, Log: log,
-		Service: mail.NewClient(serviceURL, secret),
-		SMTP: mail.SMTPSettings{
-			Listen: f.SMTPListen, Hostname: cmp.Or(f.Hostname, hostname),
-			MaxMessage: f.MaxMessage << 20, Rate: f.Rate, CertFile: f.TLSCert, KeyFile: f.TLSKey,
-		},
-		IMAP:  imap,
-		Reply: reply,
-	}, nil
+	return settings, nil
 }
 
 // replyFlags configure outgoing mail.
 type replyFlags struct {
+	mail.ReplySettings
 	ReplyURL          string `env:"STANDIN_MAIL_REPLY_URL" name:"reply-url" placeholder:"smtps://user@host" help:"Outgoing mail host for replies. The password comes from the environment variable STANDIN_MAIL_REPLY_PASSWORD or a file. Default: no replies."`
 	ReplyPasswordFile string `env:"STANDIN_MAIL_REPLY_PASSWORD_FILE" name:"reply-password-file" type:"existingfile" help:"File with the password of the outgoing mail host."`
-	ReplyFrom         string `env:"STANDIN_MAIL_REPLY_FROM" name:"reply-from" placeholder:"notes@example.com" help:"Mail address of the replies."`
 }
 
 // replySettings returns the settings of outgoing mail.
-func (f replyFlags) replySettings(baseURL string) (mail.ReplySettings, error) {
-	password, err := secretOf(envReplyPassword, f.ReplyPasswordFile)
-	if err != nil {
-		return mail.ReplySettings{}, err
+func (f replyFlags) replySettings(baseURL string) (settings mail.ReplySettings, err error) {
+	settings = f.ReplySettings
+	settings.BaseURL = strings.TrimRight(baseURL, "/")
+	if settings.Password, err = secretOf(envReplyPassword, f.ReplyPasswordFile); err != nil {
+		return settings, err
 	}
-	host, err := mailURL("STANDIN_MAIL_REPLY_URL", f.ReplyURL)
-	return mail.ReplySettings{URL: host, Password: password, From: f.ReplyFrom, BaseURL: strings.TrimRight(baseURL, "/")}, err
+	settings.URL, err = mailURL("STANDIN_MAIL_REPLY_URL", f.ReplyURL)
+	return settings, err
 }
 
 // checkMail returns an error for settings with which the worker cannot start.
@@ -253,7 +200,7 @@ type mailTestCommand struct {
 	File   string    `arg:"" type:"existingfile" help:"Message in a file (.eml)."`
 	Remote string    `placeholder:"192.0.2.1" help:"Address of the SMTP client that sent the message. Default: the message is from the mailbox."`
 	Now    time.Time `placeholder:"TIME" help:"When the message is received. Default: now."`
-	policyFlags
+	mail.Policy
 	meetingHostFlags
 }
 
@@ -267,7 +214,8 @@ func (c *mailTestCommand) Run(ctx context.Context, to terminal) error {
 	if now.IsZero() {
 		now = time.Now()
 	}
-	explanation, err := mail.Explain(ctx, c.policy(c.MeetingHosts), raw, c.Remote, c.Window, now)
+	c.Policy.MeetingHosts = c.meetingHostFlags.MeetingHosts
+	explanation, err := mail.Explain(ctx, c.Policy, raw, c.Remote, now)
 	if err != nil {
 		return err
 	}

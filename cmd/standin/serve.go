@@ -51,7 +51,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		if c.AlertMail, err = c.replySettings(""); err != nil {
 			return err
 		}
-		c.AlertMail.OAuth = c.ReplyOAuth
+		c.AlertMail.OAuth = c.IMAPSettings.OAuth.Send
 	}
 	c.Executable, c.Tracing.Version, c.Log = self, version(), c.Bots.Logger(to.Err)
 	manager, err := newSystemd()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/emersion/go-smtp"
 
@@ -26,7 +27,7 @@ func TestMailPage(t *testing.T) {
 	}
 	w, err := mail.Open(t.Context(), mail.Settings{
 		Dir: dir, Log: slog.New(slog.DiscardHandler),
-		Policy: mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
+		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
 		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0"},
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ type ExplainedMeeting struct {
 
 // Explain explains a message. remote is the address of the SMTP client; a message
 // without one is from a mailbox.
-func Explain(ctx context.Context, policy Policy, raw []byte, remote string, window time.Duration, now time.Time) (Explanation, error) {
+func Explain(ctx context.Context, policy Policy, raw []byte, remote string, now time.Time) (Explanation, error) {
 	if !bytes.Contains(raw, []byte("\r\n")) { // an editor has saved it; signatures are about CRLF
 		raw = bytes.ReplaceAll(raw, []byte("\n"), []byte("\r\n"))
 	}
@@ -68,7 +68,7 @@ func Explain(ctx context.Context, policy Policy, raw []byte, remote string, wind
 	p := policy.filter(c, auth, found)
 	e.Problems = p.problems
 	for m, events := range meetingsOf(p.events, c.from) {
-		explained, err := explainMeeting(events, window, now, budget)
+		explained, err := explainMeeting(events, policy.Window, now, budget)
 		if err != nil {
 			return Explanation{}, err
 		}

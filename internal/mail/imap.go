@@ -29,13 +29,12 @@ const (
 
 // IMAPSettings configure the mailbox that is read.
 type IMAPSettings struct {
-	URL        *url.URL // imaps://user@host/mailbox, or imap:// for STARTTLS; the default mailbox is INBOX
-	Password   string
-	OAuth      OAuthSettings // instead of the password
-	MaxMessage int64         // bytes; larger messages stay unread; DefaultMaxMessage when 0
-	Interval   time.Duration // between checks; mailboxInterval when 0
-	Reconnect  time.Duration // shortest pause before a new connection; reconnectMin when 0
-	TLS        *tls.Config   // set by tests
+	URL       *url.URL      `kong:"-"` // imaps://user@host/mailbox, or imap:// for STARTTLS; the default mailbox is INBOX
+	Password  string        `kong:"-"`
+	OAuth     OAuthSettings `embed:""` // instead of the password
+	Interval  time.Duration `kong:"-"` // between checks; mailboxInterval when 0
+	Reconnect time.Duration `kong:"-"` // shortest pause before a new connection; reconnectMin when 0
+	TLS       *tls.Config   `kong:"-"` // set by tests
 }
 
 func (s IMAPSettings) check() error {
@@ -265,7 +264,7 @@ func (r *mailboxReader) list(ctx context.Context, client *imapclient.Client, uid
 // read stores a message and marks it as seen. It leaves a message that is too
 // large unread.
 func (r *mailboxReader) read(ctx context.Context, client *imapclient.Client, m *imapclient.FetchMessageBuffer, mailbox string, validity uint32) error {
-	if m.RFC822Size > cmp.Or(r.settings.MaxMessage, DefaultMaxMessage) {
+	if m.RFC822Size > r.worker.settings.MaxMessage {
 		r.worker.settings.Log.Warn("message in the mailbox is too large", "uid", m.UID, "bytes", m.RFC822Size)
 		return nil
 	}

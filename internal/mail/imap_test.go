@@ -202,7 +202,7 @@ func (h *imapHost) seen(t *testing.T) (found []bool) {
 func (h *imapHost) settings(interval time.Duration) IMAPSettings {
 	return IMAPSettings{
 		URL: &url.URL{Scheme: "imaps", User: url.User("notes"), Host: h.listener.Addr().String()}, Password: "secret",
-		MaxMessage: 64 << 10, Interval: interval, Reconnect: 10 * time.Millisecond, TLS: h.client,
+		Interval: interval, Reconnect: 10 * time.Millisecond, TLS: h.client,
 	}
 }
 

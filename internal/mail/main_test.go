@@ -132,8 +132,9 @@ func newHarness(t testing.TB, change func(*Settings)) *harness {
 	t.Helper()
 	h := &harness{service: &fakeService{}, now: monday}
 	settings := Settings{
-		Dir: t.TempDir(), Service: h.service, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler),
+		Dir: t.TempDir(), Service: h.service, Now: func() time.Time { return h.now }, Log: slog.New(slog.DiscardHandler), MaxMessage: 64 << 10,
 		Policy: Policy{
+			Window:  14 * 24 * time.Hour,
 			Senders: []Sender{{From: "example.test"}, {From: "example.org"}, {From: "calendly.com"}, {From: "zoom.us"}, {From: "*"}}, Networks: prefixes("192.0.2.0/24"), Recipients: []string{"notes@bots.example.test", "@record.example.test"},
 			LookupTXT: func(context.Context, string) ([]string, error) { return nil, errors.New("no DNS in tests") },
 		},

@@ -19,12 +19,12 @@ import (
 
 // OAuthSettings configure the sign-in to the mailbox with OAuth 2.0.
 type OAuthSettings struct {
-	Provider     string          // microsoft or google; empty for a password
-	Tenant       string          // of Microsoft Entra ID: a domain or ID, or organizations
-	ClientID     string          // of the operator's application
-	ClientSecret string          // empty for a public client
-	Send         bool            // the permission is also used to send replies
-	Endpoint     oauth2.Endpoint // the provider's when zero; set by tests
+	Provider     string          `env:"STANDIN_MAIL_IMAP_OAUTH" name:"imap-oauth" placeholder:"microsoft|google" help:"Sign in to the mailbox with OAuth 2.0, after standin mail login. Default: with the password."`
+	ClientID     string          `env:"STANDIN_MAIL_IMAP_OAUTH_CLIENT_ID" name:"imap-oauth-client-id" help:"ID of the application that you registered with the OAuth provider. Its secret, if it has one, comes from the environment variable STANDIN_MAIL_IMAP_OAUTH_CLIENT_SECRET or a file."`
+	Tenant       string          `env:"STANDIN_MAIL_IMAP_OAUTH_TENANT" name:"imap-oauth-tenant" default:"organizations" help:"Domain or ID of the Microsoft 365 tenant of the mailbox."`
+	Send         bool            `env:"STANDIN_MAIL_REPLY_OAUTH" name:"reply-oauth" help:"Sign in to the outgoing mail host for replies with the OAuth permission of the mailbox, instead of a password."`
+	ClientSecret string          `kong:"-"` // empty for a public client
+	Endpoint     oauth2.Endpoint `kong:"-"` // the provider's when zero; set by tests
 }
 
 // The OAuth 2.0 providers.

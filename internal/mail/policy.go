@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"standin/internal/calendar"
 )
@@ -44,18 +45,22 @@ func domainOf(address string) string { return address[strings.LastIndexByte(addr
 
 // Policy decides who may schedule meetings by mail.
 type Policy struct {
-	Senders        []Sender       // who may schedule
-	DomainMeetings int            // meetings a day of a domain that only * admits; 0 is no limit
-	Recipients     []string       // addresses, or @ and a domain, that meetings must invite
-	Networks       []netip.Prefix // SMTP clients whose From field is trusted
-	Relays         []netip.Prefix // SMTP clients whose Authentication-Results are trusted
-	AuthservIDs    []string       // names of trusted hosts in Authentication-Results, or NoAuthservID
-	MeetingHosts   []string       // hosts of meetings beside those of the platforms, as in meetinglink.Resolve
+	Senders        []Sender       `env:"STANDIN_MAIL_SENDERS" placeholder:"example.com,…" help:"Addresses and domains that may schedule meetings, also those of other organizers; * admits everyone for the meetings they organize. example.com=google.com also accepts DKIM signatures of google.com for example.com. Required to receive mail."`
+	DomainMeetings int            `env:"STANDIN_MAIL_DOMAIN_MEETINGS" default:"20" help:"Meetings per day for each sender domain that only * admits; 0 means no limit."`
+	Recipients     []string       `env:"STANDIN_MAIL_RECIPIENTS" placeholder:"notes@example.com,…" help:"Addresses that people invite to their meetings, or @ and a domain. The SMTP server accepts mail for them. Default: the user of the mailbox, if that is an address."`
+	Networks       []netip.Prefix `env:"STANDIN_MAIL_NETWORKS" placeholder:"10.0.0.0/8,…" help:"Networks of SMTP clients whose From field is trusted without further authentication. Default: none."`
+	Relays         []netip.Prefix `env:"STANDIN_MAIL_RELAYS" placeholder:"10.0.0.7/32,…" help:"Networks of SMTP clients whose Authentication-Results are trusted. Default: none."`
+	AuthservIDs    []string       `env:"STANDIN_MAIL_AUTHSERV_IDS" name:"authserv-ids" placeholder:"mx.example.com,…" help:"Names that the trusted mail hosts write into Authentication-Results, for mail from the mailbox and the relays; none stands for a host that writes no name, such as Microsoft 365. Default: no host is trusted."`
+	Window         time.Duration  `env:"STANDIN_MAIL_WINDOW" default:"336h" help:"How far ahead occurrences of series are scheduled."`
+	MeetingHosts   []string       `kong:"-"` // hosts of meetings beside those of the platforms, as in meetinglink.Resolve
 
-	LookupTXT func(ctx context.Context, name string) ([]string, error) // net.DefaultResolver's when nil
+	LookupTXT func(ctx context.Context, name string) ([]string, error) `kong:"-"` // net.DefaultResolver's when nil
 }
 
 func (p *Policy) check() error {
+	if p.Window < time.Hour || p.Window > maxWindow {
+		return fmt.Errorf("STANDIN_MAIL_WINDOW must be from 1h to %s", maxWindow)
+	}
 	if len(p.Senders) == 0 {
 		return errors.New("STANDIN_MAIL_SENDERS must be set: the addresses and domains that may schedule meetings, such as example.com; * admits everyone who organizes a meeting")
 	}

@@ -127,7 +127,7 @@ func (w *Worker) reconcile(ctx context.Context, m meeting, message int64, read *
 	events, source, err := w.store.events(ctx, m, read)
 	var found outlook
 	if err == nil {
-		found, err = look(events, now, w.settings.Window, func(original time.Time) bool { return r.find(original) >= 0 }, read.budget)
+		found, err = look(events, now, w.settings.Policy.Window, func(original time.Time) bool { return r.find(original) >= 0 }, read.budget)
 	}
 	if rejected, ok := errors.AsType[*RejectedError](err); ok {
 		return reconciled{rejections: []string{sentence("A meeting", rejected)}}, w.store.scheduleNext(ctx, m, now.Add(rollInterval), false)

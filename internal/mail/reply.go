@@ -30,12 +30,12 @@ const (
 
 // ReplySettings configure replies.
 type ReplySettings struct {
-	URL      *url.URL // smtps://user@host, or smtp:// for STARTTLS
-	Password string
-	OAuth    bool        // instead of the password: with the permission of the mailbox
-	From     string      // mail address of the replies
-	BaseURL  string      // dashboard URL, for links to jobs; no links when empty
-	TLS      *tls.Config // set by tests
+	From     string      `env:"STANDIN_MAIL_REPLY_FROM" name:"reply-from" placeholder:"notes@example.com" help:"Mail address of the replies."`
+	URL      *url.URL    `kong:"-"` // smtps://user@host, or smtp:// for STARTTLS
+	Password string      `kong:"-"`
+	OAuth    bool        `kong:"-"` // instead of the password: with the permission of the mailbox
+	BaseURL  string      `kong:"-"` // dashboard URL, for links to jobs; no links when empty
+	TLS      *tls.Config `kong:"-"` // set by tests
 }
 
 // Check returns an error for settings that cannot work.

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 func workerSettings(dir, url, imap string) (mail.Settings, error) {
 	settings := mail.Settings{
 		Dir: dir, Service: mail.NewClient(url, intakeSecret),
-		Policy: mail.Policy{Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"}},
+		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"}},
 		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
 		Log:    slog.New(slog.DiscardHandler),
 	}

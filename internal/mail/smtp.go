@@ -11,15 +11,13 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
 	"time"
 
 	"github.com/emersion/go-smtp"
 
 	"standin/internal/httpmw"
 )
-
-// DefaultMaxMessage is the default of SMTPSettings.MaxMessage.
-const DefaultMaxMessage = 10 << 20
 
 const (
 	maxConnections = 200
@@ -35,13 +33,12 @@ const (
 
 // SMTPSettings configure the SMTP server.
 type SMTPSettings struct {
-	Listen     string      // address and port
-	Hostname   string      // name in the greeting
-	MaxMessage int64       // bytes; DefaultMaxMessage when 0
-	Rate       httpmw.Rate // messages of each client address; off when zero
-	CertFile   string      // enables STARTTLS, together with KeyFile
-	KeyFile    string
-	DataTime   time.Duration // for a message, and for each dataSize of it; dataTime when 0
+	Listen   string        `env:"STANDIN_MAIL_SMTP_LISTEN" name:"smtp-listen" placeholder:":25" help:"Address and port of the SMTP server. Default: no SMTP server."`
+	Hostname string        `env:"STANDIN_MAIL_HOSTNAME" help:"Name of this host in SMTP. Default: the host name."`
+	CertFile string        `env:"STANDIN_MAIL_TLS_CERT" name:"tls-cert" type:"existingfile" help:"Certificate chain for STARTTLS, in PEM format; read again for each connection. Default: no encryption."`
+	KeyFile  string        `env:"STANDIN_MAIL_TLS_KEY" name:"tls-key" type:"existingfile" help:"Private key of the certificate."`
+	Rate     httpmw.Rate   `env:"STANDIN_MAIL_RATE" default:"60/1m" help:"Messages that one SMTP client may send, such as 60/1m, or off."`
+	DataTime time.Duration `kong:"-"` // for a message, and for each dataSize of it; dataTime when 0
 }
 
 // check returns an error for settings that cannot work.
@@ -63,14 +60,19 @@ type smtpServer struct {
 }
 
 // newSMTPServer opens the listener.
-func newSMTPServer(ctx context.Context, w *Worker, settings SMTPSettings) (*smtpServer, error) {
-	if settings.MaxMessage == 0 {
-		settings.MaxMessage = DefaultMaxMessage
+func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
+	settings := w.settings.SMTP
+	if settings.Hostname == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return nil, fmt.Errorf("find the host name: %w", err)
+		}
+		settings.Hostname = name
 	}
 	s := &smtpServer{worker: w, settings: settings, slots: newShares(maxReceiving, receivingOf), limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now})}
 	s.server = smtp.NewServer(s)
 	s.server.Domain = settings.Hostname
-	s.server.MaxMessageBytes, s.server.MaxRecipients = settings.MaxMessage, maxRecipients
+	s.server.MaxMessageBytes, s.server.MaxRecipients = w.settings.MaxMessage, maxRecipients
 	s.server.ReadTimeout, s.server.WriteTimeout = commandTime, commandTime
 	s.server.MaxLineLength = maxLine
 	s.server.EnableSMTPUTF8 = true

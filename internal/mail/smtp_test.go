@@ -85,7 +85,7 @@ func listening(t *testing.T, change func(*Settings)) (*harness, *tls.Config) {
 	h := newHarness(t, func(s *Settings) {
 		s.SMTP = SMTPSettings{
 			Listen: "127.0.0.1:0", Hostname: "mail.example.test",
-			MaxMessage: 64 << 10, CertFile: certFile, KeyFile: keyFile,
+			CertFile: certFile, KeyFile: keyFile,
 		}
 		s.Policy.Networks = prefixes("127.0.0.0/8")
 		if change != nil {

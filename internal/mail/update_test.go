@@ -171,7 +171,7 @@ func TestAnyOrder(t *testing.T) {
 func TestExplainSeries(t *testing.T) {
 	t.Parallel()
 	policy := newHarness(t, nil).settings.Policy
-	explained, err := Explain(t.Context(), policy, sample(t, "planning-exceptions"), "192.0.2.1", DefaultWindow, time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
+	explained, err := Explain(t.Context(), policy, sample(t, "planning-exceptions"), "192.0.2.1", time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,24 +35,26 @@ const (
 	// pollInterval is how often the worker checks for messages that another
 	// process, such as the dashboard's, wants to be processed again.
 	pollInterval = 5 * time.Second
-	// DefaultWindow is how far ahead occurrences of series are scheduled.
-	DefaultWindow = 14 * 24 * time.Hour
-	// DefaultMaxBytes limits the size of all messages in the mail directory.
+	// maxWindow limits Policy.Window.
+	maxWindow = 90 * 24 * time.Hour
+	// DefaultMaxMessage is the default of Settings.MaxMessage.
+	DefaultMaxMessage = 10 << 20
+	// DefaultMaxBytes is the default of Settings.MaxBytes.
 	DefaultMaxBytes = 1 << 30
 )
 
 // Settings configure a Worker.
 type Settings struct {
-	Dir      string        // directory of the worker's database
-	MaxBytes int64         // limit of the size of all messages; DefaultMaxBytes when 0
-	Window   time.Duration // how far ahead series are scheduled; DefaultWindow when 0
-	Service  Scheduler
-	Policy   Policy
-	SMTP     SMTPSettings  // disabled when Listen is empty
-	IMAP     IMAPSettings  // disabled when URL is empty
-	Reply    ReplySettings // disabled when URL is empty
-	Now      func() time.Time
-	Log      *slog.Logger
+	Dir        string // directory of the worker's database
+	MaxMessage int64  // limit of the size of a message in bytes; DefaultMaxMessage when 0
+	MaxBytes   int64  // limit of the size of all messages; DefaultMaxBytes when 0
+	Service    Scheduler
+	Policy     Policy
+	SMTP       SMTPSettings  // disabled when Listen is empty
+	IMAP       IMAPSettings  // disabled when URL is empty
+	Reply      ReplySettings // disabled when URL is empty
+	Now        func() time.Time
+	Log        *slog.Logger
 }
 
 // Check returns an error for settings that cannot work.
@@ -83,8 +85,7 @@ type Worker struct {
 
 // Open opens the worker's directory and the SMTP listener.
 func Open(ctx context.Context, settings Settings) (*Worker, error) {
-	settings.MaxBytes = cmp.Or(settings.MaxBytes, DefaultMaxBytes)
-	settings.Window = cmp.Or(settings.Window, DefaultWindow)
+	settings.MaxMessage, settings.MaxBytes = cmp.Or(settings.MaxMessage, DefaultMaxMessage), cmp.Or(settings.MaxBytes, DefaultMaxBytes)
 	if settings.Now == nil {
 		settings.Now = time.Now
 	}
@@ -103,7 +104,7 @@ func Open(ctx context.Context, settings Settings) (*Worker, error) {
 		return nil, errors.Join(err, w.store.Close())
 	}
 	if settings.SMTP.Listen != "" {
-		if w.server, err = newSMTPServer(ctx, w, settings.SMTP); err != nil {
+		if w.server, err = newSMTPServer(ctx, w); err != nil {
 			return nil, errors.Join(err, w.Close())
 		}
 	}

@@ -35,7 +35,7 @@ func FuzzMessage(f *testing.F) {
 		}
 		f.Add(raw)
 	}
-	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, AuthservIDs: []string{"mx.example.test"}, LookupTXT: func(context.Context, string) ([]string, error) { return nil, errors.New("no DNS in tests") }}
+	policy := mail.Policy{Senders: []mail.Sender{{From: "*"}}, AuthservIDs: []string{"mx.example.test"}, Window: 14 * 24 * time.Hour, LookupTXT: func(context.Context, string) ([]string, error) { return nil, errors.New("no DNS in tests") }}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		if len(raw) > mail.DefaultMaxMessage {
 			return
@@ -50,7 +50,7 @@ func checkBounds(t *testing.T, policy mail.Policy, raw []byte) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	began := time.Now()
-	e, err := mail.Explain(t.Context(), policy, raw, "", mail.DefaultWindow, monday)
+	e, err := mail.Explain(t.Context(), policy, raw, "", monday)
 	runtime.ReadMemStats(&after)
 	if took := time.Since(began); took > maxFuzzTime {
 		t.Errorf("%d bytes took %s", len(raw), took)
