@@ -34,10 +34,9 @@ type endpoint struct {
 	health   health
 	latency  time.Duration // moving average
 
-	queue    []Delivery // claimed and not started
-	running  int
-	admitted int  // by the claim in progress
-	ready    bool // in host.ready
+	queue   []Delivery // claimed and not started
+	running int
+	ready   bool // in host.ready
 
 	failures   int       // consecutive
 	probes     int       // of these, since the endpoint is dead
@@ -51,7 +50,7 @@ type endpoint struct {
 // sender.
 type usage struct {
 	fast, slow int // tries in flight, by whether they have lasted for slowAfter
-	total      int // in flight, queued, or admitted by the claim in progress
+	total      int // in flight or queued
 
 	// Of a host:
 	respondedAt time.Time   // when a try last got a response
@@ -67,7 +66,7 @@ func (u *usage) responding(now time.Time) bool { return now.Sub(u.respondedAt) <
 func (e *endpoint) dead() bool { return e.failures >= DeadAfterFailures }
 
 // inMemory returns how many of the endpoint's deliveries are in memory.
-func (e *endpoint) inMemory() int { return e.running + len(e.queue) + e.admitted }
+func (e *endpoint) inMemory() int { return e.running + len(e.queue) }
 
 // limit returns how many tries may be in flight.
 func (e *endpoint) limit(perHost int) int {
@@ -109,6 +108,18 @@ func (e *endpoint) deferral(l limits, now time.Time) time.Duration {
 		e.deferredTo = e.deferredTo.Add(interval)
 	}
 	return e.deferredTo.Sub(now)
+}
+
+// applyDeferrals takes over the deferrals that were decided on a copy. What a try has
+// shown meanwhile takes precedence.
+func (e *endpoint) applyDeferrals(decided *endpoint) {
+	if e.health == decided.health {
+		e.deferredTo = decided.deferredTo
+	}
+	e.deferred = e.deferred || decided.deferred
+	if decided.probeAt.Before(e.probeAt) {
+		e.probeAt = decided.probeAt
+	}
 }
 
 // outcome is what a try showed about its endpoint.

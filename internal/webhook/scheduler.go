@@ -39,8 +39,7 @@ type scheduler struct {
 	hosts     map[string]*usage
 	consumers map[uuid.UUID]*usage
 	inFlight  map[*inFlight]struct{}
-	ready     []*usage    // hosts with ready endpoints, in turn
-	admitted  []*endpoint // by the claim in progress
+	ready     []*usage // hosts with ready endpoints, in turn
 	all       usage
 	pooled    int // tries in flight that count in the pool
 }
@@ -85,54 +84,6 @@ func (s *scheduler) claimable() int {
 
 func (s *scheduler) belowLimit() bool { return s.all.waiting() <= s.limits.queued/2 }
 
-// admission starts a claim and returns the function that decides about its
-// deliveries. It voids the admissions of a claim that were not added.
-func (s *scheduler) admission() AdmitFunc {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.admitted {
-		e.admitted--
-		s.countInMemory(e, -1)
-	}
-	s.admitted = nil
-	return func(d Delivery) (bool, time.Duration) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		e, now := s.endpoint(d), s.now()
-		if !d.ProbeAt.IsZero() && d.ProbeAt.Before(e.probeAt) {
-			e.probeAt = d.ProbeAt // somebody asked for an earlier probe
-		}
-		if !s.admits(e, now) {
-			return false, e.deferral(s.limits, now)
-		}
-		e.admitted++
-		s.countInMemory(e, 1)
-		s.admitted = append(s.admitted, e)
-		return true, 0
-	}
-}
-
-// admits reports whether one more delivery of the endpoint may be in memory.
-func (s *scheduler) admits(e *endpoint, now time.Time) bool {
-	l, host, capacity := s.limits, e.host, e.capacity(s.limits)
-	pooled := s.pooled + s.all.waiting()
-	switch {
-	case e.dead() && e.probeAt.After(now), e.inMemory() >= capacity, e.consumer.total >= l.share(4)+l.queued/2:
-		return false
-	case e.health == fast:
-		return host.total < max(capacity, 4*l.perHost)
-	case e.health == untried && host.responding(now):
-		return host.total-host.slow < 4*l.perHost && pooled < l.share(6)
-	case e.consumer.slow >= l.share(2):
-		return false
-	case e.health == untried && host.slow == 0:
-		return host.total == 0 && pooled < l.share(6) // the first try to a host runs alone until it is slow
-	case e.health == untried:
-		return host.slow < l.perHost && host.total-host.slow < l.perHost && pooled < l.share(5)
-	}
-	return host.slow < l.perHost && pooled < l.share(4)
-}
-
 // endpoint returns the state of the delivery's endpoint.
 func (s *scheduler) endpoint(d Delivery) *endpoint {
 	key := EndpointKey(d.ConsumerID, d.URL)
@@ -163,15 +114,20 @@ func (s *scheduler) countInMemory(e *endpoint, n int) {
 	s.all.total += n
 }
 
-// add queues the deliveries of the claim in progress and returns what to start.
-func (s *scheduler) add(claimed []Delivery) []*inFlight {
+// add applies the admission of a claim that was committed: it queues the claimed
+// deliveries, and returns what to start.
+func (s *scheduler) add(by *admission, claimed []Delivery) []*inFlight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.admitted = nil
+	for key, decided := range by.endpoints {
+		if e := s.endpoints[key]; e != nil { // it is not forgotten
+			e.applyDeferrals(decided)
+		}
+	}
 	for _, d := range claimed {
 		e := s.endpoint(d)
-		e.admitted--
 		e.queue = append(e.queue, d)
+		s.countInMemory(e, 1)
 		s.list(e)
 	}
 	return s.startReady()

@@ -33,15 +33,15 @@ func deliveryTo(consumer uuid.UUID, url string) Delivery {
 // offer claims up to count deliveries to an endpoint and returns the tries that
 // start.
 func (s *schedulerTest) offer(count int, consumer uuid.UUID, url string) []*inFlight {
-	admit := s.admission()
+	a := s.newAdmission()
 	var claimed []Delivery
 	for range count {
 		d := deliveryTo(consumer, url)
-		if admitted, _ := admit(d); admitted {
+		if admitted, _ := a.admit(d); admitted {
 			claimed = append(claimed, d)
 		}
 	}
-	return s.add(claimed)
+	return s.add(a, claimed)
 }
 
 // pass lets time pass and returns the tries that start because others are slow.
@@ -98,6 +98,31 @@ func TestEndpointLimits(t *testing.T) {
 	}
 }
 
+// A claim whose transaction is repeated or fails admits nothing.
+func TestUncommittedAdmission(t *testing.T) {
+	t.Parallel()
+	s := newSchedulerTest(t, testLimits)
+	consumer, url := uuid.New(), "https://a.example/"
+	s.try(consumer, url, acknowledged)
+	for range 2 {
+		a, admitted := s.newAdmission(), 0
+		for range 100 {
+			if ok, _ := a.admit(deliveryTo(consumer, url)); ok {
+				admitted++
+			}
+		}
+		if admitted != testLimits.queued {
+			t.Errorf("%d deliveries are admitted, want %d", admitted, testLimits.queued)
+		}
+	}
+	if got := len(s.offer(100, consumer, url)); got != testLimits.perHost {
+		t.Errorf("%d tries start, want %d", got, testLimits.perHost)
+	}
+	if free := s.claimable(); free != 0 {
+		t.Errorf("room for %d deliveries in a full queue", free)
+	}
+}
+
 // Deliveries to an endpoint whose try hangs are deferred by increasing times,
 // and are due when the endpoint responds.
 func TestDeliveriesOfHangingEndpointAreDeferred(t *testing.T) {
@@ -106,11 +131,16 @@ func TestDeliveriesOfHangingEndpointAreDeferred(t *testing.T) {
 	consumer, url := uuid.New(), "https://a.example/hangs"
 	started := s.offer(1, consumer, url)
 	s.pass(slowAfter)
-	admit := s.admission()
-	for n := range 20 {
-		want := min(time.Duration(n+1)*probeInterval, maxDefer)
-		if admitted, wait := admit(deliveryTo(consumer, url)); admitted || wait != want {
-			t.Errorf("delivery %d is deferred by %v (admitted: %v), want %v", n, wait, admitted, want)
+	for _, committed := range []bool{false, true} {
+		a := s.newAdmission()
+		for n := range 20 {
+			want := min(time.Duration(n+1)*probeInterval, maxDefer)
+			if admitted, wait := a.admit(deliveryTo(consumer, url)); admitted || wait != want {
+				t.Errorf("delivery %d is deferred by %v (admitted: %v), want %v", n, wait, admitted, want)
+			}
+		}
+		if committed {
+			s.add(a, nil)
 		}
 	}
 	if end := s.finish(started[0], acknowledged); !end.resume {
@@ -185,7 +215,7 @@ func TestDeadEndpointIsProbed(t *testing.T) {
 	}
 	for _, pause := range []time.Duration{5 * time.Second, 10 * time.Second, 20 * time.Second} {
 		s.at = s.at.Add(pause - time.Millisecond)
-		admitted, wait := s.admission()(deliveryTo(consumer, url))
+		admitted, wait := s.newAdmission().admit(deliveryTo(consumer, url))
 		if admitted || wait != time.Millisecond {
 			t.Fatalf("admitted %v, deferred by %v, a millisecond before the end of %v", admitted, wait, pause)
 		}
@@ -321,10 +351,10 @@ func TestDeliveriesOfBusyEndpointAreDeferred(t *testing.T) {
 	consumer, url := uuid.New(), "https://a.example/"
 	s.try(consumer, url, outcome{health: fast, latency: 800 * time.Millisecond, acknowledged: true})
 	s.offer(64, consumer, url)
-	admit := s.admission()
+	a := s.newAdmission()
 	var longest time.Duration
 	for range 10_000 {
-		admitted, wait := admit(deliveryTo(consumer, url))
+		admitted, wait := a.admit(deliveryTo(consumer, url))
 		if admitted {
 			t.Fatal("admitted beyond the capacity")
 		}

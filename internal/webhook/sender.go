@@ -187,13 +187,18 @@ func (s *Sender) claim(ctx, tryCtx context.Context) (sleep time.Duration, err er
 		return s.settings.Poll, nil // the end of a try and the recording of results wake the sender
 	}
 	now := s.settings.Now()
+	var admission *admission // of the transaction that was committed
 	claimed, more, err := ClaimDeliveries(ctx, s.outbox, Claim{
-		Now: now, Lease: s.lease(), Limit: limit, MaxAge: s.settings.Schedule.length() + expiryGrace, Admit: s.scheduler.admission,
+		Now: now, Lease: s.lease(), Limit: limit, MaxAge: s.settings.Schedule.length() + expiryGrace,
+		Admit: func() AdmitFunc {
+			admission = s.scheduler.newAdmission()
+			return admission.admit
+		},
 	})
 	if err != nil {
 		return 0, fmt.Errorf("claim deliveries: %w", err)
 	}
-	s.start(tryCtx, s.scheduler.add(claimed))
+	s.start(tryCtx, s.scheduler.add(admission, claimed))
 	if more {
 		if len(claimed) < limit/deferringShare {
 			return deferringInterval, nil
