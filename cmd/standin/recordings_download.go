@@ -90,7 +90,7 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 		return downloaded{}, fmt.Errorf("the manifest contains the invalid file name %q", file.Name)
 	}
 	one := downloaded{Name: file.Name, Path: filepath.Join(dir, file.Name), Bytes: file.Bytes, SHA256: file.SHA256}
-	if sum, err := fileSHA256(one.Path); err == nil && sum == file.SHA256 {
+	if _, sum, err := fsutil.HashFile(one.Path); err == nil && sum == file.SHA256 {
 		return one, nil
 	}
 	partial := one.Path + ".part"
@@ -127,15 +127,6 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 		return one, err
 	}
 	return one, nil
-}
-
-func fileSHA256(path string) (string, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close() // read only
-	return fsutil.SHA256(file)
 }
 
 // writeManifest writes the manifest next to the media files.
