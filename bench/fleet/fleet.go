@@ -23,8 +23,8 @@ import (
 	"standin/internal/job"
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
-	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/recording/storage"
 	"standin/internal/retry"
 	"standin/internal/store"
 	"standin/internal/store/postgres"
@@ -59,7 +59,7 @@ type Result struct {
 // Fleet is a running simulation.
 type Fleet struct {
 	settings Settings
-	storage  *recording.Storage
+	storage  *storage.Recordings
 	stores   []*store.Store
 	nodes    []*node
 	parts    sync.WaitGroup
@@ -77,12 +77,12 @@ type node struct {
 // Start starts the nodes.
 func Start(ctx context.Context, settings Settings) (*Fleet, error) {
 	ctx, stop := context.WithCancel(ctx)
-	storage, err := recording.OpenStorage(ctx, "file://"+settings.Dir)
+	recordings, err := storage.Open(ctx, "file://"+settings.Dir)
 	if err != nil {
 		stop()
 		return nil, err
 	}
-	f := &Fleet{settings: settings, storage: storage, stop: stop}
+	f := &Fleet{settings: settings, storage: recordings, stop: stop}
 	for first := 0; first < settings.Nodes; first += nodesPerStore {
 		s, err := store.Open(ctx, settings.Address)
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"standin/internal/backup"
 	"standin/internal/job"
 	"standin/internal/jobfiles"
-	"standin/internal/recording"
 	recordingbuild "standin/internal/recording/build"
+	"standin/internal/recording/storage"
 	"standin/internal/retention"
 	"standin/internal/service"
 	"standin/internal/store"
@@ -41,11 +41,11 @@ func withRecordings(ctx context.Context, data dataFlags, where service.StorageSe
 		return fmt.Errorf("resolve the data directory: %w", err)
 	}
 	return data.withStore(ctx, func(s *store.Store) error {
-		storage, err := recording.OpenStorage(ctx, service.StorageAddress(where.StorageURL, dir))
+		recordings, err := storage.Open(ctx, service.StorageAddress(where.StorageURL, dir))
 		if err != nil {
 			return err
 		}
-		return errors.Join(fn(s, jobfiles.Files{Storage: storage, DataDir: dir}), storage.Close())
+		return errors.Join(fn(s, jobfiles.Files{Recordings: recordings, DataDir: dir}), recordings.Close())
 	})
 }
 
@@ -70,7 +70,7 @@ func (c *recordingsVerifyCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	return withRecordings(ctx, c.dataFlags, c.StorageSettings, func(s *store.Store, files jobfiles.Files) error {
-		verifier := &recordingbuild.Verifier{Storage: files.Storage, Tools: tools}
+		verifier := &recordingbuild.Verifier{Recordings: files, Tools: tools}
 		var valid, invalid int
 		err := eachRecorded(ctx, s, c.Job, func(j job.Job) error {
 			verdict, err := verifier.Verify(ctx, j.ID)

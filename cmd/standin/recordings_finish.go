@@ -54,7 +54,7 @@ func (c *recordingsFinishCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		finalizer := &dispatch.Finalizer{Store: s, Files: files, Finisher: &recordingbuild.Finisher{
-			Storage: files.Storage, BaseURL: base, TempDir: files.DataDir, Log: slog.New(slog.DiscardHandler),
+			Storage: files, BaseURL: base, TempDir: files.DataDir, Log: slog.New(slog.DiscardHandler),
 		}}
 		jobs := lifecycle.New(lifecycle.Settings{
 			Store: s, Finalizer: finalizer, Recordings: files, BaseURL: base, Now: time.Now,

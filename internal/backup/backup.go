@@ -4,7 +4,7 @@
 //	backup.json      the description, written last
 //	database/        the copy of the database
 //	ingest.key       the signing key of a data directory that has one
-//	recordings/      copies of recordings, on request, in the layout of recording.Storage
+//	recordings/      copies of recordings, on request, in the layout of storage.Recordings
 package backup
 
 import (
@@ -75,7 +75,7 @@ type Settings struct {
 	Dir        string // directory of the backup
 	DataDir    string
 	Database   string // address for store.Open
-	Storage    string // address for recording.OpenStorage
+	Storage    string // address for storage.Open
 	Recordings RecordingsMode
 	Version    string // version of standin
 	Force      bool   // Restore replaces a database that is not empty

@@ -13,16 +13,17 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 )
 
 // openRecordings opens the recordings in a backup.
-func openRecordings(ctx context.Context, dir string) (*recording.Storage, error) {
+func openRecordings(ctx context.Context, dir string) (*storage.Recordings, error) {
 	absolute, err := filepath.Abs(filepath.Join(dir, recordingsDir))
 	if err != nil {
 		return nil, fmt.Errorf("find the recordings of the backup: %w", err)
 	}
-	return recording.OpenStorage(ctx, (&url.URL{Scheme: "file", Path: absolute}).String())
+	return storage.Open(ctx, (&url.URL{Scheme: "file", Path: absolute}).String())
 }
 
 // checkRecordings checks the recordings in the storage. With CopyRecordings it copies each
@@ -30,22 +31,22 @@ func openRecordings(ctx context.Context, dir string) (*recording.Storage, error)
 // database is read after it was copied, so that every recording of the copy is covered,
 // unless it was deleted meanwhile.
 func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode, restore bool) (recorded int, problems []Problem, err error) {
-	storage, err := recording.OpenStorage(ctx, settings.Storage)
+	recordings, err := storage.Open(ctx, settings.Storage)
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { err = errors.Join(err, storage.Close()) }()
+	defer func() { err = errors.Join(err, recordings.Close()) }()
 	if mode != CopyRecordings {
-		return eachRecording(ctx, settings.Database, storage.MissingFiles)
+		return eachRecording(ctx, settings.Database, recordings.MissingFiles)
 	}
 	copies, err := openRecordings(ctx, settings.Dir)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, copies.Close()) }()
-	from, to := storage, copies
+	from, to := recordings, copies
 	if restore {
-		from, to = copies, storage
+		from, to = copies, recordings
 	}
 	return eachRecording(ctx, settings.Database, func(ctx context.Context, id uuid.UUID) ([]string, error) {
 		return from.CopyRecording(ctx, to, id)

@@ -66,7 +66,7 @@ type Jobs interface {
 	PinParticipant(ctx context.Context, caller account.Caller, id uuid.UUID, participantID string) (uuid.UUID, error)
 }
 
-// Recordings reads stored recordings. It is implemented by recording.Storage and
+// Recordings reads stored recordings. It is implemented by storage.Recordings and
 // returns the errors of that package.
 type Recordings interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)

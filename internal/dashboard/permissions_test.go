@@ -20,7 +20,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
-	"standin/internal/recording"
+	"standin/internal/recording/storage"
 )
 
 // TestAccessOfOtherConsumers checks that users of another consumer cannot read or
@@ -113,16 +113,16 @@ func TestCaptures(t *testing.T) {
 	f.failed = f.signedIn(f.ada.Email).simulated("https://teams.microsoft.com/l/meetup-join/19%3ameeting", `"host_denied_admission"`, "review")
 	f.awaitStatus(f.ada.ConsumerID, f.failed, job.Failed)
 	f.otherUser()
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(f.dir, "recordings")}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(f.dir, "recordings")}).String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer storage.Close()
+	defer recordings.Close()
 	other := uuid.New() // a job of another consumer
 	for _, id := range []uuid.UUID{f.failed, other} {
 		for _, name := range []string{"capture-0.zip", "report.json"} {
 			sum := sha256.Sum256([]byte(name))
-			if _, err := storage.PutUpload(t.Context(), id, 1, name, strings.NewReader(name), hex.EncodeToString(sum[:]), 100); err != nil {
+			if _, err := recordings.PutUpload(t.Context(), id, 1, name, strings.NewReader(name), hex.EncodeToString(sum[:]), 100); err != nil {
 				t.Fatal(err)
 			}
 		}

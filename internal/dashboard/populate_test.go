@@ -20,6 +20,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/webhook"
 )
 
@@ -165,12 +166,12 @@ func populate(h *harness) populatedHarness {
 // changeManifest changes the stored manifest of a job.
 func (h *harness) changeManifest(dir string, id uuid.UUID, change func(*recording.Manifest)) {
 	h.Helper()
-	storage, err := recording.OpenStorage(h.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
+	recordings, err := storage.Open(h.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
 	if err != nil {
 		h.Fatal(err)
 	}
-	defer storage.Close()
-	text, err := storage.Manifest(h.Context(), id)
+	defer recordings.Close()
+	text, err := recordings.Manifest(h.Context(), id)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -179,7 +180,7 @@ func (h *harness) changeManifest(dir string, id uuid.UUID, change func(*recordin
 		h.Fatal(err)
 	}
 	change(&manifest)
-	if err := storage.PutManifest(h.Context(), id, manifest); err != nil {
+	if err := recordings.PutManifest(h.Context(), id, manifest); err != nil {
 		h.Fatal(err)
 	}
 }

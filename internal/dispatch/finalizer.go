@@ -112,7 +112,7 @@ func (f *Finalizer) storeLeftovers(ctx context.Context, jobID uuid.UUID) error {
 		return err
 	}
 	for _, spool := range spools {
-		if err := f.Finisher.Storage.ImportLeftover(ctx, jobID, spool); err != nil {
+		if err := f.Files.ImportLeftover(ctx, jobID, spool); err != nil {
 			return err
 		}
 	}

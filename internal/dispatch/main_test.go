@@ -30,6 +30,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )
@@ -200,7 +201,7 @@ type harness struct {
 	clock      *clock
 	store      *store.Store
 	folder     string // of the storage
-	storage    *recording.Storage
+	storage    *storage.Recordings
 	files      jobfiles.Files
 	bots       *bots
 	recordings *dispatch.Finalizer
@@ -239,19 +240,19 @@ func newHarnessOn(t *testing.T, address string) *harness {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(t.TempDir(), "kept")
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: folder}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: folder}).String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	h := &harness{address: address, folder: folder, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: storage, bots: newBots()}
-	h.files = jobfiles.Files{Storage: storage, DataDir: t.TempDir()}
+	h := &harness{address: address, folder: folder, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: recordings, bots: newBots()}
+	h.files = jobfiles.Files{Recordings: recordings, DataDir: t.TempDir()}
 	h.recordings = &dispatch.Finalizer{Store: s, Files: h.files, Finisher: &build.Finisher{
-		Storage: storage, BaseURL: "https://standin.test", TempDir: h.files.DataDir, Log: slog.New(slog.DiscardHandler),
+		Storage: recordings, BaseURL: "https://standin.test", TempDir: h.files.DataDir, Log: slog.New(slog.DiscardHandler),
 	}}
 	events := new(event.Publisher)
 	events.Subscribe(func(e event.Event) {

@@ -16,7 +16,7 @@ import (
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
 
-	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/service"
 )
 
@@ -60,7 +60,7 @@ func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading
 // openBucket opens the address as the service does, which rejects credentials in
 // it, and then without the service's restrictions on object names.
 func openBucket(ctx context.Context, address string) (*blob.Bucket, error) {
-	checked, err := recording.OpenStorage(ctx, address)
+	checked, err := storage.Open(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func checkFolderStorage(ctx context.Context, name checkName, address, folder str
 	if err == nil && !info.IsDir() {
 		return name.fail(folder+" is not a folder", "choose another folder, or move the file away")
 	}
-	checked, err := recording.OpenStorage(ctx, address) // the folder exists: nothing is created
+	checked, err := storage.Open(ctx, address) // the folder exists: nothing is created
 	if err == nil {
 		err = checked.Close()
 	}

@@ -27,6 +27,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/apicheck"
 	"standin/internal/testing/storetest"
@@ -262,17 +263,17 @@ func (s *fakeJobs) Heartbeat(ctx context.Context, beat ingest.Heartbeat, wait ti
 	return answer, nil
 }
 
-// storage is a real storage in a folder that signs URLs if signed is set.
-type storage struct {
-	*recording.Storage
+// recordings is a real storage in a folder that signs URLs if signed is set.
+type recordings struct {
+	*storage.Recordings
 	signed string // prefix of signed URLs
 }
 
-func (s *storage) SignedURL(ctx context.Context, id uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
-	if s.signed != "" {
-		return s.signed + name, true, nil
+func (r *recordings) SignedURL(ctx context.Context, id uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
+	if r.signed != "" {
+		return r.signed + name, true, nil
 	}
-	return s.Storage.SignedURL(ctx, id, name, expiry)
+	return r.Recordings.SignedURL(ctx, id, name, expiry)
 }
 
 // surface is an API that is served over a loopback connection. It uses fake jobs
@@ -286,7 +287,7 @@ type surface struct {
 	flows    *device.Flows
 	ada, bob account.Caller
 	clients  atomic.Uint32 // number of client addresses used by fuzz tests
-	storage  *storage
+	storage  *recordings
 	log      *logText
 	api      *httpapi.API
 	http     *http.Server
@@ -318,7 +319,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	if err != nil {
 		t.Fatalf("load the description: %v", err)
 	}
-	files, err := recording.OpenStorage(t.Context(), "file://"+t.TempDir())
+	files, err := storage.Open(t.Context(), "file://"+t.TempDir())
 	if err != nil {
 		t.Fatalf("open storage: %v", err)
 	}
@@ -329,7 +330,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	keys := &account.Keys{Store: database, Now: time.Now}
 	ada, bob := newCaller(t, keys, "ada"), newCaller(t, keys, "bob")
 	s := &surface{
-		t: t, checker: apicheck.New(t, description), store: database, ada: ada, bob: bob, storage: &storage{Storage: files}, log: &logText{},
+		t: t, checker: apicheck.New(t, description), store: database, ada: ada, bob: bob, storage: &recordings{Recordings: files}, log: &logText{},
 		fake: &fakeJobs{
 			quota: recording.UploadQuota{Files: 1000, Bytes: 1 << 40},
 			jobs: map[uuid.UUID]job.Job{

@@ -23,7 +23,7 @@ import (
 	"standin/internal/transcript"
 )
 
-// Recordings stores media. It is implemented by recording.Storage and returns the
+// Recordings stores media. It is implemented by storage.Recordings and returns the
 // errors of that package.
 type Recordings interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)

@@ -1,6 +1,6 @@
 // Package jobfiles knows every file and object that belongs to a job:
 //
-//	storage                  jobs/<job>/, see recording.Storage
+//	storage                  jobs/<job>/, see storage.Recordings
 //	<data>/bots/<job>-<n>/   the folder of an attempt's bot: its log, its spool, the
 //	                         profiles of its browsers, and the recording that it packs
 //	<data>/work-<job>-*      recordings that the service packs or transcribes
@@ -27,11 +27,12 @@ import (
 	"standin/internal/launch"
 	"standin/internal/launch/process"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 )
 
 // Files is the storage together with the files of jobs on this machine.
 type Files struct {
-	*recording.Storage
+	*storage.Recordings
 	DataDir string  // of the service
 	Volumes Volumes // nil when bots are no containers
 }
@@ -52,14 +53,14 @@ func BotsDir(dataDir string) string { return filepath.Join(dataDir, "bots") }
 // runs: it is deleted when the dispatcher has stopped the bot, or by the next sweep. It
 // may be repeated.
 func (f Files) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
-	return errors.Join(f.Storage.DeleteRecording(ctx, jobID), f.DeleteLocal(ctx, jobID))
+	return errors.Join(f.Recordings.DeleteRecording(ctx, jobID), f.DeleteLocal(ctx, jobID))
 }
 
 // DeleteUploads deletes what is no longer needed once the recording is finished: the
 // uploads, except captures of pages, and what bots that have ended left on this
 // machine, except their logs and what the engine keeps. It may be repeated.
 func (f Files) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
-	return errors.Join(f.Storage.DeleteUploads(ctx, jobID), f.DeleteLocalUploads(jobID))
+	return errors.Join(f.Recordings.DeleteUploads(ctx, jobID), f.DeleteLocalUploads(jobID))
 }
 
 // DeleteLocal is DeleteRecording for this machine and its engine only.
@@ -130,14 +131,14 @@ func deleteBot(folder string, selected func(name string) bool) error {
 
 // Spools returns the folders of a job's bots that have ended on this machine. They may
 // hold media that the bots did not upload.
-func (f Files) Spools(jobID uuid.UUID) (spools []recording.LeftoverSpool, err error) {
+func (f Files) Spools(jobID uuid.UUID) (spools []storage.LeftoverSpool, err error) {
 	err = f.eachBot(func(key launch.Key, folder string, _ time.Time) error {
 		if key.JobID != jobID {
 			return nil
 		}
 		used, err := process.InUse(folder)
 		if err == nil && !used {
-			spools = append(spools, recording.LeftoverSpool{Attempt: key.Attempt, Folder: folder})
+			spools = append(spools, storage.LeftoverSpool{Attempt: key.Attempt, Folder: folder})
 		}
 		return err
 	})

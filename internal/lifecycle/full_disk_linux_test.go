@@ -16,7 +16,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/hostile"
 )
@@ -31,16 +31,16 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "kept")}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "kept")}).String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	h := &harness{store: s, storage: storage}
+	h := &harness{store: s, storage: recordings}
 	h.Service = h.serviceOn(t, s)
 	keys := &account.Keys{Store: s, Now: time.Now}
 	_, secret, err := keys.Issue(t.Context(), "full", "", job.Live)
@@ -69,7 +69,7 @@ func TestFullDisk(t *testing.T) {
 	h.storeRecording(t, id)
 	media := make([]byte, 1<<20)
 	sum := sha256.Sum256(media)
-	if _, err := storage.PutUpload(t.Context(), id, 0, ingest.SegmentName(0, 1), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20); err != nil {
+	if _, err := recordings.PutUpload(t.Context(), id, 0, ingest.SegmentName(0, 1), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20); err != nil {
 		t.Fatal(err)
 	}
 	h.setStatus(t, id, job.Completed)

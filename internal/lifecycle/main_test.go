@@ -25,8 +25,8 @@ import (
 	"standin/internal/job"
 	"standin/internal/jobfiles"
 	"standin/internal/lifecycle"
-	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
@@ -50,7 +50,7 @@ const (
 type harness struct {
 	*lifecycle.Service
 	store   *store.Store
-	storage *recording.Storage
+	storage *storage.Recordings
 	caller  account.Caller
 	woken   atomic.Int64 // how often the dispatcher was woken
 	sent    atomic.Int64 // how often the webhook sender was woken
@@ -74,16 +74,16 @@ func newHarness(t *testing.T, address string) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
-	h := &harness{store: s, storage: storage}
+	h := &harness{store: s, storage: recordings}
 	h.Service = h.serviceOn(t, s)
 	h.caller = h.newCaller(t)
 	return h
@@ -96,7 +96,7 @@ func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
 	t.Helper()
 	return newService(t, lifecycle.Settings{
 		Store: s,
-		Finalizer: &dispatch.Finalizer{Store: s, Files: jobfiles.Files{Storage: h.storage, DataDir: t.TempDir()}, Finisher: &build.Finisher{
+		Finalizer: &dispatch.Finalizer{Store: s, Files: jobfiles.Files{Recordings: h.storage, DataDir: t.TempDir()}, Finisher: &build.Finisher{
 			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
 		}},
 		BaseURL: baseURL, Options: lifecycle.Options{ManifestPrefixes: []string{"https://files.test/manifests"}},

@@ -1,3 +1,7 @@
+// Package recording defines what a recording is: its manifest, media files, gaps
+// and texts, and the uploads of bots from which it is made. Package storage stores
+// recordings, and package build makes the media files and the manifest from the
+// uploads.
 package recording
 
 import (

@@ -20,6 +20,7 @@ import (
 	"standin/internal/jobfiles"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )
@@ -34,7 +35,7 @@ const day = 24 * time.Hour
 type harness struct {
 	*Cleaner
 	store   *store.Store
-	storage *recording.Storage
+	storage *storage.Recordings
 	folder  string
 	jobs    *lifecycle.Service
 	local   jobfiles.Files
@@ -53,23 +54,23 @@ func newHarnessOn(t *testing.T, period Period, address, folder string) *harness 
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage, err := recording.OpenStorage(t.Context(), address)
+	recordings, err := storage.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
 	clock := func() time.Time { return now }
 	dir := t.TempDir()
-	local := jobfiles.Files{Storage: storage, DataDir: dir, Volumes: volumes(filepath.Join(dir, "volumes"))}
+	local := jobfiles.Files{Recordings: recordings, DataDir: dir, Volumes: volumes(filepath.Join(dir, "volumes"))}
 	if err := os.Mkdir(string(local.Volumes.(volumes)), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	jobs := lifecycle.New(lifecycle.Settings{Store: s, Recordings: local, Now: clock})
-	return &harness{store: s, storage: storage, folder: folder, jobs: jobs, local: local, Cleaner: New(Settings{
+	return &harness{store: s, storage: recordings, folder: folder, jobs: jobs, local: local, Cleaner: New(Settings{
 		Store: s, Recordings: jobs, Files: local, Options: Options{Retention: period}, Now: clock, Log: slog.New(slog.DiscardHandler),
 	})}
 }

@@ -29,8 +29,8 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/live"
 	"standin/internal/metrics"
-	"standin/internal/recording"
 	"standin/internal/recording/formats"
+	"standin/internal/recording/storage"
 	"standin/internal/retention"
 	"standin/internal/sound"
 	"standin/internal/store"
@@ -58,7 +58,7 @@ type Service struct {
 	store     *store.Store
 	unchecked bool // the database is checked while the service runs
 	jobs      *lifecycle.Service
-	storage   *recording.Storage
+	storage   *storage.Recordings
 
 	// Built by build.
 	network     calendarsync.Network // that webhooks, calendars and files may be in
@@ -149,7 +149,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if s.storage, err = recording.OpenStorage(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
+	if s.storage, err = storage.Open(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
 	return s.checkStorage(ctx)
@@ -164,7 +164,7 @@ func (s *Service) checkStorage(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, storageCheckTimeout)
 	defer cancel()
 	err := s.storage.Check(ctx)
-	if err != nil && !recording.IsUnavailable(err) {
+	if err != nil && !storage.IsUnavailable(err) {
 		return fmt.Errorf("recordings cannot be stored; standin doctor, with the same settings, checks the storage: %w", err)
 	}
 	return nil

@@ -60,7 +60,7 @@ func (s *Service) build(ctx context.Context) error {
 	if settings.Launcher == "manual" {
 		settings.Dispatch.Prelaunch = 0 // the operator runs the bots, and may do so before joinAt
 	}
-	files := jobfiles.Files{Storage: s.storage, DataDir: settings.DataDir}
+	files := jobfiles.Files{Recordings: s.storage, DataDir: settings.DataDir}
 	files.Volumes, _ = launcher.(jobfiles.Volumes) // of the Docker launcher
 	finisher := &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log}
 	finalizer := &dispatch.Finalizer{

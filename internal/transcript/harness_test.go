@@ -26,6 +26,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )
@@ -36,7 +37,7 @@ type harness struct {
 	*Worker
 	store   *store.Store
 	client  *Client
-	storage *recording.Storage
+	storage *storage.Recordings
 	jobs    *lifecycle.Service
 
 	mu  sync.Mutex
@@ -50,12 +51,12 @@ func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage, err := recording.OpenStorage(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(storage.Close(), s.Close()); err != nil {
+		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -65,10 +66,10 @@ func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{store: s, storage: storage, client: client, now: time.Now().UTC().Truncate(time.Millisecond)}
-	h.jobs = lifecycle.New(lifecycle.Settings{Store: s, Recordings: storage, Now: h.clock})
+	h := &harness{store: s, storage: recordings, client: client, now: time.Now().UTC().Truncate(time.Millisecond)}
+	h.jobs = lifecycle.New(lifecycle.Settings{Store: s, Recordings: recordings, Now: h.clock})
 	h.Worker = NewWorker(Settings{
-		Queue: s, Jobs: h.jobs, Storage: storage, Recognizer: client, BaseURL: "https://standin.test",
+		Queue: s, Jobs: h.jobs, Storage: recordings, Recognizer: client, BaseURL: "https://standin.test",
 		TempDir: t.TempDir(), Now: h.clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return h

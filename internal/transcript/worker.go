@@ -57,7 +57,7 @@ type Jobs interface {
 	EndTranscription(ctx context.Context, id uuid.UUID, lease string, result *job.TranscriptResult) (valid bool, err error)
 }
 
-// Storage stores recordings. It is implemented by recording.Storage.
+// Storage stores recordings. It is implemented by storage.Recordings.
 type Storage interface {
 	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)

@@ -27,8 +27,8 @@ import (
 	"standin/internal/launch"
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
-	"standin/internal/recording"
 	"standin/internal/recording/build"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
@@ -41,7 +41,7 @@ const testTimeout = 60 * time.Second
 // webhook sender, with the simulator as the only launcher.
 type testEnv struct {
 	store    *store.Store
-	storage  *recording.Storage
+	storage  *storage.Recordings
 	jobs     *lifecycle.Service
 	receiver *receiver
 	caller   account.Caller
@@ -77,7 +77,7 @@ func newTestEnv(t *testing.T) *testEnv {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.store.Close() })
-	if e.storage, err = recording.OpenStorage(t.Context(), "file://"+filepath.Join(e.dir, "recordings")); err != nil {
+	if e.storage, err = storage.Open(t.Context(), "file://"+filepath.Join(e.dir, "recordings")); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.storage.Close() })
@@ -98,7 +98,7 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	log := slog.New(slog.DiscardHandler)
 	sender := webhook.NewSender(e.store, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Log: log})
 	recordings := &dispatch.Finalizer{
-		Store: e.store, Files: jobfiles.Files{Storage: e.storage, DataDir: e.dir}, Finisher: &build.Finisher{Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log},
+		Store: e.store, Files: jobfiles.Files{Recordings: e.storage, DataDir: e.dir}, Finisher: &build.Finisher{Storage: e.storage, BaseURL: "http://standin.test", TempDir: e.dir, Log: log},
 	}
 	events := new(event.Publisher)
 	e.jobs = lifecycle.New(lifecycle.Settings{

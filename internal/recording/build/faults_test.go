@@ -17,8 +17,7 @@ import (
 func newLostBotHarness(t *testing.T, attempts ...[][]byte) (finisherHarness, *s3test.FaultProxy) {
 	t.Helper()
 	proxy := objects.FaultProxy(t)
-	finisher := newFinisherHarness(t)
-	finisher.Storage = openStorage(t, proxy.Address())
+	finisher := newFinisherHarnessOn(t, openStorage(t, proxy.Address()))
 	for attempt, segments := range attempts {
 		finisher.upload(t, attempt, 0, segments)
 	}

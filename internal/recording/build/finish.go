@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -20,12 +21,25 @@ import (
 	"standin/internal/recording"
 )
 
+// Storage has the uploads of bots, and stores what is made of them. It is implemented
+// by storage.Recordings and returns the errors of package recording.
+type Storage interface {
+	Uploads(ctx context.Context, jobID uuid.UUID) ([]recording.AttemptUploads, error)
+	StatUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (length int64, sha256Hex string, err error)
+	OpenUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (io.ReadCloser, error)
+	CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, upload, name string, length int64, sha256Hex string) error
+	PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) error
+	StoredManifest(ctx context.Context, jobID uuid.UUID) (recording.Manifest, bool, error)
+	PutManifest(ctx context.Context, jobID uuid.UUID, manifest recording.Manifest) error
+	MissingFiles(ctx context.Context, jobID uuid.UUID) (problems []string, err error)
+}
+
 // Finisher creates the recording and the manifest of a job whose meeting has
-// ended. It does not delete uploads: call Storage.DeleteUploads after the
-// manifest is stored. Its methods may be interrupted and repeated, but calls for
+// ended. It does not delete uploads: delete them after the manifest
+// is stored. Its methods may be interrupted and repeated, but calls for
 // the same job must not run concurrently.
 type Finisher struct {
-	Storage *recording.Storage
+	Storage Storage
 	BaseURL string // service URL, for the links in the manifest
 	TempDir string // working directory; needs three times the size of the recording
 	Log     *slog.Logger

@@ -17,6 +17,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 )
 
 const testBase = "https://standin.example.com"
@@ -24,22 +25,29 @@ const testBase = "https://standin.example.com"
 // finisherHarness is a finisher with its own storage and job.
 type finisherHarness struct {
 	*Finisher
-	input ManifestInput
-	id    uuid.UUID
+	recordings *storage.Recordings // of the finisher
+	input      ManifestInput
+	id         uuid.UUID
 }
 
 func newFinisherHarness(t *testing.T) finisherHarness {
+	t.Helper()
+	return newFinisherHarnessOn(t, openStorage(t, folderAddress(filepath.Join(t.TempDir(), "storage"))))
+}
+
+// newFinisherHarnessOn is newFinisherHarness with a given storage.
+func newFinisherHarnessOn(t *testing.T, recordings *storage.Recordings) finisherHarness {
 	t.Helper()
 	input := testInput()
 	input.Job.ID = uuid.New()
 	return finisherHarness{
 		Finisher: &Finisher{
-			Storage: openStorage(t, folderAddress(filepath.Join(t.TempDir(), "storage"))),
+			Storage: recordings,
 			BaseURL: testBase,
 			TempDir: t.TempDir(),
 			Log:     slog.New(slog.DiscardHandler),
 		},
-		input: input, id: input.Job.ID,
+		recordings: recordings, input: input, id: input.Job.ID,
 	}
 }
 
@@ -48,7 +56,7 @@ func (h finisherHarness) upload(t *testing.T, attempt, part int, segments [][]by
 	t.Helper()
 	for sequence, segment := range segments {
 		if segment != nil {
-			put(t, h.Storage, h.id, attempt, ingest.SegmentName(part, sequence), string(segment))
+			put(t, h.recordings, h.id, attempt, ingest.SegmentName(part, sequence), string(segment))
 		}
 	}
 }
@@ -60,7 +68,7 @@ func (h finisherHarness) report(t *testing.T, report ingest.Report, media ...rec
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, h.Storage, h.id, report.Attempt, ingest.ReportName, string(text))
+	put(t, h.recordings, h.id, report.Attempt, ingest.ReportName, string(text))
 }
 
 // packByBot packs segments as a bot does, uploads the file and returns its
@@ -82,7 +90,7 @@ func (h finisherHarness) packByBot(t *testing.T, attempt int, segments [][]byte)
 		content, err := os.ReadFile(filepath.Join(out, "recording.mp4"))
 		return result{string(content), packed.Files[0]}, err
 	})
-	put(t, h.Storage, h.id, attempt, "recording.mp4", packed.content)
+	put(t, h.recordings, h.id, attempt, "recording.mp4", packed.content)
 	return packed.file
 }
 
@@ -90,7 +98,7 @@ func (h finisherHarness) packByBot(t *testing.T, attempt int, segments [][]byte)
 func (h finisherHarness) check(t *testing.T, manifest recording.Manifest) {
 	t.Helper()
 	checkSchema(t, manifest)
-	read, exists, err := h.Storage.StoredManifest(t.Context(), h.id)
+	read, exists, err := h.recordings.StoredManifest(t.Context(), h.id)
 	if err != nil || !exists {
 		t.Fatalf("no stored manifest: %v", err)
 	}
@@ -98,7 +106,7 @@ func (h finisherHarness) check(t *testing.T, manifest recording.Manifest) {
 		t.Errorf("stored manifest is\n%s\nnot\n%s", got, want)
 	}
 	for _, media := range manifest.Media {
-		content, size, _, err := h.Storage.OpenMedia(t.Context(), h.id, media.Name)
+		content, size, _, err := h.recordings.OpenMedia(t.Context(), h.id, media.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,7 +154,7 @@ func TestFinishUsesBotFile(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, manifest) {
 		t.Errorf("repeated: %+v, %v", again, err)
 	}
-	if err := finisher.Storage.DeleteUploads(t.Context(), finisher.id); err != nil {
+	if err := finisher.recordings.DeleteUploads(t.Context(), finisher.id); err != nil {
 		t.Fatal(err)
 	}
 	after, err := finisher.Finish(t.Context(), finisher.input)
@@ -299,7 +307,7 @@ func TestFinishWithoutBot(t *testing.T) {
 		"unreadable report": {
 			upload: func(t *testing.T, finisher finisherHarness) {
 				finisher.upload(t, 0, 0, segments)
-				put(t, finisher.Storage, finisher.id, 0, ingest.ReportName, `{"parts":`)
+				put(t, finisher.recordings, finisher.id, 0, ingest.ReportName, `{"parts":`)
 			},
 			duration: 4000, partial: true, reason: "bot_lost",
 		},
@@ -442,7 +450,7 @@ func TestFinishWithoutBotWithoutUsableMedia(t *testing.T) {
 			if _, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil); !is[*NothingSavedError](err) {
 				t.Errorf("error is %v", err)
 			}
-			if _, err := finisher.Storage.Manifest(t.Context(), finisher.id); !is[*recording.NotFoundError](err) {
+			if _, err := finisher.recordings.Manifest(t.Context(), finisher.id); !is[*recording.NotFoundError](err) {
 				t.Errorf("a manifest is stored; error is %v", err)
 			}
 		})
@@ -457,12 +465,12 @@ func TestCapturesDoNotChangeFinishedJob(t *testing.T) {
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 2}))
 	finisher.upload(t, 0, 0, segments)
 	finisher.report(t, leftReport(0, completePart(0, 0, 2)))
-	put(t, finisher.Storage, finisher.id, 0, "capture-0.zip", "png")
+	put(t, finisher.recordings, finisher.id, 0, "capture-0.zip", "png")
 	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := finisher.Storage.DeleteUploads(t.Context(), finisher.id); err != nil {
+	if err := finisher.recordings.DeleteUploads(t.Context(), finisher.id); err != nil {
 		t.Fatal(err)
 	}
 	again, err := finisher.Finish(t.Context(), finisher.input)
@@ -474,22 +482,22 @@ func TestCapturesDoNotChangeFinishedJob(t *testing.T) {
 // TestAttach attaches a file twice. The second time nothing changes.
 func TestAttach(t *testing.T) {
 	t.Parallel()
-	storage := openStorage(t, "file://"+t.TempDir())
+	recordings := openStorage(t, "file://"+t.TempDir())
 	input := testInput()
 	id := input.Job.ID
 	files := []recording.TextFile{{Name: "transcript.json", Kind: recording.Transcript, ContentType: "application/json", Content: []byte("{}")}}
-	if _, err := storage.Attach(t.Context(), id, "https://standin.example.com", files); !is[*recording.NotFoundError](err) {
+	if _, err := recordings.Attach(t.Context(), id, "https://standin.example.com", files); !is[*recording.NotFoundError](err) {
 		t.Errorf("without a manifest: %v", err)
 	}
-	if err := storage.PutManifest(t.Context(), id, newManifest(input, nil, Packed{Files: []recording.File{testFile()}}, "https://standin.example.com")); err != nil {
+	if err := recordings.PutManifest(t.Context(), id, newManifest(input, nil, Packed{Files: []recording.File{testFile()}}, "https://standin.example.com")); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if revision, err := storage.Attach(t.Context(), id, "https://standin.example.com", files); err != nil || revision != 2 {
+		if revision, err := recordings.Attach(t.Context(), id, "https://standin.example.com", files); err != nil || revision != 2 {
 			t.Fatal(revision, err)
 		}
 	}
-	manifest, _, err := storage.StoredManifest(t.Context(), id)
+	manifest, _, err := recordings.StoredManifest(t.Context(), id)
 	if err != nil || manifest.Revision != 2 || len(manifest.Media) != 2 || manifest.Media[1].Bytes != 2 {
 		text, _ := json.Marshal(manifest)
 		t.Errorf("got %s (%v)", text, err)

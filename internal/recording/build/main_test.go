@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/testing/s3test"
 )
 
@@ -57,18 +57,18 @@ func folderAddress(folder string) string {
 	return (&url.URL{Scheme: "file", Path: folder}).String()
 }
 
-func openStorage(t *testing.T, address string) *recording.Storage {
+func openStorage(t *testing.T, address string) *storage.Recordings {
 	t.Helper()
-	storage, err := recording.OpenStorage(t.Context(), address)
+	recordings, err := storage.Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := storage.Close(); err != nil {
+		if err := recordings.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return storage
+	return recordings
 }
 
 func sumText(content string) string {
@@ -77,9 +77,9 @@ func sumText(content string) string {
 }
 
 // put uploads content. It fails the test on an error.
-func put(t *testing.T, storage *recording.Storage, jobID uuid.UUID, attempt int, name, content string) {
+func put(t *testing.T, recordings *storage.Recordings, jobID uuid.UUID, attempt int, name, content string) {
 	t.Helper()
-	if _, err := storage.PutUpload(t.Context(), jobID, attempt, name, strings.NewReader(content), sumText(content), 1<<30); err != nil {
+	if _, err := recordings.PutUpload(t.Context(), jobID, attempt, name, strings.NewReader(content), sumText(content), 1<<30); err != nil {
 		t.Fatalf("upload %s: %v", name, err)
 	}
 }

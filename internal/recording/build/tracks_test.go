@@ -62,7 +62,7 @@ func (h finisherHarness) uploadBundles(t *testing.T, attempt int, bundles [][]by
 	t.Helper()
 	for sequence, bundle := range bundles {
 		if bundle != nil {
-			put(t, h.Storage, h.id, attempt, ingest.BundleName(sequence), string(bundle))
+			put(t, h.recordings, h.id, attempt, ingest.BundleName(sequence), string(bundle))
 		}
 	}
 }
@@ -146,7 +146,7 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 			if !test.complete {
 				return // the other cases verify the same files
 			}
-			report, err := (&Verifier{Storage: finisher.Storage, Tools: needFFmpeg(t)}).Verify(t.Context(), finisher.id)
+			report, err := (&Verifier{Recordings: finisher.recordings, Tools: needFFmpeg(t)}).Verify(t.Context(), finisher.id)
 			if err != nil || !report.OK() {
 				t.Errorf("Verify: %+v, %v", report, err)
 			}
@@ -161,7 +161,7 @@ func TestUnusableTracks(t *testing.T) {
 	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source{Seconds: 2})))
 	finisher.uploadBundles(t, 0, bundles(t, []time.Time{at(0)}, [][]byte{[]byte("no sound at all"), []byte("and no more")}))
 	finisher.uploadBundles(t, 0, nil)
-	put(t, finisher.Storage, finisher.id, 0, ingest.BundleName(7), "no archive")
+	put(t, finisher.recordings, finisher.id, 0, ingest.BundleName(7), "no archive")
 	report := leftReport(0, completePart(0, 0, 2))
 	report.AudioTracks = []ingest.AudioTrack{reportedTrack(0, 0, 2, "")}
 	finisher.report(t, report)
@@ -236,7 +236,7 @@ func TestPackedParticipantAudio(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			put(t, finisher.Storage, finisher.id, 0, "participant-001.m4a", string(content))
+			put(t, finisher.recordings, finisher.id, 0, "participant-001.m4a", string(content))
 			if missing {
 				report.AudioTracks = append(report.AudioTracks, reportedTrack(1, 1, 4, ""))
 			}
@@ -244,7 +244,7 @@ func TestPackedParticipantAudio(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			put(t, finisher.Storage, finisher.id, 0, ingest.ReportName, string(text))
+			put(t, finisher.recordings, finisher.id, 0, ingest.ReportName, string(text))
 			manifest, err := finisher.Finish(t.Context(), finisher.input)
 			if err != nil {
 				t.Fatal(err)

@@ -28,11 +28,18 @@ const (
 	maxStart         = 100 * time.Millisecond // first timestamp
 )
 
+// Recordings reads stored recordings. It is implemented by storage.Recordings and
+// returns the errors of package recording.
+type Recordings interface {
+	Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+}
+
 // Verifier compares recordings with their manifests. It does not change storage or
 // write to disk.
 type Verifier struct {
-	Storage *recording.Storage
-	Tools   Tools
+	Recordings Recordings
+	Tools      Tools
 }
 
 // VerifyReport is the result of verifying a recording.
@@ -61,7 +68,7 @@ func (v VerifyReport) OK() bool {
 // problems of the recording; an error means that it could not be verified.
 func (v *Verifier) Verify(ctx context.Context, jobID uuid.UUID) (VerifyReport, error) {
 	report := VerifyReport{JobID: jobID.String(), Problems: []string{}, Files: []FileReport{}}
-	text, err := v.Storage.Manifest(ctx, jobID)
+	text, err := v.Recordings.Manifest(ctx, jobID)
 	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
 		report.Problems = append(report.Problems, "the manifest is missing")
 		return report, nil
@@ -111,7 +118,7 @@ func (v *Verifier) verifyFile(ctx context.Context, jobID uuid.UUID, reported rec
 	addProblem := func(format string, arguments ...any) {
 		found.Problems = append(found.Problems, fmt.Sprintf(format, arguments...))
 	}
-	content, _, _, err := v.Storage.OpenMedia(ctx, jobID, reported.Name)
+	content, _, _, err := v.Recordings.OpenMedia(ctx, jobID, reported.Name)
 	missing, misnamed := new(recording.NotFoundError), new(recording.NameError)
 	switch {
 	case errors.As(err, &missing):
@@ -217,7 +224,7 @@ func (v *Verifier) serveFile(ctx context.Context, jobID uuid.UUID, name string, 
 			http.NotFound(w, r)
 			return
 		}
-		content, _, modified, err := v.Storage.OpenMedia(r.Context(), jobID, name)
+		content, _, modified, err := v.Recordings.OpenMedia(r.Context(), jobID, name)
 		if err != nil {
 			select {
 			case failure <- err:

@@ -14,6 +14,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/testing/s3test"
 )
 
@@ -24,17 +25,16 @@ type finishedRecording struct {
 	content  []byte // of its only file
 }
 
-func finishRecording(t *testing.T, storage *recording.Storage, source source) finishedRecording {
+func finishRecording(t *testing.T, recordings *storage.Recordings, source source) finishedRecording {
 	t.Helper()
-	finisher := newFinisherHarness(t)
-	finisher.Storage = storage
+	finisher := newFinisherHarnessOn(t, recordings)
 	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source)))
 	finisher.report(t, leftReport(0, completePart(0, 0, source.Seconds)))
 	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, _, _, err := storage.OpenMedia(t.Context(), finisher.id, manifest.Media[0].Name)
+	content, _, _, err := recordings.OpenMedia(t.Context(), finisher.id, manifest.Media[0].Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +51,7 @@ func finishRecording(t *testing.T, storage *recording.Storage, source source) fi
 func (f *finishedRecording) replace(t *testing.T, content []byte, updateManifest bool) {
 	t.Helper()
 	media := &f.manifest.Media[0]
-	if err := f.Storage.PutMedia(t.Context(), f.id, media.Name, bytes.NewReader(content), sumText(string(content))); err != nil {
+	if err := f.recordings.PutMedia(t.Context(), f.id, media.Name, bytes.NewReader(content), sumText(string(content))); err != nil {
 		t.Fatal(err)
 	}
 	if updateManifest {
@@ -61,10 +61,10 @@ func (f *finishedRecording) replace(t *testing.T, content []byte, updateManifest
 
 func (f *finishedRecording) verify(t *testing.T) VerifyReport {
 	t.Helper()
-	if err := f.Storage.PutManifest(t.Context(), f.id, f.manifest); err != nil {
+	if err := f.recordings.PutManifest(t.Context(), f.id, f.manifest); err != nil {
 		t.Fatal(err)
 	}
-	verifier := &Verifier{Storage: f.Storage, Tools: needFFmpeg(t)}
+	verifier := &Verifier{Recordings: f.recordings, Tools: needFFmpeg(t)}
 	report, err := verifier.Verify(t.Context(), f.id)
 	if err != nil {
 		t.Fatal(err)
@@ -99,9 +99,9 @@ func TestVerifyStreams(t *testing.T) {
 }
 
 // verifyValid checks that a finished recording has no problems.
-func verifyValid(t *testing.T, storage *recording.Storage, source source) {
+func verifyValid(t *testing.T, recordings *storage.Recordings, source source) {
 	t.Helper()
-	finished := finishRecording(t, storage, source)
+	finished := finishRecording(t, recordings, source)
 	report := finished.verify(t)
 	if !report.OK() || len(report.Files) != 1 {
 		t.Fatalf("%+v: %+v", source, report)
@@ -115,13 +115,13 @@ func verifyValid(t *testing.T, storage *recording.Storage, source source) {
 // copyFrom returns a copy of a recording whose storage is a folder.
 func (f *finishedRecording) copyFrom(t *testing.T, folder string) finishedRecording {
 	t.Helper()
-	storage := t.TempDir()
-	if err := os.CopyFS(storage, os.DirFS(folder)); err != nil {
+	copied := t.TempDir()
+	if err := os.CopyFS(copied, os.DirFS(folder)); err != nil {
 		t.Fatal(err)
 	}
-	finisher, manifest := *f.Finisher, f.manifest
-	finisher.Storage, manifest.Media = openStorage(t, folderAddress(storage)), slices.Clone(f.manifest.Media)
-	return finishedRecording{finisherHarness: finisherHarness{&finisher, f.input, f.id}, manifest: manifest, content: f.content}
+	finisher, manifest, recordings := *f.Finisher, f.manifest, openStorage(t, folderAddress(copied))
+	finisher.Storage, manifest.Media = recordings, slices.Clone(f.manifest.Media)
+	return finishedRecording{finisherHarness: finisherHarness{&finisher, recordings, f.input, f.id}, manifest: manifest, content: f.content}
 }
 
 // TestVerifyFindsDamage checks that every kind of damage is reported.
@@ -204,10 +204,10 @@ func withoutFirstKeyFrame(t *testing.T, content []byte) []byte {
 func TestVerifyWithoutManifest(t *testing.T) {
 	t.Parallel()
 	proxy := objects.FaultProxy(t)
-	storage := openStorage(t, proxy.Address())
-	verifier := &Verifier{Storage: storage, Tools: needFFmpeg(t)}
+	recordings := openStorage(t, proxy.Address())
+	verifier := &Verifier{Recordings: recordings, Tools: needFFmpeg(t)}
 	id := uuid.New()
-	put(t, storage, id, 0, ingest.ReportName, "{}")
+	put(t, recordings, id, 0, ingest.ReportName, "{}")
 	if report, err := verifier.Verify(t.Context(), id); err != nil || report.OK() || report.Problems[0] != "the manifest is missing" {
 		t.Errorf("%+v, %v", report, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -28,9 +29,19 @@ const (
 // ErrBusy is returned while too many conversions wait, in all or of the consumer.
 var ErrBusy = errors.New("too many conversions are waiting")
 
+// Storage stores recordings. It is implemented by storage.Recordings and returns the
+// errors of package recording.
+type Storage interface {
+	StoredManifest(ctx context.Context, jobID uuid.UUID) (recording.Manifest, bool, error)
+	HasMedia(ctx context.Context, jobID uuid.UUID, name string) (bool, error)
+	OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error)
+	PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) error
+	DeleteRecording(ctx context.Context, jobID uuid.UUID) error
+}
+
 // Maker makes files from recordings, one at a time.
 type Maker struct {
-	storage *recording.Storage
+	storage Storage
 	dataDir string // for temporary folders
 	log     *slog.Logger
 	queue   chan *conversion
@@ -55,7 +66,7 @@ type conversion struct {
 }
 
 // NewMaker returns a maker whose Run is to be called.
-func NewMaker(storage *recording.Storage, dataDir string, log *slog.Logger) *Maker {
+func NewMaker(storage Storage, dataDir string, log *slog.Logger) *Maker {
 	return &Maker{storage: storage, dataDir: dataDir, log: log, queue: make(chan *conversion, maxWaiting), active: make(map[key]*conversion)}
 }
 

@@ -18,6 +18,7 @@ import (
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/recording/formats"
+	"standin/internal/recording/storage"
 	"standin/internal/testing/s3test"
 )
 
@@ -138,7 +139,7 @@ func TestBusy(t *testing.T) {
 // harness is a stored recording of two seconds and a running maker.
 type harness struct {
 	folder          string
-	storage         *recording.Storage
+	storage         *storage.Recordings
 	files           jobfiles.Files
 	maker           *formats.Maker
 	consumer, jobID uuid.UUID
@@ -162,12 +163,12 @@ func newHarnessOn(t *testing.T, address, folder string) *harness {
 		t.Fatal(err)
 	}
 	h := &harness{folder: folder, consumer: uuid.New(), jobID: uuid.New()}
-	if h.storage, err = recording.OpenStorage(t.Context(), address); err != nil {
+	if h.storage, err = storage.Open(t.Context(), address); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.storage.Close() })
 	dataDir := t.TempDir()
-	h.files = jobfiles.Files{Storage: h.storage, DataDir: dataDir}
+	h.files = jobfiles.Files{Recordings: h.storage, DataDir: dataDir}
 	path := filepath.Join(t.TempDir(), "recording.mp4")
 	output, err := exec.CommandContext(t.Context(), tools.FFmpeg, "-v", "error", "-f", "lavfi", "-i", "testsrc=s=320x180:r=10:d=2", "-f", "lavfi", "-i", "sine=d=2:r=48000",
 		"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-c:a", "libopus", path).CombinedOutput()

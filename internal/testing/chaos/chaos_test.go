@@ -16,7 +16,7 @@ import (
 
 	"standin/internal/account"
 	"standin/internal/job"
-	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 )
 
@@ -136,7 +136,7 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 	stop()
 	running.Wait()
 
-	recordings, err := recording.OpenStorage(t.Context(), h.storage.address())
+	recordings, err := storage.Open(t.Context(), h.storage.address())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/recording"
+	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/webhook"
 )
@@ -25,7 +25,7 @@ const settleTime = 10 * time.Minute
 // checker compares the whole history with the acknowledged requests.
 type checker struct {
 	store      *store.Store
-	recordings *recording.Storage
+	recordings *storage.Recordings
 	receiver   *receiver
 	promises   []*promise
 

@@ -17,7 +17,7 @@ import (
 type harness struct {
 	nodes       []*node
 	receiver    *receiver
-	storage     storage
+	storage     recordingStorage
 	disk        disk
 	diskMounted bool
 	database    *storetest.Cluster // nil on SQLite

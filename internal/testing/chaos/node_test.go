@@ -135,7 +135,7 @@ func freeAddress(t *testing.T) string {
 }
 
 // newNode prepares a node with its data in a directory.
-func newNode(t *testing.T, dir, name, database string, recordings storage) *node {
+func newNode(t *testing.T, dir, name, database string, recordings recordingStorage) *node {
 	t.Helper()
 	listen := freeAddress(t)
 	n := &node{

@@ -15,8 +15,8 @@ import (
 	"standin/internal/testing/s3test"
 )
 
-// storage is where the nodes keep recordings, with its faults.
-type storage interface {
+// recordingStorage is where the nodes keep recordings, with its faults.
+type recordingStorage interface {
 	address() string
 	// take takes the storage away, and restore gives it back.
 	take() error

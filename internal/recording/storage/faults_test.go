@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"bytes"
@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/ingest"
+	"standin/internal/recording"
 	"standin/internal/testing/s3test"
 )
 
@@ -88,7 +89,7 @@ func TestUploadsWithFaults(t *testing.T) {
 
 // uploadWithRetry repeats an upload until it succeeds, as a bot does. It checks
 // the number of requests of each call.
-func uploadWithRetry(t *testing.T, proxy *s3test.FaultProxy, storage *Storage, jobID uuid.UUID, name string, content []byte) {
+func uploadWithRetry(t *testing.T, proxy *s3test.FaultProxy, storage *Recordings, jobID uuid.UUID, name string, content []byte) {
 	t.Helper()
 	for range 10 {
 		before := proxy.Requests()
@@ -103,7 +104,7 @@ func uploadWithRetry(t *testing.T, proxy *s3test.FaultProxy, storage *Storage, j
 			}
 			return
 		}
-		if is[*ConflictError](err) || is[*ChecksumError](err) || is[*NotFoundError](err) {
+		if is[*recording.ConflictError](err) || is[*recording.ChecksumError](err) || is[*recording.NotFoundError](err) {
 			t.Fatalf("%s: error is %v", name, err)
 		}
 	}
@@ -111,7 +112,7 @@ func uploadWithRetry(t *testing.T, proxy *s3test.FaultProxy, storage *Storage, j
 }
 
 // readBack returns the length and SHA-256 of a stored upload.
-func readBack(t *testing.T, storage *Storage, jobID uuid.UUID, name string) (int64, string) {
+func readBack(t *testing.T, storage *Recordings, jobID uuid.UUID, name string) (int64, string) {
 	t.Helper()
 	reader, err := storage.OpenUpload(t.Context(), jobID, 0, name)
 	if err != nil {
@@ -137,31 +138,31 @@ func TestStoreUnavailable(t *testing.T) {
 		"slow down":     {s3test.Fault{Status: http.StatusServiceUnavailable}, "SlowDown"},
 		"errors":        {s3test.Fault{Status: http.StatusInternalServerError}, "InternalError"},
 	} {
-		for operation, call := range map[string]func(ctx context.Context, storage *Storage, jobID uuid.UUID) error{
-			"upload": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+		for operation, call := range map[string]func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error{
+			"upload": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {
 				_, err := storage.PutUpload(ctx, jobID, 0, "x", strings.NewReader("x"), sumText("x"), 9)
 				return err
 			},
-			"upload again": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+			"upload again": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {
 				_, err := storage.PutUpload(ctx, jobID, 0, "before", strings.NewReader("before"), sumText("before"), 9)
 				return err
 			},
-			"list": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+			"list": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {
 				_, err := storage.Uploads(ctx, jobID)
 				return err
 			},
-			"manifest": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+			"manifest": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {
 				_, err := storage.Manifest(ctx, jobID)
 				return err
 			},
-			"media": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+			"media": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {
 				_, _, _, err := storage.OpenMedia(ctx, jobID, "x")
 				return err
 			},
-			"delete": func(ctx context.Context, storage *Storage, jobID uuid.UUID) error {
+			"delete": func(ctx context.Context, storage *Recordings, jobID uuid.UUID) error {
 				return storage.DeleteRecording(ctx, jobID)
 			},
-			"check": func(ctx context.Context, storage *Storage, _ uuid.UUID) error { return storage.Check(ctx) },
+			"check": func(ctx context.Context, storage *Recordings, _ uuid.UUID) error { return storage.Check(ctx) },
 		} {
 			t.Run(name+", "+operation, func(t *testing.T) {
 				t.Parallel()
@@ -173,7 +174,7 @@ func TestStoreUnavailable(t *testing.T) {
 				before := proxy.Requests()
 				err := call(t.Context(), storage, jobID)
 				// A response to HEAD has no body, so it has no error code of the store.
-				if err == nil || is[*NotFoundError](err) || !strings.Contains(err.Error(), test.wantError) && !strings.Contains(err.Error(), "StatusCode") {
+				if err == nil || is[*recording.NotFoundError](err) || !strings.Contains(err.Error(), test.wantError) && !strings.Contains(err.Error(), "StatusCode") {
 					t.Errorf("error is %v", err)
 				}
 				if requests := proxy.Requests() - before; requests > maxRequests {
@@ -209,7 +210,7 @@ func TestStalledConnectionFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	storage := &Storage{bucket: bucket}
+	storage := &Recordings{bucket: bucket}
 	t.Cleanup(func() { storage.Close() })
 	for operation, call := range map[string]func() error{
 		"check": func() error { return storage.Check(t.Context()) },

@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"bytes"
@@ -11,38 +11,29 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
-)
 
-// JobUsage describes the stored objects of a job.
-type JobUsage struct {
-	JobID      uuid.UUID
-	Objects    int
-	Bytes      int64
-	Newest     time.Time // time of the last write
-	Uploads    int       // number of these that are bot uploads, without captures of pages
-	Unfinished int       // number of these that are writes in progress or interrupted writes
-}
+	"standin/internal/recording"
+)
 
 // ListJobs calls each with the usage of every job, until each returns an error.
 // Objects outside of job folders are skipped.
-func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error {
-	if s.folder != "" {
-		return s.listJobsInFolder(ctx, each)
+func (r *Recordings) ListJobs(ctx context.Context, each func(recording.JobUsage) error) error {
+	if r.folder != "" {
+		return r.listJobsInFolder(ctx, each)
 	}
-	var job JobUsage
-	err := s.list(ctx, "jobs/", func(id uuid.UUID, object *blob.ListObject) error {
+	var job recording.JobUsage
+	err := r.list(ctx, "jobs/", func(id uuid.UUID, object *blob.ListObject) error {
 		if id != job.JobID { // objects are sorted by key
 			if err := yieldUsage(job, each); err != nil {
 				return err
 			}
-			job = JobUsage{JobID: id}
+			job = recording.JobUsage{JobID: id}
 		}
-		job.count(object)
+		count(&job, object)
 		return nil
 	})
 	if err != nil {
@@ -51,7 +42,7 @@ func (s *Storage) ListJobs(ctx context.Context, each func(JobUsage) error) error
 	return yieldUsage(job, each)
 }
 
-func yieldUsage(job JobUsage, each func(JobUsage) error) error {
+func yieldUsage(job recording.JobUsage, each func(recording.JobUsage) error) error {
 	if job.Objects == 0 {
 		return nil
 	}
@@ -60,8 +51,8 @@ func yieldUsage(job JobUsage, each func(JobUsage) error) error {
 
 // listJobsInFolder lists each job separately, because the blob library walks the
 // whole tree of a folder for each page of a list.
-func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) error) error {
-	folder, err := os.Open(filepath.Join(s.folder, "jobs"))
+func (r *Recordings) listJobsInFolder(ctx context.Context, each func(recording.JobUsage) error) error {
+	folder, err := os.Open(filepath.Join(r.folder, "jobs"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // nothing is stored yet
 	}
@@ -82,7 +73,7 @@ func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) erro
 			if err != nil {
 				continue
 			}
-			job, err := s.JobUsage(ctx, id)
+			job, err := r.JobUsage(ctx, id)
 			if gcerrors.Code(err) == gcerrors.NotFound {
 				continue // the library's listing fails when a listed file is deleted concurrently
 			}
@@ -97,18 +88,18 @@ func (s *Storage) listJobsInFolder(ctx context.Context, each func(JobUsage) erro
 }
 
 // JobUsage returns the usage of one job.
-func (s *Storage) JobUsage(ctx context.Context, jobID uuid.UUID) (JobUsage, error) {
-	job := JobUsage{JobID: jobID}
-	err := s.list(ctx, jobFolder(jobID), func(_ uuid.UUID, object *blob.ListObject) error {
-		job.count(object)
+func (r *Recordings) JobUsage(ctx context.Context, jobID uuid.UUID) (recording.JobUsage, error) {
+	job := recording.JobUsage{JobID: jobID}
+	err := r.list(ctx, jobFolder(jobID), func(_ uuid.UUID, object *blob.ListObject) error {
+		count(&job, object)
 		return nil
 	})
 	return job, err
 }
 
 // list calls each with the objects in job folders whose keys begin with prefix.
-func (s *Storage) list(ctx context.Context, prefix string, each func(id uuid.UUID, object *blob.ListObject) error) error {
-	for object, err := range s.objects(ctx, prefix) {
+func (r *Recordings) list(ctx context.Context, prefix string, each func(id uuid.UUID, object *blob.ListObject) error) error {
+	for object, err := range r.objects(ctx, prefix) {
 		if err != nil {
 			return err
 		}
@@ -124,26 +115,27 @@ func (s *Storage) list(ctx context.Context, prefix string, each func(id uuid.UUI
 	return nil
 }
 
-func (u *JobUsage) count(object *blob.ListObject) {
-	u.Objects++
-	u.Bytes += object.Size
-	if object.ModTime.After(u.Newest) {
-		u.Newest = object.ModTime
+// count adds an object to the usage of its job.
+func count(usage *recording.JobUsage, object *blob.ListObject) {
+	usage.Objects++
+	usage.Bytes += object.Size
+	if object.ModTime.After(usage.Newest) {
+		usage.Newest = object.ModTime
 	}
-	name := strings.TrimPrefix(object.Key, jobFolder(u.JobID))
+	name := strings.TrimPrefix(object.Key, jobFolder(usage.JobID))
 	switch {
 	case isUnfinished(name):
-		u.Unfinished++
+		usage.Unfinished++
 	case strings.HasPrefix(name, "uploads/") && !isCapture(name[strings.LastIndex(name, "/")+1:]):
-		u.Uploads++
+		usage.Uploads++
 	}
 }
 
 // MissingFiles compares the files in a job's manifest with storage: each one must
 // exist and have its size. It returns the differences. It reads no media; Verifier
 // does.
-func (s *Storage) MissingFiles(ctx context.Context, jobID uuid.UUID) (problems []string, err error) {
-	_, manifest, problem, err := s.readManifest(ctx, jobID)
+func (r *Recordings) MissingFiles(ctx context.Context, jobID uuid.UUID) (problems []string, err error) {
+	_, manifest, problem, err := r.readManifest(ctx, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +148,7 @@ func (s *Storage) MissingFiles(ctx context.Context, jobID uuid.UUID) (problems [
 			problems = append(problems, err.Error())
 			continue
 		}
-		attributes, err := s.bucket.Attributes(ctx, key)
+		attributes, err := r.bucket.Attributes(ctx, key)
 		switch {
 		case gcerrors.Code(err) == gcerrors.NotFound:
 			problems = append(problems, file.Name+" is missing")
@@ -170,16 +162,16 @@ func (s *Storage) MissingFiles(ctx context.Context, jobID uuid.UUID) (problems [
 }
 
 // readManifest reads a job's manifest. The problem says why it cannot be used.
-func (s *Storage) readManifest(ctx context.Context, jobID uuid.UUID) (text []byte, manifest Manifest, problem string, err error) {
-	text, err = s.Manifest(ctx, jobID)
-	if missing := new(NotFoundError); errors.As(err, &missing) {
-		return nil, Manifest{}, "the manifest is missing", nil
+func (r *Recordings) readManifest(ctx context.Context, jobID uuid.UUID) (text []byte, manifest recording.Manifest, problem string, err error) {
+	text, err = r.Manifest(ctx, jobID)
+	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
+		return nil, recording.Manifest{}, "the manifest is missing", nil
 	}
 	if err != nil {
-		return nil, Manifest{}, "", err
+		return nil, recording.Manifest{}, "", err
 	}
 	if err := json.Unmarshal(text, &manifest); err != nil {
-		return nil, Manifest{}, fmt.Sprintf("the manifest is unreadable: %v", err), nil
+		return nil, recording.Manifest{}, fmt.Sprintf("the manifest is unreadable: %v", err), nil
 	}
 	return text, manifest, "", nil
 }
@@ -188,8 +180,8 @@ func (s *Storage) readManifest(ctx context.Context, jobID uuid.UUID) (text []byt
 // another storage. Files whose SHA-256 differs from the manifest are not copied.
 // A recording whose manifest is already there is skipped. It returns what could
 // not be copied.
-func (s *Storage) CopyRecording(ctx context.Context, target *Storage, jobID uuid.UUID) (problems []string, err error) {
-	text, manifest, problem, err := s.readManifest(ctx, jobID)
+func (r *Recordings) CopyRecording(ctx context.Context, target *Recordings, jobID uuid.UUID) (problems []string, err error) {
+	text, manifest, problem, err := r.readManifest(ctx, jobID)
 	if err != nil {
 		return nil, err
 	}
@@ -200,8 +192,8 @@ func (s *Storage) CopyRecording(ctx context.Context, target *Storage, jobID uuid
 		return target.MissingFiles(ctx, jobID)
 	}
 	for _, file := range manifest.Media {
-		err := s.copyMedia(ctx, target, jobID, file.File)
-		missing, misnamed, changed := new(NotFoundError), new(NameError), new(ChecksumError)
+		err := r.copyMedia(ctx, target, jobID, file.File)
+		missing, misnamed, changed := new(recording.NotFoundError), new(recording.NameError), new(recording.ChecksumError)
 		if errors.As(err, &missing) || errors.As(err, &misnamed) || errors.As(err, &changed) {
 			problems = append(problems, fmt.Sprintf("%s: %v", file.Name, err))
 		} else if err != nil {
@@ -214,8 +206,8 @@ func (s *Storage) CopyRecording(ctx context.Context, target *Storage, jobID uuid
 	return nil, target.writeBytes(ctx, manifestKey(jobID), text)
 }
 
-func (s *Storage) copyMedia(ctx context.Context, target *Storage, jobID uuid.UUID, file File) error {
-	content, _, _, err := s.OpenMedia(ctx, jobID, file.Name)
+func (r *Recordings) copyMedia(ctx context.Context, target *Recordings, jobID uuid.UUID, file recording.File) error {
+	content, _, _, err := r.OpenMedia(ctx, jobID, file.Name)
 	if err != nil {
 		return err
 	}

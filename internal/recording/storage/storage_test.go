@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"bytes"
@@ -24,10 +24,11 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/ingest"
+	"standin/internal/recording"
 )
 
 // eachStorage runs a test with a folder and with an S3 server.
-func eachStorage(t *testing.T, test func(t *testing.T, storage *Storage)) {
+func eachStorage(t *testing.T, test func(t *testing.T, storage *Recordings)) {
 	t.Helper()
 	for name, address := range map[string]func(t *testing.T) string{
 		"folder": func(t *testing.T) string { return folderAddress(filepath.Join(t.TempDir(), "deep", "storage")) },
@@ -44,9 +45,9 @@ func folderAddress(folder string) string {
 	return (&url.URL{Scheme: "file", Path: folder}).String()
 }
 
-func openStorage(t *testing.T, address string) *Storage {
+func openStorage(t *testing.T, address string) *Recordings {
 	t.Helper()
-	storage, err := OpenStorage(t.Context(), address)
+	storage, err := Open(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +65,7 @@ func sumText(content string) string {
 }
 
 // put uploads content. It fails the test on an error.
-func put(t *testing.T, storage *Storage, jobID uuid.UUID, attempt int, name, content string) StoredObject {
+func put(t *testing.T, storage *Recordings, jobID uuid.UUID, attempt int, name, content string) recording.StoredObject {
 	t.Helper()
 	stored, err := storage.PutUpload(t.Context(), jobID, attempt, name, strings.NewReader(content), sumText(content), 1<<30)
 	if err != nil {
@@ -75,10 +76,10 @@ func put(t *testing.T, storage *Storage, jobID uuid.UUID, attempt int, name, con
 
 func TestUploads(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		jobID := uuid.New()
 		stored := put(t, storage, jobID, 0, "recording-000-000000.mp4s", "first")
-		if want := (StoredObject{"recording-000-000000.mp4s", 5, sumText("first"), true}); stored != want {
+		if want := (recording.StoredObject{Name: "recording-000-000000.mp4s", Bytes: 5, SHA256: sumText("first"), New: true}); stored != want {
 			t.Errorf("stored %+v, want %+v", stored, want)
 		}
 		if again := put(t, storage, jobID, 0, "recording-000-000000.mp4s", "first"); again.New || again.Bytes != 5 {
@@ -93,10 +94,10 @@ func TestUploads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []AttemptUploads{
-			{Attempt: 0, Files: []Upload{{"recording-000-000000.mp4s", 5}, {ingest.ReportName, 13}}},
-			{Attempt: 2, Files: []Upload{{"b", 1}}},
-			{Attempt: 10, Files: []Upload{{"a", 0}}},
+		want := []recording.AttemptUploads{
+			{Attempt: 0, Files: []recording.Upload{{Name: "recording-000-000000.mp4s", Bytes: 5}, {Name: ingest.ReportName, Bytes: 13}}},
+			{Attempt: 2, Files: []recording.Upload{{Name: "b", Bytes: 1}}},
+			{Attempt: 10, Files: []recording.Upload{{Name: "a"}}},
 		}
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("uploads = %v, want %v", got, want)
@@ -115,7 +116,7 @@ func (failingReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestInvalidUploadsAreRejected(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		jobID := uuid.New()
 		put(t, storage, jobID, 0, "existing", "first")
 		for name, test := range map[string]struct {
@@ -125,18 +126,18 @@ func TestInvalidUploadsAreRejected(t *testing.T) {
 			sum       string
 			wantError func(error) bool
 		}{
-			"other checksum":         {0, "x", strings.NewReader("first"), sumText("second"), is[*ChecksumError]},
-			"invalid checksum":       {0, "x", strings.NewReader("first"), "first", is[*ChecksumError]},
-			"too long":               {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*TooLargeError]},
+			"other checksum":         {0, "x", strings.NewReader("first"), sumText("second"), is[*recording.ChecksumError]},
+			"invalid checksum":       {0, "x", strings.NewReader("first"), "first", is[*recording.ChecksumError]},
+			"too long":               {0, "x", strings.NewReader("much too long"), sumText("much too long"), is[*recording.TooLargeError]},
 			"interrupted":            {0, "x", interruptedBody(), sumText("first"), func(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }},
-			"other content":          {0, "existing", strings.NewReader("second"), sumText("second"), is[*ConflictError]},
-			"existing, other body":   {0, "existing", strings.NewReader("second"), sumText("first"), is[*ChecksumError]},
-			"existing, too long":     {0, "existing", strings.NewReader("much too long"), sumText("first"), is[*TooLargeError]},
-			"other path":             {0, "../../x", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"folder":                 {0, "a/b", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"reserved suffix .tmp":   {0, "x.tmp", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"reserved suffix .attrs": {0, "x.attrs", strings.NewReader("first"), sumText("first"), is[*NameError]},
-			"negative attempt":       {-1, "x", strings.NewReader("first"), sumText("first"), is[*NameError]},
+			"other content":          {0, "existing", strings.NewReader("second"), sumText("second"), is[*recording.ConflictError]},
+			"existing, other body":   {0, "existing", strings.NewReader("second"), sumText("first"), is[*recording.ChecksumError]},
+			"existing, too long":     {0, "existing", strings.NewReader("much too long"), sumText("first"), is[*recording.TooLargeError]},
+			"other path":             {0, "../../x", strings.NewReader("first"), sumText("first"), is[*recording.NameError]},
+			"folder":                 {0, "a/b", strings.NewReader("first"), sumText("first"), is[*recording.NameError]},
+			"reserved suffix .tmp":   {0, "x.tmp", strings.NewReader("first"), sumText("first"), is[*recording.NameError]},
+			"reserved suffix .attrs": {0, "x.attrs", strings.NewReader("first"), sumText("first"), is[*recording.NameError]},
+			"negative attempt":       {-1, "x", strings.NewReader("first"), sumText("first"), is[*recording.NameError]},
 		} {
 			_, err := storage.PutUpload(t.Context(), jobID, test.attempt, test.name, test.content, test.sum, 8)
 			if !test.wantError(err) {
@@ -147,7 +148,7 @@ func TestInvalidUploadsAreRejected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := []AttemptUploads{{Attempt: 0, Files: []Upload{{"existing", 5}}}}; !reflect.DeepEqual(got, want) {
+		if want := []recording.AttemptUploads{{Attempt: 0, Files: []recording.Upload{{Name: "existing", Bytes: 5}}}}; !reflect.DeepEqual(got, want) {
 			t.Errorf("uploads = %v, want %v", got, want)
 		}
 	})
@@ -160,10 +161,10 @@ func is[E error](err error) bool {
 }
 
 // TestConcurrentUploads checks that one of several concurrent uploads with the same
-// name is stored, and that uploads with other content return a ConflictError.
+// name is stored, and that uploads with other content return a recording.ConflictError.
 func TestConcurrentUploads(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		jobID := uuid.New()
 		contents := []string{"one", "two", "one", "two", "one", "two"}
 		errs := make([]error, len(contents))
@@ -183,7 +184,7 @@ func TestConcurrentUploads(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, content := range contents {
-			if content == string(stored) && errs[i] != nil || content != string(stored) && !is[*ConflictError](errs[i]) {
+			if content == string(stored) && errs[i] != nil || content != string(stored) && !is[*recording.ConflictError](errs[i]) {
 				t.Errorf("stored %q; the upload of %q returned %v", stored, content, errs[i])
 			}
 		}
@@ -192,15 +193,15 @@ func TestConcurrentUploads(t *testing.T) {
 
 func TestMedia(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		jobID := uuid.New()
-		if _, _, err := copyUpload(t.Context(), storage, jobID, 0, "recording.mp4"); !is[*NotFoundError](err) {
+		if _, _, err := copyUpload(t.Context(), storage, jobID, 0, "recording.mp4"); !is[*recording.NotFoundError](err) {
 			t.Errorf("copy a missing upload: %v", err)
 		}
-		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "recording.mp4"); !is[*NotFoundError](err) {
+		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "recording.mp4"); !is[*recording.NotFoundError](err) {
 			t.Errorf("open a missing file: %v", err)
 		}
-		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "../manifest.json"); !is[*NameError](err) {
+		if _, _, _, err := storage.OpenMedia(t.Context(), jobID, "../manifest.json"); !is[*recording.NameError](err) {
 			t.Errorf("open another path: %v", err)
 		}
 		if err := storage.PutMedia(t.Context(), jobID, "recording.mp4", strings.NewReader("old"), sumText("old")); err != nil {
@@ -338,14 +339,14 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(buffer []byte) (int, error) { return f(buffer) }
 
-func TestOpenStorageRejectsInvalidAddresses(t *testing.T) {
+func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"", "storage", "file://elsewhere/storage", "file:storage", "file:///storage?create_dir=1", "ftp://user:secret@host/x", "s3://k:secret@b%",
 	} {
-		storage, err := OpenStorage(t.Context(), address)
+		storage, err := Open(t.Context(), address)
 		if err == nil {
-			t.Errorf("OpenStorage(%q) returned %+v", address, storage)
+			t.Errorf("Open(%q) returned %+v", address, storage)
 		} else if bytes.Contains([]byte(err.Error()), []byte("secret")) {
 			t.Errorf("%q: error contains the secret: %v", address, err)
 		}
@@ -353,7 +354,7 @@ func TestOpenStorageRejectsInvalidAddresses(t *testing.T) {
 }
 
 // copyUpload copies an upload to the job's media.
-func copyUpload(ctx context.Context, s *Storage, jobID uuid.UUID, attempt int, name string) (length int64, sum string, err error) {
+func copyUpload(ctx context.Context, s *Recordings, jobID uuid.UUID, attempt int, name string) (length int64, sum string, err error) {
 	if length, sum, err = s.StatUpload(ctx, jobID, attempt, name); err != nil {
 		return 0, "", err
 	}
@@ -361,20 +362,20 @@ func copyUpload(ctx context.Context, s *Storage, jobID uuid.UUID, attempt int, n
 }
 
 // testManifest returns a manifest with one file.
-func testManifest(jobID uuid.UUID) Manifest {
-	return Manifest{
-		SchemaVersion: SchemaVersion, JobID: jobID.String(), ExternalID: "meeting-1", Metadata: json.RawMessage(`{}`),
-		Timeline: Timeline{JoinedAt: Instant{time.Date(2026, 10, 19, 8, 0, 0, 0, time.UTC)}},
-		Gaps:     []Gap{}, MediaFaults: []MediaFault{}, Participants: []Participant{}, Speech: []Speech{}, Consent: []Consent{},
-		Media: []Media{{File: File{Name: "recording.mp4", Kind: Video, ContentType: "video/mp4", Bytes: 9}, URI: "https://standin.example.com/media"}},
+func testManifest(jobID uuid.UUID) recording.Manifest {
+	return recording.Manifest{
+		SchemaVersion: recording.SchemaVersion, JobID: jobID.String(), ExternalID: "meeting-1", Metadata: json.RawMessage(`{}`),
+		Timeline: recording.Timeline{JoinedAt: recording.Instant{Time: time.Date(2026, 10, 19, 8, 0, 0, 0, time.UTC)}},
+		Gaps:     []recording.Gap{}, MediaFaults: []recording.MediaFault{}, Participants: []recording.Participant{}, Speech: []recording.Speech{}, Consent: []recording.Consent{},
+		Media: []recording.Media{{File: recording.File{Name: "recording.mp4", Kind: recording.Video, ContentType: "video/mp4", Bytes: 9}, URI: "https://standin.example.com/media"}},
 	}
 }
 
 func TestStoredManifest(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		jobID := uuid.New()
-		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
+		if _, err := storage.Manifest(t.Context(), jobID); !is[*recording.NotFoundError](err) {
 			t.Errorf("read a missing manifest: %v", err)
 		}
 		manifest := testManifest(jobID)
@@ -390,7 +391,7 @@ func TestStoredManifest(t *testing.T) {
 		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := storage.Manifest(t.Context(), jobID); !is[*NotFoundError](err) {
+		if _, err := storage.Manifest(t.Context(), jobID); !is[*recording.NotFoundError](err) {
 			t.Errorf("read a deleted manifest: %v", err)
 		}
 		if err := storage.DeleteRecording(t.Context(), jobID); err != nil {

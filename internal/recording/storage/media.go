@@ -1,10 +1,8 @@
-package recording
+package storage
 
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,6 +17,8 @@ import (
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/gcerrors"
+
+	"standin/internal/recording"
 )
 
 // largestServerCopy is the largest object that S3 can copy on the server (Amazon
@@ -31,7 +31,7 @@ const maxManifestBytes = 256 << 20
 
 // CopyUpload stores a bot's upload, whose length and SHA-256 (hex) are known, as
 // the media file with the given name. It replaces an existing file.
-func (s *Storage) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, upload, name string, length int64, sha256Hex string) error {
+func (r *Recordings) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, upload, name string, length int64, sha256Hex string) error {
 	from, err := uploadKey(jobID, attempt, upload)
 	if err != nil {
 		return err
@@ -40,41 +40,41 @@ func (s *Storage) CopyUpload(ctx context.Context, jobID uuid.UUID, attempt int, 
 	if err != nil {
 		return err
 	}
-	if s.folder == "" && length <= largestServerCopy {
-		if err := s.bucket.Copy(ctx, to, from, nil); err != nil {
+	if r.folder == "" && length <= largestServerCopy {
+		if err := r.bucket.Copy(ctx, to, from, nil); err != nil {
 			return fmt.Errorf("copy %s: %w", from, err)
 		}
 		return nil
 	}
-	if s.folder != "" && s.link(from, to) == nil {
+	if r.folder != "" && r.link(from, to) == nil {
 		return nil
 	}
-	reader, err := s.open(ctx, from, from)
+	reader, err := r.open(ctx, from, from)
 	if err != nil {
 		return err
 	}
 	defer reader.Close() // read only
-	return s.write(ctx, to, newHashingReader(reader, length), sha256Hex, true)
+	return r.write(ctx, to, newHashingReader(reader, length), sha256Hex, true)
 }
 
 // link gives a file a second name, and replaces an existing file. Some file systems cannot.
-func (s *Storage) link(from, to string) error {
-	if err := s.makeFolder(to); err != nil {
+func (r *Recordings) link(from, to string) error {
+	if err := r.makeFolder(to); err != nil {
 		return err
 	}
-	path := func(key string) string { return filepath.Join(s.folder, filepath.FromSlash(key)) }
+	path := func(key string) string { return filepath.Join(r.folder, filepath.FromSlash(key)) }
 	if err := os.Remove(path(to)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	if err := os.Link(path(from), path(to)); err != nil {
 		return err
 	}
-	return s.disk.syncDir(s.folderOf(to))
+	return r.disk.syncDir(r.folderOf(to))
 }
 
 // PutMedia stores a media file with the given SHA-256 (hex). It replaces an
 // existing file.
-func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) error {
+func (r *Recordings) PutMedia(ctx context.Context, jobID uuid.UUID, name string, content io.Reader, sha256Hex string) error {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
 		return err
@@ -83,18 +83,18 @@ func (s *Storage) PutMedia(ctx context.Context, jobID uuid.UUID, name string, co
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, key, newHashingReader(content, math.MaxInt64), declared, true)
+	return r.write(ctx, key, newHashingReader(content, math.MaxInt64), declared, true)
 }
 
 // OpenMedia opens a media file for http.ServeContent: a seek makes no request
 // until the next read. ctx must outlive the reader. If the file does not exist,
-// the error is a NotFoundError.
-func (s *Storage) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
+// the error is a recording.NotFoundError.
+func (r *Recordings) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (content io.ReadSeekCloser, size int64, modified time.Time, err error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
 		return nil, 0, time.Time{}, err
 	}
-	reader, err := s.open(ctx, key, name)
+	reader, err := r.open(ctx, key, name)
 	if err != nil {
 		return nil, 0, time.Time{}, err
 	}
@@ -102,12 +102,12 @@ func (s *Storage) OpenMedia(ctx context.Context, jobID uuid.UUID, name string) (
 }
 
 // HasMedia reports whether a media file exists.
-func (s *Storage) HasMedia(ctx context.Context, jobID uuid.UUID, name string) (bool, error) {
+func (r *Recordings) HasMedia(ctx context.Context, jobID uuid.UUID, name string) (bool, error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
 		return false, err
 	}
-	exists, err := s.bucket.Exists(ctx, key)
+	exists, err := r.bucket.Exists(ctx, key)
 	if err != nil {
 		return false, fmt.Errorf("look for %s: %w", key, err)
 	}
@@ -117,12 +117,12 @@ func (s *Storage) HasMedia(ctx context.Context, jobID uuid.UUID, name string) (b
 // SignedURL returns a URL that gives anyone access to a media file until expiry
 // has passed, or false if the store does not support signed URLs. It does not
 // check that the file exists.
-func (s *Storage) SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
+func (r *Recordings) SignedURL(ctx context.Context, jobID uuid.UUID, name string, expiry time.Duration) (string, bool, error) {
 	key, err := mediaKey(jobID, name)
 	if err != nil {
 		return "", false, err
 	}
-	address, err := s.bucket.SignedURL(ctx, key, &blob.SignedURLOptions{Expiry: expiry})
+	address, err := r.bucket.SignedURL(ctx, key, &blob.SignedURLOptions{Expiry: expiry})
 	if gcerrors.Code(err) == gcerrors.Unimplemented {
 		return "", false, nil
 	}
@@ -133,21 +133,21 @@ func (s *Storage) SignedURL(ctx context.Context, jobID uuid.UUID, name string, e
 }
 
 // PutManifest stores a job's manifest. It replaces an existing one.
-func (s *Storage) PutManifest(ctx context.Context, jobID uuid.UUID, manifest Manifest) error {
+func (r *Recordings) PutManifest(ctx context.Context, jobID uuid.UUID, manifest recording.Manifest) error {
 	text, err := json.MarshalIndent(manifest, "", "  ")
 	if err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
 	if len(text) > maxManifestBytes {
-		return fmt.Errorf("write the manifest: %w", &TooLargeError{MaxBytes: maxManifestBytes})
+		return fmt.Errorf("write the manifest: %w", &recording.TooLargeError{MaxBytes: maxManifestBytes})
 	}
-	return s.writeBytes(ctx, manifestKey(jobID), text)
+	return r.writeBytes(ctx, manifestKey(jobID), text)
 }
 
 // Manifest returns a job's manifest as it was stored. If there is none, the error
-// is a NotFoundError.
-func (s *Storage) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error) {
-	reader, err := s.open(ctx, manifestKey(jobID), "the manifest")
+// is a recording.NotFoundError.
+func (r *Recordings) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error) {
+	reader, err := r.open(ctx, manifestKey(jobID), "the manifest")
 	if err != nil {
 		return nil, err
 	}
@@ -160,49 +160,33 @@ func (s *Storage) Manifest(ctx context.Context, jobID uuid.UUID) ([]byte, error)
 }
 
 // StoredManifest returns a job's decoded manifest, or false if there is none.
-func (s *Storage) StoredManifest(ctx context.Context, jobID uuid.UUID) (Manifest, bool, error) {
-	text, err := s.Manifest(ctx, jobID)
-	if missing := new(NotFoundError); errors.As(err, &missing) {
-		return Manifest{}, false, nil
+func (r *Recordings) StoredManifest(ctx context.Context, jobID uuid.UUID) (recording.Manifest, bool, error) {
+	text, err := r.Manifest(ctx, jobID)
+	if missing := new(recording.NotFoundError); errors.As(err, &missing) {
+		return recording.Manifest{}, false, nil
 	}
 	if err != nil {
-		return Manifest{}, false, err
+		return recording.Manifest{}, false, err
 	}
-	var manifest Manifest
+	var manifest recording.Manifest
 	if err := json.Unmarshal(text, &manifest); err != nil {
-		return Manifest{}, false, fmt.Errorf("read the manifest: %w", err)
+		return recording.Manifest{}, false, fmt.Errorf("read the manifest: %w", err)
 	}
 	return manifest, true, nil
-}
-
-// TextFile is a text file to attach to a finished recording.
-type TextFile struct {
-	Name        string
-	Kind        MediaKind
-	ContentType string
-	Content     []byte
-}
-
-// Media returns the file's entry in the manifest of a job.
-func (f TextFile) Media(baseURL string, jobID uuid.UUID) Media {
-	sum := sha256.Sum256(f.Content)
-	return Media{URI: MediaURI(baseURL, jobID.String(), f.Name), File: File{
-		Name: f.Name, Kind: f.Kind, ContentType: f.ContentType, Bytes: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]),
-	}}
 }
 
 // Attach stores text files and adds them to the manifest of a finished recording,
 // in place of earlier ones with their names, and increments the manifest's
 // revision, which it returns. Nothing changes if the manifest lists the same files already. If there is no
-// manifest, the error is a NotFoundError. Calls for the same job must not run
+// manifest, the error is a recording.NotFoundError. Calls for the same job must not run
 // concurrently.
-func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []TextFile) (revision int, err error) {
-	manifest, exists, err := s.StoredManifest(ctx, jobID)
+func (r *Recordings) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, files []recording.TextFile) (revision int, err error) {
+	manifest, exists, err := r.StoredManifest(ctx, jobID)
 	if err != nil {
 		return 0, err
 	}
 	if !exists {
-		return 0, &NotFoundError{What: "the manifest"}
+		return 0, &recording.NotFoundError{What: "the manifest"}
 	}
 	changed := false
 	for _, file := range files {
@@ -211,17 +195,17 @@ func (s *Storage) Attach(ctx context.Context, jobID uuid.UUID, baseURL string, f
 			continue
 		}
 		changed = true
-		if err := s.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
+		if err := r.PutMedia(ctx, jobID, file.Name, bytes.NewReader(file.Content), media.SHA256); err != nil {
 			return 0, fmt.Errorf("attach %s: %w", file.Name, err)
 		}
-		manifest.Media = slices.DeleteFunc(manifest.Media, func(m Media) bool { return m.Name == file.Name })
+		manifest.Media = slices.DeleteFunc(manifest.Media, func(m recording.Media) bool { return m.Name == file.Name })
 		manifest.Media = append(manifest.Media, media)
 	}
 	if !changed {
 		return manifest.Revision, nil
 	}
 	manifest.Revision = max(manifest.Revision, 1) + 1
-	if err := s.PutManifest(ctx, jobID, manifest); err != nil {
+	if err := r.PutManifest(ctx, jobID, manifest); err != nil {
 		return 0, fmt.Errorf("attach files: %w", err)
 	}
 	return manifest.Revision, nil
@@ -234,14 +218,14 @@ func outputKey(jobID, command uuid.UUID) string {
 }
 
 // PutOutput stores what a command makes a bot play or show.
-func (s *Storage) PutOutput(ctx context.Context, jobID, command uuid.UUID, content []byte) error {
-	return s.writeBytes(ctx, outputKey(jobID, command), content)
+func (r *Recordings) PutOutput(ctx context.Context, jobID, command uuid.UUID, content []byte) error {
+	return r.writeBytes(ctx, outputKey(jobID, command), content)
 }
 
 // OpenOutput opens what a command makes a bot play or show for reading; ctx must outlive the reader. If it
-// does not exist, the error is a NotFoundError.
-func (s *Storage) OpenOutput(ctx context.Context, jobID, command uuid.UUID) (content io.ReadCloser, size int64, err error) {
-	reader, err := s.open(ctx, outputKey(jobID, command), "the output")
+// does not exist, the error is a recording.NotFoundError.
+func (r *Recordings) OpenOutput(ctx context.Context, jobID, command uuid.UUID) (content io.ReadCloser, size int64, err error) {
+	reader, err := r.open(ctx, outputKey(jobID, command), "the output")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -249,6 +233,6 @@ func (s *Storage) OpenOutput(ctx context.Context, jobID, command uuid.UUID) (con
 }
 
 // DeleteOutput deletes what PutOutput has stored. It may be repeated.
-func (s *Storage) DeleteOutput(ctx context.Context, jobID, command uuid.UUID) error {
-	return s.deleteObject(ctx, outputKey(jobID, command))
+func (r *Recordings) DeleteOutput(ctx context.Context, jobID, command uuid.UUID) error {
+	return r.deleteObject(ctx, outputKey(jobID, command))
 }

@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"standin/internal/recording"
 )
 
 // recountInterval is the minimum time between a count of a job's uploads and another one
@@ -20,19 +22,6 @@ const nodeShare = 8
 // maxTracked is the number of jobs above which old counts are dropped.
 const maxTracked = 1000
 
-// UploadQuota limits the uploads of the bots of one job.
-type UploadQuota struct {
-	Files int
-	Bytes int64
-}
-
-// QuotaError reports an upload that exceeds its job's quota.
-type QuotaError struct{ Quota UploadQuota }
-
-func (e *QuotaError) Error() string {
-	return fmt.Sprintf("the bots of this job may upload %d files with %d bytes in all", e.Quota.Files, e.Quota.Bytes)
-}
-
 // uploadCounts caches the number and size of each job's uploads, so that an
 // upload does not list all earlier ones. Uploads through another node and
 // replaced files make a count inaccurate, so the uploads are counted again before
@@ -45,51 +34,51 @@ type uploadCounts struct {
 
 // uploadCount is the number and size of one job's uploads.
 type uploadCount struct {
-	counted          UploadQuota // in the storage, by the last count
-	stored, reserved UploadQuota // stored as far as this node knows; reserved is for uploads in progress
+	counted          recording.UploadQuota // in the storage, by the last count
+	stored, reserved recording.UploadQuota // stored as far as this node knows; reserved is for uploads in progress
 	countedAt        time.Time
 }
 
-func (c *uploadCount) fits(size int64, quota UploadQuota) bool {
+func (c *uploadCount) fits(size int64, quota recording.UploadQuota) bool {
 	return c.stored.Files+c.reserved.Files < quota.Files && c.stored.Bytes+c.reserved.Bytes+size <= quota.Bytes
 }
 
 // inShare reports whether one more file is within the share of this node.
-func (c *uploadCount) inShare(size int64, quota UploadQuota) bool {
+func (c *uploadCount) inShare(size int64, quota recording.UploadQuota) bool {
 	files := c.stored.Files + c.reserved.Files + 1 - c.counted.Files
 	bytes := c.stored.Bytes + c.reserved.Bytes + size - c.counted.Bytes
 	return files <= (quota.Files-c.counted.Files)/nodeShare && bytes <= (quota.Bytes-c.counted.Bytes)/nodeShare
 }
 
 // ReserveUpload reserves space for one file in a job's quota, or returns a
-// QuotaError. Call done when the upload has ended; stored reports whether the
+// recording.QuotaError. Call done when the upload has ended; stored reports whether the
 // file was stored.
-func (s *Storage) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota UploadQuota) (done func(stored bool), err error) {
-	if done, _ = s.counts.reserve(jobID, size, quota, false); done != nil {
+func (r *Recordings) ReserveUpload(ctx context.Context, jobID uuid.UUID, size int64, quota recording.UploadQuota) (done func(stored bool), err error) {
+	if done, _ = r.counts.reserve(jobID, size, quota, false); done != nil {
 		return done, nil
 	}
-	s.counts.counting.Lock()
-	defer s.counts.counting.Unlock()
-	done, recount := s.counts.reserve(jobID, size, quota, false) // another upload may have counted
+	r.counts.counting.Lock()
+	defer r.counts.counting.Unlock()
+	done, recount := r.counts.reserve(jobID, size, quota, false) // another upload may have counted
 	if done == nil && recount {
-		before := s.counts.stored(jobID)
-		counted, err := s.countUploads(ctx, jobID)
+		before := r.counts.stored(jobID)
+		counted, err := r.countUploads(ctx, jobID)
 		if err != nil {
 			return nil, fmt.Errorf("count the uploads of job %s: %w", jobID, err)
 		}
-		s.counts.set(jobID, before, counted)
-		done, _ = s.counts.reserve(jobID, size, quota, true)
+		r.counts.set(jobID, before, counted)
+		done, _ = r.counts.reserve(jobID, size, quota, true)
 	}
 	if done == nil {
-		return nil, &QuotaError{Quota: quota}
+		return nil, &recording.QuotaError{Quota: quota}
 	}
 	return done, nil
 }
 
 // countUploads counts the files and bytes below a job's uploads.
-func (s *Storage) countUploads(ctx context.Context, jobID uuid.UUID) (UploadQuota, error) {
-	var stored UploadQuota
-	for object, err := range s.objects(ctx, uploadsFolder(jobID)) {
+func (r *Recordings) countUploads(ctx context.Context, jobID uuid.UUID) (recording.UploadQuota, error) {
+	var stored recording.UploadQuota
+	for object, err := range r.objects(ctx, uploadsFolder(jobID)) {
 		if err != nil {
 			return stored, err
 		}
@@ -104,7 +93,7 @@ func (s *Storage) countUploads(ctx context.Context, jobID uuid.UUID) (UploadQuot
 // reserve reserves space for one file, in the share of this node unless the uploads were
 // counted just now. If the file does not fit, done is nil and recount reports whether the
 // uploads should be counted again.
-func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota UploadQuota, justCounted bool) (done func(stored bool), recount bool) {
+func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota recording.UploadQuota, justCounted bool) (done func(stored bool), recount bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	job := c.jobs[jobID]
@@ -129,18 +118,18 @@ func (c *uploadCounts) reserve(jobID uuid.UUID, size int64, quota UploadQuota, j
 }
 
 // stored returns the last known uploads of a job.
-func (c *uploadCounts) stored(jobID uuid.UUID) UploadQuota {
+func (c *uploadCounts) stored(jobID uuid.UUID) recording.UploadQuota {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if job := c.jobs[jobID]; job != nil {
 		return job.stored
 	}
-	return UploadQuota{}
+	return recording.UploadQuota{}
 }
 
 // set replaces the count of a job. It adds the uploads stored since before,
 // because counted may not include them.
-func (c *uploadCounts) set(jobID uuid.UUID, before, counted UploadQuota) {
+func (c *uploadCounts) set(jobID uuid.UUID, before, counted recording.UploadQuota) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.jobs == nil {

@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"cmp"
@@ -19,6 +19,7 @@ import (
 
 	"standin/internal/fsutil"
 	"standin/internal/ingest"
+	"standin/internal/recording"
 )
 
 // isCapture reports whether an upload is a capture of a page. Captures are not
@@ -27,51 +28,39 @@ func isCapture(name string) bool {
 	return strings.HasPrefix(name, ingest.CapturePrefix) && storableName(name)
 }
 
-// AttemptUploads lists the uploads of one attempt's bot.
-type AttemptUploads struct {
-	Attempt int
-	Files   []Upload // sorted by name
-}
-
-// Upload is an uploaded file.
-type Upload struct {
-	Name  string
-	Bytes int64
-}
-
 // PutUpload stores a file that a bot uploads. The file becomes visible after the
-// whole body was read. A body longer than maxBytes is a TooLargeError, and one
-// without the declared SHA-256 (hex) a ChecksumError. Repeating an upload with the
+// whole body was read. A body longer than maxBytes is a recording.TooLargeError, and one
+// without the declared SHA-256 (hex) a recording.ChecksumError. Repeating an upload with the
 // same name and content changes nothing and is not an error. With other content
-// it is a ConflictError, except for ingest.ReportName, which is replaced.
-func (s *Storage) PutUpload(
+// it is a recording.ConflictError, except for ingest.ReportName, which is replaced.
+func (r *Recordings) PutUpload(
 	ctx context.Context, jobID uuid.UUID, attempt int, name string, content io.Reader, sha256Hex string, maxBytes int64,
-) (StoredObject, error) {
+) (recording.StoredObject, error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil {
-		return StoredObject{}, err
+		return recording.StoredObject{}, err
 	}
 	declared, err := declaredSum(sha256Hex)
 	if err != nil {
-		return StoredObject{}, err
+		return recording.StoredObject{}, err
 	}
 	upload := newHashingReader(content, maxBytes)
-	stored := StoredObject{Name: name, SHA256: declared, New: true}
+	stored := recording.StoredObject{Name: name, SHA256: declared, New: true}
 	if name != ingest.ReportName {
-		exists, err := s.bucket.Exists(ctx, key)
+		exists, err := r.bucket.Exists(ctx, key)
 		if err != nil {
-			return StoredObject{}, fmt.Errorf("find %s: %w", key, err)
+			return recording.StoredObject{}, fmt.Errorf("find %s: %w", key, err)
 		}
 		if exists {
-			return s.confirmUpload(ctx, key, upload, stored)
+			return r.confirmUpload(ctx, key, upload, stored)
 		}
 	}
-	err = s.write(ctx, key, upload, declared, name == ingest.ReportName)
+	err = r.write(ctx, key, upload, declared, name == ingest.ReportName)
 	if gcerrors.Code(err) == gcerrors.FailedPrecondition {
-		return s.confirmUpload(ctx, key, upload, stored) // a concurrent request stored it first
+		return r.confirmUpload(ctx, key, upload, stored) // a concurrent request stored it first
 	}
 	if err != nil {
-		return StoredObject{}, err
+		return recording.StoredObject{}, err
 	}
 	stored.Bytes = upload.length
 	return stored, nil
@@ -79,49 +68,49 @@ func (s *Storage) PutUpload(
 
 // confirmUpload reads the whole body and compares it with the stored upload of the
 // same name.
-func (s *Storage) confirmUpload(ctx context.Context, key string, upload *hashingReader, stored StoredObject) (StoredObject, error) {
+func (r *Recordings) confirmUpload(ctx context.Context, key string, upload *hashingReader, stored recording.StoredObject) (recording.StoredObject, error) {
 	if _, err := io.Copy(io.Discard, upload); err != nil {
-		return StoredObject{}, fmt.Errorf("read the upload of %s: %w", key, err)
+		return recording.StoredObject{}, fmt.Errorf("read the upload of %s: %w", key, err)
 	}
 	if err := upload.check(stored.SHA256); err != nil {
-		return StoredObject{}, err
+		return recording.StoredObject{}, err
 	}
-	length, sum, err := s.stat(ctx, key)
+	length, sum, err := r.stat(ctx, key)
 	if err != nil {
-		return StoredObject{}, err
+		return recording.StoredObject{}, err
 	}
 	if sum != stored.SHA256 {
-		return StoredObject{}, &ConflictError{Name: stored.Name}
+		return recording.StoredObject{}, &recording.ConflictError{Name: stored.Name}
 	}
 	stored.Bytes, stored.New = length, false
 	return stored, nil
 }
 
 // Uploads lists the uploads of a job's bots by attempt, without captures.
-func (s *Storage) Uploads(ctx context.Context, jobID uuid.UUID) ([]AttemptUploads, error) {
-	files, err := s.uploadedFiles(ctx, jobID)
+func (r *Recordings) Uploads(ctx context.Context, jobID uuid.UUID) ([]recording.AttemptUploads, error) {
+	files, err := r.uploadedFiles(ctx, jobID)
 	if err != nil {
 		return nil, err
 	}
-	var attempts []AttemptUploads
+	var attempts []recording.AttemptUploads
 	for _, file := range files {
 		if isCapture(file.Name) {
 			continue
 		}
 		if last := len(attempts) - 1; last < 0 || attempts[last].Attempt != file.Attempt {
-			attempts = append(attempts, AttemptUploads{Attempt: file.Attempt})
+			attempts = append(attempts, recording.AttemptUploads{Attempt: file.Attempt})
 		}
 		attempt := &attempts[len(attempts)-1]
-		attempt.Files = append(attempt.Files, Upload{Name: file.Name, Bytes: file.Bytes})
+		attempt.Files = append(attempt.Files, recording.Upload{Name: file.Name, Bytes: file.Bytes})
 	}
 	return attempts, nil
 }
 
 // uploadedFiles lists the uploads and captures of a job's bots, by attempt and name.
-func (s *Storage) uploadedFiles(ctx context.Context, jobID uuid.UUID) ([]Capture, error) {
+func (r *Recordings) uploadedFiles(ctx context.Context, jobID uuid.UUID) ([]recording.Capture, error) {
 	folder := uploadsFolder(jobID)
-	var files []Capture
-	for object, err := range s.objects(ctx, folder) {
+	var files []recording.Capture
+	for object, err := range r.objects(ctx, folder) {
 		if err != nil {
 			return nil, err
 		}
@@ -130,35 +119,28 @@ func (s *Storage) uploadedFiles(ctx context.Context, jobID uuid.UUID) ([]Capture
 		if err != nil || !storableName(name) {
 			continue // an unfinished write, or what PutOutput stored
 		}
-		files = append(files, Capture{Attempt: attempt, Name: name, Bytes: object.Size})
+		files = append(files, recording.Capture{Attempt: attempt, Name: name, Bytes: object.Size})
 	}
-	slices.SortFunc(files, func(a, b Capture) int {
+	slices.SortFunc(files, func(a, b recording.Capture) int {
 		return cmp.Or(cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Name, b.Name))
 	})
 	return files, nil
 }
 
-// Capture is a capture of a page that a bot uploaded.
-type Capture struct {
-	Attempt int
-	Name    string
-	Bytes   int64
-}
-
 // Captures lists the captures of a job's bots, by attempt and name.
-func (s *Storage) Captures(ctx context.Context, jobID uuid.UUID) ([]Capture, error) {
-	files, err := s.uploadedFiles(ctx, jobID)
-	return slices.DeleteFunc(files, func(file Capture) bool { return !isCapture(file.Name) }), err
+func (r *Recordings) Captures(ctx context.Context, jobID uuid.UUID) ([]recording.Capture, error) {
+	files, err := r.uploadedFiles(ctx, jobID)
+	return slices.DeleteFunc(files, func(file recording.Capture) bool { return !isCapture(file.Name) }), err
 }
 
 // OpenCapture opens a capture for reading; ctx must outlive the reader. If it does
-// not exist, the error is a NotFoundError.
-func (s *Storage) OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error) {
+// not exist, the error is a recording.NotFoundError.
+func (r *Recordings) OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int, name string) (content io.ReadCloser, size int64, err error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil || !isCapture(name) {
-		return nil, 0, &NotFoundError{What: "the capture"}
+		return nil, 0, &recording.NotFoundError{What: "the capture"}
 	}
-	reader, err := s.open(ctx, key, "the capture")
+	reader, err := r.open(ctx, key, "the capture")
 	if err != nil {
 		return nil, 0, err
 	}
@@ -166,30 +148,30 @@ func (s *Storage) OpenCapture(ctx context.Context, jobID uuid.UUID, attempt int,
 }
 
 // OpenUpload opens an upload for reading; ctx must outlive the reader.
-func (s *Storage) OpenUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (io.ReadCloser, error) {
+func (r *Recordings) OpenUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (io.ReadCloser, error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil {
 		return nil, err
 	}
-	return s.open(ctx, key, name)
+	return r.open(ctx, key, name)
 }
 
 // StatUpload returns the length and the SHA-256, in hex, of an upload. If it does
-// not exist, the error is a NotFoundError.
-func (s *Storage) StatUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (length int64, sha256Hex string, err error) {
+// not exist, the error is a recording.NotFoundError.
+func (r *Recordings) StatUpload(ctx context.Context, jobID uuid.UUID, attempt int, name string) (length int64, sha256Hex string, err error) {
 	key, err := uploadKey(jobID, attempt, name)
 	if err != nil {
 		return 0, "", err
 	}
-	return s.stat(ctx, key)
+	return r.stat(ctx, key)
 }
 
-// open opens an object. If it does not exist, the error is a NotFoundError with
+// open opens an object. If it does not exist, the error is a recording.NotFoundError with
 // the given description.
-func (s *Storage) open(ctx context.Context, key, description string) (*blob.Reader, error) {
-	reader, err := s.bucket.NewReader(ctx, key, nil)
+func (r *Recordings) open(ctx context.Context, key, description string) (*blob.Reader, error) {
+	reader, err := r.bucket.NewReader(ctx, key, nil)
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return nil, &NotFoundError{What: description}
+		return nil, &recording.NotFoundError{What: description}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
@@ -207,7 +189,7 @@ type LeftoverSpool struct {
 // ImportLeftover stores the files in a spool that the bot did not upload. It is
 // safe while the bot still runs, because files appear in the folder only when
 // they are complete.
-func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool LeftoverSpool) error {
+func (r *Recordings) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool LeftoverSpool) error {
 	folder := filepath.Join(spool.Folder, ingest.SpoolDir, ingest.SpoolMediaDir)
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0 {
@@ -216,7 +198,7 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool Lef
 	if err != nil {
 		return fmt.Errorf("list the files that a bot left: %w", err)
 	}
-	known, err := s.uploadedSizes(ctx, jobID, spool.Attempt)
+	known, err := r.uploadedSizes(ctx, jobID, spool.Attempt)
 	if err != nil {
 		return err
 	}
@@ -232,8 +214,8 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool Lef
 		if !info.Mode().IsRegular() || !ingest.ValidMediaName(entry.Name()) || uploaded && size == info.Size() && entry.Name() != ingest.ReportName {
 			continue
 		}
-		err = s.importFile(ctx, jobID, spool.Attempt, filepath.Join(folder, entry.Name()))
-		if conflict := new(ConflictError); errors.As(err, &conflict) {
+		err = r.importFile(ctx, jobID, spool.Attempt, filepath.Join(folder, entry.Name()))
+		if conflict := new(recording.ConflictError); errors.As(err, &conflict) {
 			continue // the bot's own upload takes precedence
 		}
 		if err != nil {
@@ -244,8 +226,8 @@ func (s *Storage) ImportLeftover(ctx context.Context, jobID uuid.UUID, spool Lef
 }
 
 // uploadedSizes returns the sizes of an attempt's uploads by name.
-func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt int) (map[string]int64, error) {
-	attempts, err := s.Uploads(ctx, jobID)
+func (r *Recordings) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt int) (map[string]int64, error) {
+	attempts, err := r.Uploads(ctx, jobID)
 	if err != nil {
 		return nil, fmt.Errorf("list what a bot uploaded: %w", err)
 	}
@@ -262,7 +244,7 @@ func (s *Storage) uploadedSizes(ctx context.Context, jobID uuid.UUID, attempt in
 }
 
 // importFile stores a local file as an upload.
-func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
+func (r *Recordings) importFile(ctx context.Context, jobID uuid.UUID, attempt int, path string) error {
 	size, sum, err := fsutil.HashFile(path)
 	if err != nil {
 		return err
@@ -272,6 +254,6 @@ func (s *Storage) importFile(ctx context.Context, jobID uuid.UUID, attempt int, 
 		return err
 	}
 	defer file.Close() // read only
-	_, err = s.PutUpload(ctx, jobID, attempt, filepath.Base(path), file, sum, size)
+	_, err = r.PutUpload(ctx, jobID, attempt, filepath.Base(path), file, sum, size)
 	return err
 }

@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"bytes"
@@ -22,15 +22,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"standin/internal/fsutil"
+	"standin/internal/recording"
 )
-
-// StoredObject describes an object in storage.
-type StoredObject struct {
-	Name   string
-	Bytes  int64
-	SHA256 string // hex
-	New    bool   // false when the same object already existed
-}
 
 // checksumKey is the metadata key of an object's SHA-256 in object stores.
 // Folders have no metadata, so the checksum is computed when it is needed.
@@ -54,16 +47,16 @@ func (b *hashingReader) Read(buffer []byte) (int, error) {
 	b.sum.Write(buffer[:n])
 	b.length += int64(n)
 	if b.length > b.limit {
-		return n, &TooLargeError{MaxBytes: b.limit}
+		return n, &recording.TooLargeError{MaxBytes: b.limit}
 	}
 	return n, err
 }
 
-// check returns a ChecksumError if the read data does not have the declared
+// check returns a recording.ChecksumError if the read data does not have the declared
 // SHA-256.
 func (b *hashingReader) check(declared string) error {
 	if actual := hex.EncodeToString(b.sum.Sum(nil)); actual != declared {
-		return &ChecksumError{Declared: declared, Actual: actual}
+		return &recording.ChecksumError{Declared: declared, Actual: actual}
 	}
 	return nil
 }
@@ -72,7 +65,7 @@ func (b *hashingReader) check(declared string) error {
 func declaredSum(text string) (string, error) {
 	sum, err := hex.DecodeString(text)
 	if err != nil || len(sum) != sha256.Size {
-		return "", &ChecksumError{Declared: text}
+		return "", &recording.ChecksumError{Declared: text}
 	}
 	return hex.EncodeToString(sum), nil
 }
@@ -80,14 +73,14 @@ func declaredSum(text string) (string, error) {
 // write stores the content under key if it has the declared SHA-256. If the object
 // exists and replace is false, gcerrors.Code returns FailedPrecondition for the
 // error.
-func (s *Storage) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) error {
-	if err := s.makeFolder(key); err != nil {
+func (r *Recordings) write(ctx context.Context, key string, content *hashingReader, declared string, replace bool) error {
+	if err := r.makeFolder(key); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var file *os.File // the temporary file, in a folder
-	writer, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{
+	writer, err := r.bucket.NewWriter(ctx, key, &blob.WriterOptions{
 		ContentType: contentType(key),
 		Metadata:    map[string]string{checksumKey: declared},
 		IfNotExist:  !replace,
@@ -104,44 +97,44 @@ func (s *Storage) write(ctx context.Context, key string, content *hashingReader,
 		err = content.check(declared)
 	}
 	if err == nil && file != nil {
-		err = s.disk.syncFile(file)
+		err = r.disk.syncFile(file)
 	}
 	if err != nil {
 		cancel()           // Close stores the object unless its context was cancelled
 		_ = writer.Close() // it always fails after cancel
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	if err := s.commit(writer); err != nil {
+	if err := r.commit(writer); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
-	if s.folder == "" {
+	if r.folder == "" {
 		return nil
 	}
-	if err := s.disk.syncDir(s.folderOf(key)); err != nil {
+	if err := r.disk.syncDir(r.folderOf(key)); err != nil {
 		return fmt.Errorf("write %s: %w", key, err)
 	}
 	return nil
 }
 
 // writeBytes stores the content under key. It replaces an existing object.
-func (s *Storage) writeBytes(ctx context.Context, key string, content []byte) error {
+func (r *Recordings) writeBytes(ctx context.Context, key string, content []byte) error {
 	sum := sha256.Sum256(content)
-	return s.write(ctx, key, newHashingReader(bytes.NewReader(content), int64(len(content))), hex.EncodeToString(sum[:]), true)
+	return r.write(ctx, key, newHashingReader(bytes.NewReader(content), int64(len(content))), hex.EncodeToString(sum[:]), true)
 }
 
-func (s *Storage) commit(writer *blob.Writer) error {
-	if s.folder != "" {
-		s.committing.Lock()
-		defer s.committing.Unlock()
+func (r *Recordings) commit(writer *blob.Writer) error {
+	if r.folder != "" {
+		r.committing.Lock()
+		defer r.committing.Unlock()
 	}
 	return writer.Close()
 }
 
 // stat returns the length and SHA-256 of an object.
-func (s *Storage) stat(ctx context.Context, key string) (length int64, sum string, err error) {
-	attributes, err := s.bucket.Attributes(ctx, key)
+func (r *Recordings) stat(ctx context.Context, key string) (length int64, sum string, err error) {
+	attributes, err := r.bucket.Attributes(ctx, key)
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return 0, "", &NotFoundError{What: key}
+		return 0, "", &recording.NotFoundError{What: key}
 	}
 	if err != nil {
 		return 0, "", fmt.Errorf("stat %s: %w", key, err)
@@ -149,7 +142,7 @@ func (s *Storage) stat(ctx context.Context, key string) (length int64, sum strin
 	if sum := attributes.Metadata[checksumKey]; sum != "" {
 		return attributes.Size, sum, nil
 	}
-	reader, err := s.bucket.NewReader(ctx, key, nil)
+	reader, err := r.bucket.NewReader(ctx, key, nil)
 	if err != nil {
 		return 0, "", fmt.Errorf("read %s: %w", key, err)
 	}
@@ -169,21 +162,21 @@ type objectFilter func(key string, modified time.Time) bool
 
 // DeleteUploads deletes the uploads of a job's bots except captures of pages. Call
 // it only after the manifest is stored. It may be repeated.
-func (s *Storage) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
-	return s.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isCapture(path.Base(key)) })
+func (r *Recordings) DeleteUploads(ctx context.Context, jobID uuid.UUID) error {
+	return r.deleteMatching(ctx, uploadsFolder(jobID), func(key string, _ time.Time) bool { return !isCapture(path.Base(key)) })
 }
 
 // DeleteRecording deletes all stored objects of a job: media, uploads and the
 // manifest. It may be repeated.
-func (s *Storage) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
-	return s.deleteMatching(ctx, jobFolder(jobID), func(string, time.Time) bool { return true })
+func (r *Recordings) DeleteRecording(ctx context.Context, jobID uuid.UUID) error {
+	return r.deleteMatching(ctx, jobFolder(jobID), func(string, time.Time) bool { return true })
 }
 
 // DeleteUnfinished deletes the files of interrupted writes to a folder that were
 // last changed before a time. Interrupted writes to object stores cannot be
 // listed.
-func (s *Storage) DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error {
-	return s.deleteMatching(ctx, jobFolder(jobID), func(key string, modified time.Time) bool {
+func (r *Recordings) DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before time.Time) error {
+	return r.deleteMatching(ctx, jobFolder(jobID), func(key string, modified time.Time) bool {
 		return isUnfinished(key) && modified.Before(before)
 	})
 }
@@ -193,20 +186,20 @@ func (s *Storage) DeleteUnfinished(ctx context.Context, jobID uuid.UUID, before 
 func isUnfinished(key string) bool { return path.Ext(key) == unfinishedSuffix }
 
 // deleteMatching deletes the selected objects below a folder.
-func (s *Storage) deleteMatching(ctx context.Context, folder string, selected objectFilter) error {
-	if s.folder != "" {
-		return s.deleteOnDisk(folder, selected)
+func (r *Recordings) deleteMatching(ctx context.Context, folder string, selected objectFilter) error {
+	if r.folder != "" {
+		return r.deleteOnDisk(folder, selected)
 	}
 	group, deleting := errgroup.WithContext(ctx)
 	group.SetLimit(deleteConcurrency)
 	var listing error
-	for object, err := range s.objects(deleting, folder) {
+	for object, err := range r.objects(deleting, folder) {
 		if err != nil {
 			listing = err
 			break
 		}
 		if selected(object.Key, object.ModTime) {
-			group.Go(func() error { return s.deleteObject(deleting, object.Key) })
+			group.Go(func() error { return r.deleteObject(deleting, object.Key) })
 		}
 	}
 	if err := group.Wait(); err != nil {
@@ -215,8 +208,8 @@ func (s *Storage) deleteMatching(ctx context.Context, folder string, selected ob
 	return listing
 }
 
-func (s *Storage) deleteObject(ctx context.Context, key string) error {
-	err := s.bucket.Delete(ctx, key)
+func (r *Recordings) deleteObject(ctx context.Context, key string) error {
+	err := r.bucket.Delete(ctx, key)
 	if err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 		return fmt.Errorf("delete %s: %w", key, err)
 	}
@@ -226,9 +219,9 @@ func (s *Storage) deleteObject(ctx context.Context, key string) error {
 // deleteOnDisk deletes the selected files below a folder, and then empty
 // directories. It does not use the blob library, whose listings fail when a
 // listed file is deleted concurrently.
-func (s *Storage) deleteOnDisk(folder string, selected objectFilter) error {
+func (r *Recordings) deleteOnDisk(folder string, selected objectFilter) error {
 	var directories []string
-	err := filepath.WalkDir(filepath.Join(s.folder, filepath.FromSlash(folder)), func(name string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(r.folder, filepath.FromSlash(folder)), func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
 			directories = append(directories, name)
 			return nil

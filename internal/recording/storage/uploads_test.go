@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"errors"
@@ -14,13 +14,14 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/ingest"
+	"standin/internal/recording"
 )
 
 // TestImportLeftover checks that files in a bot's spool are stored as uploads and
 // that existing uploads are not changed.
 func TestImportLeftover(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		jobID := uuid.New()
 		spool := LeftoverSpool{Attempt: 1, Folder: t.TempDir()}
 		if err := storage.ImportLeftover(t.Context(), jobID, spool); err != nil {
@@ -54,10 +55,10 @@ func TestImportLeftover(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []AttemptUploads{
-			{Attempt: 0, Files: []Upload{{ingest.SegmentName(0, 2), 18}}},
-			{Attempt: 1, Files: []Upload{
-				{ingest.SegmentName(0, 0), 5}, {ingest.SegmentName(0, 1), 27}, {ingest.SegmentName(0, 2), 9}, {ingest.ReportName, 13},
+		want := []recording.AttemptUploads{
+			{Attempt: 0, Files: []recording.Upload{{Name: ingest.SegmentName(0, 2), Bytes: 18}}},
+			{Attempt: 1, Files: []recording.Upload{
+				{Name: ingest.SegmentName(0, 0), Bytes: 5}, {Name: ingest.SegmentName(0, 1), Bytes: 27}, {Name: ingest.SegmentName(0, 2), Bytes: 9}, {Name: ingest.ReportName, Bytes: 13},
 			}},
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -72,15 +73,15 @@ func TestImportLeftover(t *testing.T) {
 func TestUploadQuota(t *testing.T) {
 	t.Parallel()
 	dir := "file://" + t.TempDir()
-	nodes := []*Storage{openStorage(t, dir), openStorage(t, dir)}
-	for name, quota := range map[string]UploadQuota{"files": {Files: 21, Bytes: 1 << 30}, "bytes": {Files: 1000, Bytes: 21 * 100}} {
+	nodes := []*Recordings{openStorage(t, dir), openStorage(t, dir)}
+	for name, quota := range map[string]recording.UploadQuota{"files": {Files: 21, Bytes: 1 << 30}, "bytes": {Files: 1000, Bytes: 21 * 100}} {
 		jobID := uuid.New()
 		content := strings.Repeat("x", 100)
 		put(t, nodes[0], jobID, 0, "before.mp4", content) // before the uploads are counted
 		admitted := 0
 		for i := range 50 {
 			done, err := nodes[i%2].ReserveUpload(t.Context(), jobID, 100, quota)
-			if exceeded := new(QuotaError); err != nil && !errors.As(err, &exceeded) {
+			if exceeded := new(recording.QuotaError); err != nil && !errors.As(err, &exceeded) {
 				t.Fatal(err)
 			}
 			if err == nil {
@@ -96,7 +97,7 @@ func TestUploadQuota(t *testing.T) {
 			t.Errorf("%s: another job: %v", name, err)
 		}
 	}
-	jobID, quota := uuid.New(), UploadQuota{Files: 4, Bytes: 1000}
+	jobID, quota := uuid.New(), recording.UploadQuota{Files: 4, Bytes: 1000}
 	var admitted atomic.Int32
 	var uploads sync.WaitGroup
 	for range 50 {
@@ -110,7 +111,7 @@ func TestUploadQuota(t *testing.T) {
 	if got := admitted.Load(); got != 4 {
 		t.Errorf("%d concurrent uploads were admitted, want 4", got)
 	}
-	done, err := nodes[0].ReserveUpload(t.Context(), uuid.New(), 100, UploadQuota{Files: 1, Bytes: 100})
+	done, err := nodes[0].ReserveUpload(t.Context(), uuid.New(), 100, recording.UploadQuota{Files: 1, Bytes: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

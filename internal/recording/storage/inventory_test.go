@@ -1,4 +1,4 @@
-package recording
+package storage
 
 import (
 	"errors"
@@ -12,34 +12,35 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"standin/internal/ingest"
+	"standin/internal/recording"
 )
 
 // TestListJobs checks that each job with stored objects is listed once.
 func TestListJobs(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
-		if err := storage.ListJobs(t.Context(), func(usage JobUsage) error { t.Errorf("empty store: %+v", usage); return nil }); err != nil {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
+		if err := storage.ListJobs(t.Context(), func(usage recording.JobUsage) error { t.Errorf("empty store: %+v", usage); return nil }); err != nil {
 			t.Fatal(err)
 		}
-		want := map[uuid.UUID]JobUsage{}
+		want := map[uuid.UUID]recording.JobUsage{}
 		for i := range 3 {
 			id := uuid.New()
 			put(t, storage, id, 0, ingest.SegmentName(0, 0), "12345")
 			put(t, storage, id, 1, ingest.ReportName, "{}")
 			put(t, storage, id, 0, "capture-0.zip", "png")
-			want[id] = JobUsage{JobID: id, Objects: 3, Bytes: 10, Uploads: 2}
+			want[id] = recording.JobUsage{JobID: id, Objects: 3, Bytes: 10, Uploads: 2}
 			if i == 0 {
-				if err := storage.PutManifest(t.Context(), id, Manifest{}); err != nil {
+				if err := storage.PutManifest(t.Context(), id, recording.Manifest{}); err != nil {
 					t.Fatal(err)
 				}
 				text, err := storage.Manifest(t.Context(), id)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want[id] = JobUsage{JobID: id, Objects: 4, Bytes: 10 + int64(len(text)), Uploads: 2}
+				want[id] = recording.JobUsage{JobID: id, Objects: 4, Bytes: 10 + int64(len(text)), Uploads: 2}
 			}
 		}
-		err := storage.ListJobs(t.Context(), func(usage JobUsage) error {
+		err := storage.ListJobs(t.Context(), func(usage recording.JobUsage) error {
 			if since := time.Since(usage.Newest); since < -time.Minute || since > time.Hour {
 				t.Errorf("newest object of %s is %v old", usage.JobID, since)
 			}
@@ -60,7 +61,7 @@ func TestListJobs(t *testing.T) {
 // with the recording, but not with the uploads.
 func TestCaptures(t *testing.T) {
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		id := uuid.New()
 		put(t, storage, id, 0, ingest.SegmentName(0, 0), "12345")
 		put(t, storage, id, 0, "capture-0.zip", "png")
@@ -94,7 +95,7 @@ func TestDeleteManyUploads(t *testing.T) {
 		t.Skip("make check-long runs it")
 	}
 	t.Parallel()
-	eachStorage(t, func(t *testing.T, storage *Storage) {
+	eachStorage(t, func(t *testing.T, storage *Recordings) {
 		id, other := uuid.New(), uuid.New()
 		put(t, storage, other, 0, ingest.SegmentName(0, 0), "x")
 		var group errgroup.Group

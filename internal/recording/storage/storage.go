@@ -1,10 +1,9 @@
-// Package recording stores recordings: the uploads of bots, media files and
-// manifests, in a folder or an object store. Package build makes the media files
-// and the manifest from the uploads.
+// Package storage stores recordings: the uploads of bots, media files and
+// manifests, in a folder or an object store.
 //
 // The package does not depend on a database, a browser or the HTTP API, and
 // does not change the state of jobs.
-package recording
+package storage
 
 import (
 	"context"
@@ -29,9 +28,10 @@ import (
 
 	"standin/internal/fsutil"
 	"standin/internal/ingest"
+	"standin/internal/recording"
 )
 
-// Storage stores the objects of recordings, with a folder for each job:
+// Recordings stores the objects of recordings, with a folder for each job:
 //
 //	jobs/<jobId>/uploads/<attempt>/<name>   files that bots uploaded; the prefix
 //	                                        capture- marks captures of pages
@@ -40,10 +40,10 @@ import (
 //
 // Objects are written atomically. In a folder on disk, an object is also durable
 // when the method that writes it returns: the blob library only renames the file,
-// so Storage syncs the file before the rename and its folder after it. Before
+// so Recordings syncs the file before the rename and its folder after it. Before
 // that, it makes the names of new folders durable. Object stores need none of
 // this.
-type Storage struct {
+type Recordings struct {
 	bucket *blob.Bucket
 	folder string // path of a file:// address; empty for an object store
 	disk   disk   // syncs files in folder
@@ -61,10 +61,10 @@ type disk struct {
 	syncDir  func(path string) error
 }
 
-// OpenStorage opens a file:///absolute/folder address, or an s3://bucket?…
+// Open opens a file:///absolute/folder address, or an s3://bucket?…
 // address as documented by gocloud.dev. It creates a missing folder with mode
 // 0700.
-func OpenStorage(ctx context.Context, address string) (*Storage, error) {
+func Open(ctx context.Context, address string) (*Recordings, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("open storage: the address is not a URL") // the parse error contains the address, which may contain keys
@@ -80,12 +80,12 @@ func OpenStorage(ctx context.Context, address string) (*Storage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open storage at s3://%s: %w", parsed.Host, err)
 		}
-		return &Storage{bucket: bucket}, nil
+		return &Recordings{bucket: bucket}, nil
 	}
 	return nil, fmt.Errorf("open storage: the address must begin with file:// or s3://, not %s://", parsed.Scheme)
 }
 
-func openFolder(address *url.URL, disk disk) (*Storage, error) {
+func openFolder(address *url.URL, disk disk) (*Recordings, error) {
 	folder := filepath.FromSlash(address.Path)
 	if address.Host != "" && address.Host != "localhost" || address.RawQuery != "" || !filepath.IsAbs(folder) {
 		return nil, fmt.Errorf("open storage: %s is not of the form file:///absolute/folder", address)
@@ -102,15 +102,15 @@ func openFolder(address *url.URL, disk disk) (*Storage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open storage in %s: %w", folder, err)
 	}
-	return &Storage{bucket: bucket, folder: folder, disk: disk}, nil
+	return &Recordings{bucket: bucket, folder: folder, disk: disk}, nil
 }
 
 // Close releases the connection to the store.
-func (s *Storage) Close() error { return s.bucket.Close() }
+func (r *Recordings) Close() error { return r.bucket.Close() }
 
 // Check returns an error if the store is not accessible.
-func (s *Storage) Check(ctx context.Context) error {
-	accessible, err := s.bucket.IsAccessible(ctx)
+func (r *Recordings) Check(ctx context.Context) error {
+	accessible, err := r.bucket.IsAccessible(ctx)
 	if err != nil {
 		return fmt.Errorf("check storage: %w", err)
 	}
@@ -133,36 +133,20 @@ func IsUnavailable(err error) bool {
 	return errors.As(err, &network) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// WorkPrefix is the prefix of the names of temporary folders in which a job's
-// recording is worked on, in the service's data directory.
-func WorkPrefix(jobID uuid.UUID) string { return workPrefix + jobID.String() + "-" }
-
-const workPrefix = "work-"
-
-// ParseWorkName returns the job of a folder with the prefix WorkPrefix.
-func ParseWorkName(name string) (jobID uuid.UUID, ok bool) {
-	rest, ok := strings.CutPrefix(name, workPrefix)
-	if !ok || len(rest) < len(jobID.String()) {
-		return uuid.Nil, false
-	}
-	jobID, err := uuid.Parse(rest[:len(jobID.String())])
-	return jobID, err == nil
-}
-
 func jobFolder(jobID uuid.UUID) string     { return "jobs/" + jobID.String() + "/" }
 func uploadsFolder(jobID uuid.UUID) string { return jobFolder(jobID) + "uploads/" }
 func manifestKey(jobID uuid.UUID) string   { return jobFolder(jobID) + "manifest.json" }
 
 func uploadKey(jobID uuid.UUID, attempt int, name string) (string, error) {
 	if attempt < 0 || !storableName(name) {
-		return "", &NameError{Name: name}
+		return "", &recording.NameError{Name: name}
 	}
 	return uploadsFolder(jobID) + strconv.Itoa(attempt) + "/" + name, nil
 }
 
 func mediaKey(jobID uuid.UUID, name string) (string, error) {
 	if !storableName(name) {
-		return "", &NameError{Name: name}
+		return "", &recording.NameError{Name: name}
 	}
 	return jobFolder(jobID) + "media/" + name, nil
 }
@@ -201,9 +185,9 @@ func contentType(name string) string {
 
 // objects lists the objects whose keys begin with prefix. The sequence ends after
 // the first error.
-func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.ListObject, error] {
+func (r *Recordings) objects(ctx context.Context, prefix string) iter.Seq2[*blob.ListObject, error] {
 	return func(yield func(*blob.ListObject, error) bool) {
-		iterator := s.bucket.List(&blob.ListOptions{Prefix: prefix})
+		iterator := r.bucket.List(&blob.ListOptions{Prefix: prefix})
 		for {
 			object, err := iterator.Next(ctx)
 			// At the end of the list, the library returns io.EOF itself. A broken
@@ -224,59 +208,14 @@ func (s *Storage) objects(ctx context.Context, prefix string) iter.Seq2[*blob.Li
 }
 
 // makeFolder creates the folder of an object in a storage folder.
-func (s *Storage) makeFolder(key string) error {
-	if s.folder == "" {
+func (r *Recordings) makeFolder(key string) error {
+	if r.folder == "" {
 		return nil
 	}
-	return fsutil.MkdirAll(s.folderOf(key), 0o700, s.disk.syncDir)
+	return fsutil.MkdirAll(r.folderOf(key), 0o700, r.disk.syncDir)
 }
 
 // folderOf returns the path of an object's folder in a storage folder.
-func (s *Storage) folderOf(key string) string {
-	return filepath.Join(s.folder, filepath.FromSlash(path.Dir(key)))
-}
-
-// NotFoundError reports a missing object.
-type NotFoundError struct {
-	What string // the manifest, or a media name
-}
-
-func (e *NotFoundError) Error() string { return e.What + " is not in storage" }
-
-// NameError reports an invalid name of an upload or a media file.
-type NameError struct {
-	Name string
-}
-
-func (e *NameError) Error() string { return fmt.Sprintf("%q is no media name", e.Name) }
-
-// ChecksumError reports a body whose checksum differs from the declared one.
-type ChecksumError struct {
-	Declared string
-	Actual   string // empty when Declared is not a SHA-256 in hex
-}
-
-func (e *ChecksumError) Error() string {
-	if e.Actual == "" {
-		return fmt.Sprintf("%q is no SHA-256 in hex", e.Declared)
-	}
-	return fmt.Sprintf("the body's SHA-256 is %s, not %s as declared", e.Actual, e.Declared)
-}
-
-// TooLargeError reports a body that exceeds the size limit.
-type TooLargeError struct {
-	MaxBytes int64
-}
-
-func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("the body is longer than %d bytes", e.MaxBytes)
-}
-
-// ConflictError reports that an upload with the same name has other content.
-type ConflictError struct {
-	Name string
-}
-
-func (e *ConflictError) Error() string {
-	return e.Name + " was uploaded before with another content"
+func (r *Recordings) folderOf(key string) string {
+	return filepath.Join(r.folder, filepath.FromSlash(path.Dir(key)))
 }

@@ -1,0 +1,68 @@
+package recording
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// StoredObject describes an object in storage.
+type StoredObject struct {
+	Name   string
+	Bytes  int64
+	SHA256 string // hex
+	New    bool   // false when the same object already existed
+}
+
+// AttemptUploads lists the uploads of one attempt's bot.
+type AttemptUploads struct {
+	Attempt int
+	Files   []Upload // sorted by name
+}
+
+// Upload is an uploaded file.
+type Upload struct {
+	Name  string
+	Bytes int64
+}
+
+// Capture is a capture of a page that a bot uploaded.
+type Capture struct {
+	Attempt int
+	Name    string
+	Bytes   int64
+}
+
+// UploadQuota limits the uploads of the bots of one job.
+type UploadQuota struct {
+	Files int
+	Bytes int64
+}
+
+// JobUsage describes the stored objects of a job.
+type JobUsage struct {
+	JobID      uuid.UUID
+	Objects    int
+	Bytes      int64
+	Newest     time.Time // time of the last write
+	Uploads    int       // number of these that are bot uploads, without captures of pages
+	Unfinished int       // number of these that are writes in progress or interrupted writes
+}
+
+// TextFile is a text file to attach to a finished recording.
+type TextFile struct {
+	Name        string
+	Kind        MediaKind
+	ContentType string
+	Content     []byte
+}
+
+// Media returns the file's entry in the manifest of a job.
+func (f TextFile) Media(baseURL string, jobID uuid.UUID) Media {
+	sum := sha256.Sum256(f.Content)
+	return Media{URI: MediaURI(baseURL, jobID.String(), f.Name), File: File{
+		Name: f.Name, Kind: f.Kind, ContentType: f.ContentType, Bytes: int64(len(f.Content)), SHA256: hex.EncodeToString(sum[:]),
+	}}
+}
