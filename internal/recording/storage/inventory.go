@@ -132,8 +132,8 @@ func count(usage *recording.JobUsage, object *blob.ListObject) {
 }
 
 // MissingFiles compares the files in a job's manifest with storage: each one must
-// exist and have its size. It returns the differences. It reads no media; Verifier
-// does.
+// exist and have its size. It returns the differences. It reads no media;
+// build.Verifier does.
 func (r *Recordings) MissingFiles(ctx context.Context, jobID uuid.UUID) (problems []string, err error) {
 	_, manifest, problem, err := r.readManifest(ctx, jobID)
 	if err != nil {
