@@ -50,67 +50,96 @@ func (s *Service) deleteRecording(ctx context.Context, id uuid.UUID, by string, 
 		}
 		return checkDeletable(r)
 	}
-	mark := func() error {
-		_, err := s.Change(ctx, id, func(_ context.Context, c *Change) error {
-			if c.RecordingDeletedAt.IsZero() {
-				c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by // from now on uploads are refused
-			}
-			return check(c.Record)
-		})
-		return err
-	}
-	err := mark()
+	err := s.markDeleted(ctx, id, by, check)
 	if store.IsDiskFull(err) {
 		// Deleting the files first frees the space that the database needs.
-		r, readErr := s.Store.Job(ctx, id)
-		if readErr != nil {
-			return readErr
-		}
-		if err := check(r); err != nil {
+		if err := s.deleteUnmarked(ctx, id, check); err != nil {
 			return err
 		}
-		if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
-			return fmt.Errorf("delete the recording of job %s: %w", id, err)
-		}
-		err = mark()
+		err = s.markDeleted(ctx, id, by, check)
 	}
 	if err != nil {
 		return err
 	}
+	if err := s.deleteFiles(ctx, id); err != nil {
+		return err
+	}
+	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error { return c.eraseRecording(ctx) })
+	return err
+}
+
+// markDeleted marks a recording as deleted, if check permits it. From then on, uploads
+// are refused.
+func (s *Service) markDeleted(ctx context.Context, id uuid.UUID, by string, check func(job.Record) error) error {
+	_, err := s.Change(ctx, id, func(_ context.Context, c *Change) error {
+		if c.RecordingDeletedAt.IsZero() {
+			c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, by
+		}
+		return check(c.Record)
+	})
+	return err
+}
+
+// deleteUnmarked deletes the files of a recording that cannot be marked first, if check
+// permits it.
+func (s *Service) deleteUnmarked(ctx context.Context, id uuid.UUID, check func(job.Record) error) error {
+	r, err := s.Store.Job(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := check(r); err != nil {
+		return err
+	}
+	return s.deleteFiles(ctx, id)
+}
+
+func (s *Service) deleteFiles(ctx context.Context, id uuid.UUID) error {
 	if err := s.Recordings.DeleteRecording(ctx, id); err != nil {
 		return fmt.Errorf("delete the recording of job %s: %w", id, err)
 	}
-	_, err = s.Change(ctx, id, func(ctx context.Context, c *Change) error {
-		c.RecordingErasedAt = c.Now
-		if err := c.tx.DeleteTexts(ctx, id); err != nil {
-			return err
-		}
-		if err := c.tx.DeleteSearchTexts(ctx, id); err != nil {
-			return err
-		}
-		var deleted int64
-		err := c.tx.ChangeSummary(ctx, id, func(s *job.Summary) {
-			deleted = s.Bytes
-			*s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true}
-		})
-		if err != nil {
-			return err
-		}
-		if deleted > 0 && c.ManifestURI != "" { // it was counted as stored
-			if err := c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, job.Usage{DeletedBytes: deleted}); err != nil {
-				return err
-			}
-		}
-		entries, err := c.tx.Timeline(ctx, id)
-		if err != nil {
-			return err
-		}
-		if slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
-			return nil
-		}
-		return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
+	return nil
+}
+
+// eraseRecording records that the files of a recording are deleted, and deletes what the
+// database has of it.
+func (c *Change) eraseRecording(ctx context.Context) error {
+	c.RecordingErasedAt = c.Now
+	if err := c.tx.DeleteTexts(ctx, c.ID); err != nil {
+		return err
+	}
+	if err := c.tx.DeleteSearchTexts(ctx, c.ID); err != nil {
+		return err
+	}
+	if err := c.eraseSummary(ctx); err != nil {
+		return err
+	}
+	return c.addDeletion(ctx)
+}
+
+// eraseSummary deletes what the summary says of a recording, and counts its bytes as
+// deleted if they were counted as stored.
+func (c *Change) eraseSummary(ctx context.Context) error {
+	var deleted int64
+	err := c.tx.ChangeSummary(ctx, c.ID, func(s *job.Summary) {
+		deleted = s.Bytes
+		*s = job.Summary{FailedIn: s.FailedIn, EndReason: s.EndReason, Deleted: true}
 	})
-	return err
+	if err != nil || deleted <= 0 || c.ManifestURI == "" {
+		return err
+	}
+	return c.tx.AddUsage(ctx, c.ConsumerID, c.Mode, c.Now, job.Usage{DeletedBytes: deleted})
+}
+
+// addDeletion adds the timeline entry of a deletion, unless there is one.
+func (c *Change) addDeletion(ctx context.Context) error {
+	entries, err := c.tx.Timeline(ctx, c.ID)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(entries, func(e job.TimelineEntry) bool { return e.Kind == RecordingDeleted }) {
+		return nil
+	}
+	return c.addEntry(ctx, RecordingDeleted, map[string]string{"by": c.RecordingDeletedBy})
 }
 
 // checkDeletable returns an error if the job's recording may still grow.

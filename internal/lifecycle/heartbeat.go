@@ -73,66 +73,85 @@ func heartbeatSeconds(waiting int) int {
 // recordHeartbeat saves a heartbeat, and returns what depends on the job in its
 // response. Heartbeats that only report that the bot runs share a transaction.
 func (s *Service) recordHeartbeat(ctx context.Context, id uuid.UUID, beat ingest.Heartbeat) (ingest.HeartbeatResponse, error) {
-	h := &heartbeat{id: id, attempt: beat.Attempt, executing: beat.Executing, at: s.Now(), roster: beat.Stats != nil && beat.Stats.Roster != nil}
-	if beat.Stats != nil {
-		var err error
-		if h.stats, err = encodeData(beat.Stats); err != nil {
-			return ingest.HeartbeatResponse{}, err
-		}
+	h, err := newHeartbeat(id, beat, s.Now())
+	if err != nil {
+		return ingest.HeartbeatResponse{}, err
 	}
-	if len(beat.Acked) == 0 && (beat.Stats == nil || beat.Stats.FinalBytes == 0) {
+	if !h.alone {
 		if err := s.heartbeats.Do(ctx, h); err != nil {
 			return ingest.HeartbeatResponse{}, fmt.Errorf("record a heartbeat: %w", err)
 		}
-		if !h.alone {
-			return h.response, h.err
+	}
+	if h.alone {
+		if err := s.recordAlone(ctx, h, beat); err != nil {
+			return ingest.HeartbeatResponse{}, err
 		}
 	}
+	return h.response, h.err
+}
+
+// recordAlone records a heartbeat in its own transaction, with the webhooks and timeline
+// entries that follow from it, and after the commit wakes whoever has to act.
+func (s *Service) recordAlone(ctx context.Context, h *heartbeat, beat ingest.Heartbeat) error {
 	var c *Change
-	var anySettled bool
+	var settled bool
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		r, err := tx.LockJob(ctx, id)
+		r, err := tx.LockJob(ctx, h.id)
 		if err != nil {
 			return err
 		}
-		c, anySettled = s.newChange(tx, r), false
-		for _, acked := range beat.Acked {
-			settled, err := c.settleCommand(ctx, acked, beat.Failed[acked])
-			if err != nil {
-				return err
-			}
-			anySettled = anySettled || settled
+		c = s.newChange(tx, r)
+		if settled, err = c.settleAcked(ctx, beat); err != nil {
+			return err
 		}
-		if beat.Attempt >= r.Attempt {
-			if err := c.emitRoster(ctx, beat.Stats); err != nil {
-				return err
-			}
+		if err := c.recordStats(ctx, beat); err != nil {
+			return err
 		}
 		if err := c.saveSequence(ctx); err != nil {
 			return err
 		}
-		if beat.Attempt >= r.Attempt {
-			if err := c.recordUpload(ctx, beat.Stats); err != nil {
-				return err
-			}
-		}
-		j, err := tx.BotJob(ctx, id)
+		j, err := tx.BotJob(ctx, h.id)
 		if err != nil {
 			return err
 		}
 		return s.record(ctx, tx, j, h)
 	})
 	if err != nil {
-		return h.response, err
+		return err
 	}
-	if anySettled {
-		s.Events.Publish(event.CommandSettled{JobID: id})
+	if settled {
+		s.Events.Publish(event.CommandSettled{JobID: h.id})
 	}
-	s.deleteOutput(ctx, id, c.played)
+	s.deleteOutput(ctx, h.id, c.played)
 	if c.emitted {
 		s.Events.Publish(event.DeliveryDue{})
 	}
-	return h.response, h.err
+	return nil
+}
+
+// settleAcked gives the commands that a heartbeat acknowledges their outcome. It reports
+// whether one of them was waiting.
+func (c *Change) settleAcked(ctx context.Context, beat ingest.Heartbeat) (settled bool, err error) {
+	for _, id := range beat.Acked {
+		one, err := c.settleCommand(ctx, id, beat.Failed[id])
+		if err != nil {
+			return settled, err
+		}
+		settled = settled || one
+	}
+	return settled, nil
+}
+
+// recordStats records what the statistics of the latest attempt's bot say about the
+// meeting and its upload.
+func (c *Change) recordStats(ctx context.Context, beat ingest.Heartbeat) error {
+	if beat.Attempt < c.Attempt {
+		return nil
+	}
+	if err := c.emitRoster(ctx, beat.Stats); err != nil {
+		return err
+	}
+	return c.recordUpload(ctx, beat.Stats)
 }
 
 // recordUpload records each tenth of a recording that its bot has uploaded.
@@ -249,7 +268,7 @@ const (
 	heartbeatTimeout = 10 * time.Second
 )
 
-// heartbeat is a heartbeat that shares its transaction, and its result.
+// heartbeat is a heartbeat with its result. It may share its transaction.
 type heartbeat struct {
 	id        uuid.UUID
 	attempt   int
@@ -261,6 +280,20 @@ type heartbeat struct {
 	alone    bool // it must be recorded in its own transaction
 	response ingest.HeartbeatResponse
 	err      error
+}
+
+// newHeartbeat returns a heartbeat to record. It must be recorded alone if it acknowledges
+// commands or reports an upload, which change more than the heartbeat of the job.
+func newHeartbeat(id uuid.UUID, beat ingest.Heartbeat, at time.Time) (*heartbeat, error) {
+	h := &heartbeat{id: id, attempt: beat.Attempt, executing: beat.Executing, at: at, alone: len(beat.Acked) > 0}
+	if beat.Stats == nil {
+		return h, nil
+	}
+	h.roster = beat.Stats.Roster != nil
+	h.alone = h.alone || beat.Stats.FinalBytes != 0
+	var err error
+	h.stats, err = encodeData(beat.Stats)
+	return h, err
 }
 
 // recordHeartbeats records heartbeats in one transaction. Those that may have made it
