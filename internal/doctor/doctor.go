@@ -156,7 +156,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 // WriteText writes the report for people: a line per check, and below it how to
 // fix a problem.
 func (r Report) WriteText(w io.Writer) error {
-	const nameWidth = 12
+	const nameWidth = 16
 	format := stateFormat(w)
 	for _, check := range r.Checks {
 		if _, err := fmt.Fprintf(w, "%s  %-*s %s\n", format(check.State), nameWidth, check.Name, text.CleanLine(check.Found, maxLine)); err != nil {

@@ -18,11 +18,11 @@ func TestReportForPeople(t *testing.T) {
 	if err := report.WriteText(&text); err != nil {
 		t.Fatal(err)
 	}
-	const want = "ok    browser      Chromium 1\n" +
-		"warn  data folder  open to others\n" +
-		"                   fix: chmod 700 data\n" +
-		"fail  database     line one[2J\n" +
-		"                   fix: start it\n"
+	const want = "ok    browser          Chromium 1\n" +
+		"warn  data folder      open to others\n" +
+		"                       fix: chmod 700 data\n" +
+		"fail  database         line one[2J\n" +
+		"                       fix: start it\n"
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
 	}
