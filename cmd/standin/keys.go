@@ -116,7 +116,10 @@ func (c *keysCreateCommand) Run(ctx context.Context, to terminal) error {
 		if err := s.AppendAudit(ctx, entry); err != nil {
 			return err
 		}
-		created := map[string]any{"id": key.ID, "consumerId": key.ConsumerID, "name": key.Name, "mode": key.Mode, "scope": key.Scope, "expiresAt": timeOrNull(key.ExpiresAt), "key": secret}
+		created := map[string]any{
+			"id": key.ID, "consumerId": key.ConsumerID, "name": key.Name, "mode": key.Mode, "scope": key.Scope,
+			"expiresAt": timeOrNull(key.ExpiresAt), "key": secret,
+		}
 		return c.printLine(to, created, secret)
 	})
 }
@@ -135,7 +138,10 @@ func (c *keysListCommand) Run(ctx context.Context, to terminal) error {
 		}
 		return c.print(to, showKeys(keys), func() error {
 			return to.lines("ID|TEAM|MODE|KEY|CREATED|LAST USED|REVOKED|CREATED BY|NAME|SCOPE|EXPIRES", rows(keys, func(k account.Key) []string {
-				return []string{k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt), k.CreatedBy, k.Name, string(k.Scope), to.time(k.ExpiresAt)}
+				return []string{
+					k.ID.String(), k.Consumer, string(k.Mode), k.Prefix, to.time(k.CreatedAt), to.time(k.LastUsedAt), to.time(k.RevokedAt),
+					k.CreatedBy, k.Name, string(k.Scope), to.time(k.ExpiresAt),
+				}
 			}))
 		})
 	})

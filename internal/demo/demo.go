@@ -143,7 +143,8 @@ func (d *demo) startService(ctx context.Context, meetingURL string) (err error) 
 		return fmt.Errorf("find the standin executable: %w", err)
 	}
 	d.service, err = service.Start(ctx, service.Settings{
-		Listen: d.Listen, DataSettings: service.DataSettings{DataDir: d.dir}, Executable: executable, Bots: launch.BotSettings{Browser: d.Browser, BrowserMode: d.BrowserMode, NoSandbox: os.Geteuid() == 0},
+		Listen: d.Listen, DataSettings: service.DataSettings{DataDir: d.dir}, Executable: executable,
+		Bots:     launch.BotSettings{Browser: d.Browser, BrowserMode: d.BrowserMode, NoSandbox: os.Geteuid() == 0},
 		Dispatch: dispatch.Options{AllowedMeetingHosts: []string{strings.TrimPrefix(meetingURL, "http://")}, LoopbackMeetings: true},
 		Log:      d.log,
 	})

@@ -35,7 +35,10 @@ func Run(ctx context.Context, settings Settings) Report {
 	database, databaseClock := checkDatabase(ctx, settings)
 	storage, storageClock := checkStorage(ctx, settings)
 	clocks := append(databaseClock, storageClock...)
-	return Report{Checks: append(checks, database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings), checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings), checkLiveTranscriber(ctx, settings))}
+	return Report{Checks: append(checks,
+		database, storage, checkLauncher(ctx, settings), checkClock(ctx, clocks), checkBaseURL(settings), checkProfiles(settings),
+		checkSignIn(ctx, settings, time.Now()), checkMail(settings), checkTranscriber(ctx, settings), checkLiveTranscriber(ctx, settings),
+	)}
 }
 
 // RunQuick runs the checks of a service that starts: those that take a moment, and that the service

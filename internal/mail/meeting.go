@@ -88,7 +88,8 @@ func (s *Store) apply(ctx context.Context, message int64, events []calendar.Even
 			if err != nil {
 				return err
 			}
-			if reason := "A newer version of " + strings.TrimPrefix(title(e), "The ") + " is known."; isOutdated && len(found.outdated) < maxMeetings && !slices.Contains(found.outdated, reason) {
+			reason := "A newer version of " + strings.TrimPrefix(title(e), "The ") + " is known."
+			if isOutdated && len(found.outdated) < maxMeetings && !slices.Contains(found.outdated, reason) {
 				found.outdated = append(found.outdated, reason)
 			}
 		}

@@ -173,10 +173,10 @@ func (r *mailboxReader) signIn(ctx context.Context, client *imapclient.Client) e
 	}
 	refused, byHost := errors.AsType[*imap.Error](err)
 	denied, byProvider := errors.AsType[*oauth2.RetrieveError](err)
-	if _, isBearer := errors.AsType[*sasl.OAuthBearerError](err); isBearer {
-		return &signInError{err: err, advice: advice}
-	}
-	if byHost && refused.Type == imap.StatusResponseTypeNo && refused.Code != imap.ResponseCodeUnavailable || byProvider && denied.ErrorCode != "" || errors.Is(err, errNoToken) {
+	_, byBearer := errors.AsType[*sasl.OAuthBearerError](err)
+	switch {
+	case byHost && refused.Type == imap.StatusResponseTypeNo && refused.Code != imap.ResponseCodeUnavailable,
+		byProvider && denied.ErrorCode != "", byBearer, errors.Is(err, errNoToken):
 		return &signInError{err: err, advice: advice}
 	}
 	return fmt.Errorf("sign in: %w", err)

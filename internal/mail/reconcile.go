@@ -55,7 +55,8 @@ func look(events []calendar.Event, now time.Time, window time.Duration, isKnown 
 		o.cancelled = whole.Cancelled && (whole.Original.IsZero() || !slices.ContainsFunc(events, func(e calendar.Event) bool { return !e.Cancelled }))
 	}
 	for _, e := range events {
-		if e.Problem != "" && !o.cancelled && len(o.reasons) < maxMeetings && (e.Series != nil || e.Start.IsZero() || e.End.After(now) || e.Start.After(now) || e.Original.After(now)) {
+		isOver := e.Series == nil && !e.Start.IsZero() && !e.End.After(now) && !e.Start.After(now) && !e.Original.After(now)
+		if e.Problem != "" && !isOver && !o.cancelled && len(o.reasons) < maxMeetings {
 			o.reasons = append(o.reasons, occasion(e)+" "+e.Problem+".")
 		}
 	}
@@ -67,8 +68,9 @@ func look(events []calendar.Event, now time.Time, window time.Duration, isKnown 
 		if o.next.Original.IsZero() {
 			ahead = horizon
 		}
+		from := o.next.Start.Add(-ahead).In(calendar.Location(o.next.Zone))
 		o.reasons = append(o.reasons, fmt.Sprintf("%s will be scheduled from %s on, %d days before its next date, %s.",
-			title(o.next), o.next.Start.Add(-ahead).In(calendar.Location(o.next.Zone)).Format("Monday, January 2, 2006"), ahead/(24*time.Hour), localTime(o.next.Start, o.next.Zone)))
+			title(o.next), from.Format("Monday, January 2, 2006"), ahead/(24*time.Hour), localTime(o.next.Start, o.next.Zone)))
 	case len(o.reasons) == 0:
 		o.reasons = append(o.reasons, title(wholeOf(events))+" is over.")
 	}

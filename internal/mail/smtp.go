@@ -69,7 +69,10 @@ func newSMTPServer(ctx context.Context, w *Worker) (*smtpServer, error) {
 		}
 		settings.Hostname = name
 	}
-	s := &smtpServer{worker: w, settings: settings, slots: newShares(maxReceiving, receivingOf), limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now})}
+	s := &smtpServer{
+		worker: w, settings: settings, slots: newShares(maxReceiving, receivingOf),
+		limiter: httpmw.NewLimiter(httpmw.LimiterSettings{Rate: settings.Rate, Now: w.settings.Now}),
+	}
 	s.server = smtp.NewServer(s)
 	s.server.Domain = settings.Hostname
 	s.server.MaxMessageBytes, s.server.MaxRecipients = w.settings.MaxMessage, maxRecipients

@@ -206,7 +206,8 @@ func newVocabulary(profile *meeting.Profile) vocabulary {
 		texts := []string{name}
 		for _, candidate := range candidates {
 			texts = append(texts, candidate.CSS)
-			v.fields[name] = v.fields[name] || strings.HasPrefix(candidate.CSS, "input[type=\"text\"]") || strings.HasPrefix(candidate.CSS, "textarea") || strings.HasSuffix(name, "Input")
+			isField := strings.HasPrefix(candidate.CSS, `input[type="text"]`) || strings.HasPrefix(candidate.CSS, "textarea") || strings.HasSuffix(name, "Input")
+			v.fields[name] = v.fields[name] || isField
 			if candidate.Text != nil {
 				texts = slices.Concat(texts, candidate.Text.Equals, candidate.Text.StartsWith, candidate.Text.Contains)
 			}

@@ -169,7 +169,10 @@ func (m *Meetings) transcribe(ctx context.Context, id uuid.UUID, attempt int, st
 func meetingTexts(segments []Segment, attempt int, language string, start time.Time) []job.MeetingText {
 	texts := make([]job.MeetingText, len(segments))
 	for i, s := range segments {
-		speech := &job.Speech{Revision: s.Revision, Final: s.Final, StartMs: s.StartMs, EndMs: s.EndMs, Confirmed: s.Confirmed, Mixed: s.Mixed, Words: make([]job.SpokenWord, len(s.Words))}
+		speech := &job.Speech{
+			Revision: s.Revision, Final: s.Final, StartMs: s.StartMs, EndMs: s.EndMs, Confirmed: s.Confirmed, Mixed: s.Mixed,
+			Words: make([]job.SpokenWord, len(s.Words)),
+		}
 		for n, word := range s.Words {
 			speech.Words[n] = job.SpokenWord{Text: word.Text, StartMs: word.StartMs, EndMs: word.EndMs, Confidence: word.Confidence}
 		}
