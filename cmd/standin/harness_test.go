@@ -59,6 +59,7 @@ type harness struct {
 	*testing.T
 	dir     string
 	picture picture
+	env     []string // of the service, in addition
 	meeting *replica.Meeting
 	replica *replica.Server
 	hooks   *receiver
@@ -87,12 +88,13 @@ var (
 // newHarness starts the service, with small recordings, and opens the meeting.
 func newHarness(t *testing.T) *harness { t.Helper(); return newHarnessOf(t, smallPicture) }
 
-// newHarnessOf is like newHarness with another size of recordings.
-func newHarnessOf(t *testing.T, size picture) *harness {
+// newHarnessOf is like newHarness with another size of recordings, and with additional
+// environment variables of the service.
+func newHarnessOf(t *testing.T, size picture, env ...string) *harness {
 	t.Helper()
 	needTools(t)
 	testbrowser.Reserve(t)
-	h := &harness{T: t, dir: newDataDir(t), picture: size}
+	h := &harness{T: t, dir: newDataDir(t), picture: size, env: env}
 	media, err := size.prepare(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
@@ -137,6 +139,7 @@ func (h *harness) startService(listen string) {
 		fmt.Sprintf("STANDIN_PICTURE_SIZE=%dx%d", h.picture.width, h.picture.height),
 		"STANDIN_FRAME_RATE="+cmp.Or(os.Getenv("STANDIN_FRAME_RATE"), h.picture.frameRate), // TestCost sets it
 		modeVariable+"="+cmp.Or(os.Getenv(modeVariable), "headless"))                       // TestDemo uses the default
+	h.serve.Env = append(h.serve.Env, h.env...)
 	h.serve.Stderr = h.log
 	out, err := h.serve.StdoutPipe()
 	if err != nil {
