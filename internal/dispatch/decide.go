@@ -339,8 +339,6 @@ func maxLength(r job.Record) time.Duration { return seconds(r.AutoLeave.AfterMax
 
 func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-func earlier(a, b time.Time) time.Time {
-	return slices.MinFunc([]time.Time{a, b}, time.Time.Compare)
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

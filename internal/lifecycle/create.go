@@ -188,4 +188,4 @@ func checkOwner(j job.Job, caller account.Caller) error {
 	return nil
 }
 
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }

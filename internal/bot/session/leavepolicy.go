@@ -89,8 +89,8 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	if !audio.monitored || audio.faulty {
 		p.deafUntil = now
 	}
-	aloneSince := latest(p.aloneSince, p.mediaAt, audio.last)
-	quietSince := latest(p.admitted, p.deafUntil, audio.last, audio.received)
+	aloneSince := later(p.aloneSince, p.mediaAt, audio.last)
+	quietSince := later(p.admitted, p.deafUntil, audio.last, audio.received)
 	switch {
 	case p.isAlone && now.Sub(aloneSince) >= seconds(p.limits.AfterSoloSeconds):
 		return &exitResult{reason: report.ReasonAlone, detail: fmt.Sprintf(
@@ -102,8 +102,7 @@ func (p *leavePolicy) check(now time.Time, audio audioStatus) *exitResult {
 	return nil
 }
 
-// latest returns the latest of several times.
-func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+func later(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // checkMaximum applies the maximum duration, which counts from the first
 // admission in every phase.
