@@ -13,10 +13,7 @@ import (
 	"iter"
 	"log/slog"
 	"os"
-	"os/exec"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	protocol "github.com/chromedp/cdproto/browser"
@@ -159,107 +156,20 @@ func Launch(ctx context.Context, options Options) (*Browser, error) {
 	return browser, nil
 }
 
-// start starts the process and connects to it.
-func start(ctx context.Context, options Options) (*Browser, error) {
-	lifetime, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
-	stopLaunchBound := context.AfterFunc(ctx, func() { shutDown(ctx.Err()) })
-
-	var command *exec.Cmd
-	var relay *messageRelay
-	var output printed
-	allocator := append(allocatorOptions(options), chromedp.CombinedOutput(&output), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
-		command = c
-		isolateProcess(c, syscall.SIGKILL) // chromedp locks the thread
-		relay, c.Err = relayMessages(c)
-	}))
-	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
-	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
-	abandon := func(err error) (*Browser, error) {
-		shutDown(err)
-		releaseRoot()
-		releaseAllocator()
-		if text := output.String(); ctx.Err() == nil && !strings.Contains(err.Error(), text) {
-			err = fmt.Errorf("%w: %s", err, text) // the browser exited, and chromedp noticed the broken pipe first
-		}
-		group := 0
-		if command != nil && command.Process != nil {
-			group = command.Process.Pid
-		}
-		killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
-		defer cancel()
-		err = errors.Join(err, killProcessTree(killCtx, group, options.ProfileDir))
-		if relay != nil {
-			relay.close()
-		}
-		return nil, err
-	}
-
-	targets, err := chromedp.Targets(root)
-	if err == nil {
-		err = applyIsolation(lifetime, chromedp.FromContext(root).Browser, options, "")
-	}
-	var responses iter.Seq2[fetch.EventRequestPaused, error]
-	if err == nil {
-		responses, err = documentResponses(lifetime, chromedp.FromContext(root).Browser)
-	}
-	if !stopLaunchBound() {
-		return abandon(ctx.Err())
-	}
-	if err != nil {
-		return abandon(err)
-	}
-
-	connection := chromedp.FromContext(root).Browser
-	browser := &Browser{
-		options: options,
-		process: command.Process.Pid,
-		session: connection,
-		title:   make(chan string, 1),
-		newTab: func(tab ...chromedp.ContextOption) (context.Context, context.CancelFunc) {
-			return chromedp.NewContext(root, tab...)
-		},
-		initialTab: firstPage(targets),
-		shutDown:   shutDown,
-		done:       make(chan struct{}),
-	}
-	browser.title <- options.captureTitle
-	go func() {
-		var blocking sync.WaitGroup
-		blocking.Go(func() { browser.blockExternalRedirects(lifetime, responses) })
-		blocking.Go(func() { browser.watchResources(lifetime) })
-		browser.supervise(lifetime, root, connection.LostConnection, command, relay, func() {
-			releaseRoot()
-			releaseAllocator()
-		})
-		blocking.Wait()
-		relay.close()
-		close(browser.done)
-	}()
-	return browser, nil
-}
-
-// logOptions sends chromedp's messages to the log. They also occur in healthy
-// sessions, so they are logged at debug level.
-func logOptions(log *slog.Logger) []chromedp.ContextOption {
-	logf := func(format string, arguments ...any) {
-		log.Debug("browser connection", "detail", fmt.Sprintf(format, arguments...))
-	}
-	return []chromedp.ContextOption{chromedp.WithLogf(logf), chromedp.WithErrorf(logf)}
-}
-
-// firstPage returns the tab that Chromium opened at start, or "".
-func firstPage(targets []*target.Info) target.ID {
-	for _, info := range targets {
-		if info.Type == "page" {
-			return info.TargetID
-		}
-	}
-	return ""
+// run does what a browser needs while it runs, and closes done when it has ended.
+func (b *Browser) run(lifetime, root context.Context, p *process, responses iter.Seq2[fetch.EventRequestPaused, error]) {
+	var blocking sync.WaitGroup
+	blocking.Go(func() { b.blockExternalRedirects(lifetime, responses) })
+	blocking.Go(func() { b.watchResources(lifetime) })
+	b.supervise(lifetime, root, p)
+	blocking.Wait()
+	p.relay.close()
+	close(b.done)
 }
 
 // supervise waits until the browser ends or has to end, and kills what is left of
 // its process tree.
-func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan struct{}, command *exec.Cmd, relay *messageRelay, release func()) {
+func (b *Browser) supervise(lifetime, root context.Context, p *process) {
 	exited := make(chan struct{})
 	waiting, stopWaiting := context.WithCancel(context.WithoutCancel(root))
 	var waiter sync.WaitGroup
@@ -280,16 +190,16 @@ func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan st
 	case <-lifetime.Done():
 		cause = context.Cause(lifetime)
 	case <-exited:
-		cause = errors.New(command.ProcessState.String())
+		cause = errors.New(p.command.ProcessState.String())
 	case <-b.options.display.ended():
-	case <-pipeBroken:
-		if failure := relay.failure(); failure != nil {
+	case <-chromedp.FromContext(root).Browser.LostConnection:
+		if failure := p.relay.failure(); failure != nil {
 			cause = failure
 			break
 		}
 		select {
 		case <-exited:
-			cause = errors.New(command.ProcessState.String())
+			cause = errors.New(p.command.ProcessState.String())
 		case <-lifetime.Done():
 			cause = context.Cause(lifetime)
 		case <-time.After(exitStatusTimeout):
@@ -306,7 +216,7 @@ func (b *Browser) supervise(lifetime, root context.Context, pipeBroken <-chan st
 	}
 	b.options.display.close()
 	b.shutDown(cause)
-	release()
+	p.release()
 	b.cause = cause
 }
 

@@ -1,0 +1,125 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// process is the process of a browser, and what belongs to it.
+type process struct {
+	command *exec.Cmd     // nil before chromedp starts it
+	relay   *messageRelay // likewise
+	output  printed
+	release func() // releases chromedp's contexts
+}
+
+// start starts the process and connects to it.
+func start(ctx context.Context, options Options) (*Browser, error) {
+	lifetime, shutDown := context.WithCancelCause(context.WithoutCancel(ctx))
+	stopLaunchBound := context.AfterFunc(ctx, func() { shutDown(ctx.Err()) })
+	p, root := newProcess(lifetime, options)
+	targets, responses, err := connectBrowser(lifetime, root, options)
+	if !stopLaunchBound() {
+		err = ctx.Err()
+	}
+	if err != nil {
+		shutDown(err)
+		return nil, p.abandon(ctx, options.ProfileDir, err)
+	}
+	browser := &Browser{
+		options: options,
+		process: p.command.Process.Pid,
+		session: chromedp.FromContext(root).Browser,
+		title:   make(chan string, 1),
+		newTab: func(tab ...chromedp.ContextOption) (context.Context, context.CancelFunc) {
+			return chromedp.NewContext(root, tab...)
+		},
+		initialTab: firstPage(targets),
+		shutDown:   shutDown,
+		done:       make(chan struct{}),
+	}
+	browser.title <- options.captureTitle
+	go browser.run(lifetime, root, p, responses)
+	return browser, nil
+}
+
+// newProcess returns a process, and chromedp's context that starts it when it is first used.
+func newProcess(lifetime context.Context, options Options) (p *process, root context.Context) {
+	p = new(process)
+	allocator := append(allocatorOptions(options), chromedp.CombinedOutput(&p.output), chromedp.ModifyCmdFunc(func(c *exec.Cmd) {
+		p.command = c
+		isolateProcess(c, syscall.SIGKILL) // chromedp locks the thread
+		p.relay, c.Err = relayMessages(c)
+	}))
+	allocatorContext, releaseAllocator := chromedp.NewExecAllocator(lifetime, allocator...)
+	root, releaseRoot := chromedp.NewContext(allocatorContext, logOptions(options.Log)...)
+	p.release = func() {
+		releaseRoot()
+		releaseAllocator()
+	}
+	return p, root
+}
+
+// connectBrowser starts the process, connects to it, and isolates it. It returns the browser's tabs,
+// and the responses that blockExternalRedirects reads.
+func connectBrowser(lifetime, root context.Context, options Options) ([]*target.Info, iter.Seq2[fetch.EventRequestPaused, error], error) {
+	targets, err := chromedp.Targets(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	connection := chromedp.FromContext(root).Browser
+	if err := applyIsolation(lifetime, connection, options, ""); err != nil {
+		return nil, nil, err
+	}
+	responses, err := documentResponses(lifetime, connection)
+	return targets, responses, err
+}
+
+// abandon ends a process that could not be started or connected to because of err. It returns
+// err with what the process printed.
+func (p *process) abandon(ctx context.Context, profileDir string, err error) error {
+	p.release()
+	if text := p.output.String(); ctx.Err() == nil && !strings.Contains(err.Error(), text) {
+		err = fmt.Errorf("%w: %s", err, text) // the browser exited, and chromedp noticed the broken pipe first
+	}
+	group := 0
+	if p.command != nil && p.command.Process != nil {
+		group = p.command.Process.Pid
+	}
+	killCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), killTimeout)
+	defer cancel()
+	err = errors.Join(err, killProcessTree(killCtx, group, profileDir))
+	if p.relay != nil {
+		p.relay.close()
+	}
+	return err
+}
+
+// logOptions sends chromedp's messages to the log. They also occur in healthy
+// sessions, so they are logged at debug level.
+func logOptions(log *slog.Logger) []chromedp.ContextOption {
+	logf := func(format string, arguments ...any) {
+		log.Debug("browser connection", "detail", fmt.Sprintf(format, arguments...))
+	}
+	return []chromedp.ContextOption{chromedp.WithLogf(logf), chromedp.WithErrorf(logf)}
+}
+
+// firstPage returns the tab that Chromium opened at start, or "".
+func firstPage(targets []*target.Info) target.ID {
+	for _, info := range targets {
+		if info.Type == "page" {
+			return info.TargetID
+		}
+	}
+	return ""
+}
