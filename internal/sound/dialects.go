@@ -186,13 +186,13 @@ func (f *recallFormat) transcript(data []byte) []message {
 		return newRecallTimestamp(relative, f.stream.StartedAt.Add(relative))
 	}
 	var words []word
-	for _, w := range said.Words {
-		one := word{Text: w.Text, Start: at(said.StartMs)}
-		if w.EndMs > 0 {
-			end := at(w.EndMs)
-			one.Start, one.End = at(w.StartMs), &end
+	for _, spoken := range said.Words {
+		w := word{Text: spoken.Text, Start: at(said.StartMs)}
+		if spoken.EndMs > 0 {
+			end := at(spoken.EndMs)
+			w.Start, w.End = at(spoken.StartMs), &end
 		}
-		words = append(words, one)
+		words = append(words, w)
 	}
 	event := "transcript.partial_data"
 	if said.Final {

@@ -62,39 +62,39 @@ func WantedBy(audio job.StreamAudio) Wanted {
 type Hub struct {
 	metrics *metrics
 
-	mu    sync.Mutex
-	rooms map[uuid.UUID]*room
+	mu          sync.Mutex
+	connections map[uuid.UUID]*connections // by job
 }
 
 // NewHub returns a Hub.
-func NewHub() *Hub { return &Hub{metrics: newMetrics(), rooms: make(map[uuid.UUID]*room)} }
+func NewHub() *Hub { return &Hub{metrics: newMetrics(), connections: make(map[uuid.UUID]*connections)} }
 
-// room is the sound of one job. Hub.mu protects it.
-type room struct {
+// connections are those of one job. Hub.mu protects them.
+type connections struct {
 	subscribers map[*Subscription]struct{}
 	bot         *bot // nil while none is connected
 }
 
-// enter returns the room of a job.
-func (h *Hub) enter(job uuid.UUID) *room {
-	r := h.rooms[job]
-	if r == nil {
-		r = &room{subscribers: make(map[*Subscription]struct{})}
-		h.rooms[job] = r
+// connectionsOf returns the connections of a job, and adds the job if it has none yet.
+func (h *Hub) connectionsOf(job uuid.UUID) *connections {
+	c := h.connections[job]
+	if c == nil {
+		c = &connections{subscribers: make(map[*Subscription]struct{})}
+		h.connections[job] = c
 	}
-	return r
+	return c
 }
 
-// leave deletes an empty room.
-func (h *Hub) leave(job uuid.UUID) {
-	if r := h.rooms[job]; r != nil && r.bot == nil && len(r.subscribers) == 0 {
-		delete(h.rooms, job)
+// removeUnused removes a job that has no connections any more.
+func (h *Hub) removeUnused(job uuid.UUID) {
+	if c := h.connections[job]; c != nil && c.bot == nil && len(c.subscribers) == 0 {
+		delete(h.connections, job)
 	}
 }
 
 // wanted returns what the subscribers want together.
-func (r *room) wanted() (all Wanted) {
-	for s := range r.subscribers {
+func (c *connections) wanted() (all Wanted) {
+	for s := range c.subscribers {
 		all.Mixed = all.Mixed || s.wanted.Mixed
 		all.Participants = all.Participants || s.wanted.Participants
 	}
@@ -105,8 +105,8 @@ func (r *room) wanted() (all Wanted) {
 func (h *Hub) Connected(job uuid.UUID) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.rooms[job]
-	return r != nil && r.bot != nil
+	c := h.connections[job]
+	return c != nil && c.bot != nil
 }
 
 // Subscribe returns the sound of a job from now on, also that of a bot that connects
@@ -115,10 +115,10 @@ func (h *Hub) Subscribe(job uuid.UUID, wanted Wanted) *Subscription {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	s := &Subscription{hub: h, job: job, wanted: wanted, ready: retry.NewSignal()}
-	r := h.enter(job)
-	r.subscribers[s] = struct{}{}
-	if r.bot != nil {
-		r.bot.want(r.wanted())
+	c := h.connectionsOf(job)
+	c.subscribers[s] = struct{}{}
+	if c.bot != nil {
+		c.bot.want(c.wanted())
 	}
 	return s
 }
@@ -175,34 +175,36 @@ func (s *Subscription) over() bool {
 // Play makes the bot play samples into the meeting: signed 16-bit little-endian, mono,
 // 48 kHz. It reports false if no bot is connected, or too much waits for it.
 func (s *Subscription) Play(pcm []byte) bool {
-	return s.tellBot(func(b *bot) bool { return b.play(pcm) })
+	return s.withBot(func(b *bot) bool { return b.play(pcm) })
 }
 
 // StopPlaying makes the bot forget the samples that it has not played yet.
 func (s *Subscription) StopPlaying() {
-	s.tellBot(func(b *bot) bool { b.stopPlaying(); return true })
+	s.withBot(func(b *bot) bool { b.stopPlaying(); return true })
 }
 
-func (s *Subscription) tellBot(tell func(*bot) bool) bool {
+// withBot calls do with the bot. It reports false if no bot is connected, and what do reports
+// otherwise.
+func (s *Subscription) withBot(do func(*bot) bool) bool {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	r := s.hub.rooms[s.job]
-	return r != nil && r.bot != nil && tell(r.bot)
+	c := s.hub.connections[s.job]
+	return c != nil && c.bot != nil && do(c.bot)
 }
 
 // Close ends the subscription.
 func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	r := s.hub.rooms[s.job]
-	if r == nil {
+	c := s.hub.connections[s.job]
+	if c == nil {
 		return
 	}
-	delete(r.subscribers, s)
-	if r.bot != nil {
-		r.bot.want(r.wanted())
+	delete(c.subscribers, s)
+	if c.bot != nil {
+		c.bot.want(c.wanted())
 	}
-	s.hub.leave(s.job)
+	s.hub.removeUnused(s.job)
 }
 
 // add queues a frame, and discards those that wait for too long.
@@ -237,8 +239,8 @@ func (s *Subscription) end() {
 func (h *Hub) publish(job uuid.UUID, from *bot, frame Frame) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.rooms[job]; r != nil && r.bot == from {
-		for s := range r.subscribers {
+	if c := h.connections[job]; c != nil && c.bot == from {
+		for s := range c.subscribers {
 			s.add(frame)
 		}
 	}
@@ -248,27 +250,27 @@ func (h *Hub) publish(job uuid.UUID, from *bot, frame Frame) {
 func (h *Hub) connect(job uuid.UUID, b *bot) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.enter(job)
-	if r.bot != nil {
-		r.bot.cancel(errReplaced)
+	c := h.connectionsOf(job)
+	if c.bot != nil {
+		c.bot.cancel(errReplaced)
 	}
-	r.bot = b
-	b.want(r.wanted())
+	c.bot = b
+	b.want(c.wanted())
 }
 
 // disconnect removes a bot, and ends the sound if the bot has left the meeting.
 func (h *Hub) disconnect(job uuid.UUID, b *bot, left bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.rooms[job]
-	if r == nil || r.bot != b {
+	c := h.connections[job]
+	if c == nil || c.bot != b {
 		return
 	}
-	r.bot = nil
+	c.bot = nil
 	if left {
-		for s := range r.subscribers {
+		for s := range c.subscribers {
 			s.end()
 		}
 	}
-	h.leave(job)
+	h.removeUnused(job)
 }

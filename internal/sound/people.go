@@ -38,16 +38,16 @@ func (p *people) update(data []byte) (changes []change) {
 	if json.Unmarshal(data, &now) != nil {
 		return nil
 	}
-	for _, one := range now.Participants {
-		if before, known := find(p.present, one.ID); !known {
-			changes = append(changes, change{"join", one.ID, one.Name})
-		} else if before.Name != one.Name {
-			changes = append(changes, change{"update", one.ID, one.Name})
+	for _, participant := range now.Participants {
+		if before, known := find(p.present, participant.ID); !known {
+			changes = append(changes, change{"join", participant.ID, participant.Name})
+		} else if before.Name != participant.Name {
+			changes = append(changes, change{"update", participant.ID, participant.Name})
 		}
 	}
-	for _, one := range p.present {
-		if _, stays := find(now.Participants, one.ID); !stays {
-			changes = append(changes, change{"leave", one.ID, one.Name})
+	for _, participant := range p.present {
+		if _, stays := find(now.Participants, participant.ID); !stays {
+			changes = append(changes, change{"leave", participant.ID, participant.Name})
 		}
 	}
 	p.present = now.Participants

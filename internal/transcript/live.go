@@ -11,25 +11,25 @@ import (
 // have missed, in milliseconds: it begins and ends with the connection of the bot.
 const edgeMs = 3000
 
-// heardLive returns what the live transcriber has heard, as a transcript. It is partial
-// unless everything was recognized. heard is false if there was no live transcriber.
-func (h *task) heardLive(ctx context.Context, m recording.Manifest, texts []job.MeetingText) (d Document, heard bool, err error) {
-	ended, err := h.Jobs.LiveTranscripts(ctx, h.state.JobID)
+// liveTranscript returns what the live transcriber has recognized, as a transcript. It is
+// partial unless everything was recognized. found is false if there was no live transcriber.
+func (h *task) liveTranscript(ctx context.Context, m recording.Manifest, texts []job.MeetingText) (d Document, found bool, err error) {
+	transcripts, err := h.Jobs.LiveTranscripts(ctx, h.state.JobID)
 	if err != nil {
 		return Document{}, false, err
 	}
 	d = Document{SchemaVersion: SchemaVersion, JobID: m.JobID}
 	complete, ends := true, int64(0)
-	for _, one := range ended {
-		complete = complete && one.Complete && one.FromMs <= ends+edgeMs
-		heard, ends, d.Model = true, max(ends, one.ToMs), one.Model
+	for _, transcript := range transcripts {
+		complete = complete && transcript.Complete && transcript.FromMs <= ends+edgeMs
+		ends, d.Model = max(ends, transcript.ToMs), transcript.Model
 	}
 	people := newSpeakers(m)
 	d.Segments = people.attributeLive(texts, m.Participants)
 	people.confirm(d.Segments)
 	d.sortSegments()
-	d.Partial = !complete || ends+edgeMs < lengthMs(m) || !people.heardIn(d.Segments)
-	return d, heard || len(d.Segments) > 0, nil
+	d.Partial = !complete || ends+edgeMs < lengthMs(m) || !people.speechCoveredBy(d.Segments)
+	return d, len(transcripts) > 0 || len(d.Segments) > 0, nil
 }
 
 // lengthMs returns when a recording ends.
@@ -72,8 +72,8 @@ func (s speakers) attributeLive(texts []job.MeetingText, participants []recordin
 	return segments
 }
 
-// heardIn reports whether there are words for at least 95% of the known speech.
-func (s speakers) heardIn(segments []Segment) bool {
+// speechCoveredBy reports whether there are words for at least 95% of the known speech.
+func (s speakers) speechCoveredBy(segments []Segment) bool {
 	var total, covered int64
 	for _, speech := range s.speech {
 		total += speech.EndMs - speech.StartMs

@@ -53,11 +53,11 @@ func (h *task) work(ctx context.Context) error {
 		return h.end(ctx, nil)
 	}
 	if h.state.Again == nil {
-		document, heard, err := h.heardLive(ctx, manifest, texts)
+		document, found, err := h.liveTranscript(ctx, manifest, texts)
 		if err != nil {
 			return err
 		}
-		if heard && (h.Recognizer == nil || !document.Partial) {
+		if found && (h.Recognizer == nil || !document.Partial) {
 			document.Language = wanted.Language
 			return h.attach(ctx, manifest, document, 0)
 		}

@@ -92,29 +92,29 @@ func (m *Meetings) Run(ctx context.Context) {
 	defer all.Wait()
 	for {
 		select {
-		case one := <-m.begun:
-			before, known := current[one.job]
-			if known && before.attempt >= one.attempt {
+		case begun := <-m.begun:
+			before, known := current[begun.job]
+			if known && before.attempt >= begun.attempt {
 				continue
 			}
 			if known {
 				before.cancel() // its bot was lost
 			}
 			working, cancel := context.WithCancel(ctx)
-			current[one.job] = running{one.attempt, cancel}
+			current[begun.job] = running{begun.attempt, cancel}
 			all.Go(func() {
 				defer cancel()
-				if err := m.transcribe(working, one.job, one.attempt, one.start); err != nil {
-					m.Log.Error("cannot transcribe a meeting while it runs", "job", one.job, "attempt", one.attempt, "error", err)
+				if err := m.transcribe(working, begun.job, begun.attempt, begun.start); err != nil {
+					m.Log.Error("cannot transcribe a meeting while it runs", "job", begun.job, "attempt", begun.attempt, "error", err)
 				}
 				select {
-				case ended <- one:
+				case ended <- begun:
 				case <-ctx.Done():
 				}
 			})
-		case one := <-ended:
-			if current[one.job].attempt == one.attempt {
-				delete(current, one.job)
+		case finished := <-ended:
+			if current[finished.job].attempt == finished.attempt {
+				delete(current, finished.job)
 			}
 		case <-ctx.Done():
 			return

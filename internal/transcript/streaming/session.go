@@ -178,9 +178,9 @@ func (r *router) route(ctx context.Context, sound Sound) {
 // endSilent ends the utterances of participants whose sound stopped before a time: silence is
 // not sent.
 func (r *router) endSilent(ms int64) {
-	for _, one := range r.sources {
-		if one.utterances.nextMs+pauseMs < ms {
-			one.push(one.utterances.End())
+	for _, source := range r.sources {
+		if source.utterances.nextMs+pauseMs < ms {
+			source.push(source.utterances.End())
 		}
 	}
 }
@@ -204,20 +204,24 @@ func (r *router) addMixed(ctx context.Context, sound Sound) {
 // source returns the source of sound.
 func (r *router) source(ctx context.Context, sound Sound) *source {
 	key := sourceKey{sound.Source, sound.Participant}
-	one := r.sources[key]
-	if one == nil {
-		one = &source{session: r.session, name: fmt.Sprintf("%s%d", r.session.Prefix, len(r.sources)), mixed: sound.Source == 0, participant: sound.Participant, queue: make(chan Audio, maxQueued), open: make(map[int]Segment), seen: make(map[int]map[Participant]int64), ends: make(map[int]time.Time)}
-		r.sources[key] = one
-		r.running.Go(func() { one.run(ctx) })
+	if known, ok := r.sources[key]; ok {
+		return known
 	}
-	return one
+	added := &source{
+		session: r.session, name: fmt.Sprintf("%s%d", r.session.Prefix, len(r.sources)),
+		mixed: sound.Source == 0, participant: sound.Participant, queue: make(chan Audio, maxQueued),
+		open: make(map[int]Segment), seen: make(map[int]map[Participant]int64), ends: make(map[int]time.Time),
+	}
+	r.sources[key] = added
+	r.running.Go(func() { added.run(ctx) })
+	return added
 }
 
 // end ends all sources and waits until their speech is recognized.
 func (r *router) end(ctx context.Context) {
 	r.pause(ctx)
-	for _, one := range r.sources {
-		close(one.queue)
+	for _, source := range r.sources {
+		close(source.queue)
 	}
 	r.running.Wait()
 }
