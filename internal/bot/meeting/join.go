@@ -40,29 +40,14 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 			return false, s.closeDialog(ctx, page, *last.CloseDialog)
 		}
 		next := progress.next(snapshot, last.Screen, now)
-		switch next.kind {
-		case stepFail:
+		if next.kind == stepFail {
 			if next.evidence != "" {
 				last.Screen, last.Evidence, last.Reasons = NotFound, next.evidence, nil
 				observed(last)
 			}
 			return false, &ScreenError{Observation: last}
-		case stepDone:
-			return true, nil
-		case stepPress:
-			return false, s.pressBeforeMeeting(ctx, page, next.element)
-		case stepClick:
-			s.visit.request(now)
-			return false, s.clickByScript(ctx, page, next.element)
-		case stepType:
-			return false, page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
-		case stepEnter:
-			return false, pressEnter(ctx, page)
-		case stepReload:
-			return false, reload(ctx, page)
-		default:
-			return false, nil
 		}
+		return next.kind == stepDone, s.doStep(ctx, page, next, now)
 	})
 	if err != nil && ctx.Err() != nil {
 		if last.Pending != "" {
@@ -71,6 +56,25 @@ func (s *site) Join(ctx context.Context, page Page, options JoinOptions) error {
 		return &ScreenError{Observation: last, Cause: ctx.Err()}
 	}
 	return err
+}
+
+// doStep does on the page what a step of joining needs.
+func (s *site) doStep(ctx context.Context, page Page, next step, now time.Time) error {
+	switch next.kind {
+	case stepPress:
+		return s.pressBeforeMeeting(ctx, page, next.element)
+	case stepClick:
+		s.visit.request(now)
+		return s.clickByScript(ctx, page, next.element)
+	case stepType:
+		return page.TypeInto(ctx, s.probe.element(next.element), next.element, next.text)
+	case stepEnter:
+		return pressEnter(ctx, page)
+	case stepReload:
+		return reload(ctx, page)
+	default:
+		return nil
+	}
 }
 
 // isCutFrom reports whether a field's value is a name, or its start.

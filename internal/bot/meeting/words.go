@@ -186,57 +186,71 @@ func (p *Profile) classifyByWords(snapshot Snapshot, past History) classificatio
 	withoutLabels := slices.DeleteFunc(slices.Clone(texts), func(text string) bool {
 		return slices.ContainsFunc(snapshot.Outline.Buttons, func(button OutlineControl) bool { return button.Label == text })
 	})
-	gone := p.callIsGone(snapshot)
-	noWayIn := Evidence{Kind: EvidenceElement, What: "the page offers no way in", Weight: weakWeight}
-	for _, screen := range []Screen{
+	for _, phrase := range []Screen{
 		Reconnecting, Removed, Denied, LobbyTimedOut, Ended, leftPhrase, invalidPhrase, NotFound, SignInWall, CannotConnect, notStartedPhrase, Lobby, HostAbsent, BotWall,
 	} {
 		searched := withoutLabels
-		if screen == BotWall {
+		if phrase == BotWall {
 			searched = texts // "Check Captcha" is a button
 		}
-		text, ok := findPhrase(knownWords().Phrases[screen], searched)
+		text, ok := findPhrase(knownWords().Phrases[phrase], searched)
 		if !ok {
 			continue
 		}
-		if screen == notStartedPhrase {
-			screen = HostAbsent
-		}
-		reload := false
-		evidence := []Evidence{textEvidence(text, where, weakWeight)}
-		switch screen {
-		case leftPhrase, Removed, Ended:
-			if gone {
-				evidence = append(evidence, callGoneEvidence())
-			}
-			if screen == leftPhrase {
-				if screen = Denied; past.Admitted {
-					screen = Ended
-				}
-			}
-		case Lobby, HostAbsent, Denied, LobbyTimedOut:
-			switch {
-			case screen != Lobby && screen != HostAbsent && snapshot.present(leaveButton) && !snapshot.Visible(joinButton): // a waiting room may say anything
-			case past.Requested:
-				evidence = append(evidence, requestedEvidence())
-			case screen != Lobby && !past.Admitted && p.onlyWaits(snapshot):
-				evidence = append(evidence, noWayIn)
-			}
-		case invalidPhrase:
-			if screen = NotFound; p.reloads(HostAbsent) {
-				screen, reload = HostAbsent, true
-			}
-			evidence = append(evidence, noWayIn)
-		default:
-			if gone || snapshot.Elements[joinButton].Disabled {
-				evidence = append(evidence, noWayIn)
-			}
-		}
+		evidence := append([]Evidence{textEvidence(text, where, weakWeight)}, p.evidenceBeside(phrase, snapshot, past)...)
 		if totalWeight(evidence) >= minWeight {
+			screen, reload := p.screenOfPhrase(phrase, past)
 			return classification{screen: screen, evidence: evidence, reload: reload}
 		}
 	}
 	return classification{screen: Unknown}
+}
+
+// screenOfPhrase returns the screen that a phrase stands for, and whether the page needs
+// reloads.
+func (p *Profile) screenOfPhrase(phrase Screen, past History) (screen Screen, reload bool) {
+	switch {
+	case phrase == leftPhrase && past.Admitted:
+		return Ended, false
+	case phrase == leftPhrase:
+		return Denied, false
+	case phrase == notStartedPhrase:
+		return HostAbsent, false
+	case phrase == invalidPhrase && p.reloads(HostAbsent):
+		return HostAbsent, true
+	case phrase == invalidPhrase:
+		return NotFound, false
+	default:
+		return phrase, false
+	}
+}
+
+// evidenceBeside returns the evidence that a page has beside a phrase, if it has any.
+func (p *Profile) evidenceBeside(phrase Screen, snapshot Snapshot, past History) []Evidence {
+	gone := p.callIsGone(snapshot)
+	noWayIn := []Evidence{{Kind: EvidenceElement, What: "the page offers no way in", Weight: weakWeight}}
+	switch phrase {
+	case leftPhrase, Removed, Ended:
+		if gone {
+			return []Evidence{callGoneEvidence()}
+		}
+	case Lobby, HostAbsent, notStartedPhrase, Denied, LobbyTimedOut:
+		refused := phrase == Denied || phrase == LobbyTimedOut
+		switch {
+		case refused && snapshot.present(leaveButton) && !snapshot.Visible(joinButton): // a waiting room may say anything
+		case past.Requested:
+			return []Evidence{requestedEvidence()}
+		case phrase != Lobby && !past.Admitted && p.onlyWaits(snapshot):
+			return noWayIn
+		}
+	case invalidPhrase:
+		return noWayIn
+	default:
+		if gone || snapshot.Elements[joinButton].Disabled {
+			return noWayIn
+		}
+	}
+	return nil
 }
 
 // messages returns the texts that may say what happens, and where they are: the headings
