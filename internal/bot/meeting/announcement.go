@@ -7,22 +7,22 @@ import (
 )
 
 const (
-	// toldTime is how long a dialog that was acknowledged must stay until it is final.
-	toldTime = 2500 * time.Millisecond
+	// finalTime is how long a dialog that was acknowledged must stay until it is final.
+	finalTime = 2500 * time.Millisecond
 	// rememberTime is how long a dialog that was acknowledged explains what the page
 	// shows next.
 	rememberTime = 20 * time.Second
 )
 
-// refusals are the screens that a dialog may tell before admission, by the words of
+// refusals are the screens that a dialog may announce before admission, by the words of
 // words.yaml.
 func refusals() []Screen {
 	return []Screen{Denied, Removed, LobbyTimedOut, Ended, NotFound, SignInWall, BotWall, HostAbsent, CannotConnect}
 }
 
-// tells reports whether a dialog asks for nothing but to be acknowledged. It may
+// isAnnouncement reports whether a dialog asks for nothing but to be acknowledged. It may
 // offer links and upgrades beside that.
-func (d Dialog) tells() bool {
+func (d Dialog) isAnnouncement() bool {
 	known := knownWords().Dialogs
 	closes := func(b DialogButton) bool { return b.isOneOf(known.Acknowledge, known.Close) }
 	asks := func(b DialogButton) bool { return b.isOneOf(known.Agree, known.Cancel, known.Decline) }
@@ -35,37 +35,37 @@ func (d Dialog) asksToSignIn() bool {
 	return len(d.Buttons) == 2 && slices.ContainsFunc(d.Buttons, cancels) && hasPhraseOf(d.Text, SignInWall)
 }
 
-// classifyDialog recognizes a refusal that a dialog tells before admission, and an end
-// that a dialog told: by the words of the dialog, or because it stays, or comes back,
+// classifyDialog recognizes a refusal that a dialog announces before admission, and an end
+// that a dialog announced: by the words of the dialog, or because it stays, or comes back,
 // after it was acknowledged.
 func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classification, bool) {
 	switch {
 	case past.Admitted:
-		return p.classifyToldEnd(snapshot, past)
+		return p.classifyAnnouncedEnd(snapshot, past)
 	case !past.Requested || snapshot.Media > 0 || len(p.callControls(snapshot)) > 0:
 		return classification{}, false
 	}
-	var told string
+	var announced string
 	evidence := requestedEvidence()
 	switch {
-	case snapshot.Over != nil && (snapshot.Over.tells() || snapshot.Over.asksToSignIn() && snapshot.LobbyText == "" && !snapshot.present(leaveButton)):
-		told = snapshot.Over.Text
-	case past.Told != "" && snapshot.clickable(joinButton):
-		told = past.Told
+	case snapshot.Over != nil && (snapshot.Over.isAnnouncement() || snapshot.Over.asksToSignIn() && snapshot.LobbyText == "" && !snapshot.present(leaveButton)):
+		announced = snapshot.Over.Text
+	case past.Acknowledged != "" && snapshot.clickable(joinButton):
+		announced = past.Acknowledged
 		evidence.What = "the page asks to join again"
-	case past.Told != "" && p.callIsGone(snapshot) && snapshot.Over == nil && snapshot.LobbyText == "":
-		told = past.Told
+	case past.Acknowledged != "" && p.callIsGone(snapshot) && snapshot.Over == nil && snapshot.LobbyText == "":
+		announced = past.Acknowledged
 		evidence = callGoneEvidence()
 	default:
 		return classification{}, false
 	}
-	text := textEvidence(told, "a dialog", weakWeight)
+	text := textEvidence(announced, "a dialog", weakWeight)
 	for _, screen := range refusals() {
-		if hasPhraseOf(told, screen) {
+		if hasPhraseOf(announced, screen) {
 			return classification{screen: screen, evidence: []Evidence{text, evidence}}, true
 		}
 	}
-	if past.Told != told || snapshot.Over == nil || snapshot.LobbyText != "" || snapshot.present(leaveButton) || past.ToldFor < toldTime && past.ToldTimes < 2 {
+	if past.Acknowledged != announced || snapshot.Over == nil || snapshot.LobbyText != "" || snapshot.present(leaveButton) || past.AcknowledgedFor < finalTime && past.AcknowledgedTimes < 2 {
 		return classification{}, false
 	}
 	return classification{screen: Denied, evidence: []Evidence{
@@ -73,14 +73,14 @@ func (p *Profile) classifyDialog(snapshot Snapshot, past History) (classificatio
 	}}, true
 }
 
-// classifyToldEnd recognizes the end of a call that a dialog told, once the call is
+// classifyAnnouncedEnd recognizes the end of a call that a dialog announced, once the call is
 // gone or the dialog stays although it was acknowledged.
-func (p *Profile) classifyToldEnd(snapshot Snapshot, past History) (classification, bool) {
-	if past.Told == "" || snapshot.Media > 0 {
+func (p *Profile) classifyAnnouncedEnd(snapshot Snapshot, past History) (classification, bool) {
+	if past.Acknowledged == "" || snapshot.Media > 0 {
 		return classification{}, false
 	}
 	over := Evidence{Kind: EvidenceElement, Weight: weakWeight}
-	switch stays := snapshot.Over != nil && snapshot.Over.Text == past.Told && past.ToldFor >= toldTime; {
+	switch stays := snapshot.Over != nil && snapshot.Over.Text == past.Acknowledged && past.AcknowledgedFor >= finalTime; {
 	case stays:
 		over.Kind, over.What = EvidenceDuration, "the dialog stays after it was acknowledged"
 	case p.callIsGone(snapshot):
@@ -91,14 +91,14 @@ func (p *Profile) classifyToldEnd(snapshot Snapshot, past History) (classificati
 		return classification{}, false
 	}
 	for _, screen := range []Screen{Removed, Ended} {
-		if hasPhraseOf(past.Told, screen) {
-			return classification{screen: screen, evidence: []Evidence{textEvidence(past.Told, "a dialog", weakWeight), over}}, true
+		if hasPhraseOf(past.Acknowledged, screen) {
+			return classification{screen: screen, evidence: []Evidence{textEvidence(past.Acknowledged, "a dialog", weakWeight), over}}, true
 		}
 	}
 	return classification{}, false
 }
 
-// refusedOverForm recognizes a refusal that a notice tells over a page that offers to
+// refusedOverForm recognizes a refusal that a notice announces over a page that offers to
 // join again.
 func refusedOverForm(snapshot Snapshot, past History) (classification, bool) {
 	if !past.Requested || past.Admitted || !snapshot.Visible(joinButton) {

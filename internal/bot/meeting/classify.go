@@ -79,8 +79,8 @@ func (p *Profile) classifyOver(snapshot Snapshot, past History) (classification,
 			if said := p.classifyByWords(snapshot, past); said.screen == Removed {
 				return said, true
 			}
-			if told, ok := p.classifyToldEnd(snapshot, past); ok {
-				return told, true
+			if announced, ok := p.classifyAnnouncedEnd(snapshot, past); ok {
+				return announced, true
 			}
 		}
 		return found, true

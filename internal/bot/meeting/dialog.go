@@ -43,8 +43,8 @@ type acknowledgement struct {
 	times int       // how often it came and was acknowledged
 }
 
-// told returns the acknowledged dialog while it explains what the page shows.
-func (d *dialogState) told(now time.Time) (text string, since time.Duration, times int) {
+// recentlyAcknowledged returns the acknowledged dialog while it explains what the page shows.
+func (d *dialogState) recentlyAcknowledged(now time.Time) (text string, since time.Duration, times int) {
 	known := d.acknowledged
 	if known.text == "" || now.Sub(known.at) > rememberTime {
 		return "", 0, 0
@@ -54,7 +54,7 @@ func (d *dialogState) told(now time.Time) (text string, since time.Duration, tim
 
 // acknowledge remembers a dialog that is about to be acknowledged.
 func (d *dialogState) acknowledge(text string, now time.Time) {
-	_, _, times := d.told(now)
+	_, _, times := d.recentlyAcknowledged(now)
 	switch {
 	case times == 0 || !sameDialog(d.acknowledged.text, text):
 		d.acknowledged = acknowledgement{text: text, at: now, times: 1}
@@ -87,7 +87,7 @@ func (d *dialogState) next(snapshot Snapshot, stage stage, now time.Time) *Dialo
 		return &DialogAction{Button: boxToCheck}
 	}
 	if index := safestButton(*over, stage); index != noButton && d.tries < maxDialogTries {
-		if over.tells() {
+		if over.isAnnouncement() {
 			d.acknowledge(over.Text, now)
 		}
 		return &DialogAction{Button: index, Label: over.Buttons[index].Label}

@@ -114,7 +114,8 @@ type History struct {
 	RequestedFor time.Duration `json:"requestedFor"`      // time since the join button was first pressed
 	AloneFor     time.Duration `json:"aloneFor"`          // the page has looked like a call without others
 	JoinedFor    time.Duration `json:"joinedFor"`         // the join button has been disabled after it was pressed
-	Told         string        `json:"told,omitempty"`    // text of the last dialog that only asked to be acknowledged, and was
-	ToldFor      time.Duration `json:"toldFor,omitempty"` // time since it was first acknowledged
-	ToldTimes    int           `json:"toldTimes,omitempty"`
+
+	Acknowledged      string        `json:"acknowledged,omitempty"`    // text of the last dialog that only asked to be acknowledged, and was
+	AcknowledgedFor   time.Duration `json:"acknowledgedFor,omitempty"` // time since it was first acknowledged
+	AcknowledgedTimes int           `json:"acknowledgedTimes,omitempty"`
 }

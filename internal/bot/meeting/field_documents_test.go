@@ -36,7 +36,7 @@ const (
 // profiles. A file holds the documents of a platform. Each begins with a line of its
 // name and what is expected of a visit:
 //
-//	want=a|b     failure codes of which one is told, recording, or home
+//	want=a|b     failure codes of which one is reported, recording, or home
 //	people=a,b   names of the others in the meeting; crowd=n: of the script's crowd
 //	knocks=n     how often the bot may ask to join (default 1)
 //	path=…       address of the document
@@ -225,7 +225,7 @@ type fieldObservation struct {
 	from, to time.Time
 }
 
-// visit sends a bot to the document and checks what it tells.
+// visit sends a bot to the document and checks what it reports.
 func (d fieldDocument) visit(t *testing.T, ctx context.Context, page *browser.Page) {
 	ctx, cancel := context.WithTimeout(ctx, visitDuration)
 	defer cancel()
@@ -257,7 +257,7 @@ func (d fieldDocument) visit(t *testing.T, ctx context.Context, page *browser.Pa
 	v.judge(t)
 }
 
-// attend observes the page like a bot until it told what was expected, or time is up.
+// attend observes the page like a bot until it reported what was expected, or time is up.
 func (v *fieldVisit) attend(t *testing.T, ctx context.Context, site *site, page Page) {
 	t.Helper()
 	again := time.NewTicker(observeInterval)
@@ -353,7 +353,7 @@ func (v *fieldVisit) last(kind string) (last fieldEntry) {
 	return last
 }
 
-// end returns the entry after which the outcome has to be told, or none.
+// end returns the entry after which the outcome has to be reported, or none.
 func (v *fieldVisit) end() fieldEntry {
 	if over := v.last("over"); !over.at.IsZero() {
 		return over
@@ -362,7 +362,7 @@ func (v *fieldVisit) end() fieldEntry {
 }
 
 // phases are the screens of the times between entries. A document waits until the bot
-// told the screen.
+// reported the screen.
 func phases() map[string]Screen {
 	return map[string]Screen{"lobby": Lobby, "absent": HostAbsent, "admitted": InMeeting}
 }
@@ -392,15 +392,15 @@ func (v *fieldVisit) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// waitFor waits until the bot told a screen after some time, as long as it may take.
+// waitFor waits until the bot reported a screen after some time, as long as it may take.
 func (v *fieldVisit) waitFor(ctx context.Context, screen Screen, since time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, tellTime)
 	defer cancel()
 	for {
 		v.mutex.Lock()
-		told, changed := v.wasSeen(screen, since, time.Now()), v.changed
+		seen, changed := v.wasSeen(screen, since, time.Now()), v.changed
 		v.mutex.Unlock()
-		if told {
+		if seen {
 			return
 		}
 		select {
@@ -444,7 +444,7 @@ func (v *fieldVisit) judge(t *testing.T) {
 		default:
 			screen, ok := phases()[entry.kind]
 			if next := slices.IndexFunc(v.entries[i+1:], func(one fieldEntry) bool { return one.kind != "mistake" }); ok && next >= 0 && !v.wasSeen(screen, entry.at, v.entries[i+1+next].at) {
-				t.Errorf("%s was not told", entry.kind)
+				t.Errorf("%s was not reported", entry.kind)
 			}
 		}
 	}

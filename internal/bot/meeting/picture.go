@@ -15,8 +15,9 @@ import (
 //go:embed arrange.js
 var arrangeScript string
 
-// keptArrange is where a document keeps the script: to compile it takes longer than to run it.
-const keptArrange = `window[Symbol.for("standin.arrange")]`
+// arrangeFunction is the script in a document that has it: to compile it takes longer than to
+// run it.
+const arrangeFunction = `window[Symbol.for("standin.arrange")]`
 
 // picture is the state of a page's arrangement. It is safe for concurrent use: the page
 // is observed while commands work on it.
@@ -51,8 +52,8 @@ type tileRole struct {
 // tileRoles returns the roles of the tiles of a snapshot, in their order.
 func (p *Profile) tileRoles(snapshot Snapshot, ownName string, participants []Participant) []tileRole {
 	speaking := make(map[string]bool)
-	for _, one := range participants {
-		speaking[cleanID(one.ID)] = one.Speaking
+	for _, participant := range participants {
+		speaking[cleanID(participant.ID)] = participant.Speaking
 	}
 	own, _ := p.ownTiles(snapshot.Tiles, ownName)
 	roles := make([]tileRole, len(snapshot.Tiles))
@@ -95,9 +96,9 @@ func (s *site) arrange(ctx context.Context, page Page, observation Observation, 
 		return fmt.Errorf("arrange the picture: %w", err)
 	}
 	arranged := false
-	err = page.Eval(ctx, fmt.Sprintf("%[1]s ? (%[1]s(%[2]s), true) : false", keptArrange, request), &arranged)
+	err = page.Eval(ctx, fmt.Sprintf("%[1]s ? (%[1]s(%[2]s), true) : false", arrangeFunction, request), &arranged)
 	if err == nil && !arranged { // the document is new
-		err = page.Eval(ctx, fmt.Sprintf("(%s = %s)(%s)", keptArrange, arrangeScript, request), nil)
+		err = page.Eval(ctx, fmt.Sprintf("(%s = %s)(%s)", arrangeFunction, arrangeScript, request), nil)
 	}
 	if err != nil {
 		return fmt.Errorf("arrange the picture: %w", err)

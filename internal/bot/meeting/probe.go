@@ -24,9 +24,9 @@ var mediaScript string
 
 // probe takes snapshots of a page with one profile.
 type probe struct {
-	call    string // the script and its first argument, without the closing parenthesis
-	kept    string // the expression that yields the function in the document
-	keeping string // the expression that also leaves it there
+	call     string // the script and its first argument, without the closing parenthesis
+	function string // the expression that yields the function in the document
+	install  string // the expression that also leaves it there
 }
 
 // probeCondition is a TextCondition as the script takes it.
@@ -66,11 +66,11 @@ func newProbe(profile *Profile) (probe, error) {
 // call: to send and compile both takes more time than to run them.
 func makeProbe(profile string) probe {
 	sum := sha256.Sum256([]byte(probeScript + profile))
-	kept := fmt.Sprintf("window[Symbol.for(\"standin.probe.%x\")]", sum[:8])
+	function := fmt.Sprintf("window[Symbol.for(\"standin.probe.%x\")]", sum[:8])
 	return probe{
-		call: "(" + probeScript + ")(" + profile,
-		kept: kept,
-		keeping: "(" + kept + " ??= ((probe, profile) => (...rest) => probe(profile, ...rest))(" +
+		call:     "(" + probeScript + ")(" + profile,
+		function: function,
+		install: "(" + function + " ??= ((probe, profile) => (...rest) => probe(profile, ...rest))(" +
 			probeScript + ", " + profile + "))",
 	}
 }
@@ -106,10 +106,10 @@ func (p probe) snapshotInMeeting(ctx context.Context, page Page) (Snapshot, erro
 // adds the media that the page receives.
 func (p probe) eval(ctx context.Context, page Page, arguments string, inMeeting bool) (Snapshot, error) {
 	var snapshot *Snapshot
-	err := page.Eval(ctx, p.kept+"?."+arguments, &snapshot)
+	err := page.Eval(ctx, p.function+"?."+arguments, &snapshot)
 	if err == nil && snapshot == nil {
 		snapshot = new(Snapshot)
-		err = page.Eval(ctx, p.keeping+arguments, snapshot)
+		err = page.Eval(ctx, p.install+arguments, snapshot)
 	}
 	if err == nil {
 		err = page.EvalInPage(ctx, fmt.Sprintf("(%s)(%t)", mediaScript, inMeeting), snapshot)

@@ -134,7 +134,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that final screens before admission are told by their truest
+// TestRefusals checks that final screens before admission are recognized by their truest
 // reason.
 func TestRefusals(t *testing.T) {
 	t.Parallel()

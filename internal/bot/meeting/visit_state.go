@@ -61,7 +61,7 @@ func (v *visitState) resume(past History, now time.Time) {
 		return since
 	}
 	v.past = past
-	v.over.acknowledged = acknowledgement{text: past.Told, at: now.Add(-past.ToldFor), times: past.ToldTimes}
+	v.over.acknowledged = acknowledgement{text: past.Acknowledged, at: now.Add(-past.AcknowledgedFor), times: past.AcknowledgedTimes}
 	v.askedAt, v.aloneSince, v.joinSince = before(past.RequestedFor), before(past.AloneFor), before(past.JoinedFor)
 }
 
@@ -112,7 +112,7 @@ func (v *visitState) observe(profile *Profile, snapshot Snapshot, now time.Time)
 		v.document = snapshot.Document
 	}
 	observation.Closed = found.screen == Unknown && past.Admitted && snapshot.Document == v.document && profile.pageClosedCall(snapshot)
-	explains := found.screen == HostAbsent && snapshot.Over != nil && snapshot.Over.tells() // the page would ask to join again
+	explains := found.screen == HostAbsent && snapshot.Over != nil && snapshot.Over.isAnnouncement() // the page would ask to join again
 	if !found.screen.Terminal() && !explains {
 		observation.CloseDialog = v.over.next(snapshot, v.stage(found.screen), now)
 	}
@@ -135,7 +135,7 @@ func (v *visitState) measure(profile *Profile, snapshot Snapshot, now time.Time)
 	v.past.AloneFor = lasting(&v.aloneSince, profile.looksAlone(snapshot, v.past.OwnName), now)
 	v.past.JoinedFor = lasting(&v.joinSince, v.past.Requested && snapshot.Elements[joinButton].Disabled, now)
 	v.past.RequestedFor = lasting(&v.askedAt, v.past.Requested, now)
-	v.past.Told, v.past.ToldFor, v.past.ToldTimes = v.over.told(now)
+	v.past.Acknowledged, v.past.AcknowledgedFor, v.past.AcknowledgedTimes = v.over.recentlyAcknowledged(now)
 }
 
 // lasting returns how long a condition has held since it first did.
