@@ -23,7 +23,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/billing"
 	"standin/internal/account/device"
-	"standin/internal/calendarsync"
 	"standin/internal/host"
 	"standin/internal/httpmw"
 	"standin/internal/job"
@@ -221,118 +220,6 @@ func New(settings Settings) (*Dashboard, error) {
 	}
 	d.route()
 	return d, nil
-}
-
-// route registers the handler of every path.
-func (d *Dashboard) route() {
-	public := func(pattern string, handle handler) { d.mux.Handle(pattern, d.adapt(handle)) }
-	allow := func(role account.Role, pattern string, handle userHandler) {
-		d.mux.Handle(pattern, d.adapt(d.forUser(role, handle)))
-	}
-	anyone := func(pattern string, handle userHandler) { allow(account.Viewer, pattern, handle) }
-	admin := func(pattern string, handle userHandler) { allow(account.Admin, pattern, handle) }
-	user := func(pattern string, handle userHandler) {
-		if strings.HasPrefix(pattern, "GET ") {
-			anyone(pattern, handle)
-			return
-		}
-		allow(account.Member, pattern, handle)
-	}
-	operator := func(pattern string, handle userHandler) { anyone(pattern, forOperator(handle)) }
-	ofJob := func(handle ownedHandler[job.Job]) userHandler { return of(d.namedJob, handle) }
-	ofCalendar := func(handle ownedHandler[calendarsync.Calendar]) userHandler { return of(d.namedCalendar, handle) }
-	ofEndpoint := func(handle ownedHandler[webhook.Endpoint]) userHandler { return of(d.namedEndpoint, handle) }
-	ofDelivery := func(handle ownedHandler[lifecycle.DeliveryDetails]) userHandler { return of(d.namedDelivery, handle) }
-
-	public("GET /assets/{name}", d.serveAsset)
-	public("GET /favicon.ico", func(req *pageRequest) error { // of pages that name no icon
-		req.r.SetPathValue("name", "icon.svg")
-		return d.serveAsset(req)
-	})
-	public("GET /signin", d.signInPage)
-	public("POST /signin", d.signIn)
-	public("GET /signin/link", d.signInWithLink)
-	public("GET /signin/oidc", d.startOIDC)
-	public("GET /signin/oidc/callback", d.finishOIDC)
-	public("GET /welcome", d.invitationPage)
-	public("POST /welcome", d.acceptInvitation)
-	public("GET /docs/session", d.referenceSession)
-	public("GET /shared", d.sharedPage)
-	public("GET /shared/media/{name}", d.sharedMedia)
-
-	user("GET /{$}", func(req *pageRequest, _ account.Session) error { return req.redirect("/jobs") })
-	anyone("POST /signout", d.signOut)
-	user("GET /jobs", d.listJobs)
-	user("GET /search", d.searchPage)
-	user("GET /jobs/live", d.liveJobs)
-	allow(account.Member, "GET /jobs/new", d.newJobPage)
-	user("GET /jobs/new/platform", d.detectPlatform)
-	user("POST /jobs", d.createJob)
-	user("POST /jobs/bulk", d.changeJobs)
-	user("GET /jobs/{id}", ofJob(d.jobPage))
-	user("GET /jobs/{id}/live", ofJob(d.liveJob))
-	user("GET /jobs/{id}/screenshot", ofJob(d.screenshot))
-	user("GET /jobs/{id}/timeline", ofJob(d.timelinePage))
-	user("GET /jobs/{id}/deliveries", ofJob(d.deliveriesPage))
-	user("GET /jobs/{id}/manifest", ofJob(d.manifest))
-	user("GET /jobs/{id}/transcript", ofJob(d.transcriptFile))
-	user("GET /jobs/{id}/media/{name}", ofJob(d.media))
-	user("GET /jobs/{id}/captures/{attempt}/{name}", d.capture)
-	user("POST /jobs/{id}/deliveries/{delivery}/redeliver", ofJob(d.redeliver))
-	user("POST /jobs/{id}/share", ofJob(d.share))
-	user("POST /jobs/{id}/share/revoke", ofJob(d.revokeShare))
-	user("POST /jobs/{id}/{verb}", ofJob(d.control))
-	user("GET /calendars", d.calendarsPage)
-	user("POST /calendars", d.connectCalendar)
-	user("POST /calendars/consent", d.askConsent)
-	user("GET /calendars/callback", d.finishConsent)
-	user("GET /calendars/{id}", ofCalendar(d.calendarPage))
-	user("POST /calendars/{id}", ofCalendar(d.changeCalendar))
-	allow(account.Member, "GET /calendars/{id}/choices", ofCalendar(d.choicesPage))
-	user("POST /calendars/{id}/choices", ofCalendar(d.chooseCalendar))
-	user("POST /calendars/{id}/sync", ofCalendar(d.syncCalendar))
-	user("POST /calendars/{id}/disconnect", ofCalendar(d.disconnectCalendar))
-	user("POST /calendars/{id}/events/{event}", ofCalendar(d.switchMeeting))
-	user("GET /keys", d.keysPage)
-	admin("POST /keys", d.createKey)
-	admin("POST /keys/{id}/revoke", d.revokeKey)
-	anyone("POST /docs/key", d.createReferenceKey)
-	user("GET /webhooks", d.webhooksPage)
-	admin("GET /webhooks/new", d.newEndpointPage)
-	admin("POST /webhooks/endpoints", d.createEndpoint)
-	user("GET /webhooks/endpoints/{id}", ofEndpoint(d.endpointPage))
-	admin("POST /webhooks/endpoints/{id}", ofEndpoint(d.changeEndpoint))
-	admin("POST /webhooks/endpoints/{id}/{verb}", ofEndpoint(d.endpointAction))
-	user("GET /webhooks/deliveries", d.deliveryLogPage)
-	user("GET /webhooks/deliveries/{delivery}", ofDelivery(d.deliveryPage))
-	user("POST /webhooks/deliveries/{delivery}/replay", ofDelivery(d.replayDelivery))
-	user("GET /webhooks/events", d.eventsPage)
-	admin("POST /webhooks/endpoint", d.setEndpoint)
-	admin("POST /webhooks/events", d.setEvents)
-	admin("POST /webhooks/test", d.testEndpoint)
-	admin("POST /webhooks/secret", d.revealSecret)
-	admin("POST /webhooks/rotate", d.rotateSecret)
-	user("GET /usage", d.usagePage)
-	user("GET /usage.csv", d.usageFile)
-	user("GET /team", d.teamPage)
-	admin("GET /team/audit", d.auditPage)
-	admin("POST /team/invite", d.invite)
-	admin("POST /team/withdraw", d.withdraw)
-	admin("POST /team/{id}/remove", d.removeUser)
-	admin("POST /team/{id}/role", d.setRole)
-	user("GET /account", d.accountPage)
-	anyone("POST /account/password", d.changePassword)
-	user("GET /cli", d.cliPage)
-	anyone("POST /cli", d.authorizeCLI)
-	operator("GET /operator", d.operatorPage)
-	operator("GET /operator/live", d.liveOperator)
-	operator("GET /operator/bots", d.botsPage)
-	operator("GET /operator/failures", d.failuresPage)
-	operator("GET /operator/system", d.systemPage)
-	operator("GET /operator/alerts", d.alertsPage)
-	operator("POST /operator/alerts/test", d.testAlerts)
-	operator("GET /operator/mail", d.mailPage)
-	operator("POST /operator/mail/{id}/retry", d.retryMail)
 }
 
 // API serves the requests that are not for a page.

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -34,6 +35,13 @@ func (req *pageRequest) parts(page string, data any, names ...string) (parts, er
 	return written, nil
 }
 
+// changedSince returns the parts that differ from those before.
+func (p parts) changedSince(before parts) parts {
+	changed := maps.Clone(p)
+	maps.DeleteFunc(changed, func(name, text string) bool { return before[name] == text })
+	return changed
+}
+
 // stream sends server-sent events: first all parts, then the parts that changed,
 // as a JSON object. It polls the database, because other nodes change jobs too. It ends
 // with the session.
@@ -51,7 +59,7 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 		}
 		return render(view)
 	}
-	sent, err := current()
+	first, err := current()
 	if err != nil {
 		return err
 	}
@@ -61,9 +69,15 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 	control := http.NewResponseController(req)
 	_ = control.SetReadDeadline(time.Time{}) // see adapt
 	req.WriteHeader(http.StatusOK)
-	if !req.event(control, sent) {
-		return nil
+	if req.event(control, first) {
+		req.streamChanges(control, first, current)
 	}
+	return nil
+}
+
+// streamChanges sends the parts that differ from those sent before, until the session, the connection
+// or the lifetime of a stream ends.
+func (req *pageRequest) streamChanges(control *http.ResponseController, sent parts, current func() (parts, error)) {
 	poll, recheck, end := time.NewTicker(pollInterval), time.NewTicker(account.RecheckInterval), time.NewTimer(streamLifetime)
 	defer poll.Stop()
 	defer recheck.Stop()
@@ -75,42 +89,34 @@ func (req *pageRequest) stream(name string, read func(*topic) (any, error), rend
 		case <-revoked:
 			revoked = req.d.settings.Revocations.Next()
 			if !req.stillSignedIn() {
-				return nil
+				return
 			}
 		case <-recheck.C:
 			if !req.stillSignedIn() {
-				return nil
+				return
 			}
 		case <-end.C:
-			return nil
+			return
 		case <-req.d.draining:
-			return nil
+			return
 		case <-req.r.Context().Done():
-			return nil
-		}
-		if time.Since(lastWrite) > keepAliveInterval {
-			lastWrite = time.Now()
-			if !req.writeEvent(control, ":\n\n") {
-				return nil
-			}
+			return
 		}
 		latest, err := current()
 		if err != nil {
-			req.Err = err
-			return nil // the browser reconnects and gets the error
+			req.Err = err // the browser reconnects and gets the error
+			return
 		}
-		changed := make(parts)
-		for name, text := range latest {
-			if sent[name] != text {
-				changed[name] = text
-			}
+		connected := true
+		if changed := latest.changedSince(sent); len(changed) > 0 {
+			connected, lastWrite = req.event(control, changed), time.Now()
+		} else if time.Since(lastWrite) > keepAliveInterval {
+			connected, lastWrite = req.writeEvent(control, ":\n\n"), time.Now()
 		}
-		if sent = latest; len(changed) == 0 {
-			continue
+		if !connected {
+			return
 		}
-		if lastWrite = time.Now(); !req.event(control, changed) {
-			return nil
-		}
+		sent = latest
 	}
 }
 
