@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -42,7 +43,10 @@ func acting(destructive, idempotent bool) *mcp.ToolAnnotations {
 }
 
 // allTools returns the tools.
-func allTools() []tool {
+func allTools() []tool { return slices.Concat(jobTools(), meetingTools(), textTools()) }
+
+// jobTools returns the tools that send bots and follow their jobs.
+func jobTools() []tool {
 	return []tool{
 		define(mcp.Tool{
 			Name: "send_bot", Title: "Send a bot into a meeting", Annotations: acting(false, true),
@@ -86,6 +90,12 @@ func allTools() []tool {
 			Name: "leave", Title: "Make a bot leave", Annotations: acting(true, true),
 			Description: "Makes the bot leave its meeting. What it has recorded is kept, and the job ends as completed; without a recording so far, as failed with meeting_ended. A job whose bot has not been started is cancelled. This cannot be undone.",
 		}, jobArguments, session.leave),
+	}
+}
+
+// meetingTools returns the tools for a bot that is in a meeting.
+func meetingTools() []tool {
+	return []tool{
 		define(mcp.Tool{
 			Name: "send_chat", Title: "Send a chat message", Annotations: acting(false, false),
 			Description: "Sends a message to the chat of the meeting that the bot is in, visible to everybody there, and waits a few seconds for the outcome.",
@@ -116,6 +126,12 @@ func allTools() []tool {
 			Name: "get_participants", Title: "Get the participants", Annotations: reading(),
 			Description: "Returns who is in the meeting now, or, after it, everybody who was there and when.",
 		}, jobArguments, session.getParticipants),
+	}
+}
+
+// textTools returns the tools that read what was said.
+func textTools() []tool {
+	return []tool{
 		define(mcp.Tool{
 			Name: "get_transcript", Title: "Get what was said", Annotations: reading(),
 			Description: "Returns what was said in a meeting, or in some minutes of it: its transcript, or the captions if there is none. It works while the meeting runs, with the live transcript or captions, which are a few seconds old.",

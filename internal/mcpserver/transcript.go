@@ -4,10 +4,8 @@ import (
 	"bufio"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -166,7 +164,7 @@ func (s session) words(ctx context.Context, j client.Job, chat bool) (w words, e
 	}
 	w.heard = len(w.lines) > 0
 	if chat || !w.heard {
-		texts, err := s.texts(ctx, j.ID)
+		texts, err := s.liveWords(ctx, j.ID)
 		if err != nil {
 			return words{}, err
 		}
@@ -205,84 +203,4 @@ func (s session) recorded(ctx context.Context, id string) (lines []line, err err
 		lines = append(lines, line{at: hours*time.Hour + minutes*time.Minute + seconds*time.Second, text: quote(text, maxLine)})
 	}
 	return lines, rows.Err()
-}
-
-// texts returns what was said and written so far: chat messages, and the live transcript,
-// or else the captions.
-func (s session) texts(ctx context.Context, id string) (w words, err error) {
-	type text struct {
-		client.LiveText
-		chat bool
-	}
-	starts := map[string]time.Time{} // of states
-	latest := map[string]text{}      // by kind and ID
-	live := false                    // there is a live transcript
-	names := map[string]string{}     // of participants
-	for event, err := range s.api.LiveSoFar(ctx, id, "") {
-		if err != nil {
-			return words{}, err
-		}
-		switch event.Name {
-		case "state":
-			var state struct {
-				Status string
-				At     time.Time
-			}
-			if err := json.Unmarshal(event.Data, &state); err != nil {
-				return words{}, fmt.Errorf("read a state: %w", err)
-			}
-			starts[state.Status] = cmp.Or(starts[state.Status], state.At)
-		case "participants":
-			var present struct{ Participants []struct{ ID, Name string } }
-			if err := json.Unmarshal(event.Data, &present); err != nil {
-				return words{}, fmt.Errorf("read the participants: %w", err)
-			}
-			for _, p := range present.Participants {
-				names[p.ID] = quote(p.Name, maxName)
-			}
-		case "speaking":
-			var speaking struct{ ParticipantIDs []string }
-			if err := json.Unmarshal(event.Data, &speaking); err != nil {
-				return words{}, fmt.Errorf("read who speaks: %w", err)
-			}
-			w.speaking = []string{}
-			for _, id := range speaking.ParticipantIDs[:min(len(speaking.ParticipantIDs), maxParticipants)] {
-				w.speaking = append(w.speaking, cmp.Or(names[id], "Unknown speaker"))
-			}
-		case "caption", "chat":
-			read := text{chat: event.Name == "chat"}
-			if err := json.Unmarshal(event.Data, &read.LiveText); err != nil {
-				return words{}, fmt.Errorf("read a text: %w", err)
-			}
-			latest[event.Name+" "+read.ID] = read
-		case "transcript":
-			var heard client.LiveTranscript
-			if err := json.Unmarshal(event.Data, &heard); err != nil {
-				return words{}, fmt.Errorf("read a text: %w", err)
-			}
-			live = true
-			latest[event.Name+" "+heard.ID] = text{LiveText: client.LiveText{
-				ID: heard.ID, Author: heard.Speaker, Text: heard.Text, StartedAt: heard.StartedAt, EndedAt: heard.EndedAt,
-			}}
-		}
-	}
-	if live {
-		maps.DeleteFunc(latest, func(key string, _ text) bool { return strings.HasPrefix(key, "caption ") })
-	}
-	sorted := slices.SortedFunc(maps.Values(latest), func(a, b text) int {
-		return cmp.Or(a.StartedAt.Compare(b.StartedAt), strings.Compare(a.ID, b.ID))
-	})
-	if len(sorted) == 0 {
-		return w, nil
-	}
-	start := cmp.Or(starts["recording_started"], starts["in_meeting"], sorted[0].StartedAt)
-	for _, read := range sorted {
-		if read.Text == "" {
-			continue // a correction can remove it
-		}
-		said := quote(cmp.Or(quote(read.Author, maxName), "Unknown speaker")+": "+read.Text, maxLine)
-		w.lines, w.heard = append(w.lines, line{max(0, read.StartedAt.Sub(start)), said, read.chat}), w.heard || !read.chat
-	}
-	w.end = time.Since(start)
-	return w, nil
 }
