@@ -23,7 +23,7 @@ import (
 )
 
 // buildServer builds the HTTP API and the dashboard.
-func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) error {
+func (s *Service) buildServer(machine *host.Reader) error {
 	settings := s.settings
 	s.Keys = &account.Keys{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret}
 	description, err := api.Load()
@@ -33,7 +33,7 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	tester := &lifecycle.EndpointTester{Poster: s.sender, Consumers: s.store, Now: time.Now}
 	bodies, costly, revocations := httpmw.NewBodies(), httpapi.NewCostlyReads(), new(account.Revocations)
 	apiSettings := httpapi.Settings{
-		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: jobs, Controls: jobs, History: jobs, Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound, Webhooks: jobs, Bots: jobs,
+		Description: description, BaseURL: settings.BaseURL, Version: settings.Tracing.Version, Keys: s.Keys, Audit: s.store, Jobs: s.jobs, Controls: s.jobs, History: s.jobs, Texts: s.store, Usage: s.store, Live: s.live, Sound: s.sound, Webhooks: s.jobs, Bots: s.jobs,
 		Recordings: s.storage, Formats: s.formats, Logins: s.flows, Host: machine, JobCounts: s.store, Metrics: s.metrics.Handler(), Readiness: s.health,
 		Invites: s.invites, Calendars: s.calendars, Tester: tester,
 		SigningKey: s.key, Options: settings.HTTP, Bodies: bodies, CostlyReads: costly, Revocations: revocations,
@@ -57,9 +57,9 @@ func (s *Service) buildServer(jobs *lifecycle.Service, machine *host.Reader) err
 	s.server.ConnState = httpmw.NewConnections(maxConnections, settings.HTTP.TrustedProxies).Track
 	s.users = account.NewUsers(account.UserSettings{Store: s.store, Now: time.Now, WebhookSecret: settings.WebhookSecret, Revocations: revocations})
 	s.dashboard, err = dashboard.New(dashboard.Settings{
-		Users: s.users, Jobs: jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Audit: s.store, Search: s.store, Operator: s.store,
+		Users: s.users, Jobs: s.jobs, Recordings: s.storage, Accounts: s.store, Keys: s.store, Audit: s.store, Search: s.store, Operator: s.store,
 		Flows: s.flows, Host: machine, Mail: mail.Directory(MailDir(settings.DataDir)), Calendars: s.calendars,
-		Webhooks: jobs, Tester: tester,
+		Webhooks: s.jobs, Tester: tester,
 		System: systemView{s, time.Now()}, Capacity: fleetView{s.fleet, s.health}, OIDC: settings.OIDC, Usage: s.store, Shares: s.store, ShareLifetime: settings.ShareLinks, Alerts: s.alerts,
 		AllowedMeetingHosts: settings.Dispatch.AllowedMeetingHosts,
 		BaseURL:             settings.BaseURL, TrustedProxies: settings.HTTP.TrustedProxies, Bodies: bodies, CostlyReads: costly, Revocations: revocations, Now: time.Now, Log: settings.Log, Limits: settings.DashboardLimits,

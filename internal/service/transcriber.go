@@ -7,7 +7,6 @@ import (
 
 	"standin/internal/dialguard"
 	"standin/internal/fsutil"
-	"standin/internal/lifecycle"
 	"standin/internal/speech"
 	"standin/internal/transcript"
 	"standin/internal/transcript/streaming"
@@ -42,12 +41,12 @@ func NewLiveRecognizer(config streaming.Config) (streaming.Recognizer, error) {
 }
 
 // newLiveTranscriber makes the live transcriber, if the settings name one.
-func (s *Service) newLiveTranscriber(jobs *lifecycle.Service) error {
+func (s *Service) newLiveTranscriber() error {
 	recognizer, err := NewLiveRecognizer(s.settings.Live)
 	if err != nil || recognizer == nil {
 		return err
 	}
-	s.meetings = streaming.NewMeetings(streaming.Settings{Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: jobs, Log: s.settings.Log})
+	s.meetings = streaming.NewMeetings(streaming.Settings{Recognizer: recognizer, Sounds: s.sound, Records: s.store, Jobs: s.jobs, Log: s.settings.Log})
 	s.sound.Connected = s.meetings.Begin
 	s.metrics.Register(s.meetings.Collectors()...)
 	return nil
@@ -66,10 +65,10 @@ func readKey(key *string, file string) error {
 }
 
 // newTranscriber returns the worker that transcribes recordings.
-func (s *Service) newTranscriber(jobs *lifecycle.Service) (*transcript.Worker, error) {
+func (s *Service) newTranscriber() (*transcript.Worker, error) {
 	settings := transcript.Settings{
 		Config: s.settings.Transcriber,
-		Queue:  s.store, Jobs: jobs, Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir,
+		Queue:  s.store, Jobs: s.jobs, Storage: s.storage, BaseURL: s.settings.BaseURL, TempDir: s.settings.DataDir,
 		Now: time.Now, Log: s.settings.Log,
 	}
 	recognizer, err := NewRecognizer(settings.Config)

@@ -46,12 +46,38 @@ func (s *Service) build(ctx context.Context) error {
 	if s.tracer, err = s.newTracer(node.ID); err != nil {
 		return err
 	}
-	events := new(event.Publisher)
-	machine := host.NewReader(settings.DataDir)
 	if s.network, err = s.newNetwork(); err != nil {
 		return err
 	}
+	events, machine, ended := new(event.Publisher), host.NewReader(settings.DataDir), new(endedJobs)
 	s.sender = s.newSender()
+	if err := s.buildJobs(events, machine, node); err != nil {
+		return err
+	}
+	s.notifier = s.store.NewNotifier(publishRemote(events), log)
+	s.alerts = s.newAlerts(machine, ended, node.Name)
+	s.subscribe(ctx, events, node, ended)
+	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
+	if s.transcripts, err = s.newTranscriber(); err != nil {
+		return err
+	}
+	s.metrics.Register(s.transcripts.Collectors()...)
+	if err := s.newLiveTranscriber(); err != nil {
+		return err
+	}
+	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
+	s.invites = &lifecycle.InviteScheduler{
+		Jobs: s.jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
+	}
+	if s.calendars, err = s.newCalendars(); err != nil {
+		return err
+	}
+	return s.buildServer(machine)
+}
+
+// buildJobs builds the parts that start the bots of jobs, hear from them, and keep what they record.
+func (s *Service) buildJobs(events *event.Publisher, machine *host.Reader, node dispatch.Node) error {
+	settings, log := s.settings, s.settings.Log
 	launcher, timeouts, check, err := s.newLauncher(events)
 	if err != nil {
 		return err
@@ -63,19 +89,19 @@ func (s *Service) build(ctx context.Context) error {
 	files := jobfiles.Files{Recordings: s.storage, DataDir: settings.DataDir}
 	files.Volumes, _ = launcher.(jobfiles.Volumes) // of the Docker launcher
 	finisher := &build.Finisher{Storage: s.storage, BaseURL: settings.BaseURL, TempDir: settings.DataDir, Log: log}
-	finalizer := &dispatch.Finalizer{
-		Store:    s.store,
-		Finisher: finisher,
-		Files:    files,
-	}
+	finalizer := &dispatch.Finalizer{Store: s.store, Finisher: finisher, Files: files}
 	s.jobs = lifecycle.New(lifecycle.Settings{
 		Store: s.store, Finalizer: finalizer, Recordings: files, Outputs: s.storage, BaseURL: settings.BaseURL, Events: events, Now: time.Now,
 		Transcribe: settings.Transcriber.URL != "", Options: settings.Lifecycle, RecordingBitRate: recordingBitRate(settings.Bots.Recording),
 	})
-	jobs := s.jobs
+	s.cleaner = retention.New(retention.Settings{
+		Store: s.store, Recordings: s.jobs, Files: files, Options: settings.Retention, Now: time.Now, Log: log,
+	})
 	s.live = live.NewHub(s.store, log)
-	s.sound = &sound.Service{Hub: sound.NewHub(), Recordings: finisher, Jobs: jobs, Live: s.live, Client: s.sender.Client(), NodeURL: settings.NodeURL, Nodes: s.store, Log: log}
-	s.simulator = simulator.New(simulator.Settings{Service: jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
+	s.sound = &sound.Service{
+		Hub: sound.NewHub(), Recordings: finisher, Jobs: s.jobs, Live: s.live, Client: s.sender.Client(), NodeURL: settings.NodeURL, Nodes: s.store, Log: log,
+	}
+	s.simulator = simulator.New(simulator.Settings{Service: s.jobs, Uploads: s.storage, OnExit: botChanged(events), Log: log})
 	s.fleet = dispatch.NewFleetReader(s.store, settings.Dispatch.Lease, time.Now)
 	s.metrics = newMetrics(s.fleet, log)
 	s.metrics.Register(s.sender.Collectors()...)
@@ -84,34 +110,12 @@ func (s *Service) build(ctx context.Context) error {
 	s.metricsServer = s.newMetricsServer()
 	s.capacity = s.newCapacity(machine)
 	s.dispatcher = dispatch.New(dispatch.Settings{
-		Store: s.store, Jobs: jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
+		Store: s.store, Jobs: s.jobs, Launcher: simulator.Router{Test: s.simulator, Live: launcher}, Timeouts: timeouts,
 		Recordings: finalizer, SigningKey: s.key, ServiceURL: settings.BotServiceURL,
 		Options: settings.Dispatch, OwnHosts: s.network.OwnHosts, NoZoomSDK: s.noZoomSDK(), SingleNode: !store.IsPostgres(settings.DatabaseURL), Node: node,
 		Capacity: s.capacity, Broken: func() error { return s.health.failure(checkLauncher) }, Metrics: s.metrics, Now: time.Now, Log: log,
 	})
-	s.notifier = s.store.NewNotifier(publishRemote(events), log)
-	ended := new(endedJobs)
-	s.alerts = s.newAlerts(machine, ended, node.Name)
-	s.subscribe(ctx, events, jobs, node, ended)
-	s.flows = device.New(device.Settings{Store: s.store, BaseURL: settings.BaseURL, Now: time.Now, Log: log})
-	s.cleaner = retention.New(retention.Settings{
-		Store: s.store, Recordings: jobs, Files: files, Options: settings.Retention, Now: time.Now, Log: log,
-	})
-	if s.transcripts, err = s.newTranscriber(jobs); err != nil {
-		return err
-	}
-	s.metrics.Register(s.transcripts.Collectors()...)
-	if err := s.newLiveTranscriber(jobs); err != nil {
-		return err
-	}
-	s.formats = formats.NewMaker(s.storage, settings.DataDir, log)
-	s.invites = &lifecycle.InviteScheduler{
-		Jobs: jobs, Plans: s.store, FreeTierJobs: settings.FreeTierJobs, WebhookSecret: settings.WebhookSecret,
-	}
-	if s.calendars, err = s.newCalendars(); err != nil {
-		return err
-	}
-	return s.buildServer(jobs, machine)
+	return nil
 }
 
 // newCalendars returns the worker that reads connected calendars.
@@ -178,7 +182,7 @@ func (s *Service) noZoomSDK() string {
 // subscribe connects the events of this process to the parts that handle them,
 // and to the other nodes. ctx ends when the service stops: simulated bots end
 // with it, and their jobs get another attempt after the restart.
-func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *lifecycle.Service, node dispatch.Node, ended *endedJobs) {
+func (s *Service) subscribe(ctx context.Context, events *event.Publisher, node dispatch.Node, ended *endedJobs) {
 	events.Subscribe(func(e event.Event) {
 		switch e := e.(type) {
 		case event.JobDue:
@@ -196,7 +200,7 @@ func (s *Service) subscribe(ctx context.Context, events *event.Publisher, jobs *
 			}
 		case event.CommandQueued:
 			if e.Remote {
-				jobs.NotifyCommand(e.JobID)
+				s.jobs.NotifyCommand(e.JobID)
 			} else {
 				s.notifier.Notify(postgres.Notification{Commands: []uuid.UUID{e.JobID}})
 			}
