@@ -68,7 +68,6 @@ require (
 	k8s.io/client-go v0.37.2
 	modernc.org/sqlite v1.60.1
 	pgregory.net/rapid v1.3.0
-	sigs.k8s.io/yaml v1.6.0
 	standin/client v0.0.0
 )
 
@@ -180,6 +179,7 @@ require (
 	sigs.k8s.io/json v0.0.0-20250730193827-2d320260d730 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.4.2 // indirect
+	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
 replace standin/client => ./client

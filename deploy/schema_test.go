@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"sigs.k8s.io/yaml"
+	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
 // apiServer is the module with the API server of make launchers. Its go.mod fixes the
@@ -68,7 +68,7 @@ func kubernetesSchemas(t *testing.T) schemas {
 func (s schemas) check(t *testing.T, file []byte) (problems []error) {
 	t.Helper()
 	for document := range bytes.SplitSeq(file, []byte("\n---\n")) {
-		encoded, err := yaml.YAMLToJSON(document)
+		encoded, err := yaml.ToJSON(document)
 		if err != nil {
 			t.Fatal(err)
 		}

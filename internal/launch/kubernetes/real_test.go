@@ -20,8 +20,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/yaml"
 
 	"standin/internal/testing/launchtest"
 	"standin/internal/testing/logtail"
@@ -172,7 +172,7 @@ func apply(t *testing.T, host, path string) {
 			APIVersion, Kind string
 			Metadata         struct{ Namespace string }
 		}
-		encoded, err := yaml.YAMLToJSON([]byte(document))
+		encoded, err := yaml.ToJSON([]byte(document))
 		if err == nil {
 			err = yaml.Unmarshal(encoded, &o)
 		}
