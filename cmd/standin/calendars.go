@@ -103,8 +103,8 @@ func (c *calendarsListCommand) Run(ctx context.Context, to terminal, api *client
 	if err != nil {
 		return err
 	}
-	return printTable(c.outputFlags, to, "ID|NAME|RECORD|STATE|READ|ERROR", calendars, func(one client.Calendar) []string {
-		return []string{one.ID, one.Name, one.Rules.Record, one.State, to.maybe(one.SyncedAt), deref(one.Error)}
+	return printTable(c.outputFlags, to, "ID|NAME|RECORD|STATE|READ|ERROR", calendars, func(calendar client.Calendar) []string {
+		return []string{calendar.ID, calendar.Name, calendar.Rules.Record, calendar.State, to.maybe(calendar.SyncedAt), deref(calendar.Error)}
 	})
 }
 
@@ -119,8 +119,8 @@ func (c *calendarsEventsCommand) Run(ctx context.Context, to terminal, api *clie
 	if err != nil {
 		return err
 	}
-	return printTable(c.outputFlags, to, "ID|START|TITLE|JOB|DECISION", events, func(one client.CalendarEvent) []string {
-		return []string{one.ID, to.time(one.StartsAt), one.Title, deref(one.JobID), one.Reason}
+	return printTable(c.outputFlags, to, "ID|START|TITLE|JOB|DECISION", events, func(event client.CalendarEvent) []string {
+		return []string{event.ID, to.time(event.StartsAt), event.Title, deref(event.JobID), event.Reason}
 	})
 }
 

@@ -49,8 +49,8 @@ func (c *consumersListCommand) Run(ctx context.Context, to terminal) error {
 			return err
 		}
 		return c.print(to, showConsumers(consumers), func() error {
-			return to.lines("ID|NAME|E-MAIL|CREATED", rows(consumers, func(one account.Consumer) []string {
-				return []string{one.ID.String(), one.Name, one.Email, to.time(one.CreatedAt)}
+			return to.lines("ID|NAME|E-MAIL|CREATED", rows(consumers, func(team account.Consumer) []string {
+				return []string{team.ID.String(), team.Name, team.Email, to.time(team.CreatedAt)}
 			}))
 		})
 	})
@@ -88,29 +88,29 @@ type consumersShowCommand struct {
 
 // Run prints the consumer.
 func (c *consumersShowCommand) Run(ctx context.Context, to terminal) error {
-	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
+	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
 		secret := ""
 		if c.Secret {
-			secret = one.WebhookSecret
+			secret = team.WebhookSecret
 		}
 		own := func(setting string) string { return cmp.Or(setting, serviceDefault) }
-		return c.print(to, showConsumer(one, c.Secret), func() error {
+		return c.print(to, showConsumer(team, c.Secret), func() error {
 			return to.properties([][2]string{
-				{"id", one.ID.String()},
-				{"name", one.Name},
-				{"e-mail", one.Email},
-				{"webhook endpoint", one.WebhookURL},
-				{"webhook version", strconv.Itoa(one.WebhookVersion)},
+				{"id", team.ID.String()},
+				{"name", team.Name},
+				{"e-mail", team.Email},
+				{"webhook endpoint", team.WebhookURL},
+				{"webhook version", strconv.Itoa(team.WebhookVersion)},
 				{"webhook secret", secret},
-				{"transcript event", onOff(one.TranscriptEvent)},
-				{"command event", onOff(one.CommandEvent)},
-				{"recording mode", own(string(one.Recording.Mode))},
-				{"layout", own(string(one.Recording.Layout))},
-				{"resolution", own(string(one.Recording.Resolution))},
-				{"output", outputText(one.Output)},
-				{"recordings kept for", retentionText(one.Retention)},
-				{"jobs kept for", retentionText(one.JobRetention)},
-				{"created", to.time(one.CreatedAt)},
+				{"transcript event", onOff(team.TranscriptEvent)},
+				{"command event", onOff(team.CommandEvent)},
+				{"recording mode", own(string(team.Recording.Mode))},
+				{"layout", own(string(team.Recording.Layout))},
+				{"resolution", own(string(team.Recording.Resolution))},
+				{"output", outputText(team.Output)},
+				{"recordings kept for", retentionText(team.Retention)},
+				{"jobs kept for", retentionText(team.JobRetention)},
+				{"created", to.time(team.CreatedAt)},
 			}...)
 		})
 	})
@@ -144,7 +144,7 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 		c.output() == nil && !c.NoOutput {
 		return errors.New("give --retention, --job-retention, --recording-mode, --layout, --resolution, --allow-output, --no-output, --transcript-event or --command-event")
 	}
-	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
+	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
 		for _, setting := range []struct {
 			value, subject string
 			set            func(ctx context.Context, name string, retention *time.Duration) error
@@ -165,18 +165,18 @@ func (c *consumersSetCommand) Run(ctx context.Context, to terminal) error {
 				return err
 			}
 		}
-		if err := c.setRecording(ctx, s, one, to); err != nil {
+		if err := c.setRecording(ctx, s, team, to); err != nil {
 			return err
 		}
-		if err := c.setOutput(ctx, s, one, to); err != nil {
+		if err := c.setOutput(ctx, s, team, to); err != nil {
 			return err
 		}
-		return c.setEvents(ctx, s, one, to)
+		return c.setEvents(ctx, s, team, to)
 	})
 }
 
 // setOutput sets or removes what the bots of the team's jobs play and show.
-func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, one account.Consumer, to terminal) error {
+func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, team account.Consumer, to terminal) error {
 	given := c.output()
 	if given == nil && !c.NoOutput {
 		return nil
@@ -197,7 +197,7 @@ func (c *consumersSetCommand) setOutput(ctx context.Context, s *store.Store, one
 			return fmt.Errorf("output %v: %s", path, problem)
 		}
 	}
-	if err := s.SetOutputOptions(ctx, one.ID, own); err != nil {
+	if err := s.SetOutputOptions(ctx, team.ID, own); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(to.Out, "output of %s: %s\n", c.Name, outputText(own))
@@ -213,11 +213,11 @@ func outputText(own *job.OutputOptions) string {
 	return string(encoded)
 }
 
-func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, one account.Consumer, to terminal) error {
+func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, team account.Consumer, to terminal) error {
 	if c.RecordingMode == "" && c.Layout == "" && c.Resolution == "" {
 		return nil
 	}
-	own := one.Recording
+	own := team.Recording
 	if c.RecordingMode != "" {
 		own.Mode = job.RecordingMode(strings.TrimPrefix(c.RecordingMode, serviceDefault))
 	}
@@ -227,7 +227,7 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 	if c.Resolution != "" {
 		own.Resolution = job.Resolution(strings.TrimPrefix(c.Resolution, serviceDefault))
 	}
-	if err := s.SetRecordingOptions(ctx, one.ID, own); err != nil {
+	if err := s.SetRecordingOptions(ctx, team.ID, own); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(to.Out, "recording of %s: mode %s, layout %s, resolution %s\n", c.Name,
@@ -239,7 +239,7 @@ func (c *consumersSetCommand) setRecording(ctx context.Context, s *store.Store, 
 const serviceDefault = "default"
 
 // setEvents sets which optional events the consumer receives.
-func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, one account.Consumer, to terminal) error {
+func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, team account.Consumer, to terminal) error {
 	for _, event := range []struct {
 		value, name string
 		set         func(ctx context.Context, consumer uuid.UUID, enabled bool) error
@@ -249,7 +249,7 @@ func (c *consumersSetCommand) setEvents(ctx context.Context, s *store.Store, one
 		if event.value == "" {
 			continue
 		}
-		if err := event.set(ctx, one.ID, event.value == "on"); err != nil {
+		if err := event.set(ctx, team.ID, event.value == "on"); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(to.Out, "webhook %s of %s: %s\n", event.name, c.Name, event.value); err != nil {

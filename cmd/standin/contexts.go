@@ -37,15 +37,15 @@ func (c *contextListCommand) Run(to terminal) error {
 	}
 	listed := []shownContext{}
 	for _, name := range slices.Sorted(maps.Keys(stored.All)) {
-		one := stored.All[name]
-		listed = append(listed, shownContext{Name: name, URL: one.URL, Email: one.Email, Current: name == stored.Current})
+		saved := stored.All[name]
+		listed = append(listed, shownContext{Name: name, URL: saved.URL, Email: saved.Email, Current: name == stored.Current})
 	}
-	return printTable(c.outputFlags, to, "NAME|URL|E-MAIL|CURRENT", listed, func(one shownContext) []string {
+	return printTable(c.outputFlags, to, "NAME|URL|E-MAIL|CURRENT", listed, func(shown shownContext) []string {
 		current := ""
-		if one.Current {
+		if shown.Current {
 			current = "current"
 		}
-		return []string{one.Name, one.URL, one.Email, current}
+		return []string{shown.Name, shown.URL, shown.Email, current}
 	})
 }
 

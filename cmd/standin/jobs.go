@@ -174,17 +174,17 @@ func (c *jobsDeliveriesCommand) Run(ctx context.Context, to terminal, api *clien
 	if err != nil {
 		return err
 	}
-	return printTable(c.outputFlags, to, "WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(one client.Delivery) []string {
-		return []string{to.time(one.EmittedAt), one.Event, one.State, strconv.Itoa(len(one.Tries)), lastTry(one), to.maybe(one.NextTryAt), one.URL}
+	return printTable(c.outputFlags, to, "WHEN|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(delivery client.Delivery) []string {
+		return []string{to.time(delivery.EmittedAt), delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)), lastTry(delivery), to.maybe(delivery.NextTryAt), delivery.URL}
 	})
 }
 
 // lastTry describes the response to the last attempt to deliver a webhook.
-func lastTry(one client.Delivery) string {
-	if len(one.Tries) == 0 {
+func lastTry(delivery client.Delivery) string {
+	if len(delivery.Tries) == 0 {
 		return ""
 	}
-	last := one.Tries[len(one.Tries)-1]
+	last := delivery.Tries[len(delivery.Tries)-1]
 	return responseText(last.Status, last.Error)
 }
 

@@ -22,7 +22,7 @@ func printJSONLine(w io.Writer, value any) error { return writeJSON(w, value) }
 // them.
 func writeJSON(w io.Writer, value any, options ...json.Options) error {
 	times := json.WithMarshalers(json.MarshalToFunc(func(to *jsontext.Encoder, t time.Time) error {
-		return to.WriteToken(jsontext.String(t.Format("2006-01-02T15:04:05.000Z07:00")))
+		return to.WriteToken(jsontext.String(job.Timestamp(t).String()))
 	}))
 	text, err := json.Marshal(value, append(options, jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false), times)...)
 	if err != nil {
@@ -77,17 +77,17 @@ type shownConsumer struct {
 	CreatedAt           time.Time          `json:"createdAt"`
 }
 
-func showConsumer(one account.Consumer, secret bool) shownConsumer {
+func showConsumer(consumer account.Consumer, secret bool) shownConsumer {
 	shown := shownConsumer{
-		ID: one.ID.String(), Name: one.Name, Email: one.Email, WebhookURL: one.WebhookURL, WebhookVersion: one.WebhookVersion,
-		TranscriptEvent: one.TranscriptEvent, CommandEvent: one.CommandEvent, CreatedAt: one.CreatedAt,
-		RecordingMode: string(one.Recording.Mode), Layout: string(one.Recording.Layout), Resolution: string(one.Recording.Resolution),
-		Output: one.Output,
+		ID: consumer.ID.String(), Name: consumer.Name, Email: consumer.Email, WebhookURL: consumer.WebhookURL, WebhookVersion: consumer.WebhookVersion,
+		TranscriptEvent: consumer.TranscriptEvent, CommandEvent: consumer.CommandEvent, CreatedAt: consumer.CreatedAt,
+		RecordingMode: string(consumer.Recording.Mode), Layout: string(consumer.Recording.Layout), Resolution: string(consumer.Recording.Resolution),
+		Output: consumer.Output,
 	}
 	if secret {
-		shown.WebhookSecret = one.WebhookSecret
+		shown.WebhookSecret = consumer.WebhookSecret
 	}
-	shown.RetentionSeconds, shown.JobRetentionSeconds = secondsOrNull(one.Retention), secondsOrNull(one.JobRetention)
+	shown.RetentionSeconds, shown.JobRetentionSeconds = secondsOrNull(consumer.Retention), secondsOrNull(consumer.JobRetention)
 	return shown
 }
 
@@ -101,8 +101,8 @@ func secondsOrNull(duration *time.Duration) *float64 {
 
 func showConsumers(consumers []account.Consumer) []shownConsumer {
 	shown := make([]shownConsumer, len(consumers))
-	for i, one := range consumers {
-		shown[i] = showConsumer(one, false)
+	for i, consumer := range consumers {
+		shown[i] = showConsumer(consumer, false)
 	}
 	return shown
 }

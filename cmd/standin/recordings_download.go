@@ -57,14 +57,14 @@ func (c *recordingsDownloadCommand) Run(ctx context.Context, to terminal, api *c
 	}
 	fetched := []downloaded{}
 	for _, file := range manifest.Media {
-		one, err := download(ctx, to, api, manifest.JobID, file, dir)
+		copied, err := download(ctx, to, api, manifest.JobID, file, dir)
 		if err != nil {
 			return err
 		}
 		if c.isTable() {
-			fmt.Fprintf(to.Out, "%s  %s, SHA-256 matches\n", oneLine(one.Path), humanize.Bytes(uint64(one.Bytes)))
+			fmt.Fprintf(to.Out, "%s  %s, SHA-256 matches\n", oneLine(copied.Path), humanize.Bytes(uint64(copied.Bytes)))
 		}
-		fetched = append(fetched, one)
+		fetched = append(fetched, copied)
 	}
 	if err := writeManifest(filepath.Join(dir, "manifest.json"), manifest); err != nil {
 		return err
@@ -89,24 +89,24 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 	if file.Name != filepath.Base(file.Name) || strings.HasPrefix(file.Name, ".") || strings.ContainsAny(file.Name, "/\\\x00") {
 		return downloaded{}, fmt.Errorf("the manifest contains the invalid file name %q", file.Name)
 	}
-	one := downloaded{Name: file.Name, Path: filepath.Join(dir, file.Name), Bytes: file.Bytes, SHA256: file.SHA256}
-	if _, sum, err := fsutil.HashFile(one.Path); err == nil && sum == file.SHA256 {
-		return one, nil
+	copied := downloaded{Name: file.Name, Path: filepath.Join(dir, file.Name), Bytes: file.Bytes, SHA256: file.SHA256}
+	if _, sum, err := fsutil.HashFile(copied.Path); err == nil && sum == file.SHA256 {
+		return copied, nil
 	}
-	partial := one.Path + ".part"
+	partial := copied.Path + ".part"
 	part, err := os.OpenFile(partial, os.O_CREATE|os.O_RDWR, 0o640)
 	if err != nil {
-		return one, err
+		return copied, err
 	}
 	defer part.Close()
 	info, err := part.Stat()
 	if err != nil {
-		return one, err
+		return copied, err
 	}
 	from := info.Size()    // from an earlier run
 	if from > file.Bytes { // not a prefix of this file
 		if from, err = 0, part.Truncate(0); err != nil {
-			return one, err
+			return copied, err
 		}
 	}
 	bar := newProgress(to.Err, file.Name, file.Bytes, from)
@@ -117,16 +117,16 @@ func download(ctx context.Context, to terminal, api *client.Client, id string, f
 	}{part, io.MultiWriter(part, bar)})
 	if errors.Is(err, client.ErrChecksum) {
 		os.Remove(partial)
-		return one, fmt.Errorf("%w; run the same command again and contact the operator of the service if the error repeats", err)
+		return copied, fmt.Errorf("%w; run the same command again and contact the operator of the service if the error repeats", err)
 	}
 	if err != nil {
-		return one, fmt.Errorf("%w; run the same command again to resume", err)
+		return copied, fmt.Errorf("%w; run the same command again to resume", err)
 	}
-	one.Fetched = file.Bytes - from
-	if err := errors.Join(part.Sync(), part.Close(), os.Rename(partial, one.Path)); err != nil {
-		return one, err
+	copied.Fetched = file.Bytes - from
+	if err := errors.Join(part.Sync(), part.Close(), os.Rename(partial, copied.Path)); err != nil {
+		return copied, err
 	}
-	return one, nil
+	return copied, nil
 }
 
 // writeManifest writes the manifest next to the media files.

@@ -27,12 +27,12 @@ func (c *recordingsListCommand) Run(ctx context.Context, to terminal, api *clien
 			break
 		}
 	}
-	return printTable(c.outputFlags, to, "JOB|STARTED|LENGTH|MEETING", listed, func(one client.JobDetails) []string {
+	return printTable(c.outputFlags, to, "JOB|STARTED|LENGTH|MEETING", listed, func(found client.JobDetails) []string {
 		length := ""
-		if one.DurationSeconds != nil {
-			length = clock(*one.DurationSeconds)
+		if found.DurationSeconds != nil {
+			length = clock(*found.DurationSeconds)
 		}
-		return []string{one.ID, to.maybe(one.StartedAt), length, cmp.Or(deref(one.Title), one.MeetingURL)}
+		return []string{found.ID, to.maybe(found.StartedAt), length, cmp.Or(deref(found.Title), found.MeetingURL)}
 	})
 }
 

@@ -33,9 +33,9 @@ func warnUnknownSettings(model *kong.Application, log *slog.Logger) {
 func settingNames(model *kong.Application) map[string]bool {
 	names := map[string]bool{envAPIKey: true, envWebhookSecret: true}
 	for _, command := range model.Leaves(false) {
-		for _, flag := range command.AllFlags(false) {
-			for _, one := range flag {
-				for _, name := range one.Tag.Envs {
+		for _, group := range command.AllFlags(false) {
+			for _, flag := range group {
+				for _, name := range flag.Tag.Envs {
 					names[name] = true
 				}
 			}

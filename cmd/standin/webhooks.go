@@ -100,8 +100,8 @@ type consumersRotateSecretCommand struct {
 
 // Run rotates the secret in the database.
 func (c *consumersRotateSecretCommand) Run(ctx context.Context, to terminal) error {
-	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
-		secret, until, err := account.RotateSecret(ctx, s, one.ID, time.Now())
+	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
+		secret, until, err := account.RotateSecret(ctx, s, team.ID, time.Now())
 		if err != nil {
 			return err
 		}
@@ -117,11 +117,11 @@ type consumersSetVersionCommand struct {
 
 // Run sets the payload version.
 func (c *consumersSetVersionCommand) Run(ctx context.Context, to terminal) error {
-	return c.withTeam(ctx, c.Name, func(s *store.Store, one account.Consumer) error {
-		if err := s.SetWebhookVersion(ctx, one.ID, c.Version); err != nil {
+	return c.withTeam(ctx, c.Name, func(s *store.Store, team account.Consumer) error {
+		if err := s.SetWebhookVersion(ctx, team.ID, c.Version); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(to.Out, "new events of %s have payload version %d\n", one.Name, c.Version)
+		_, err := fmt.Fprintf(to.Out, "new events of %s have payload version %d\n", team.Name, c.Version)
 		return err
 	})
 }

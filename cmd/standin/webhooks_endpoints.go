@@ -35,27 +35,27 @@ func (c *endpointsListCommand) Run(ctx context.Context, to terminal, api *client
 }
 
 func printEndpoints(to terminal, listed ...client.WebhookEndpoint) error {
-	return to.table("ID|URL|EVENTS|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows(listed, func(one client.WebhookEndpoint) []string {
-		events := strings.Join(one.Events, " ")
+	return to.table("ID|URL|EVENTS|STATE|PENDING|FAILING SINCE|NEXT ATTEMPT|LAST ERROR", rows(listed, func(endpoint client.WebhookEndpoint) []string {
+		events := strings.Join(endpoint.Events, " ")
 		switch {
-		case !one.Registered:
+		case !endpoint.Registered:
 			events = "(of jobs)"
-		case !one.Enabled:
+		case !endpoint.Enabled:
 			events = "(disabled) " + events
 		}
-		return []string{one.ID, one.URL, events, one.State, strconv.Itoa(one.Waiting), to.maybe(one.FailingSince), to.maybe(one.NextTryAt), lastFailure(one)}
+		return []string{endpoint.ID, endpoint.URL, events, endpoint.State, strconv.Itoa(endpoint.Waiting), to.maybe(endpoint.FailingSince), to.maybe(endpoint.NextTryAt), lastFailure(endpoint)}
 	}))
 }
 
 // lastFailure describes the last failure of a failing endpoint.
-func lastFailure(one client.WebhookEndpoint) string {
+func lastFailure(endpoint client.WebhookEndpoint) string {
 	switch {
-	case one.Failures == 0:
+	case endpoint.Failures == 0:
 		return ""
-	case one.LastError != nil:
-		return *one.LastError
-	case one.LastStatus != nil:
-		return fmt.Sprintf("status %d", *one.LastStatus)
+	case endpoint.LastError != nil:
+		return *endpoint.LastError
+	case endpoint.LastStatus != nil:
+		return fmt.Sprintf("status %d", *endpoint.LastStatus)
 	}
 	return ""
 }
@@ -182,8 +182,8 @@ func (c *webhooksDeliveriesCommand) Run(ctx context.Context, to terminal, api *c
 	if err != nil {
 		return err
 	}
-	return printTable(c.outputFlags, to, "WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(one client.Delivery) []string {
-		return []string{to.time(one.EmittedAt), one.DeliveryID, one.Event, one.State, strconv.Itoa(len(one.Tries)), lastTry(one), to.maybe(one.NextTryAt), one.URL}
+	return printTable(c.outputFlags, to, "WHEN|ID|EVENT|STATE|ATTEMPTS|RESPONSE|NEXT ATTEMPT|URL", listed, func(delivery client.Delivery) []string {
+		return []string{to.time(delivery.EmittedAt), delivery.DeliveryID, delivery.Event, delivery.State, strconv.Itoa(len(delivery.Tries)), lastTry(delivery), to.maybe(delivery.NextTryAt), delivery.URL}
 	})
 }
 

@@ -189,15 +189,15 @@ func recordsText(j job.Job) string {
 	if kept[0] == "" {
 		kept[0] = "video"
 	}
-	for _, one := range []struct {
+	for _, option := range []struct {
 		on   *bool
 		name string
 	}{
 		{options.Recording.ParticipantAudio, "audio per participant"}, {options.Captions.Enabled, "captions"},
 		{options.Chat, "chat"}, {options.Transcript.Live, "live transcript"}, {options.Consent.Required, "only with the host’s permission"},
 	} {
-		if one.on != nil && *one.on {
-			kept = append(kept, one.name)
+		if option.on != nil && *option.on {
+			kept = append(kept, option.name)
 		}
 	}
 	return strings.Join(kept, " · ")

@@ -149,8 +149,7 @@ func when(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	t = t.UTC()
-	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `">` + t.Format("2 Jan 2006, 15:04:05") + ` UTC</time>`) // #nosec G203 -- a formatted time
+	return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `">` + t.UTC().Format("2 Jan 2006, 15:04:05") + ` UTC</time>`) // #nosec G203 -- a formatted time
 }
 
 // ago formats a time that the script of the page shows relative to now.
@@ -176,7 +175,7 @@ func timeElement(t time.Time, show, text string) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	return template.HTML(`<time datetime="` + t.UTC().Format("2006-01-02T15:04:05.000Z") + `" data-show="` + show + `">` + text + `</time>`) // #nosec G203 -- a formatted time
+	return template.HTML(`<time datetime="` + job.Timestamp(t).String() + `" data-show="` + show + `">` + text + `</time>`) // #nosec G203 -- a formatted time
 }
 
 // limitText formats a limit in seconds.

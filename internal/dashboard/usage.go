@@ -94,15 +94,15 @@ func (d *Dashboard) readUsage(req *pageRequest, session account.Session) (usageV
 	shown.From, shown.To = from.Format(time.DateOnly), to.Format(time.DateOnly)
 	shown.CSV = usageAddress("/usage.csv", shown.From, shown.To, shown.ByTeam)
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
-	for _, one := range []struct {
+	for _, period := range []struct {
 		name     string
 		from, to time.Time
 	}{
 		{"7 days", now.AddDate(0, 0, -6), now}, {"30 days", now.AddDate(0, 0, -29), now}, {"90 days", now.AddDate(0, 0, -89), now},
 		{"This month", month, now}, {"Last month", month.AddDate(0, -1, 0), month.AddDate(0, 0, -1)},
 	} {
-		first, last := one.from.Format(time.DateOnly), one.to.Format(time.DateOnly)
-		shown.Ranges = append(shown.Ranges, usageRange{one.name, usageAddress("/usage", first, last, shown.ByTeam), first == shown.From && last == shown.To})
+		first, last := period.from.Format(time.DateOnly), period.to.Format(time.DateOnly)
+		shown.Ranges = append(shown.Ranges, usageRange{period.name, usageAddress("/usage", first, last, shown.ByTeam), first == shown.From && last == shown.To})
 	}
 	if shown.ByTeam {
 		if shown.Teams, err = d.settings.Usage.TeamUsage(req.r.Context(), shown.Mode, from, to); err != nil {

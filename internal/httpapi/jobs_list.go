@@ -243,8 +243,8 @@ func (a *API) readBatch(w http.ResponseWriter, r *http.Request) ([]batchItem, er
 	}
 	given := value.(map[string]any)["jobs"].([]any) // as the schema says
 	items := make([]batchItem, len(given))
-	for i, one := range given {
-		item := batchItem{Checked: a.settings.Description.CheckValue("createJob", one)}
+	for i, request := range given {
+		item := batchItem{Checked: a.settings.Description.CheckValue("createJob", request)}
 		item.request, item.err = newCreateRequest(item.Checked)
 		items[i] = item
 	}

@@ -128,8 +128,8 @@ func (a *API) showPicture(w http.ResponseWriter, r *http.Request, caller account
 // lists the fields that it may have.
 func (a *API) picture(request pictureRequest, kinds string) (args ingest.PictureArgs, content func(context.Context) ([]byte, error), err error) {
 	chosen := 0
-	for _, one := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
-		if one {
+	for _, set := range []bool{request.Image != nil, request.Video != nil, request.Page != nil, request.None} {
+		if set {
 			chosen++
 		}
 	}

@@ -89,7 +89,7 @@ func (a *API) listenToJob(w http.ResponseWriter, r *http.Request, caller account
 		defer subscription.Close()
 		listening, end := context.WithCancelCause(ctx)
 		var checking sync.WaitGroup
-		checking.Go(func() { end(a.whyNotListening(listening, r, caller, j.ID)) })
+		checking.Go(func() { end(a.waitForSoundEnd(listening, r, caller, j.ID)) })
 		err := sound.Listen(listening, conn, subscription, sound.Stream{JobID: j.ID, Audio: query.Audio, SampleRate: query.SampleRate})
 		end(nil)
 		checking.Wait()
@@ -121,9 +121,9 @@ func (a *API) forward(w http.ResponseWriter, r *http.Request, node string) error
 	return nil
 }
 
-// whyNotListening returns when the job has ended, another node has its sound, the API key is no longer valid, or ctx
-// has ended.
-func (a *API) whyNotListening(ctx context.Context, r *http.Request, caller account.Caller, id uuid.UUID) error {
+// waitForSoundEnd waits until the job has ended, another node has its sound, the API key is no longer valid, or ctx
+// has ended, and returns which of them.
+func (a *API) waitForSoundEnd(ctx context.Context, r *http.Request, caller account.Caller, id uuid.UUID) error {
 	for {
 		if err := retry.Sleep(ctx, soundRecheck); err != nil {
 			return err

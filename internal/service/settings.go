@@ -170,8 +170,8 @@ func reachableFromOthers(address string) string {
 	}
 	addresses, _ := net.InterfaceAddrs() // without any, only this machine reaches the service
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsUnspecified() {
-		for _, one := range addresses {
-			if prefix, err := netip.ParsePrefix(one.String()); err == nil && prefix.Addr().IsGlobalUnicast() {
+		for _, local := range addresses {
+			if prefix, err := netip.ParsePrefix(local.String()); err == nil && prefix.Addr().IsGlobalUnicast() {
 				return net.JoinHostPort(prefix.Addr().String(), port)
 			}
 		}
