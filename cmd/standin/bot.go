@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/recorder"
 	"standin/internal/bot/session"
-	"standin/internal/bot/zoomsdk"
 	"standin/internal/fsutil"
 	"standin/internal/job"
 	"standin/internal/launch"
@@ -55,9 +52,8 @@ func (c *botCommand) Run(ctx context.Context, to terminal) error {
 		return err
 	}
 	defer lock.Close()
-	settings := newBotSettings(config)
-	settings.Log = config.Logger(to.Err).With("job", config.JobID, "attempt", config.Attempt)
-	err = session.Run(ctx, settings)
+	log := config.Logger(to.Err).With("job", config.JobID, "attempt", config.Attempt)
+	err = session.Run(ctx, session.Settings{BotConfig: config, Version: version(), Log: log})
 	switch {
 	case !temporary:
 		return err
@@ -84,26 +80,4 @@ func (c *botCommand) config() (launch.BotConfig, error) {
 		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.Name, AutoLeave: job.DefaultAutoLeave(),
 		AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
 	}, c.BotSettings, c.Dir), nil
-}
-
-// newBotSettings converts a configuration to the settings of package bot,
-// without the logger.
-func newBotSettings(c launch.BotConfig) session.Settings {
-	r := c.Recording
-	return session.Settings{
-		JobID: c.JobID.String(), Attempt: c.Attempt, Token: c.Token, ServiceURL: c.ServiceURL,
-		MeetingURL: c.MeetingURL, Platform: c.Platform, DisplayName: c.DisplayName, AutoLeave: c.AutoLeave, JoinAt: c.JoinAt,
-		AllowedHosts: c.AllowedHosts, OwnHosts: c.OwnHosts, LoopbackPeers: c.LoopbackPeers, RequirePermission: c.RequirePermission,
-		Dir: c.Dir, SpoolLimit: int64(c.SpoolMiB) << 20, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), NoSandbox: c.NoSandbox, MediaOverTCP: c.MediaOverTCP, ProfilesDir: c.Profiles, SignInDir: c.SignIn,
-		ZoomSDK: zoomsdk.Settings(c.ZoomSDK),
-		Recorder: recorder.Settings{
-			AudioOnly: r.Mode.RecordsLess(job.RecordVideo), Width: r.Picture.Width, Height: r.Picture.Height,
-			FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
-			MaxParticipantTracks: r.ParticipantAudioLimit,
-		},
-		Chat: r.Chat == launch.TextsOn, Captions: r.Captions == launch.TextsOn, CaptionsLanguage: r.CaptionsLanguage,
-		Output: r.Output, OutputOptions: r.OutputOptions,
-		WithoutRecording: r.Mode == job.RecordNothing,
-		Layout:           cmp.Or(r.Layout, job.LayoutSpeaker), ParticipantAudio: r.ParticipantAudio == launch.ParticipantAudioOn, Version: version(),
-	}
 }

@@ -110,9 +110,13 @@ func (c *canaryCommand) settings(to terminal) (pagecheck.CanarySettings, error) 
 	log := c.Logger(to.Err)
 	return pagecheck.CanarySettings{
 		Bot: session.Settings{
-			MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: c.AllowedHosts,
-			LoopbackPeers: c.LoopbackPeers, BrowserPath: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), ProfilesDir: c.Profiles, SignInDir: c.SignIn,
-			NoSandbox: c.NoSandbox, Version: version(), Log: log,
+			BotConfig: launch.BotConfig{
+				Assignment: launch.Assignment{
+					MeetingURL: c.Meeting, Platform: platform, DisplayName: c.Name, AutoLeave: autoLeave, AllowedHosts: c.AllowedHosts, LoopbackPeers: c.LoopbackPeers,
+				},
+				BotSettings: launch.BotSettings{Browser: c.Browser, BrowserMode: c.BrowserMode, NoSandbox: c.NoSandbox, Profiles: c.Profiles, SignIn: c.SignIn},
+			},
+			Version: version(), Log: log,
 		},
 		Every: c.Every, Captures: c.Captures, Webhook: c.Webhook, Secret: webhook.Secret{Value: c.Secret}, Allow: allow, Mail: send, Log: log,
 		Visited: func(report *pagecheck.Report) {

@@ -3,11 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"testing"
 
-	"standin/internal/bot/recorder"
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/recording"
@@ -108,15 +106,12 @@ func TestSettingsReachTheBot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := newBotSettings(config)
-	want := recorder.Settings{
-		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MaxParticipantTracks: 3,
+	want := launch.Recording{
+		Mode: job.RecordAudio, Layout: job.LayoutSpeaker, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000, AudioBitRate: 32_000,
+		ParticipantAudio: launch.ParticipantAudioOn, ParticipantAudioLimit: 3, Chat: launch.TextsOff, Captions: launch.TextsOff,
 	}
-	if !reflect.DeepEqual(settings.Recorder, want) {
-		t.Errorf("the recorder's settings are %+v, want %+v", settings.Recorder, want)
-	}
-	if !settings.ParticipantAudio || settings.SpoolLimit != 100<<20 {
-		t.Errorf("participant audio is %v, the spool's limit %d", settings.ParticipantAudio, settings.SpoolLimit)
+	if config.Recording != want || config.SpoolMiB != 100 {
+		t.Errorf("the bot records %+v, with %d MiB of disk space; want %+v with 100", config.Recording, config.SpoolMiB, want)
 	}
 }
 

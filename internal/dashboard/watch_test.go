@@ -12,10 +12,10 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"standin/internal/bot/browser"
-	"standin/internal/bot/recorder"
 	"standin/internal/bot/session"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/replica"
 	"standin/internal/testing/testbrowser"
 )
@@ -60,11 +60,18 @@ func TestWatch(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() {
 		ended <- session.Run(t.Context(), session.Settings{
-			JobID: id.String(), Token: ingest.Token([]byte("key"), id.String(), 0), ServiceURL: h.BaseURL(), MeetingURL: meeting.URL(), Platform: job.Meet,
-			DisplayName: "Standin", AutoLeave: job.DefaultAutoLeave(), AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
-			Dir: t.TempDir(), Version: "test", BrowserMode: browser.Headless, Captions: true, CaptionsLanguage: "en-US", Chat: true,
-			Recorder: recorder.Settings{FramesPerSecond: 5, VideoBitsPerSecond: 300_000, Width: 640, Height: 360},
-			Log:      slog.New(slog.DiscardHandler),
+			BotConfig: launch.BotConfig{
+				Assignment: launch.Assignment{
+					JobID: id, Token: ingest.Token([]byte("key"), id.String(), 0), ServiceURL: h.BaseURL(), MeetingURL: meeting.URL(), Platform: job.Meet,
+					DisplayName: "Standin", AutoLeave: job.DefaultAutoLeave(), AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
+				},
+				BotSettings: launch.BotSettings{BrowserMode: string(browser.Headless), Recording: launch.Recording{
+					Layout: job.LayoutPage, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 5, VideoBitRate: 300_000,
+					Chat: launch.TextsOn, Captions: launch.TextsOn, CaptionsLanguage: "en-US",
+				}},
+				Dir: t.TempDir(),
+			},
+			Version: "test", Log: slog.New(slog.DiscardHandler),
 		})
 	}()
 	shown := `document.querySelector("#picture img")?.naturalWidth > 0`

@@ -25,6 +25,7 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/session"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/replica"
 	"standin/internal/testing/testbrowser"
 	"standin/internal/webhook"
@@ -119,8 +120,13 @@ func TestCanary(t *testing.T) {
 	captures := t.TempDir()
 	watcher := NewCanary(CanarySettings{
 		Bot: session.Settings{
-			MeetingURL: address, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: []string{host}, LoopbackPeers: true,
-			BrowserPath: path, BrowserMode: browser.Headless, Timeouts: session.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
+			BotConfig: launch.BotConfig{
+				Assignment: launch.Assignment{
+					MeetingURL: address, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: []string{host}, LoopbackPeers: true,
+				},
+				BotSettings: launch.BotSettings{Browser: path, BrowserMode: string(browser.Headless)},
+			},
+			Timeouts: session.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
 		},
 		Captures: captures, Webhook: hook, Secret: webhook.Secret{Value: secret}, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		Log: slog.New(slog.DiscardHandler),

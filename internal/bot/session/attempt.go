@@ -16,6 +16,7 @@ import (
 	"standin/internal/bot/sound"
 	"standin/internal/bot/spool"
 	"standin/internal/job"
+	"standin/internal/launch"
 )
 
 // attempt is one attempt of a job: a sequence of sessions, each with a new
@@ -54,9 +55,9 @@ type shared struct {
 func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Client) *attempt {
 	log := settings.Log
 	clock := report.NewClock()
-	observed := report.New(settings.Attempt, settings.Version, settings.WithoutRecording, store, clock)
+	observed := report.New(settings.Attempt, settings.Version, settings.withoutRecording(), store, clock)
 	events := events{report.NewEmitter(log, client)}
-	texts := captions.New(log, client, settings.DisplayName, settings.CaptionsLanguage)
+	texts := captions.New(log, client, settings.DisplayName, settings.Recording.CaptionsLanguage)
 	opener := newOpener(settings, log)
 	consent := &consent{log: log, events: events, required: settings.RequirePermission, timeout: settings.PermissionTimeout}
 	return &attempt{
@@ -72,21 +73,24 @@ func newAttempt(settings Settings, store *spool.Spool, client *serviceclient.Cli
 			diagnostics: &diagnostics{log: log, spool: store, clock: clock, opener: opener},
 			texts:       texts,
 			textOpener: &textOpener{
-				log: log, texts: texts, wanted: meeting.TextOptions{Chat: settings.Chat, Captions: settings.Captions, Language: settings.CaptionsLanguage},
+				log: log, texts: texts, wanted: meeting.TextOptions{
+					Chat: settings.Recording.Chat == launch.TextsOn, Captions: settings.Recording.Captions == launch.TextsOn,
+					Language: settings.Recording.CaptionsLanguage,
+				},
 			},
 			sound:   sound.New(sound.Settings{Dial: client.DialSound, Clock: clock.Convert, Log: log}),
-			own:     &ownOutput{options: settings.OutputOptions},
+			own:     &ownOutput{options: settings.Recording.OutputOptions},
 			rejoins: limit{max: settings.Timeouts.MaxRejoins, window: rejoinWindow},
 		},
 		settings: settings, spool: store, opener: opener,
-		recording: &recordingState{disabled: settings.WithoutRecording},
+		recording: &recordingState{disabled: settings.withoutRecording()},
 		audio:     report.NewTrackSink(log, observed),
 	}
 }
 
 // run runs sessions until one ends the attempt.
 func (a *attempt) run(ctx context.Context) exitResult {
-	known, err := notetaker.Load(a.settings.ProfilesDir)
+	known, err := notetaker.Load(a.settings.Profiles)
 	if err != nil {
 		return *internalError(err)
 	}
@@ -116,8 +120,8 @@ func (a *attempt) run(ctx context.Context) exitResult {
 }
 
 func (a *attempt) runSession(ctx context.Context, number int) exitResult {
-	layout := a.settings.Layout
-	if a.settings.Recorder.AudioOnly {
+	layout := a.settings.Recording.Layout
+	if a.settings.audioOnly() {
 		layout = job.LayoutPage // nothing is seen of another one
 	}
 	page := newMeetingPage(a.log, a.settings.Timeouts, a.settings.DisplayName, a.commands.settle)
@@ -132,10 +136,9 @@ func (a *attempt) runSession(ctx context.Context, number int) exitResult {
 }
 
 func (a *attempt) newRecordingSession(page *meetingPage) *recordingSession {
-	settings := a.settings.Recorder
-	settings.Voice = a.settings.Output
+	settings := a.settings.recorder()
 	settings.Log, settings.AllowAddress, settings.LiveSound = a.log, a.opener.egress.Allow, a.sound
-	if a.settings.ParticipantAudio {
+	if a.settings.Recording.ParticipantAudio == launch.ParticipantAudioOn {
 		settings.ParticipantAudio = a.audio
 	}
 	return &recordingSession{

@@ -19,82 +19,55 @@ import (
 	"sync"
 	"time"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
-	"standin/internal/bot/zoomsdk"
 	"standin/internal/host"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 )
 
 // deliveryTimeout is how long a bot waits for a service that is away after its
 // meeting. Undelivered data stays in the bot's folder.
 const deliveryTimeout = 24 * time.Hour
 
-// Settings configures a bot.
+// Settings configure a bot: its configuration, and limits that tests change.
 type Settings struct {
-	JobID         string
-	Attempt       int
-	Token         string // bearer token of the attempt
-	ServiceURL    string
-	MeetingURL    string
-	Platform      job.Platform
-	DisplayName   string
-	AutoLeave     job.AutoLeave
-	JoinAt        time.Time // the meeting's page is not opened before; zero: at once
-	AllowedHosts  []string  // meeting hosts in addition to those of the platforms
-	OwnHosts      []string  // names of the service's machine, which the page may not reach
-	LoopbackPeers bool      // the meeting's media comes from this machine: for replicas
-
-	// RequirePermission makes the bot ask the host on admission, and record only
-	// with permission.
-	RequirePermission bool
-	// PermissionTimeout is how long the bot waits for the host's answer; 0: 2 minutes.
-	PermissionTimeout time.Duration
-	Timeouts          Timeouts
-
-	Dir         string // the bot's own folder
-	SpoolLimit  int64  // bytes of media in the spool; 0: spool.DefaultLimit
-	BrowserPath string // found if empty
-	ProfilesDir string // page profiles that replace the embedded ones; may be empty
-	SignInDir   string // cookies and browser profiles; empty: join anonymously
-	ZoomSDK     zoomsdk.Settings
-
-	NoSandbox    bool         // run Chromium without its own sandbox
-	BrowserMode  browser.Mode // empty: browser.Auto
-	MediaOverTCP bool         // see browser.Options.MediaThroughProxy
-	Recorder     recorder.Settings
-
-	// WithoutRecording keeps who is in the meeting and what is written, and records
-	// nothing.
-	WithoutRecording bool
-
-	// Layout is what the recorded picture shows; empty: job.LayoutPage.
-	Layout job.Layout
-
-	// ParticipantAudio also records each participant's audio separately, where
-	// the page exposes it.
-	ParticipantAudio bool
-
-	Output        bool               // the bot may be heard and seen: the page's devices are the bot's
-	OutputOptions *job.OutputOptions // what it plays and shows by itself; may be nil
-
-	Chat             bool   // keeps the chat open, to read its messages
-	Captions         bool   // turns on live captions and reads them
-	CaptionsLanguage string // language of the captions, BCP 47; empty: unknown
-
+	launch.BotConfig
 	Version string // version of the program, for the manifest
 	Log     *slog.Logger
+
+	Timeouts          Timeouts
+	PermissionTimeout time.Duration // how long the bot waits for the host's answer [2 minutes]
+	SpoolLimit        int64         // bytes of media in the spool [SpoolMiB]
 }
 
 func (s Settings) withDefaults() Settings {
 	s.Timeouts = s.Timeouts.withDefaults()
 	s.PermissionTimeout = cmp.Or(s.PermissionTimeout, 2*time.Minute)
+	s.SpoolLimit = cmp.Or(s.SpoolLimit, int64(s.SpoolMiB)<<20)
+	s.Recording.Layout = cmp.Or(s.Recording.Layout, job.LayoutSpeaker)
 	s.Log = cmp.Or(s.Log, slog.Default())
 	return s
+}
+
+// withoutRecording reports whether the bot keeps who is in the meeting and what is written, and
+// records nothing.
+func (s Settings) withoutRecording() bool { return s.Recording.Mode == job.RecordNothing }
+
+// audioOnly reports whether no video is recorded.
+func (s Settings) audioOnly() bool { return s.Recording.Mode.RecordsLess(job.RecordVideo) }
+
+// recorder returns the settings of the recorder.
+func (s Settings) recorder() recorder.Settings {
+	r := s.Recording
+	return recorder.Settings{
+		AudioOnly: s.audioOnly(), Width: r.Picture.Width, Height: r.Picture.Height,
+		FramesPerSecond: r.FrameRate, VideoBitsPerSecond: int(r.VideoBitRate), AudioBitsPerSecond: int(r.AudioBitRate),
+		MaxParticipantTracks: r.ParticipantAudioLimit, Voice: r.Output, ChunkTimeout: s.Timeouts.Chunk,
+	}
 }
 
 // Run runs the attempt and returns when everything was delivered. When ctx ends
@@ -108,7 +81,7 @@ func Run(ctx context.Context, settings Settings) error {
 	}
 	defer store.Close()
 	client, err := serviceclient.New(serviceclient.Settings{
-		ServiceURL: settings.ServiceURL, JobID: settings.JobID, Attempt: settings.Attempt, Token: settings.Token,
+		ServiceURL: settings.ServiceURL, JobID: settings.JobID.String(), Attempt: settings.Attempt, Token: settings.Token,
 		Spool: store, Log: settings.Log,
 	})
 	if err != nil {

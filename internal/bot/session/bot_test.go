@@ -5,16 +5,21 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/bot/browser/network"
+	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/bot/serviceclient"
 	"standin/internal/bot/spool"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/testing/ingesttest"
 )
 
@@ -72,16 +77,37 @@ func lastData(s *ingesttest.Service) ingest.EventData {
 	return ingest.ParseEventData(events[len(events)-1].Data)
 }
 
+// TestRecorderSettings: the recorder gets what the configuration of the bot says.
+func TestRecorderSettings(t *testing.T) {
+	t.Parallel()
+	settings := Settings{BotConfig: launch.BotConfig{BotSettings: launch.BotSettings{SpoolMiB: 100, Recording: launch.Recording{
+		Mode: job.RecordAudio, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 10, VideoBitRate: 500_000, AudioBitRate: 32_000, ParticipantAudioLimit: 3, Output: true,
+	}}}}.withDefaults()
+	want := recorder.Settings{
+		AudioOnly: true, Width: 640, Height: 360, FramesPerSecond: 10, VideoBitsPerSecond: 500_000, AudioBitsPerSecond: 32_000, MaxParticipantTracks: 3, Voice: true,
+	}
+	if got := settings.recorder(); !reflect.DeepEqual(got, want) || settings.SpoolLimit != 100<<20 {
+		t.Errorf("the recorder's settings are %+v, want %+v; the spool's limit is %d", got, want, settings.SpoolLimit)
+	}
+}
+
+// newTestSettings returns the settings of a bot on Meet.
+func newTestSettings(s *ingesttest.Service, meetingURL, dir string) Settings {
+	return Settings{
+		BotConfig: launch.BotConfig{Dir: dir, Assignment: launch.Assignment{
+			JobID: uuid.MustParse(testJob), Token: "token", ServiceURL: s.URL(), MeetingURL: meetingURL, Platform: job.Meet, AutoLeave: job.DefaultAutoLeave(),
+		}},
+		Log: slog.New(slog.DiscardHandler),
+	}
+}
+
 // TestRunRefusedAddress: no browser starts, the service receives the reason, and
 // the folder is empty.
 func TestRunRefusedAddress(t *testing.T) {
 	t.Parallel()
 	s := startService(t)
 	dir := t.TempDir()
-	err := Run(t.Context(), Settings{
-		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://evil.test/abc", Platform: job.Meet,
-		AutoLeave: job.DefaultAutoLeave(), Dir: dir, Log: slog.New(slog.DiscardHandler),
-	})
+	err := Run(t.Context(), newTestSettings(s, "https://evil.test/abc", dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,10 +125,9 @@ func TestRunStopped(t *testing.T) {
 	s := startService(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	err := Run(ctx, Settings{
-		JobID: testJob, Token: "token", ServiceURL: s.URL(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet,
-		BrowserPath: "/bin/true", AutoLeave: job.DefaultAutoLeave(), Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
-	})
+	settings := newTestSettings(s, "https://meet.google.com/abc-defg-hij", t.TempDir())
+	settings.Browser = "/bin/true"
+	err := Run(ctx, settings)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type pageDevice struct {
 
 // newDevice returns a device of a session's page.
 func (a *attempt) newDevice(page *meetingPage, kind meeting.Device) pageDevice {
-	return pageDevice{log: a.log, kind: kind, enabled: a.settings.Output, page: page, events: a.events, ack: a.commands.settleOutput}
+	return pageDevice{log: a.log, kind: kind, enabled: a.settings.Recording.Output, page: page, events: a.events, ack: a.commands.settleOutput}
 }
 
 // decode decodes the arguments of a command. It refuses the command, and returns false, if

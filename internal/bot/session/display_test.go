@@ -122,7 +122,7 @@ func TestPictures(t *testing.T) {
 			t.Parallel()
 			s := scenario{
 				reason:    report.ReasonHostEnded,
-				configure: func(s *Settings) { s.Output = true; audioOnly(s) },
+				configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.awaitGuest(1, replica.EventMediaConnected)
@@ -182,7 +182,7 @@ func TestMorePictures(t *testing.T) {
 	s := scenario{
 		reason: report.ReasonHostEnded,
 		configure: func(s *Settings) {
-			s.Output = true
+			s.Recording.Output = true
 			s.AllowedHosts = append(s.AllowedHosts, strings.TrimPrefix(page.URL, "http://"))
 			audioOnly(s)
 		},
@@ -232,8 +232,8 @@ func TestOwnOutput(t *testing.T) {
 	s := scenario{
 		reason: report.ReasonHostEnded,
 		configure: func(s *Settings) {
-			s.Output = true
-			s.OutputOptions = &job.OutputOptions{
+			s.Recording.Output = true
+			s.Recording.OutputOptions = &job.OutputOptions{
 				OnJoin: &job.OutputOnJoin{Text: "Hello"}, ReplayOnJoin: true, Camera: &job.CameraOptions{Image: &job.OutputURI{URI: "https://example.com/"}},
 			}
 			audioOnly(s)

@@ -60,10 +60,10 @@ func hostilePage() scenario {
 
 // signIn gives the bot the cookie of a signed-in visitor.
 func signIn(s *Settings) {
-	s.SignInDir = filepath.Join(s.Dir, "sign-in")
+	s.SignIn = filepath.Join(s.Dir, "sign-in")
 	cookies := `[{"name":"session","value":"signed-in","domain":"127.0.0.1","path":"/","hostOnly":true}]`
-	file := filepath.Join(s.SignInDir, string(s.Platform)+".cookies.json")
-	if err := os.MkdirAll(s.SignInDir, 0o700); err != nil {
+	file := filepath.Join(s.SignIn, string(s.Platform)+".cookies.json")
+	if err := os.MkdirAll(s.SignIn, 0o700); err != nil {
 		panic(err)
 	}
 	if err := os.WriteFile(file, []byte(cookies), 0o600); err != nil {

@@ -15,11 +15,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"standin/internal/bot/browser"
 	"standin/internal/bot/meeting"
-	"standin/internal/bot/recorder"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/testing/ingesttest"
@@ -125,23 +127,31 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 	h.service = ingesttest.Start(t, testJob, 0, token)
 	h.log.onWrite = func() { h.service.Set(func() {}) }
 	h.settings = Settings{
-		JobID: testJob, Token: token, ServiceURL: h.service.URL(), MeetingURL: h.meeting.URL(), Platform: platform,
-		DisplayName:  "Standin for Eve",
-		AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600 + int(testLength().Seconds())},
-		AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
+		BotConfig: launch.BotConfig{
+			Assignment: launch.Assignment{
+				JobID: uuid.MustParse(testJob), Token: token, ServiceURL: h.service.URL(), MeetingURL: h.meeting.URL(), Platform: platform,
+				DisplayName:  "Standin for Eve",
+				AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600 + int(testLength().Seconds())},
+				AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
+			},
+			BotSettings: launch.BotSettings{
+				BrowserMode: string(browser.Headless),
+				Recording:   launch.Recording{Layout: job.LayoutPage, FrameRate: 5, VideoBitRate: 300_000},
+			},
+			Dir: t.TempDir(),
+		},
 		Timeouts: Timeouts{RejoinPause: 50 * time.Millisecond, MaxRejoins: 2, Settle: time.Second, Leave: 10 * time.Second, Command: harnessTimeout},
-		Dir:      t.TempDir(), Version: "v9", BrowserMode: browser.Headless,
-		Recorder: recorder.Settings{FramesPerSecond: 5, VideoBitsPerSecond: 300_000},
+		Version:  "v9",
 		Log:      slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if !fullMatrix() {
-		h.settings.Recorder.Width, h.settings.Recorder.Height = 640, 360
+		h.settings.Recording.Picture = launch.PictureSize{Width: 640, Height: 360}
 		if platform == job.Teams { // its join button is further down
-			h.settings.Recorder.Width, h.settings.Recorder.Height = 960, 540
+			h.settings.Recording.Picture = launch.PictureSize{Width: 960, Height: 540}
 		}
 	}
 	if s.outside && !fullMatrix() {
-		h.settings.BrowserPath = testbrowser.ForPages(t)
+		h.settings.Browser = testbrowser.ForPages(t)
 	}
 	if s.configure != nil {
 		s.configure(&h.settings)
@@ -154,7 +164,11 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 
 // audioOnly records without video, which takes more CPU time, except in the full
 // matrix.
-func audioOnly(s *Settings) { s.Recorder.AudioOnly = !fullMatrix() }
+func audioOnly(s *Settings) {
+	if !fullMatrix() {
+		s.Recording.Mode = job.RecordAudio
+	}
+}
 
 // run runs the bot and the scenario, and checks the result.
 func (h *harness) run() {
@@ -227,7 +241,7 @@ func (h *harness) checkResult() {
 	}
 	kinds := h.kinds()
 	if packed := h.scenario.code == "" && !h.scenario.packedByService; packed != slices.Contains(kinds, job.ManifestFinalized) ||
-		(packed && !h.settings.WithoutRecording) != (len(h.report.Media) > 0) {
+		(packed && !h.settings.withoutRecording()) != (len(h.report.Media) > 0) {
 		h.Errorf("events %v, %d final files", kinds, len(h.report.Media))
 	}
 	h.checkProof()

@@ -213,7 +213,7 @@ func TestStreamSpeech(t *testing.T) {
 	loudest := 0.0     // at outputHz in the mixed sound
 	var sent time.Time // the first beep
 	s := scenario{
-		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Output = true; audioOnly(s) },
+		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
 		during: func(h *harness) {
 			subscription := heard.hub.Subscribe(heard.job, sound.Wanted{Mixed: true})
 			defer subscription.Close()

@@ -53,13 +53,13 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 		return failed(job.MeetingNotFound, err.Error())
 	}
 	var err error
-	if o.browser, err = browser.Find(o.settings.BrowserPath); err != nil {
+	if o.browser, err = browser.Find(o.settings.Browser); err != nil {
 		return internalError(err)
 	}
 	if err := o.chooseMode(); err != nil {
 		return internalError(err)
 	}
-	if o.signIn, err = browser.ReadAccount(o.settings.SignInDir, o.settings.Platform); err != nil {
+	if o.signIn, err = browser.ReadAccount(o.settings.SignIn, o.settings.Platform); err != nil {
 		return internalError(err)
 	}
 	if !o.signIn.Anonymous() {
@@ -74,7 +74,7 @@ func (o *opener) prepare(ctx context.Context) *exitResult {
 // chooseMode sets the mode of the browsers.
 func (o *opener) chooseMode() error {
 	var fallback bool
-	if o.mode, fallback = meeting.BrowserMode(o.settings.BrowserMode, o.settings.Platform); fallback {
+	if o.mode, fallback = meeting.BrowserMode(browser.Mode(o.settings.BrowserMode), o.settings.Platform); fallback {
 		o.log.Warn("the browser is headless, because this machine has no virtual display (Xvfb)", "platform", o.settings.Platform)
 	}
 	return browser.CheckMode(o.mode)
@@ -83,12 +83,12 @@ func (o *opener) chooseMode() error {
 // chooseAdapter sets the adapter of the platform.
 func (o *opener) chooseAdapter(ctx context.Context) (err error) {
 	if o.settings.Platform == job.ZoomSDK {
-		if o.sdk, err = zoomsdk.New(ctx, o.settings.ZoomSDK, o.log); err == nil {
+		if o.sdk, err = zoomsdk.New(ctx, zoomsdk.Settings(o.settings.ZoomSDK), o.log); err == nil {
 			o.adapter = o.sdk
 		}
 		return err
 	}
-	profiles, err := meeting.Load(o.settings.ProfilesDir)
+	profiles, err := meeting.Load(o.settings.Profiles)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (o *opener) open(ctx context.Context, number int, ready func(context.Contex
 	chromium, err := browser.Launch(ctx, browser.Options{
 		Executable: o.browser, Mode: o.mode, ProfileDir: profile, LoopbackPeers: o.settings.LoopbackPeers, Log: o.log,
 		Proxy: o.egress.Address(), MediaThroughProxy: o.settings.MediaOverTCP, NoSandbox: o.settings.NoSandbox, SeedProfile: o.signIn.Profile,
-		Width: o.settings.Recorder.Width, Height: o.settings.Recorder.Height,
+		Width: o.settings.Recording.Picture.Width, Height: o.settings.Recording.Picture.Height,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("start the browser: %w", err)
@@ -183,12 +183,12 @@ func (o *opener) preparePage(ctx context.Context, chromium *browser.Browser) (*b
 	if err := page.GuardNavigation(ctx, o.mayNavigate); err != nil {
 		return nil, err
 	}
-	if o.settings.Output {
+	if o.settings.Recording.Output {
 		if err := output.Prepare(ctx, page); err != nil {
 			return nil, err
 		}
 	}
-	return page, recorder.Prepare(ctx, page, o.settings.Recorder)
+	return page, recorder.Prepare(ctx, page, o.settings.recorder())
 }
 
 // openShown opens a page that the bot shows in the meeting, in a browser context of its

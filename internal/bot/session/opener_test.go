@@ -11,6 +11,7 @@ import (
 	"standin/internal/bot/browser/network"
 	"standin/internal/bot/meeting"
 	"standin/internal/job"
+	"standin/internal/launch"
 )
 
 // TestPrepareChecksAddress: the address that the browser would open is checked,
@@ -35,8 +36,10 @@ func TestPrepareChecksAddress(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := &opener{
-				settings: Settings{MeetingURL: test.address, Platform: job.Meet, BrowserPath: "/no/such/browser"},
-				log:      slog.New(slog.DiscardHandler),
+				settings: Settings{BotConfig: launch.BotConfig{
+					Assignment: launch.Assignment{MeetingURL: test.address, Platform: job.Meet}, BotSettings: launch.BotSettings{Browser: "/no/such/browser"},
+				}},
+				log: slog.New(slog.DiscardHandler),
 			}
 			end := o.prepare(t.Context())
 			if end == nil {
@@ -99,7 +102,7 @@ func (a *sentHomeAdapter) Join(ctx context.Context, _ meeting.Page, _ meeting.Jo
 
 func TestPrepareUnknownPlatform(t *testing.T) {
 	t.Parallel()
-	o := &opener{settings: Settings{MeetingURL: "https://x.test/", Platform: "semaphore"}}
+	o := &opener{settings: Settings{BotConfig: launch.BotConfig{Assignment: launch.Assignment{MeetingURL: "https://x.test/", Platform: "semaphore"}}}}
 	if end := o.prepare(t.Context()); end == nil || end.code != job.InternalError || !strings.Contains(end.detail, "semaphore") {
 		t.Errorf("result %+v", end)
 	}

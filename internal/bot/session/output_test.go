@@ -16,6 +16,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/testing/mediacheck"
@@ -121,8 +122,13 @@ func TestOutput(t *testing.T) {
 		t.Run(string(platform), func(t *testing.T) {
 			t.Parallel()
 			s := scenario{
-				reason:    report.ReasonHostEnded,
-				configure: func(s *Settings) { s.Output, s.ParticipantAudio = true, platform == job.Meet },
+				reason: report.ReasonHostEnded,
+				configure: func(s *Settings) {
+					s.Recording.Output = true
+					if platform == job.Meet {
+						s.Recording.ParticipantAudio = launch.ParticipantAudioOn
+					}
+				},
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.awaitGuest(1, replica.EventMediaConnected)
@@ -141,7 +147,7 @@ func TestOutput(t *testing.T) {
 					}
 					h.checkBeepsAt("heard", h.heardBeeps("g1"), speech.From, beeps, -50*time.Millisecond, time.Second)
 					h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond, 50*time.Millisecond)
-					if h.settings.ParticipantAudio {
+					if h.settings.Recording.ParticipantAudio == launch.ParticipantAudioOn {
 						h.checkOwnTrack(speech.From, beeps)
 					}
 					microphone := 0
@@ -232,7 +238,7 @@ func TestOutputEnds(t *testing.T) {
 	receivers := make(chan *websocket.Conn, 10)
 	s := scenario{
 		reason:    report.ReasonHostEnded,
-		configure: func(s *Settings) { s.Output = true; audioOnly(s) },
+		configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
 		during: func(h *harness) {
 			h.admitAndRecord(1)
 			h.awaitGuest(1, replica.EventMediaConnected)

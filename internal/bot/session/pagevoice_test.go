@@ -117,7 +117,7 @@ func pageHearsAndSpeaks(t *testing.T, server *replica.Server, platform job.Platf
 	s := scenario{
 		reason: report.ReasonHostEnded,
 		configure: func(s *Settings) {
-			s.Output = true
+			s.Recording.Output = true
 			s.AllowedHosts = append(s.AllowedHosts, strings.TrimPrefix(page.URL, "http://"))
 			audioOnly(s)
 		},

@@ -9,10 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/recorder"
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/replica"
@@ -30,21 +30,21 @@ func TestParticipantAudio(t *testing.T) {
 	requireTools(t)
 	server := startReplica(t)
 	for platform, c := range map[job.Platform]struct {
-		recorder recorder.Settings
-		act      func(*harness)
-		tracks   int // of the participant who beeps
-		main     recording.File
+		recording launch.Recording
+		act       func(*harness)
+		tracks    int // of the participant who beeps
+		main      recording.File
 	}{
 		job.Meet: {
-			recorder.Settings{FramesPerSecond: 5, Width: 640, Height: 360, VideoBitsPerSecond: 300_000}, rejoin, 3,
+			launch.Recording{FrameRate: 5, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 300_000}, rejoin, 3,
 			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 640, Height: 360},
 		},
 		job.Teams: {
-			recorder.Settings{AudioOnly: true}, talk, 1,
+			launch.Recording{Mode: job.RecordAudio}, talk, 1,
 			recording.File{Name: "recording.m4a", Kind: recording.Audio},
 		},
 		job.ZoomWeb: {
-			recorder.Settings{FramesPerSecond: 5, Width: 800, Height: 450, VideoBitsPerSecond: 300_000}, talk, 1,
+			launch.Recording{FrameRate: 5, Picture: launch.PictureSize{Width: 800, Height: 450}, VideoBitRate: 300_000}, talk, 1,
 			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 800, Height: 450},
 		},
 	} {
@@ -55,7 +55,10 @@ func TestParticipantAudio(t *testing.T) {
 			t.Parallel()
 			s := scenario{
 				reason: report.ReasonHostEnded, during: c.act,
-				configure: func(s *Settings) { s.ParticipantAudio, s.Recorder = true, c.recorder },
+				configure: func(s *Settings) {
+					s.Recording = c.recording
+					s.Recording.Layout, s.Recording.ParticipantAudio = job.LayoutPage, launch.ParticipantAudioOn
+				},
 				check: func(h *harness) {
 					first := h.report.Media[0]
 					if first.Name != c.main.Name || first.Kind != c.main.Kind || first.Width != c.main.Width || first.Height != c.main.Height {

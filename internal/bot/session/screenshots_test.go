@@ -8,6 +8,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 )
 
 // TestScreenshots watches a bot from the lobby on. A paused meeting is not shown, and its chat
@@ -19,7 +20,7 @@ func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	requireTools(t)
 	h := newHarness(t, startReplica(t), job.Meet, scenario{
-		configure: func(s *Settings) { audioOnly(s); s.Chat = true },
+		configure: func(s *Settings) { audioOnly(s); s.Recording.Chat = launch.TextsOn },
 		during: func(h *harness) {
 			h.awaitLobby(1)
 			h.awaitScreenshots(1)

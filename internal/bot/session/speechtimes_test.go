@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/bot/report"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/recording"
 	"standin/internal/recording/build"
 	"standin/internal/replica"
@@ -27,7 +28,9 @@ func TestSpeechTimes(t *testing.T) {
 	server := startReplica(t)
 	s := scenario{
 		reason: report.ReasonHostEnded, meeting: replica.Settings{Participants: []replica.Participant{{Name: ada}, {Name: ben}}},
-		configure: func(s *Settings) { s.ParticipantAudio, s.Recorder.AudioOnly = true, true },
+		configure: func(s *Settings) {
+			s.Recording.Mode, s.Recording.ParticipantAudio = job.RecordAudio, launch.ParticipantAudioOn
+		},
 		during: func(h *harness) {
 			h.Helper()
 			h.admitAndRecord(1)

@@ -9,6 +9,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/text"
 )
 
@@ -36,7 +37,10 @@ func TestTextVisits(t *testing.T) {
 		}
 		t.Run(string(platform), func(t *testing.T) {
 			newHarness(t, server, platform, scenario{
-				configure: func(s *Settings) { audioOnly(s); s.Chat, s.Captions, s.CaptionsLanguage = true, true, "en-US" },
+				configure: func(s *Settings) {
+					audioOnly(s)
+					s.Recording.Chat, s.Recording.Captions, s.Recording.CaptionsLanguage = launch.TextsOn, launch.TextsOn, "en-US"
+				},
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.speak(spoken{"Ada Quill", []string{"Captions are on."}})

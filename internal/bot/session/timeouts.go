@@ -22,6 +22,9 @@ type Timeouts struct {
 	// Unknown is how long the page may show an unknown screen during a meeting
 	// while no media arrives [60 s].
 	Unknown time.Duration
+	// Chunk is how long a running recording may produce nothing before it is
+	// started again [recorder.Settings.ChunkTimeout].
+	Chunk time.Duration
 	// NoSound is how long the recorded sound may be digital silence while others
 	// speak [noSoundAfter].
 	NoSound time.Duration

@@ -61,7 +61,7 @@ func leaveScenarios() []scenario {
 		},
 		{
 			name: "without a recording", only: onMeet(), long: true, reason: report.ReasonSilence,
-			configure: func(s *Settings) { silent(s); s.WithoutRecording, s.Recorder.AudioOnly = true, true },
+			configure: func(s *Settings) { silent(s); s.Recording.Mode = job.RecordNothing },
 			during: func(h *harness) {
 				h.admit(1)
 				h.await("someone to speak", func() bool { return strings.Contains(h.service.Media[ingest.ReportName], `"personId"`) })
@@ -245,7 +245,7 @@ func commandScenarios() []scenario {
 	return []scenario{
 		{
 			name: "all commands but permission", reason: report.ReasonCommand, during: sendAllCommands, check: checkPause,
-			configure: func(s *Settings) { s.BrowserMode = browser.Headed },
+			configure: func(s *Settings) { s.BrowserMode = string(browser.Headed) },
 		},
 		{
 			// Zoom's page keeps showing the last answer.

@@ -156,8 +156,8 @@ func recoveryScenarios() []scenario {
 			name: "spool full", long: true, reason: report.ReasonHostEnded, only: onMeet(), packedByService: true,
 			configure: func(s *Settings) {
 				audioOnly(s)
-				s.SpoolLimit, s.Recorder.ChunkTimeout = 150_000, 6*time.Second
-				if s.Recorder.AudioOnly {
+				s.SpoolLimit, s.Timeouts.Chunk = 150_000, 6*time.Second
+				if s.Recording.Mode == job.RecordAudio {
 					s.SpoolLimit = 40_000
 				}
 			},

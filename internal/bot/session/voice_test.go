@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/replica"
 )
 
@@ -42,7 +43,7 @@ func TestVoiceLost(t *testing.T) {
 			back := c.reason == report.ReasonHostEnded
 			var lost, waiting string
 			newHarness(t, server, c.platform, scenario{
-				reason: c.reason, configure: func(s *Settings) { s.Output = true; audioOnly(s) },
+				reason: c.reason, configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.awaitGuest(1, replica.EventMediaConnected)
@@ -137,7 +138,8 @@ func TestOwnVoiceIsNoSpeech(t *testing.T) {
 				reason: report.ReasonSilence,
 				configure: func(s *Settings) {
 					audioOnly(s)
-					s.Output, s.Captions, s.CaptionsLanguage, s.AutoLeave.AfterSilenceSeconds = true, true, "en-US", 8
+					s.Recording.Output, s.Recording.Captions, s.Recording.CaptionsLanguage = true, launch.TextsOn, "en-US"
+					s.AutoLeave.AfterSilenceSeconds = 8
 				},
 				during: func(h *harness) {
 					h.admitAndRecord(1)
@@ -176,7 +178,7 @@ func TestBargeIn(t *testing.T) {
 	const rounds = 5
 	var starts, stops []time.Time
 	newHarness(t, startReplica(t), job.Meet, scenario{
-		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Output = true; audioOnly(s) },
+		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
 		during: func(h *harness) {
 			h.admitAndRecord(1)
 			h.awaitGuest(1, replica.EventMediaConnected)

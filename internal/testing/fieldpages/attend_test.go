@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/recorder"
+	"github.com/google/uuid"
+
 	"standin/internal/bot/session"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/testing/ingesttest"
 )
 
@@ -37,6 +39,18 @@ func entryDelay(plan Plan) time.Duration {
 	return 60 * time.Second
 }
 
+// recorded returns how a meeting is recorded. Video is expensive and not what is tested here:
+// one meeting in eight has it.
+func recorded(plan Plan) launch.Recording {
+	settings := launch.Recording{
+		Layout: job.LayoutPage, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 2, VideoBitRate: 100_000,
+	}
+	if plan.Seed%8 != 0 {
+		settings.Mode = job.RecordAudio
+	}
+	return settings
+}
+
 // attend sends a bot into a meeting and returns what it reported.
 func attend(t *testing.T, plan Plan) result {
 	t.Helper()
@@ -46,20 +60,24 @@ func attend(t *testing.T, plan Plan) result {
 	service := ingesttest.Start(t, testJob, 0, token)
 	output := &buffer{}
 	settings := session.Settings{
-		JobID: testJob, Token: token, ServiceURL: service.URL(), MeetingURL: meeting.URL(), Platform: plan.Platform,
-		DisplayName: "Standin for Eve",
-		AutoLeave: job.AutoLeave{
-			AfterEntryDelaySeconds: int(entryDelay(plan).Seconds()), AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 240,
+		BotConfig: launch.BotConfig{
+			Assignment: launch.Assignment{
+				JobID: uuid.MustParse(testJob), Token: token, ServiceURL: service.URL(), MeetingURL: meeting.URL(), Platform: plan.Platform,
+				DisplayName: "Standin for Eve",
+				AutoLeave: job.AutoLeave{
+					AfterEntryDelaySeconds: int(entryDelay(plan).Seconds()), AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 240,
+				},
+				AllowedHosts: meeting.Hosts(), LoopbackPeers: true,
+			},
+			BotSettings: launch.BotSettings{NoSandbox: os.Geteuid() == 0, Recording: recorded(plan)},
+			Dir:         t.TempDir(),
 		},
-		AllowedHosts: meeting.Hosts(), LoopbackPeers: true,
 		Timeouts: session.Timeouts{
 			Join: 80 * time.Second, Unknown: 12 * time.Second, Connection: 4 * time.Second, Settle: 1500 * time.Millisecond,
 			Unresponsive: 40 * time.Second, RejoinPause: 50 * time.Millisecond, MaxRejoins: 2,
 		},
-		Dir: t.TempDir(), Version: "v9", NoSandbox: os.Geteuid() == 0,
-		// Video is expensive and not what is tested here: one meeting in eight has it.
-		Recorder: recorder.Settings{AudioOnly: plan.Seed%8 != 0, Width: 640, Height: 360, FramesPerSecond: 2, VideoBitsPerSecond: 100_000},
-		Log:      slog.New(slog.NewTextHandler(output, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Version: "v9",
+		Log:     slog.New(slog.NewTextHandler(output, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	if plan.Scenario == "alone" {
 		settings.AutoLeave.AfterSoloSeconds = int(soloLimit.Seconds())
