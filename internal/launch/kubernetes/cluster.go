@@ -71,8 +71,8 @@ func newScheme() *runtime.Scheme {
 }
 
 // client calls the API of a cluster, in one namespace. It has REST clients for
-// three API groups instead of client-go's Clientset, because compiling the
-// Clientset takes longer than compiling Standin.
+// three API groups instead of client-go's typed clients, because compiling those
+// takes almost as long as compiling everything else that this package imports.
 type client struct {
 	namespace                  string
 	core, batch, authorization *rest.RESTClient
