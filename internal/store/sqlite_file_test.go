@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	modernc "modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"standin/internal/store"
 	"standin/internal/store/sqlite"
 	"standin/internal/testing/storetest"
@@ -89,6 +92,26 @@ func TestOpenNewerSchema(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestUnreadableSQLite checks that an I/O error is not taken for a full disk: the -wal file
+// is shorter than SQLite has written it.
+func TestUnreadableSQLite(t *testing.T) {
+	t.Parallel()
+	path := storetest.FreshSQLite(t)
+	s := open(t, path)
+	c := newConsumer(t, s)
+	if err := os.Truncate(path+"-wal", 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Consumer(t.Context(), c.ID)
+	var lite *modernc.Error
+	if !errors.As(err, &lite) || lite.Code()&0xff != sqlite3.SQLITE_IOERR {
+		t.Fatalf("read a consumer: %v, want an I/O error", err)
+	}
+	if store.IsDiskFull(err) {
+		t.Errorf("reported as a full disk: %v", err)
+	}
 }
 
 // TestDamagedSQLite checks a database with a damaged page, and opens a file that
