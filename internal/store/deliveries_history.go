@@ -101,20 +101,17 @@ func (db *Reader) DeliveryLog(ctx context.Context, consumer uuid.UUID, mode job.
 	if filter.Endpoint != uuid.Nil {
 		c.and("d.endpoint = (SELECT key FROM webhook_endpoints WHERE id = %s)", filter.Endpoint)
 	}
+	owned := `d.consumer_id = $2 AND d.mode = $3`
 	if filter.JobID != uuid.Nil {
-		c.and("d.job_id = %s", filter.JobID)
+		owned = `d.job_id = (SELECT id FROM jobs WHERE id = ` + c.arg(filter.JobID) + ` AND consumer_id = $2 AND mode = $3)`
 	}
 	c.within("d.emitted_at", filter.From, filter.To)
 	if after != (webhook.LogCursor{}) {
 		c.and("(d.emitted_at, d.id) < (%s, %s)", millis(after.EmittedAt), after.ID)
 	}
 	newest := ` LIMIT ` + c.arg(limit+1)
-	owner := `d.consumer_id = $2 AND d.mode = $3`
-	if filter.JobID != uuid.Nil {
-		owner = `d.consumer_id || '' = $2 AND d.mode || '' = $3` // so that the planner reads only those of the job
-	}
 	deliveries, more, err = page(ctx, db, "list deliveries", limit, scanDeliveryRecord(now), small, selectDeliveryRecords+`
-		WHERE `+owner+c.text+` ORDER BY d.emitted_at DESC, d.id DESC`+newest, c.args...)
+		WHERE `+owned+c.text+` ORDER BY d.emitted_at DESC, d.id DESC`+newest, c.args...)
 	if err != nil {
 		return nil, false, err
 	}

@@ -34,7 +34,7 @@ const admissionLock = 7_461_927_301
 // jobs, and could together exceed the limit of a consumer.
 func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claimed, err error) {
 	where, args := dueCondition(claim)
-	others, err := tx.leaseJobs(ctx, claim, `WHERE `+needsNoAdmission+where+` ORDER BY wake_at LIMIT $1`, append([]any{claim.Limit}, args...)...)
+	others, err := tx.leaseJobs(ctx, claim, `WHERE `+needsNoAdmission+where+` ORDER BY wake_at LIMIT $4`, append(args, claim.Limit)...)
 	if err != nil {
 		return claimed, err
 	}
@@ -50,7 +50,7 @@ func (tx *Tx) ClaimJobs(ctx context.Context, claim job.Claim) (claimed job.Claim
 	var refused []job.ClaimedJob
 	if !more {
 		where, args := waitingCondition(claim)
-		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(1), append([]any{jsonArray(withoutJobs(waiting, admitted))}, args...)...)
+		refused, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(3), append(args, jsonArray(withoutJobs(waiting, admitted)))...)
 		if err != nil {
 			return claimed, err
 		}
@@ -73,22 +73,31 @@ func withoutJobs(ids []uuid.UUID, jobs []job.ClaimedJob) []uuid.UUID {
 }
 
 // leaseJobs leases the selected jobs that no other transaction has locked. The
-// arguments of the selection start at $1.
+// arguments of the selection start at $1. In a single statement, PostgreSQL expects the
+// selection to have a tenth of all jobs, and reads the whole table to update them.
 func (tx *Tx) leaseJobs(ctx context.Context, claim job.Claim, selection string, args ...any) ([]job.ClaimedJob, error) {
 	lease := claim.Node + "." + uuid.NewString()
-	return list(ctx, &tx.Reader, "lease jobs", func(row sqldb.Row) (job.ClaimedJob, error) {
+	jobs, err := list(ctx, &tx.Reader, "lock the jobs to lease", func(row sqldb.Row) (job.ClaimedJob, error) {
 		c := job.ClaimedJob{Lease: lease}
 		err := row.Scan(&c.ID, &c.ConsumerID, &c.Attempt)
 		return c, err
-	}, fmt.Sprintf(`UPDATE jobs SET lease = $%d, wake_at = $%d WHERE id IN (SELECT id FROM jobs %s%s) RETURNING id, consumer_id, attempt`,
-		len(args)+1, len(args)+2, selection, tx.dialect.SkipLocked), append(args, lease, millis(claim.Now.Add(claim.Lease)))...)
+	}, `SELECT id, consumer_id, attempt FROM jobs `+selection+tx.dialect.SkipLocked, args...)
+	if err != nil || len(jobs) == 0 {
+		return nil, err
+	}
+	ids := make([]uuid.UUID, len(jobs))
+	for i, j := range jobs {
+		ids[i] = j.ID
+	}
+	err = tx.exec(ctx, "lease jobs", `UPDATE jobs SET lease = $1, wake_at = $2 WHERE id `+tx.dialect.In(3), lease, millis(claim.Now.Add(claim.Lease)), jsonArray(ids))
+	return jobs, err
 }
 
 // dueWaiting returns due live jobs that wait for their first bot.
 func (db *Reader) dueWaiting(ctx context.Context, claim job.Claim) ([]uuid.UUID, error) {
 	where, args := waitingCondition(claim)
-	return list(ctx, db, "find due jobs that wait for capacity", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $2 AND `+where+` ORDER BY wake_at LIMIT $1`,
-		append([]any{claim.Limit}, args...)...)
+	return list(ctx, db, "find due jobs that wait for capacity", scanColumn[uuid.UUID], `SELECT id FROM jobs WHERE wake_at <= $1 AND `+where+` ORDER BY wake_at LIMIT $3`,
+		append(args, claim.Limit)...)
 }
 
 // admitJobs leases live jobs without an attempt, in the order in which they are to be
@@ -109,7 +118,7 @@ func (tx *Tx) admitJobs(ctx context.Context, claim job.Claim) (jobs []job.Claime
 			ids[i], groups[a.id] = a.id, a.group
 		}
 		where, args := waitingCondition(claim)
-		jobs, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(1), append([]any{jsonArray(ids)}, args...)...)
+		jobs, err = tx.leaseJobs(ctx, claim, `WHERE `+where+` AND id `+tx.dialect.In(3), append(args, jsonArray(ids))...)
 		if err != nil {
 			return nil, false, err
 		}
@@ -159,13 +168,13 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 		return a, err
 	}, fmt.Sprintf(`
 		WITH waiting AS (
-			SELECT id, consumer_id, CASE WHEN join_at > $2 THEN 1 ELSE 0 END AS early,
+			SELECT id, consumer_id, CASE WHEN join_at > $1 THEN 1 ELSE 0 END AS early,
 				CASE WHEN join_at > created_at THEN join_at ELSE created_at END AS due_at
 			FROM jobs WHERE `+where+`
 		), ranked AS (
 			SELECT id, consumer_id, early, due_at, ROW_NUMBER() OVER (PARTITION BY consumer_id ORDER BY early, due_at, id) AS rank
 			FROM waiting
-		), grouped AS MATERIALIZED (
+		), grouped AS (
 			SELECT consumer_id, CASE WHEN EXISTS (SELECT 1 FROM api_keys WHERE api_keys.consumer_id = waiters.consumer_id)
 				OR EXISTS (SELECT 1 FROM users WHERE users.consumer_id = waiters.consumer_id) THEN consumer_id ELSE '%s' END AS group_id
 			FROM ranked AS waiters WHERE rank = 1
@@ -174,17 +183,17 @@ func (tx *Tx) nextAdmitted(ctx context.Context, claim job.Claim, limit int) ([]a
 				ROW_NUMBER() OVER (PARTITION BY group_id ORDER BY early, rank, COALESCE(position, 0), due_at, ranked.id) AS turn
 			FROM ranked JOIN grouped ON grouped.consumer_id = ranked.consumer_id
 			LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = ranked.consumer_id`+busy+`
-			WHERE rank <= $1 AND `+withinLimit+`
+			WHERE rank <= $3 AND `+withinLimit+`
 		)
 		SELECT turns.id, group_id FROM turns LEFT JOIN consumer_rotation ON consumer_rotation.consumer_id = group_id
-		ORDER BY early, turn, COALESCE(position, 0), due_at, turns.id LIMIT $1`, uuid.Nil), append([]any{limit}, args...)...)
+		ORDER BY early, turn, COALESCE(position, 0), due_at, turns.id LIMIT $3`, uuid.Nil), append(args, limit)...)
 }
 
 // waitingCondition selects live jobs that wait for their first bot: due ones, and
-// those to prelaunch. It uses the index jobs_upcoming. Its arguments start at $2.
+// those to prelaunch. It uses the index jobs_upcoming. Its arguments start at $1.
 func waitingCondition(claim job.Claim) (string, []any) {
-	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $3 AND (lease = '' OR wake_at <= $2)
-			AND (prelaunch = '' AND (join_at <= $2 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $2)`,
+	return `status IN ('scheduled', 'pending') AND mode = 'live' AND join_at <= $2 AND (lease = '' OR wake_at <= $1)
+			AND (prelaunch = '' AND (join_at <= $1 OR status = 'scheduled') OR prelaunch = 'skipped' AND join_at <= $1)`,
 		[]any{millis(claim.Now), millis(claim.Now.Add(claim.Prelaunch))}
 }
 
@@ -193,14 +202,14 @@ func waitingCondition(claim job.Claim) (string, []any) {
 const needsNoAdmission = `NOT (status IN ('scheduled', 'pending') AND mode = 'live' AND prelaunch IN ('', 'skipped')) AND `
 
 // dueCondition selects due jobs. It uses the index jobs_wake, and jobs_wake_others
-// after needsNoAdmission. Its arguments start at $2.
+// after needsNoAdmission. Its arguments start at $1.
 //
 // A job with an attempt or a prelaunched bot belongs to the node that runs its bot,
 // because no other node can observe the bot. Other nodes claim it when that node has
 // sent no heartbeat for a lease, or the job has been due for a lease.
 func dueCondition(claim job.Claim) (string, []any) {
-	return `wake_at <= $2 AND (node = '' OR node = $3 OR wake_at <= $4
-			OR node NOT IN (SELECT id FROM nodes WHERE heartbeat_at > $4))`,
+	return `wake_at <= $1 AND (node = '' OR node = $2 OR wake_at <= $3
+			OR node NOT IN (SELECT id FROM nodes WHERE heartbeat_at > $3))`,
 		[]any{millis(claim.Now), claim.Node, millis(claim.Now.Add(-claim.Lease))}
 }
 
@@ -215,7 +224,7 @@ func consumerLimit(claim job.Claim) (join, condition string) {
 				SELECT consumer_id FROM jobs WHERE mode = 'live' AND ` + dispatchedCondition() + `
 				UNION ALL
 				SELECT consumer_id FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live'
-					AND (lease <> '' AND wake_at > $2 OR prelaunch = 'launched')
+					AND (lease <> '' AND wake_at > $1 OR prelaunch = 'launched')
 			) AS running GROUP BY consumer_id
 		) AS busy ON busy.consumer_id = ranked.consumer_id`, fmt.Sprintf(`rank + COALESCE(bots, 0) <= %d`, claim.PerConsumer)
 }
@@ -250,10 +259,9 @@ const rotateConsumer = `INSERT INTO consumer_rotation (consumer_id, position) VA
 // CanClaim reports whether ClaimJobs may find a job. It does not consider the limit
 // of consumers.
 func (db *Reader) CanClaim(ctx context.Context, claim job.Claim) (bool, error) {
-	// The order makes PostgreSQL read an index: without it, a generic plan expects to meet a
-	// due job soon, and reads the whole table when there is none.
+	// Without the order, PostgreSQL expects to meet a due job soon, and reads the whole table when there is none.
 	exists := func(order, where string, args []any) (bool, error) {
-		_, ok, err := first(ctx, db, "find due jobs", scanColumn[string], `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT $1`, append([]any{1}, args...)...)
+		_, ok, err := first(ctx, db, "find due jobs", scanColumn[string], `SELECT id FROM jobs WHERE `+where+` ORDER BY `+order+` LIMIT 1`, args...)
 		return ok, err
 	}
 	if claim.Limit <= 0 {
@@ -309,7 +317,7 @@ const wakeHorizon = 10 * time.Second
 const (
 	nextWake = `SELECT wake_at FROM jobs WHERE wake_at <= $2 AND (node = '' OR node = $1) ORDER BY wake_at LIMIT 1`
 	nextJoin = `SELECT join_at FROM jobs WHERE status IN ('scheduled', 'pending') AND mode = 'live' AND join_at > $1
-			AND status = 'scheduled' AND lease = '' AND prelaunch = '' ORDER BY join_at LIMIT 1`
+			AND lease = '' AND prelaunch = '' ORDER BY join_at LIMIT 1`
 )
 
 // NextWake returns when the next job is due for a node, or can be prelaunched; false

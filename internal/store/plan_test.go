@@ -34,7 +34,7 @@ func TestHotPlans(t *testing.T) {
 		"list of jobs, first page": {func(ctx context.Context, s *store.Store) error {
 			_, _, err := s.ListJobs(ctx, uuid.New(), job.Live, job.Filter{}, job.Cursor{}, 20)
 			return err
-		}, []string{"SEARCH jobs USING INDEX jobs_created (consumer_id=? AND mode=?"}, false},
+		}, []string{"SEARCH jobs USING COVERING INDEX jobs_created (consumer_id=? AND mode=?"}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -228,10 +228,9 @@ CREATE INDEX jobs_ical ON jobs (consumer_id, ical_uid_hash) WHERE ical_uid_hash 
 CREATE INDEX jobs_invited ON jobs (consumer_id, created_at) WHERE calendar_key IS NOT NULL;
 -- other jobs for the same meeting
 CREATE INDEX jobs_meeting ON jobs (consumer_id, meeting_key, join_at) WHERE wake_at IS NOT NULL;
--- lists
-CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id);
-CREATE INDEX jobs_state ON jobs (consumer_id, mode, status, platform, created_at, id);
-CREATE INDEX jobs_join ON jobs (consumer_id, mode, join_at, created_at, id);
+-- lists, with all that filters compare
+CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id, status, platform, join_at);
+CREATE INDEX jobs_join ON jobs (consumer_id, mode, join_at);
 CREATE INDEX jobs_failed ON jobs (mode, status_since, failure_code, platform, id) WHERE status = 'failed';
 -- due jobs, and among them those that need no capacity
 CREATE INDEX jobs_wake ON jobs (wake_at, status) WHERE wake_at IS NOT NULL;
