@@ -40,8 +40,8 @@ type Settings struct {
 	Log     *slog.Logger
 
 	Timeouts          Timeouts
-	PermissionTimeout time.Duration // how long the bot waits for the host's answer [2 minutes]
-	SpoolLimit        int64         // bytes of media in the spool [SpoolMiB]
+	PermissionTimeout time.Duration // how long the bot waits for the host's answer; 0: 2 minutes
+	SpoolLimit        int64         // bytes of media in the spool; 0: SpoolMiB
 }
 
 func (s Settings) withDefaults() Settings {
