@@ -9,7 +9,7 @@ import (
 	"standin/internal/store/sqldb"
 )
 
-// handle is the common part of *pgxpool.Pool and *tx.
+// handle is the common part of *pgxpool.Pool and pgx.Tx.
 type handle interface {
 	Query(ctx context.Context, query string, args ...any) (pgx.Rows, error)
 	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults

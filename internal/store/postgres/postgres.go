@@ -130,13 +130,7 @@ func (db *DB) Write(ctx context.Context, fn func(context.Context, sqldb.Conn) er
 func (db *DB) transact(ctx context.Context, fn func(context.Context, sqldb.Conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, transactionTimeout)
 	defer cancel()
-	acquired, err := db.pool.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer acquired.Release() // which closes the connection if the transaction has not ended
-	t := &tx{conn: acquired}
-	return t.end(ctx, fn(ctx, conn{t}))
+	return pgx.BeginFunc(ctx, db.pool, func(tx pgx.Tx) error { return fn(ctx, conn{tx}) })
 }
 
 // isConflict reports whether a transaction failed only because of a concurrent one:
