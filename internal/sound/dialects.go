@@ -89,7 +89,7 @@ type recallTimestamp struct {
 }
 
 func newRecallTimestamp(relative time.Duration, at time.Time) recallTimestamp {
-	return recallTimestamp{math.Round(relative.Seconds()*1000) / 1000, at.UTC().Format("2006-01-02T15:04:05.000Z07:00")}
+	return recallTimestamp{math.Round(relative.Seconds()*1000) / 1000, job.Timestamp(at).String()}
 }
 
 type recallParticipant struct {
