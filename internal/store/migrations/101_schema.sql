@@ -226,11 +226,11 @@ CREATE UNIQUE INDEX jobs_external ON jobs (consumer_id, mode, external_hash);
 CREATE UNIQUE INDEX jobs_calendar_key ON jobs (consumer_id, calendar_key) WHERE calendar_key IS NOT NULL;
 CREATE INDEX jobs_ical ON jobs (consumer_id, ical_uid_hash) WHERE ical_uid_hash IS NOT NULL;
 CREATE INDEX jobs_invited ON jobs (consumer_id, created_at) WHERE calendar_key IS NOT NULL;
+CREATE INDEX jobs_join ON jobs (consumer_id, mode, join_at);
 -- other jobs for the same meeting
 CREATE INDEX jobs_meeting ON jobs (consumer_id, meeting_key, join_at) WHERE wake_at IS NOT NULL;
 -- lists, with all that filters compare
 CREATE INDEX jobs_created ON jobs (consumer_id, mode, created_at, id, status, platform, join_at);
-CREATE INDEX jobs_join ON jobs (consumer_id, mode, join_at);
 CREATE INDEX jobs_failed ON jobs (mode, status_since, failure_code, platform, id) WHERE status = 'failed';
 -- due jobs, and among them those that need no capacity
 CREATE INDEX jobs_wake ON jobs (wake_at, status) WHERE wake_at IS NOT NULL;
