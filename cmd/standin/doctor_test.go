@@ -23,7 +23,7 @@ func TestDoctorReportsFailures(t *testing.T) {
 		out  string
 		err  string
 	}{
-		{[]string{"--data-dir", folder}, 0, "ok    database     SQLite " + folder, ""},
+		{[]string{"--data-dir", folder}, 0, "SQLite " + folder, ""},
 		{[]string{"--data-dir", folder, "--browser", "/no/such/browser"}, 1, "fail  browser ", "1 check failed, "},
 		{[]string{"--platform", "meet"}, 2, "", "--url"},
 		{[]string{"--platform", "meet", "--url", "https://evil.test/abc-defg-hij"}, 1, "", "--allow-host evil.test"},
