@@ -21,6 +21,7 @@ import (
 	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/jobfiles"
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/recording/build"
@@ -120,7 +121,10 @@ func (f *Fleet) startNodes(ctx context.Context, s *store.Store, from, to int) {
 // webhooks.
 func (f *Fleet) newNode(ctx context.Context, s *store.Store, number int, notifier *postgres.Notifier, log *slog.Logger) *node {
 	n := &node{events: new(event.Publisher)}
-	finalizer := &dispatch.Finalizer{Store: s, Finisher: &build.Finisher{Storage: f.storage, BaseURL: baseURL, TempDir: f.settings.Dir, Log: log}}
+	finalizer := &dispatch.Finalizer{
+		Store: s, Finisher: &build.Finisher{Storage: f.storage, BaseURL: baseURL, TempDir: f.settings.Dir, Log: log},
+		Files: jobfiles.Files{Recordings: f.storage, DataDir: f.settings.Dir},
+	}
 	n.jobs = lifecycle.New(lifecycle.Settings{Store: s, Finalizer: finalizer, BaseURL: baseURL, Events: n.events, Now: time.Now})
 	share := 2 * (f.settings.Bots + f.settings.Nodes - 1) / f.settings.Nodes
 	n.simulator = simulator.New(simulator.Settings{

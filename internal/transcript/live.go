@@ -72,7 +72,11 @@ func (s speakers) attributeLive(texts []job.MeetingText, participants []recordin
 	return segments
 }
 
-// speechCoveredBy reports whether there are words for at least 95% of the known speech.
+// minCovered is the percentage of the known speech for which a live transcript must have
+// words, or it is partial.
+const minCovered = 95
+
+// speechCoveredBy reports whether there are words for enough of the known speech.
 func (s speakers) speechCoveredBy(segments []Segment) bool {
 	var total, covered int64
 	for _, speech := range s.speech {
@@ -85,5 +89,5 @@ func (s speakers) speechCoveredBy(segments []Segment) bool {
 			}
 		}
 	}
-	return covered >= total*95/100
+	return covered >= total*minCovered/100
 }
