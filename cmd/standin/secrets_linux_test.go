@@ -358,7 +358,7 @@ func newOutside(t *testing.T) *outside {
 	if o.address, err = o.cluster.NewDatabase(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	o.storage = s3test.ForTest(t).FaultProxy(t).Address()
+	o.storage = s3test.Start(t).Address()
 	o.mail = httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(o.mail.Close)
 	o.provider = startProvider(t)

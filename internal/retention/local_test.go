@@ -179,7 +179,7 @@ func TestNothingIsLeftOnS3(t *testing.T) {
 	for name, value := range s3test.Environment() {
 		t.Setenv(name, value)
 	}
-	bucket := s3test.ForTest(t).FaultProxy(t)
+	bucket := s3test.Start(t)
 	checkNothingIsLeft(t, newHarnessOn(t, Period(10*day), bucket.Address(), bucket.Folder()))
 }
 

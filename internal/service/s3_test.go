@@ -25,7 +25,7 @@ func TestRecordingsOnS3(t *testing.T) {
 	for name, value := range s3test.Environment() {
 		t.Setenv(name, value)
 	}
-	proxy := s3test.ForTest(t).FaultProxy(t)
+	proxy := s3test.Start(t)
 	proxy.SetFaults(func(_ *http.Request, nth int64) s3test.Fault {
 		switch nth % 8 {
 		case 0:

@@ -14,9 +14,9 @@ import (
 
 // newLostBotHarness returns a finisher with the uploads of the lost bots of some attempts
 // in a new bucket, and the proxy to that bucket.
-func newLostBotHarness(t *testing.T, attempts ...[][]byte) (finisherHarness, *s3test.FaultProxy) {
+func newLostBotHarness(t *testing.T, attempts ...[][]byte) (finisherHarness, *s3test.Store) {
 	t.Helper()
-	proxy := objects.FaultProxy(t)
+	proxy := s3test.Start(t)
 	finisher := newFinisherHarnessOn(t, openStorage(t, proxy.Address()))
 	for attempt, segments := range attempts {
 		finisher.upload(t, attempt, 0, segments)

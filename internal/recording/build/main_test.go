@@ -18,9 +18,6 @@ import (
 	"standin/internal/testing/s3test"
 )
 
-// objects is the S3 server of the package's tests, or nil if it cannot be built.
-var objects *s3test.Server
-
 // results caches what tools returned in the package's tests. It maps a comparable
 // description of the call to a function that returns the result.
 var results sync.Map
@@ -50,7 +47,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "8"); err != nil {
 		panic(err)
 	}
-	os.Exit(s3test.Main(m, func(s *s3test.Server) { objects = s }))
+	os.Exit(s3test.Main(m))
 }
 
 func folderAddress(folder string) string {

@@ -77,7 +77,7 @@ func TestVerify(t *testing.T) {
 	t.Parallel()
 	for name, address := range map[string]func(t *testing.T) string{
 		"folder": func(t *testing.T) string { return folderAddress(t.TempDir()) },
-		"S3":     func(t *testing.T) string { return objects.FaultProxy(t).Address() },
+		"S3":     func(t *testing.T) string { return s3test.Start(t).Address() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +203,7 @@ func withoutFirstKeyFrame(t *testing.T, content []byte) []byte {
 // unavailable store is an error.
 func TestVerifyWithoutManifest(t *testing.T) {
 	t.Parallel()
-	proxy := objects.FaultProxy(t)
+	proxy := s3test.Start(t)
 	recordings := openStorage(t, proxy.Address())
 	verifier := &Verifier{Recordings: recordings, Tools: needFFmpeg(t)}
 	id := uuid.New()

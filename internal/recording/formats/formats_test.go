@@ -37,7 +37,7 @@ func TestMakeOnS3(t *testing.T) {
 	for name, value := range s3test.Environment() {
 		t.Setenv(name, value)
 	}
-	bucket := s3test.ForTest(t).FaultProxy(t)
+	bucket := s3test.Start(t)
 	checkMake(t, newHarnessOn(t, bucket.Address(), bucket.Folder()))
 }
 

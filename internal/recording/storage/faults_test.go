@@ -62,7 +62,7 @@ func TestUploadsWithFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			proxy := objects.FaultProxy(t)
+			proxy := s3test.Start(t)
 			storage := openStorage(t, proxy.Address())
 			jobID := uuid.New()
 			proxy.SetFaults(test.faults)
@@ -89,7 +89,7 @@ func TestUploadsWithFaults(t *testing.T) {
 
 // uploadWithRetry repeats an upload until it succeeds, as a bot does. It checks
 // the number of requests of each call.
-func uploadWithRetry(t *testing.T, proxy *s3test.FaultProxy, storage *Recordings, jobID uuid.UUID, name string, content []byte) {
+func uploadWithRetry(t *testing.T, proxy *s3test.Store, storage *Recordings, jobID uuid.UUID, name string, content []byte) {
 	t.Helper()
 	for range 10 {
 		before := proxy.Requests()
@@ -166,7 +166,7 @@ func TestStoreUnavailable(t *testing.T) {
 		} {
 			t.Run(name+", "+operation, func(t *testing.T) {
 				t.Parallel()
-				proxy := objects.FaultProxy(t)
+				proxy := s3test.Start(t)
 				storage := openStorage(t, proxy.Address())
 				jobID := uuid.New()
 				put(t, storage, jobID, 0, "before", "before")
@@ -229,7 +229,7 @@ func TestStalledConnectionFails(t *testing.T) {
 // error instead of a truncated file.
 func TestInterruptedDownloadIsAnError(t *testing.T) {
 	t.Parallel()
-	proxy := objects.FaultProxy(t)
+	proxy := s3test.Start(t)
 	storage := openStorage(t, proxy.Address())
 	jobID := uuid.New()
 	content := randomBytes(7, 300_000)

@@ -41,14 +41,14 @@ func (f folder) exchange() error {
 
 // bucket is storage in a bucket behind a proxy.
 type bucket struct {
-	proxy *s3test.FaultProxy
+	proxy *s3test.Store
 	lost  *atomic.Int64 // objects
 }
 
-// newBucket starts an S3 server. It skips the test if that cannot be built.
+// newBucket starts an object store.
 func newBucket(t *testing.T) bucket {
 	t.Helper()
-	return bucket{s3test.ForTest(t).FaultProxy(t), new(atomic.Int64)}
+	return bucket{s3test.Start(t), new(atomic.Int64)}
 }
 
 func (b bucket) address() string { return b.proxy.Address() }
