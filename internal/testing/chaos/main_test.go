@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 	}
-	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
+	os.Exit(storetest.PrivateMain(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
 // envNode is the environment variable with a node's settings as JSON.

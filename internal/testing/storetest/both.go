@@ -75,12 +75,11 @@ func migrate(address string) error {
 func (c *Cluster) Fresh(t *testing.T) string {
 	t.Helper()
 	return c.fresh(t, func() (string, error) {
-		name, err := c.template()
-		if err != nil {
+		if err := c.template(); err != nil {
 			return "", err
 		}
 		// The default strategy also writes the copy to the log, which takes twice the CPU time.
-		return c.newDatabase(t.Context(), "TEMPLATE "+name+" STRATEGY FILE_COPY")
+		return c.newDatabase(t.Context(), "TEMPLATE "+templateName+" STRATEGY FILE_COPY")
 	})
 }
 

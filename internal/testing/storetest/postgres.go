@@ -29,6 +29,13 @@ import (
 // ErrMissing is the error when PostgreSQL is not installed.
 var ErrMissing = errors.New("PostgreSQL's server is not installed (Debian and Ubuntu: apt-get install postgresql)")
 
+// sharedVariable is the environment variable with the folder of a running server that
+// the tests of many packages share. Command withpostgres sets it.
+const sharedVariable = "STANDIN_TEST_POSTGRES"
+
+// templateName is the name of the migrated database that others are copied from.
+const templateName = "migrated"
+
 // Cluster is a running PostgreSQL server. It listens only on a Unix socket in its
 // folder.
 type Cluster struct {
@@ -39,7 +46,7 @@ type Cluster struct {
 	server    *exec.Cmd
 	exited    <-chan struct{} // closed when the server has exited
 	databases atomic.Int64
-	template  func() (string, error) // creates it once
+	template  func() error // creates it once
 }
 
 // Start creates and starts a cluster. Settings, such as "fsync=on", override the
@@ -54,7 +61,7 @@ func Start(ctx context.Context, settings ...string) (*Cluster, error) {
 		return nil, fmt.Errorf("make a folder for PostgreSQL: %w", err)
 	}
 	c := &Cluster{dir: dir, binaries: binaries, settings: settings}
-	c.template = sync.OnceValues(c.createTemplate)
+	c.template = sync.OnceValue(c.createTemplate)
 	if err := c.start(ctx); err != nil {
 		return nil, errors.Join(err, c.Stop())
 	}
@@ -189,7 +196,7 @@ func (c *Cluster) waitReady(ctx context.Context) error {
 func (c *Cluster) NewDatabase(ctx context.Context) (string, error) { return c.newDatabase(ctx, "") }
 
 func (c *Cluster) newDatabase(ctx context.Context, options string) (string, error) {
-	name := fmt.Sprintf("test%d", c.databases.Add(1))
+	name := databaseName(c.databases.Add(1))
 	if err := c.create(ctx, name, options); err != nil {
 		return "", err
 	}
@@ -197,25 +204,28 @@ func (c *Cluster) newDatabase(ctx context.Context, options string) (string, erro
 }
 
 func (c *Cluster) create(ctx context.Context, name, options string) error {
+	return c.execute(ctx, "CREATE DATABASE "+name+" "+options)
+}
+
+// execute runs a statement in the server's own database.
+func (c *Cluster) execute(ctx context.Context, statement string) error {
 	db, err := sql.Open("pgx", c.address("postgres"))
 	if err != nil {
-		return fmt.Errorf("create a database: %w", err)
+		return err
 	}
 	defer db.Close()
-	if _, err := db.ExecContext(ctx, "CREATE DATABASE "+name+" "+options); err != nil {
-		return fmt.Errorf("create a database: %w", err)
+	if _, err := db.ExecContext(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
 	}
 	return nil
 }
 
-// createTemplate creates a migrated database, from which others are copied, and
-// returns its name.
-func (c *Cluster) createTemplate() (string, error) {
-	const name = "migrated"
-	if err := c.create(context.Background(), name, ""); err != nil {
-		return "", err
+// createTemplate creates the migrated database.
+func (c *Cluster) createTemplate() error {
+	if err := c.create(context.Background(), templateName, ""); err != nil {
+		return err
 	}
-	return name, migrate(c.address(name))
+	return migrate(c.address(templateName))
 }
 
 // address returns the address of a database.
@@ -233,10 +243,52 @@ func (c *Cluster) Stop() error {
 	return os.RemoveAll(c.dir)
 }
 
-// Main starts a cluster for the tests of a package, passes it to use, runs the
-// tests, stops it and returns the exit code. Without PostgreSQL, use gets nil,
-// except in CI, where Main fails.
+// StartShared starts a cluster for the tests of many packages and returns the
+// environment variable that passes it to their Main.
+func StartShared(ctx context.Context) (c *Cluster, variable string, err error) {
+	if c, err = Start(ctx); err != nil {
+		return nil, "", err
+	}
+	if err := c.template(); err != nil {
+		return nil, "", errors.Join(err, c.Stop())
+	}
+	return c, sharedVariable + "=" + c.dir, nil
+}
+
+// Main passes a cluster for the tests of a package to use, runs the tests and returns the
+// exit code. It is the shared cluster, if there is one, else one that Main starts and
+// stops. Without PostgreSQL, use gets nil, except in CI, where Main fails.
 func Main(m *testing.M, use func(*Cluster)) int {
+	dir := os.Getenv(sharedVariable)
+	if dir == "" {
+		return PrivateMain(m, use)
+	}
+	cluster := &Cluster{dir: dir, template: func() error { return nil }}
+	use(cluster)
+	code := m.Run()
+	if err := cluster.dropDatabases(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// dropDatabases removes the databases of this process.
+func (c *Cluster) dropDatabases() error {
+	for n := range c.databases.Load() {
+		if err := c.execute(context.Background(), fmt.Sprintf("DROP DATABASE IF EXISTS %s WITH (FORCE)", databaseName(n+1))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// databaseName returns the name of this process's n-th database.
+func databaseName(n int64) string { return fmt.Sprintf("test_%d_%d", os.Getpid(), n) }
+
+// PrivateMain is Main with a cluster that other packages do not use, for tests that
+// crash it.
+func PrivateMain(m *testing.M, use func(*Cluster)) int {
 	cluster, err := Start(context.Background())
 	if err != nil && (!errors.Is(err, ErrMissing) || os.Getenv("CI") != "") {
 		fmt.Fprintln(os.Stderr, err)
