@@ -3,6 +3,7 @@
 SHELL := /bin/sh
 BIN := bin/standin
 GOLANGCI := go run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+WITH_POSTGRES := go run ./internal/testing/withpostgres
 ACTIONLINT := go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 # Duration of each fuzz target, or number of inputs such as 1000x.
@@ -51,12 +52,18 @@ demo: setup ## Send a bot into a local meeting (ARGS="--once --seconds 20")
 .PHONY: test
 test: ## Run the tests but the long ones; installs what they need
 	@scripts/setup.sh test
-	scripts/test.sh -short
+	$(WITH_POSTGRES) go test -short ./...
 
 .PHONY: test-long
 test-long: ## Run all tests, with the long ones
 	@scripts/setup.sh test
-	scripts/test.sh
+	$(WITH_POSTGRES) go test -timeout 60m ./...
+
+.PHONY: race
+race: ## Run the short tests of the packages that start goroutines, but browsers, with the race detector
+	@scripts/setup.sh test
+	$(WITH_POSTGRES) go test -race -short $$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s+go [a-zA-Z.]+\(|\.Go\(' internal | \
+		xargs -n 1 dirname | sort -u | grep -vE 'bot/(browser|recorder|session|zoomsdk)|demo|replica|testing' | sed 's|^|./|')
 
 .PHONY: quickstart-check
 quickstart-check: ## Run the README's quick start in a new clone of the last commit, play its recording, and print the times
@@ -196,12 +203,13 @@ collection: ## Write the JSON form, the Postman collection and the JSON Schemas 
 	go test ./api -run '^(TestCollection|TestSchemaFiles)$$' -count=1 -update
 
 .PHONY: check
-check: ## What CI runs: formatting, vet, lint, tests, short fuzzing
+check: ## What CI runs: formatting, vet, lint, tests, the race detector, clients, short fuzzing
 	@test -z "$$(gofmt -l .)" || { echo "gofmt would change:"; gofmt -l .; exit 1; }
 	go vet ./...
 	cd client && go vet ./...
 	$(MAKE) lint
 	$(MAKE) test
+	$(MAKE) race
 	@scripts/setup.sh clients
 	@if scripts/clients.sh setup; then $(MAKE) clients-test; else echo "clients: not tested: their tools cannot be installed from PyPI and npm"; fi
 	$(MAKE) fuzz FUZZTIME=1000x

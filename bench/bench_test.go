@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"standin/bench/report"
-	"standin/internal/testing/gobuild"
 	"standin/internal/testing/storetest"
 )
 
@@ -34,7 +33,7 @@ func TestRows(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "standin")
-	if err := build(t.Context(), binary, gobuild.Flags()...); err != nil {
+	if err := build(t.Context(), binary); err != nil {
 		t.Fatal(err)
 	}
 	o, err := parse([]string{"-rounds", "1", "-duration", "20ms", "-due", "20", "-bots", "20", "-stored", "2000", "-log-files", "0", "-dir", dir, "-standin", binary})
