@@ -74,8 +74,9 @@ func (e *env) startPostgres(ctx context.Context) (err error) {
 }
 
 // build builds the binary from the module of the working directory, as in a release.
-func build(ctx context.Context, path string) error {
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", path, "standin/cmd/standin").CombinedOutput(); err != nil {
+func build(ctx context.Context, path string, flags ...string) error {
+	args := append([]string{"build", "-o", path}, flags...)
+	if out, err := exec.CommandContext(ctx, "go", append(args, "standin/cmd/standin")...).CombinedOutput(); err != nil {
 		return fmt.Errorf("build standin: %w: %s", err, out)
 	}
 	return nil
