@@ -78,7 +78,7 @@ type node struct {
 // Start starts the nodes.
 func Start(ctx context.Context, settings Settings) (*Fleet, error) {
 	ctx, stop := context.WithCancel(ctx)
-	recordings, err := storage.Open(ctx, "file://"+settings.Dir)
+	recordings, err := storage.Open(ctx, "file://"+settings.Dir, nil)
 	if err != nil {
 		stop()
 		return nil, err

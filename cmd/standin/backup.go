@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"standin/internal/backup"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/service"
 	"standin/internal/store/dump"
 )
@@ -27,7 +28,7 @@ func (f backupFlags) settings(dir string, recordings backup.RecordingsMode) (bac
 	}
 	return backup.Settings{
 		Dir: dir, DataDir: data, Database: service.DatabaseAddress(f.DatabaseURL, data),
-		Storage: service.StorageAddress(f.StorageURL, data), Recordings: recordings, Version: version(),
+		Storage: service.StorageAddress(f.StorageURL, data), OpenS3: s3.Open, Recordings: recordings, Version: version(),
 	}, nil
 }
 

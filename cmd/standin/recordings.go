@@ -16,6 +16,7 @@ import (
 	"standin/internal/jobfiles"
 	recordingbuild "standin/internal/recording/build"
 	"standin/internal/recording/storage"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/retention"
 	"standin/internal/service"
 	"standin/internal/store"
@@ -41,7 +42,7 @@ func withRecordings(ctx context.Context, data dataFlags, where service.StorageSe
 		return fmt.Errorf("resolve the data directory: %w", err)
 	}
 	return data.withStore(ctx, func(s *store.Store) error {
-		recordings, err := storage.Open(ctx, service.StorageAddress(where.StorageURL, dir))
+		recordings, err := storage.Open(ctx, service.StorageAddress(where.StorageURL, dir), s3.Open)
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ import (
 	"standin/internal/dashboard"
 	"standin/internal/doctor"
 	"standin/internal/mail"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/service"
 )
 
@@ -53,7 +54,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		}
 		c.AlertMail.OAuth = c.IMAPSettings.OAuth.Send
 	}
-	c.Executable, c.Tracing.Version, c.Log = self, version(), c.Bots.Logger(to.Err)
+	c.OpenS3, c.Executable, c.Tracing.Version, c.Log = s3.Open, self, version(), c.Bots.Logger(to.Err)
 	manager, err := newSystemd()
 	if err != nil {
 		return err

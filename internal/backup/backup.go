@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"standin/internal/fsutil"
+	"standin/internal/recording/storage"
 	"standin/internal/store/dump"
 	"standin/internal/store/migrations"
 )
@@ -76,6 +77,7 @@ type Settings struct {
 	DataDir    string
 	Database   string // address for store.Open
 	Storage    string // address for storage.Open
+	OpenS3     storage.Opener
 	Recordings RecordingsMode
 	Version    string // version of standin
 	Force      bool   // Restore replaces a database that is not empty

@@ -23,7 +23,7 @@ func openRecordings(ctx context.Context, dir string) (*storage.Recordings, error
 	if err != nil {
 		return nil, fmt.Errorf("find the recordings of the backup: %w", err)
 	}
-	return storage.Open(ctx, (&url.URL{Scheme: "file", Path: absolute}).String())
+	return storage.Open(ctx, (&url.URL{Scheme: "file", Path: absolute}).String(), nil)
 }
 
 // checkRecordings checks the recordings in the storage. With CopyRecordings it copies each
@@ -31,7 +31,7 @@ func openRecordings(ctx context.Context, dir string) (*storage.Recordings, error
 // database is read after it was copied, so that every recording of the copy is covered,
 // unless it was deleted meanwhile.
 func checkRecordings(ctx context.Context, settings Settings, mode RecordingsMode, restore bool) (recorded int, problems []Problem, err error) {
-	recordings, err := storage.Open(ctx, settings.Storage)
+	recordings, err := storage.Open(ctx, settings.Storage, settings.OpenS3)
 	if err != nil {
 		return 0, nil, err
 	}

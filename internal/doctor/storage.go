@@ -17,6 +17,7 @@ import (
 	"gocloud.dev/blob/fileblob"
 
 	"standin/internal/recording/storage"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/service"
 )
 
@@ -60,7 +61,7 @@ func checkStorage(ctx context.Context, settings Settings) (Check, []clockReading
 // openBucket opens the address as the service does, which rejects credentials in
 // it, and then without the service's restrictions on object names.
 func openBucket(ctx context.Context, address string) (*blob.Bucket, error) {
-	checked, err := storage.Open(ctx, address)
+	checked, err := storage.Open(ctx, address, s3.Open)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +83,7 @@ func checkFolderStorage(ctx context.Context, name checkName, address, folder str
 	if err == nil && !info.IsDir() {
 		return name.fail(folder+" is not a folder", "choose another folder, or move the file away")
 	}
-	checked, err := storage.Open(ctx, address) // the folder exists: nothing is created
+	checked, err := storage.Open(ctx, address, nil) // the folder exists: nothing is created
 	if err == nil {
 		err = checked.Close()
 	}

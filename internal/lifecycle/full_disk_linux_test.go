@@ -31,7 +31,7 @@ func TestFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "kept")}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "kept")}).String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

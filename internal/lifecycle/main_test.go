@@ -74,7 +74,7 @@ func newHarness(t *testing.T, address string) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

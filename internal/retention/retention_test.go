@@ -21,6 +21,7 @@ import (
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
 	"standin/internal/recording/storage"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )
@@ -54,7 +55,7 @@ func newHarnessOn(t *testing.T, period Period, address, folder string) *harness 
 	if err != nil {
 		t.Fatal(err)
 	}
-	recordings, err := storage.Open(t.Context(), address)
+	recordings, err := storage.Open(t.Context(), address, s3.Open)
 	if err != nil {
 		t.Fatal(err)
 	}

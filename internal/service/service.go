@@ -149,7 +149,7 @@ func (s *Service) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if s.storage, err = storage.Open(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir)); err != nil {
+	if s.storage, err = storage.Open(ctx, StorageAddress(s.settings.StorageURL, s.settings.DataDir), s.settings.OpenS3); err != nil {
 		return fmt.Errorf("open the storage: %w", err)
 	}
 	return s.checkStorage(ctx)

@@ -21,6 +21,7 @@ import (
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/mail"
+	"standin/internal/recording/storage"
 	"standin/internal/retention"
 	"standin/internal/speech"
 	"standin/internal/store"
@@ -92,6 +93,7 @@ type Settings struct {
 	Tracing tracing.Settings `embed:"" group:"Traces:"` // the service completes it
 	Alerts  alert.Options    `embed:"" prefix:"alert-" group:"Alerts:"`
 
+	OpenS3          storage.Opener     `kong:"-"` // opens s3:// storage; may be nil
 	Executable      string             `kong:"-"` // the standin binary, to start bots with
 	Log             *slog.Logger       `kong:"-"` // must be set
 	AlertMail       mail.ReplySettings `kong:"-"` // the mail host of alerts

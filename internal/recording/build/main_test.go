@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/recording/storage"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/testing/s3test"
 )
 
@@ -56,7 +57,7 @@ func folderAddress(folder string) string {
 
 func openStorage(t *testing.T, address string) *storage.Recordings {
 	t.Helper()
-	recordings, err := storage.Open(t.Context(), address)
+	recordings, err := storage.Open(t.Context(), address, s3.Open)
 	if err != nil {
 		t.Fatal(err)
 	}

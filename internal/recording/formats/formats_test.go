@@ -19,6 +19,7 @@ import (
 	"standin/internal/recording/build"
 	"standin/internal/recording/formats"
 	"standin/internal/recording/storage"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/testing/s3test"
 )
 
@@ -163,7 +164,7 @@ func newHarnessOn(t *testing.T, address, folder string) *harness {
 		t.Fatal(err)
 	}
 	h := &harness{folder: folder, consumer: uuid.New(), jobID: uuid.New()}
-	if h.storage, err = storage.Open(t.Context(), address); err != nil {
+	if h.storage, err = storage.Open(t.Context(), address, s3.Open); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = h.storage.Close() })

@@ -24,7 +24,6 @@ import (
 	"github.com/google/uuid"
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/fileblob"
-	"gocloud.dev/blob/s3blob"
 
 	"standin/internal/fsutil"
 	"standin/internal/ingest"
@@ -61,10 +60,13 @@ type disk struct {
 	syncDir  func(path string) error
 }
 
-// Open opens a file:///absolute/folder address, or an s3://bucket?…
-// address as documented by gocloud.dev. It creates a missing folder with mode
-// 0700.
-func Open(ctx context.Context, address string) (*Recordings, error) {
+// Opener opens the bucket at an s3:// address. Package s3 has one.
+type Opener func(ctx context.Context, address *url.URL) (*blob.Bucket, error)
+
+// Open opens a file:///absolute/folder address, or an s3://bucket?… address with
+// openS3, which may be nil in a program that uses folders only. It creates a missing
+// folder with mode 0700.
+func Open(ctx context.Context, address string, openS3 Opener) (*Recordings, error) {
 	parsed, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("open storage: the address is not a URL") // the parse error contains the address, which may contain keys
@@ -75,8 +77,11 @@ func Open(ctx context.Context, address string) (*Recordings, error) {
 	switch parsed.Scheme {
 	case fileblob.Scheme:
 		return openFolder(parsed, disk{syncFile: (*os.File).Sync, syncDir: fsutil.Sync})
-	case s3blob.Scheme:
-		bucket, err := openS3(ctx, parsed, stallTimeout)
+	case "s3":
+		if openS3 == nil {
+			return nil, errors.New("open storage: this program cannot use s3:// addresses")
+		}
+		bucket, err := openS3(ctx, parsed)
 		if err != nil {
 			return nil, fmt.Errorf("open storage at s3://%s: %w", parsed.Host, err)
 		}

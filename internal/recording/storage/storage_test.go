@@ -25,6 +25,7 @@ import (
 
 	"standin/internal/ingest"
 	"standin/internal/recording"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/testing/s3test"
 )
 
@@ -48,7 +49,7 @@ func folderAddress(folder string) string {
 
 func openStorage(t *testing.T, address string) *Recordings {
 	t.Helper()
-	storage, err := Open(t.Context(), address)
+	storage, err := Open(t.Context(), address, s3.Open)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	for _, address := range []string{
 		"", "storage", "file://elsewhere/storage", "file:storage", "file:///storage?create_dir=1", "ftp://user:secret@host/x", "s3://k:secret@b%",
 	} {
-		storage, err := Open(t.Context(), address)
+		storage, err := Open(t.Context(), address, s3.Open)
 		if err == nil {
 			t.Errorf("Open(%q) returned %+v", address, storage)
 		} else if bytes.Contains([]byte(err.Error()), []byte("secret")) {

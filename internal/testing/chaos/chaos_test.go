@@ -17,6 +17,7 @@ import (
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/recording/storage"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/store"
 )
 
@@ -136,7 +137,7 @@ func chaos(t *testing.T, h *harness, address string, defaultFaults uint64) {
 	stop()
 	running.Wait()
 
-	recordings, err := storage.Open(t.Context(), h.storage.address())
+	recordings, err := storage.Open(t.Context(), h.storage.address(), s3.Open)
 	if err != nil {
 		t.Fatal(err)
 	}

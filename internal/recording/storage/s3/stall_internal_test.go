@@ -1,9 +1,13 @@
-package storage
+package s3
 
 import (
 	"errors"
 	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,5 +68,25 @@ func TestStallConn(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestStalledStore checks that a request to a store that does not answer fails.
+func TestStalledStore(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
+	address, err := url.Parse("s3://bucket?region=x&use_path_style=true&anonymous=true&endpoint=" + server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bucket, err := open(t.Context(), address, 50*time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bucket.Close()
+	// The connection may be closed while the request is still written.
+	if _, err := bucket.IsAccessible(t.Context()); err == nil || !strings.Contains(err.Error(), "timeout") && !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the error is %v", err)
 	}
 }

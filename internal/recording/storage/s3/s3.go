@@ -1,4 +1,6 @@
-package storage
+// Package s3 opens buckets of S3-compatible object stores for the storage of recordings.
+// Only programs that need them link the S3 library.
+package s3
 
 import (
 	"context"
@@ -18,16 +20,21 @@ import (
 
 // stallTimeout is the maximum time to wait for a response of an object store, and then
 // for each minProgress bytes of it. It is longer than a server-side copy of the largest
-// object (largestServerCopy). Without it, a store that does not respond, or a byte at a
+// object that S3 copies. Without it, a store that does not respond, or a byte at a
 // time, would block a job forever.
 const (
 	stallTimeout = 3 * time.Minute
 	minProgress  = 64 << 10
 )
 
-// openS3 opens an S3 bucket whose connections fail after stall without progress. The
-// S3 library makes up to three attempts for each request, with increasing delays.
-func openS3(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, error) {
+// Open opens the bucket at an s3://bucket?… address as documented by gocloud.dev. The S3
+// library makes up to three attempts for each request, with increasing delays.
+func Open(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
+	return open(ctx, address, stallTimeout)
+}
+
+// open opens a bucket whose connections fail after stall without progress.
+func open(ctx context.Context, address *url.URL, stall time.Duration) (*blob.Bucket, error) {
 	opener := new(s3blob.URLOpener)
 	bucket, err := opener.OpenBucketURL(ctx, address)
 	if err != nil {
