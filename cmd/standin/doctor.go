@@ -11,6 +11,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/doctor"
 	"standin/internal/job"
+	"standin/internal/launch/engines"
 	"standin/internal/pagecheck"
 	"standin/internal/service"
 	"standin/internal/transcript"
@@ -46,6 +47,7 @@ type doctorCheckCommand struct {
 	JSON bool `help:"Print JSON."`
 
 	service.LauncherSettings
+	Engines engines.Settings `embed:""`
 
 	Transcriber transcript.Config `embed:"" prefix:"transcriber-"`
 	Live        streaming.Config  `embed:"" prefix:"live-"`
@@ -85,7 +87,7 @@ func (c *doctorCheckCommand) Run(ctx context.Context, to terminal) error {
 		}
 	}
 	report := doctor.Run(ctx, doctor.Settings{
-		DataSettings: c.DataSettings, StorageSettings: c.StorageSettings, LauncherSettings: c.LauncherSettings, Transcriber: c.Transcriber, Live: c.Live,
+		DataSettings: c.DataSettings, StorageSettings: c.StorageSettings, LauncherSettings: c.LauncherSettings, Engines: c.Engines, Transcriber: c.Transcriber, Live: c.Live,
 		Listen: c.Listen, BaseURL: c.BaseURL, Browser: c.Browser, BrowserMode: browser.Mode(c.BrowserMode), Profiles: c.Profiles, SignIn: c.SignIn,
 		Mail: c.Mail || c.SMTPSettings.Listen != "" || c.IMAPURL != "", MailError: c.checkMail(),
 	})

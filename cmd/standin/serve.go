@@ -14,6 +14,7 @@ import (
 
 	"standin/internal/dashboard"
 	"standin/internal/doctor"
+	"standin/internal/launch/engines"
 	"standin/internal/mail"
 	"standin/internal/recording/storage/s3"
 	"standin/internal/service"
@@ -27,6 +28,7 @@ type dataFlags struct {
 
 type serveCommand struct {
 	service.Settings
+	Engines engines.Settings `embed:""`
 
 	Mail      bool `env:"STANDIN_MAIL" group:"Mail:" help:"Receive calendar invitations by mail in this process. With several nodes, set it on one of them."`
 	mailFlags `embed:"" prefix:"mail-" group:"Mail:"`
@@ -39,6 +41,9 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the standin binary: %w", err)
+	}
+	if err := c.Engines.CheckServiceURL(c.Launcher, c.BotServiceURL); err != nil {
+		return err
 	}
 	if c.Mail {
 		if err := c.checkMail(); err != nil {
@@ -54,7 +59,7 @@ func (c *serveCommand) Run(ctx context.Context, to terminal, parsed *kong.Contex
 		}
 		c.AlertMail.OAuth = c.IMAPSettings.OAuth.Send
 	}
-	c.OpenS3, c.Executable, c.Tracing.Version, c.Log = s3.Open, self, version(), c.Bots.Logger(to.Err)
+	c.OpenEngine, c.OpenS3, c.Executable, c.Tracing.Version, c.Log = c.Engines.Open, s3.Open, self, version(), c.Bots.Logger(to.Err)
 	manager, err := newSystemd()
 	if err != nil {
 		return err

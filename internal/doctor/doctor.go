@@ -17,6 +17,7 @@ import (
 	"golang.org/x/term"
 
 	"standin/internal/bot/browser"
+	"standin/internal/launch/engines"
 	"standin/internal/service"
 	"standin/internal/text"
 	"standin/internal/transcript"
@@ -105,6 +106,7 @@ type Settings struct {
 	service.DataSettings
 	service.StorageSettings
 	service.LauncherSettings
+	Engines     engines.Settings
 	Transcriber transcript.Config
 	Live        streaming.Config
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"standin/internal/launch/docker"
+	"standin/internal/launch/engines"
 	"standin/internal/launch/kubernetes"
-	"standin/internal/service"
 )
 
 // runsContainers reports whether bots run in containers, which have their own
@@ -19,7 +19,7 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	const name = checkName("launcher")
 	ctx, cancel := context.WithTimeout(ctx, serverTimeout)
 	defer cancel()
-	if err := settings.Check(); err != nil {
+	if err := settings.Engines.CheckServiceURL(settings.Launcher, settings.BotServiceURL); err != nil {
 		return name.fail(err.Error(), "set STANDIN_BOT_SERVICE_URL to how bots reach the service from their containers, as in http://standin:8080")
 	}
 	switch settings.Launcher {
@@ -28,9 +28,9 @@ func checkLauncher(ctx context.Context, settings Settings) Check {
 	case "manual":
 		return name.ok("manual: the operator runs standin bot")
 	case "docker":
-		return checkDocker(ctx, name, settings.Docker)
+		return checkDocker(ctx, name, settings.Engines.Docker)
 	case "kubernetes":
-		return checkKubernetes(ctx, name, settings.Kubernetes)
+		return checkKubernetes(ctx, name, settings.Engines.Kubernetes)
 	}
 	return name.fail(fmt.Sprintf("there is no launcher %q", settings.Launcher), "set STANDIN_LAUNCHER to process, docker, kubernetes or manual")
 }
@@ -57,7 +57,7 @@ func checkDocker(ctx context.Context, name checkName, settings docker.Settings) 
 }
 
 // checkKubernetes requests the cluster's version and the service's permissions.
-func checkKubernetes(ctx context.Context, name checkName, given service.KubernetesSettings) Check {
+func checkKubernetes(ctx context.Context, name checkName, given engines.KubernetesSettings) Check {
 	settings, err := given.Resolve()
 	if err != nil {
 		return name.fail("kubernetes: "+err.Error(), "make sure that STANDIN_KUBERNETES_KUBECONFIG or KUBECONFIG is a kubeconfig file of the cluster, unless the service runs in it, "+

@@ -32,6 +32,15 @@ type Launcher interface {
 	Stop(ctx context.Context, jobID uuid.UUID, attempt int) error
 }
 
+// RemoteLauncher is a launcher whose bots run in containers.
+type RemoteLauncher interface {
+	Launcher
+	// Check returns why the engine cannot run bots.
+	Check(ctx context.Context) error
+	// Close ends the connection to the engine. Bots keep running.
+	Close()
+}
+
 // State is the state of an attempt's bot.
 type State string
 

@@ -8,15 +8,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
-	"standin/internal/launch/docker"
-	"standin/internal/launch/kubernetes"
 	"standin/internal/retry"
 	"standin/internal/store"
 )
@@ -138,26 +135,6 @@ func (s *Service) newHealth(launcher func(context.Context) error) *health {
 		checks = append(checks, healthCheck{checkLauncher, launcher})
 	}
 	return &health{checks: checks, recovered: func() { s.dispatcher.Wake() }, log: s.settings.Log, failures: make(map[string]error)}
-}
-
-// dockerCheck returns the check that the engine responds.
-func dockerCheck(settings docker.Settings) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := docker.Check(ctx, settings)
-		return err
-	}
-}
-
-// kubernetesCheck returns the check that the cluster responds, and that the service may run bots
-// in it.
-func kubernetesCheck(settings kubernetes.Settings) func(context.Context) error {
-	return func(ctx context.Context) error {
-		found, err := kubernetes.Check(ctx, settings)
-		if err == nil && len(found.Missing) > 0 {
-			err = fmt.Errorf("the service may not %s in the namespace %q", strings.Join(found.Missing, ", "), settings.Namespace)
-		}
-		return err
-	}
 }
 
 // systemView describes a service to its operators.

@@ -24,6 +24,7 @@ import (
 	"standin/internal/dashboard"
 	"standin/internal/dispatch"
 	"standin/internal/httpapi"
+	"standin/internal/launch"
 	"standin/internal/launch/process"
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
@@ -61,10 +62,10 @@ type Service struct {
 	storage   *storage.Recordings
 
 	// Built by build.
-	network     calendarsync.Network // that webhooks, calendars and files may be in
-	process     *process.Launcher    // nil with another launcher
-	engine      engine               // nil unless bots run in containers
-	simulator   *simulator.Launcher  // of the jobs of test keys
+	network     calendarsync.Network  // that webhooks, calendars and files may be in
+	process     *process.Launcher     // nil with another launcher
+	engine      launch.RemoteLauncher // nil unless bots run in containers
+	simulator   *simulator.Launcher   // of the jobs of test keys
 	dispatcher  *dispatch.Dispatcher
 	fleet       *dispatch.FleetReader
 	sender      *webhook.Sender

@@ -93,6 +93,7 @@ type Settings struct {
 	Tracing tracing.Settings `embed:"" group:"Traces:"` // the service completes it
 	Alerts  alert.Options    `embed:"" prefix:"alert-" group:"Alerts:"`
 
+	OpenEngine      OpenEngine         `kong:"-"` // for launchers whose bots run in containers; may be nil
 	OpenS3          storage.Opener     `kong:"-"` // opens s3:// storage; may be nil
 	Executable      string             `kong:"-"` // the standin binary, to start bots with
 	Log             *slog.Logger       `kong:"-"` // must be set
@@ -126,9 +127,6 @@ func (s Settings) check() error {
 		return fmt.Errorf("STANDIN_ENCRYPTION_KEY must have at least %d characters", minEncryptionKey)
 	case s.FreeTierJobs < 0:
 		return errors.New("STANDIN_FREE_TIER_JOBS must not be negative")
-	}
-	if err := s.Check(); err != nil {
-		return err
 	}
 	if err := s.Transcriber.Check(); err != nil {
 		return err

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"strings"
 )
@@ -9,6 +10,11 @@ import (
 // NoSandboxSetting is the operator's setting that runs Chromium without its own
 // sandbox.
 const NoSandboxSetting = "STANDIN_NO_SANDBOX"
+
+// WarnNoSandbox logs that bots run Chromium without its sandbox, and why.
+func WarnNoSandbox(log *slog.Logger, reason string) {
+	log.Warn("bots run Chromium without its own sandbox", "reason", reason)
+}
 
 // SandboxError reports that Chromium did not start because the system provides no
 // sandbox. Its text is for the operator.

@@ -1,0 +1,122 @@
+// Package engines connects the service to the engines that run bots in containers. The
+// service does not import it, so that a program without them does not link their clients.
+package engines
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"standin/internal/bot/browser"
+	"standin/internal/launch"
+	"standin/internal/launch/docker"
+	"standin/internal/launch/kubernetes"
+)
+
+// Settings configure the engines.
+type Settings struct {
+	Docker     docker.Settings    `embed:"" prefix:"docker-" envprefix:"STANDIN_DOCKER_" group:"Launcher docker:"`
+	Kubernetes KubernetesSettings `embed:"" prefix:"kubernetes-" envprefix:"STANDIN_KUBERNETES_" group:"Launcher kubernetes:"`
+}
+
+// KubernetesSettings configure the launcher kubernetes.
+type KubernetesSettings struct {
+	kubernetes.Settings
+	Kubeconfig  string `env:"KUBECONFIG" name:"kubeconfig" type:"existingfile" help:"Kubeconfig file. Default: KUBECONFIG or ~/.kube/config, else the cluster that the service runs in."`
+	PodTemplate string `env:"POD_TEMPLATE" type:"existingfile" help:"YAML file with a PodTemplateSpec that bot pods are based on: node selectors, tolerations, pull secrets, volumes. Default: a minimal pod."`
+}
+
+// Resolve returns the launcher's settings with the cluster, its namespace and
+// the pod template.
+func (s KubernetesSettings) Resolve() (kubernetes.Settings, error) {
+	settings := s.Settings
+	config, namespace, err := kubernetes.FindCluster(s.Kubeconfig)
+	if err != nil {
+		return settings, err
+	}
+	settings.Cluster = config
+	settings.Namespace = cmp.Or(settings.Namespace, namespace)
+	if s.PodTemplate != "" {
+		if settings.Template, err = kubernetes.ReadPodTemplate(s.PodTemplate); err != nil {
+			return settings, err
+		}
+	}
+	return settings, nil
+}
+
+// CheckServiceURL returns an error if bots in the containers of a launcher cannot reach
+// the service.
+func (s Settings) CheckServiceURL(launcher, url string) error {
+	if inContainers := launcher == "docker" || launcher == "kubernetes"; inContainers && url == "" && s.Docker.Network != "host" {
+		return fmt.Errorf("STANDIN_BOT_SERVICE_URL must be set with the launcher %s: "+
+			"in a bot's container the address that the service listens on is the container itself", launcher)
+	}
+	return nil
+}
+
+// Open connects to the engine of a launcher, with settings of the service.
+func (s Settings) Open(launcher string, shared launch.RemoteSettings) (launch.RemoteLauncher, error) {
+	switch launcher {
+	case "docker":
+		settings := s.Docker
+		settings.RemoteSettings = withShared(settings.RemoteSettings, shared, settings.Seccomp == "" || settings.Seccomp == docker.EngineSeccomp)
+		connected, err := docker.New(settings)
+		if err != nil {
+			return nil, err
+		}
+		return dockerEngine{connected, settings}, nil
+	case "kubernetes":
+		settings, err := s.Kubernetes.Resolve()
+		if err != nil {
+			return nil, err
+		}
+		settings.RemoteSettings = withShared(settings.RemoteSettings, shared, settings.Seccomp == "")
+		connected, err := kubernetes.New(settings)
+		if err != nil {
+			return nil, err
+		}
+		return kubernetesEngine{connected, settings}, nil
+	}
+	return nil, fmt.Errorf("unknown launcher %q; the launchers are process, docker, kubernetes and manual", launcher)
+}
+
+// withShared adds the service's settings to those of an engine. The default seccomp
+// profiles of containers forbid Chromium's sandbox; under those, the container is the
+// sandbox.
+func withShared(settings, shared launch.RemoteSettings, defaultSeccomp bool) launch.RemoteSettings {
+	shared.Image = settings.Image
+	switch {
+	case shared.Bot.NoSandbox:
+		browser.WarnNoSandbox(shared.Log, browser.NoSandboxSetting+" is set")
+	case defaultSeccomp:
+		shared.Bot.NoSandbox = true
+		browser.WarnNoSandbox(shared.Log, "the default seccomp profile of containers does not allow it")
+	}
+	return shared
+}
+
+type dockerEngine struct {
+	*docker.Launcher
+	settings docker.Settings
+}
+
+// Check implements launch.RemoteLauncher.
+func (e dockerEngine) Check(ctx context.Context) error {
+	_, err := docker.Check(ctx, e.settings)
+	return err
+}
+
+type kubernetesEngine struct {
+	*kubernetes.Launcher
+	settings kubernetes.Settings
+}
+
+// Check implements launch.RemoteLauncher. It also checks the permissions of the service.
+func (e kubernetesEngine) Check(ctx context.Context) error {
+	found, err := kubernetes.Check(ctx, e.settings)
+	if err == nil && len(found.Missing) > 0 {
+		err = fmt.Errorf("the service may not %s in the namespace %q", strings.Join(found.Missing, ", "), e.settings.Namespace)
+	}
+	return err
+}
