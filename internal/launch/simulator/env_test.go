@@ -77,7 +77,7 @@ func newTestEnv(t *testing.T) *testEnv {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.store.Close() })
-	if e.storage, err = storage.Open(t.Context(), "file://"+filepath.Join(e.dir, "recordings")); err != nil {
+	if e.storage, err = storage.Open(t.Context(), "file://"+filepath.Join(e.dir, "recordings"), nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = e.storage.Close() })
