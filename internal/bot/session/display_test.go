@@ -111,18 +111,11 @@ func (h *harness) lastColor(packets []replica.Packet) color.RGBA {
 // TestPictures shows pictures in a meeting, as the camera and as the shared screen. They
 // arrive at the others, and the devices are on only for them.
 func TestPictures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
-	requireTools(t)
-	server := startReplica(t)
-	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+	for _, platform := range platforms() {
 		t.Run(string(platform), func(t *testing.T) {
-			t.Parallel()
-			s := scenario{
-				reason:    report.ReasonHostEnded,
-				configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
+			visit(t, platform, scenario{
+				reason: report.ReasonHostEnded, configure: speaking,
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.awaitGuest(1, replica.EventMediaConnected)
@@ -145,8 +138,7 @@ func TestPictures(t *testing.T) {
 					h.awaitDevice(replica.EventCamera, "off", 2) // before the bot joined, and now
 					h.meeting.End()
 				},
-			}
-			newHarness(t, server, platform, s, &delays{}).run()
+			})
 		})
 	}
 }
@@ -165,11 +157,6 @@ func (h *harness) awaitDevice(kind replica.EventKind, state string, times int) {
 // TestMorePictures shows a web page and a video. A host that turns the camera off ends what
 // it shows, and the bot does not turn it on again.
 func TestMorePictures(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
-	t.Parallel()
-	requireTools(t)
 	cookies := make(chan string, 100) // of the visits
 	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/" {
@@ -179,12 +166,11 @@ func TestMorePictures(t *testing.T) {
 		}
 	}))
 	t.Cleanup(page.Close)
-	s := scenario{
+	visit(t, job.Meet, scenario{
 		reason: report.ReasonHostEnded,
 		configure: func(s *Settings) {
-			s.Recording.Output = true
+			speaking(s)
 			s.AllowedHosts = append(s.AllowedHosts, strings.TrimPrefix(page.URL, "http://"))
-			audioOnly(s)
 		},
 		during: func(h *harness) {
 			h.admitAndRecord(1)
@@ -192,10 +178,7 @@ func TestMorePictures(t *testing.T) {
 			shown := h.show(ingest.SetCamera, ingest.PictureArgs{Show: ingest.ShowPage, URI: page.URL})
 			h.awaitOutput(job.BotOutputStarted, shown)
 			h.awaitColor("a page", h.meeting.Seen, "g1", shownGreen)
-			missing := h.show(ingest.ShareScreen, ingest.PictureArgs{Show: ingest.ShowPage, URI: "http://127.0.0.1:9/"}) // not allowed
-			if end := h.awaitOutput(job.BotOutputFailed, missing); end.Reason != string(ingest.OutputUnavailable) {
-				h.Errorf("a page that is not allowed ended with %+v", end)
-			}
+			h.awaitEnd(h.show(ingest.ShareScreen, ingest.PictureArgs{Show: ingest.ShowPage, URI: "http://127.0.0.1:9/"}), ingest.OutputUnavailable) // not allowed
 			video := h.show(ingest.SetCamera, ingest.PictureArgs{Show: ingest.ShowVideo}, slices.Repeat([][]byte{picture(shownRed), picture(shownBlue)}, 5)...)
 			h.awaitOutput(job.BotOutputFinished, shown)
 			h.awaitOutput(job.BotOutputFinished, video)
@@ -204,9 +187,7 @@ func TestMorePictures(t *testing.T) {
 			h.awaitOutput(job.BotOutputStarted, last)
 			h.awaitColor("an image", h.meeting.Seen, "g1", shownRed)
 			h.meeting.HideGuests()
-			if end := h.awaitOutput(job.BotOutputFailed, last); end.Reason != string(ingest.StoppedByHost) {
-				h.Errorf("a camera that was turned off ended with %+v", end)
-			}
+			h.awaitEnd(last, ingest.StoppedByHost)
 			h.meeting.End()
 		},
 		check: func(h *harness) {
@@ -217,26 +198,19 @@ func TestMorePictures(t *testing.T) {
 				h.Errorf("the page got the cookie %q", cookie)
 			}
 		},
-	}
-	newHarness(t, startReplica(t), job.Meet, s, &delays{}).run()
+	})
 }
 
 // TestOwnOutput plays and shows what the job's options say, from the start and after the
 // bot was out of the meeting.
 func TestOwnOutput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
-	t.Parallel()
-	requireTools(t)
-	s := scenario{
+	visit(t, job.Meet, scenario{
 		reason: report.ReasonHostEnded,
 		configure: func(s *Settings) {
-			s.Recording.Output = true
+			speaking(s)
 			s.Recording.OutputOptions = &job.OutputOptions{
 				OnJoin: &job.OutputOnJoin{Text: "Hello"}, ReplayOnJoin: true, Camera: &job.CameraOptions{Image: &job.OutputURI{URI: "https://example.com/"}},
 			}
-			audioOnly(s)
 		},
 		during: func(h *harness) {
 			h.service.Set(func() {
@@ -255,8 +229,7 @@ func TestOwnOutput(t *testing.T) {
 			h.awaitOwn(job.BotOutputFinished, ingest.OutputOnJoin, 2)
 			h.meeting.End()
 		},
-	}
-	newHarness(t, startReplica(t), job.Meet, s, &delays{}).run()
+	})
 }
 
 // awaitOwn waits for an event of the bot's own output, for the n-th time.

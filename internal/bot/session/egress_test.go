@@ -4,32 +4,18 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/replica"
 )
 
-// TestEgress sends the bot to a page that attacks this machine and that requires
-// sign-in.
-func TestEgress(t *testing.T) {
-	requireTools(t)
-	s := hostilePage()
-	for _, platform := range platformsOf(s, 0) {
-		t.Run(string(platform), func(t *testing.T) {
-			t.Parallel()
-			// A hostile meeting relaxes the content policy of its whole server.
-			newHarness(t, startReplica(t), platform, s, new(delays)).run()
-		})
-	}
-}
-
 // hostilePage is a meeting that admits only signed-in visitors, and whose page tries
 // to reach other ports of this machine, by requests and by navigation. It is still
 // recorded, until the bot is stopped.
 func hostilePage() scenario {
 	return scenario{
+		name: "hostile page, signed in", lane: job.Meet,
 		meeting:   replica.Settings{Hostile: true, Refusal: replica.RefusalSignIn, SignInCookie: true, NoLobby: true, Participants: withoutCameras()},
 		configure: func(s *Settings) { audioOnly(s); signIn(s) },
 		during: func(h *harness) {

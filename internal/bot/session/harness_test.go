@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"os"
@@ -30,58 +29,41 @@ import (
 	"standin/internal/testing/testbrowser"
 )
 
-// requireTools skips a test if its tools are missing, and fails it in CI.
-func requireTools(t *testing.T) {
-	t.Helper()
-	_, missing := browser.Find("")
-	switch err := errors.Join(missing, browser.CheckMode(browser.Headed), mediacheck.Available()); {
-	case err != nil && os.Getenv("CI") != "":
-		t.Fatal(err)
-	case err != nil:
-		t.Skip(err)
-	}
-}
+// replicaServer serves the meetings of all visits that are not hostile, which relax the
+// content policy of their whole server.
+var replicaServer = sync.OnceValues(startReplica)
 
-// startReplica serves meetings with live media until the test ends. The video
-// is small, since no test here checks it, except in the full matrix.
-func startReplica(t *testing.T) *replica.Server {
-	t.Helper()
+// startReplica serves meetings with live media. The video is small, since no test here
+// checks it, except in the full matrix.
+func startReplica() (*replica.Server, error) {
 	prepare := replica.PrepareSmallMedia
 	if fullMatrix() {
 		prepare = replica.PrepareMedia
 	}
-	media, err := prepare(t.Context(), replica.MediaFolder())
+	media, err := prepare(context.Background(), replica.MediaFolder())
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	server, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return server
+	return replica.Start(context.Background(), replica.Options{Media: media})
 }
 
 // scenario is a session in a meeting and its expected result.
 type scenario struct {
 	name            string
+	lane            job.Platform   // the platform on which it runs with -short; empty: it is long
 	only            []job.Platform // platforms that it applies to; empty: all
 	meeting         replica.Settings
-	configure       func(*Settings)       // changes the usual settings; may be nil
-	address         func(*harness) string // where the bot is sent instead of the meeting; may be nil
-	during          func(*harness)        // runs during the session; may be nil
-	code            job.FailureCode       // of a failure
-	reason          string                // of a success
-	packedByService bool                  // the bot leaves packing to the service
-	long            bool                  // it runs only with the full matrix
-	outside         bool                  // the bot is never admitted, so any browser will do
-	early           bool                  // it may end before anything is recorded, which is a failure
-	detail          string                // a part of the detail for people
-	check           func(*harness)        // checks after the end; may be nil
+	configure       func(*Settings) // changes the usual settings; may be nil
+	prepare         func(*harness)  // runs before the bot starts; may be nil
+	during          func(*harness)  // runs during the session; may be nil
+	code            job.FailureCode // of a failure
+	reason          string          // of a success
+	packedByService bool            // the bot leaves packing to the service
+	outside         bool            // the bot is never admitted, so any browser will do
+	early           bool            // it may end before anything is recorded, which is a failure
+	beeps           int             // that the bot plays in the meeting
+	detail          string          // a part of the detail for people
+	check           func(*harness)  // checks after the end; may be nil
 }
 
 // harness runs a bot in a meeting of a replica, with a fake service of its own.
@@ -93,7 +75,6 @@ type harness struct {
 	meeting  *replica.Meeting
 	service  *ingesttest.Service
 	settings Settings
-	delays   *delays
 	log      *logBuffer
 	commands int
 	running  context.Context // done when the bot has ended; for awaitGuest
@@ -114,13 +95,54 @@ func testLength() time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// newHarness opens a meeting and a service, and prepares a bot.
-func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s scenario, d *delays) *harness {
+// visit sends the bot to a meeting, and checks the result. With -short, it skips what is
+// not in the lane.
+func visit(t *testing.T, platform job.Platform, s scenario) {
 	t.Helper()
-	h := &harness{T: t, scenario: s, platform: platform, replica: server, delays: d, log: &logBuffer{}}
-	s.meeting.Platform = map[job.Platform]replica.Platform{job.Meet: replica.Meet, job.Teams: replica.Teams, job.ZoomWeb: replica.Zoom}[platform]
+	t.Parallel()
+	newHarness(t, platform, s).run()
+}
+
+// browserFor returns the browser of a visit, or skips the test.
+func browserFor(t *testing.T, platform job.Platform, s scenario) string {
+	t.Helper()
+	find := testbrowser.Full
+	switch lane, outside := s.lane == platform, s.outside && !fullMatrix(); {
+	case lane && outside:
+		find = testbrowser.VisitForPages
+	case lane:
+		find = testbrowser.Visit
+	case outside:
+		find = testbrowser.ForPages
+	}
+	path := find(t)
+	switch err := errors.Join(browser.CheckMode(browser.Headed), mediacheck.Available()); {
+	case err != nil && os.Getenv("CI") != "":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
+	}
+	return path
+}
+
+// newHarness opens a meeting and a service, and prepares a bot.
+func newHarness(t *testing.T, platform job.Platform, s scenario) *harness {
+	t.Helper()
+	h := &harness{T: t, scenario: s, platform: platform, log: &logBuffer{}}
+	path := browserFor(t, platform, s)
+	start := replicaServer
+	if s.meeting.Hostile {
+		start = startReplica
+	}
 	var err error
-	if h.meeting, err = server.Open(s.meeting); err != nil {
+	if h.replica, err = start(); err != nil {
+		t.Fatal(err)
+	}
+	if s.meeting.Hostile {
+		t.Cleanup(func() { _ = h.replica.Close() })
+	}
+	s.meeting.Platform = map[job.Platform]replica.Platform{job.Meet: replica.Meet, job.Teams: replica.Teams, job.ZoomWeb: replica.Zoom}[platform]
+	if h.meeting, err = h.replica.Open(s.meeting); err != nil {
 		t.Fatal(err)
 	}
 	token := ingest.Token([]byte("a signing key"), testJob, 0)
@@ -132,11 +154,11 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 				JobID: uuid.MustParse(testJob), Token: token, ServiceURL: h.service.URL(), MeetingURL: h.meeting.URL(), Platform: platform,
 				DisplayName:  "Standin for Eve",
 				AutoLeave:    job.AutoLeave{AfterEntryDelaySeconds: 60, AfterSilenceSeconds: 600, AfterSoloSeconds: 600, AfterMaxSeconds: 600 + int(testLength().Seconds())},
-				AllowedHosts: []string{strings.TrimPrefix(server.URL(), "http://")}, LoopbackPeers: true,
+				AllowedHosts: []string{strings.TrimPrefix(h.replica.URL(), "http://")}, LoopbackPeers: true,
 			},
 			BotSettings: launch.BotSettings{
-				BrowserMode: string(browser.Headless),
-				Recording:   launch.Recording{Layout: job.LayoutPage, FrameRate: 5, VideoBitRate: 300_000},
+				Browser: path, BrowserMode: string(browser.Headless),
+				Recording: launch.Recording{Layout: job.LayoutPage, FrameRate: 5, VideoBitRate: 300_000, Output: s.beeps > 0},
 			},
 			Dir: t.TempDir(),
 		},
@@ -150,17 +172,17 @@ func newHarness(t *testing.T, server *replica.Server, platform job.Platform, s s
 			h.settings.Recording.Picture = launch.PictureSize{Width: 960, Height: 540}
 		}
 	}
-	if s.outside && !fullMatrix() {
-		h.settings.Browser = testbrowser.ForPages(t)
-	}
 	if s.configure != nil {
 		s.configure(&h.settings)
 	}
-	if s.address != nil {
-		h.settings.MeetingURL = s.address(h)
+	if s.prepare != nil {
+		s.prepare(h)
 	}
 	return h
 }
+
+// speaking lets the bot speak in a meeting of which only the sound is recorded.
+func speaking(s *Settings) { s.Recording.Output = true; audioOnly(s) }
 
 // audioOnly records without video, which takes more CPU time, except in the full
 // matrix.
@@ -209,6 +231,9 @@ func (h *harness) run() {
 		h.Fatalf("Run: %v", err)
 	}
 	h.checkResult()
+	if h.scenario.beeps > 0 {
+		h.checkVoice()
+	}
 	if h.scenario.check != nil {
 		h.scenario.check(h)
 	}
@@ -231,20 +256,25 @@ func (h *harness) checkResult() {
 	if code != h.scenario.code {
 		h.Errorf("failure code %q (%s), want %q", code, h.exited.FailureDetail, h.scenario.code)
 	}
-	admitted := slices.Contains(h.kinds(), job.BotInMeeting) // otherwise there is no report
-	if h.scenario.code == "" && (h.exited.EndReason != h.scenario.reason || admitted && h.report.EndReason != h.scenario.reason) {
+	kinds := h.kinds()
+	admitted, recorded := slices.Index(kinds, job.BotInMeeting), slices.Index(kinds, job.BotRecordingStarted)
+	if h.scenario.code == "" && (h.exited.EndReason != h.scenario.reason || admitted >= 0 && h.report.EndReason != h.scenario.reason) {
 		h.Errorf("end reason %q (%s), in the report %q; want %q",
 			h.exited.EndReason, h.exited.Detail, h.report.EndReason, h.scenario.reason)
 	}
 	if detail := h.exited.FailureDetail + h.exited.Detail; !strings.Contains(detail, h.scenario.detail) {
 		h.Errorf("detail %q does not contain %q", detail, h.scenario.detail)
 	}
-	kinds := h.kinds()
 	if packed := h.scenario.code == "" && !h.scenario.packedByService; packed != slices.Contains(kinds, job.ManifestFinalized) ||
 		(packed && !h.settings.withoutRecording()) != (len(h.report.Media) > 0) {
 		h.Errorf("events %v, %d final files", kinds, len(h.report.Media))
 	}
-	h.checkProof()
+	if recorded >= 0 && (admitted < 0 || recorded < admitted) {
+		h.Errorf("the recording started before admission: %v", kinds)
+	}
+	if admitted >= 0 {
+		h.checkProof()
+	}
 	for _, guest := range h.meeting.Guests() {
 		if !guest.Vanished && (guest.State == replica.StateLobby || guest.State == replica.StateAdmitted) {
 			h.Errorf("guest %s remains in the meeting", guest.ID)
@@ -253,17 +283,9 @@ func (h *harness) checkResult() {
 }
 
 // checkProof checks that the event of admission carries the meeting's screen with
-// its evidence, and that recording did not start before it.
+// its evidence.
 func (h *harness) checkProof() {
 	h.Helper()
-	kinds := h.kinds()
-	admitted, recorded := slices.Index(kinds, job.BotInMeeting), slices.Index(kinds, job.BotRecordingStarted)
-	if recorded >= 0 && (admitted < 0 || recorded < admitted) {
-		h.Errorf("the recording started before admission: %v", kinds)
-	}
-	if admitted < 0 {
-		return
-	}
 	var data struct {
 		Screens []meeting.Decision `json:"screens"`
 	}
@@ -272,6 +294,15 @@ func (h *harness) checkProof() {
 	}
 	if last := len(data.Screens) - 1; last < 0 || data.Screens[last].Screen != meeting.InMeeting || len(data.Screens[last].Evidence) < 2 {
 		h.Errorf("the admission carries no proof: %+v", data.Screens)
+	}
+}
+
+// checkDelay checks, in the full matrix, how long the bot took to notice something.
+func (h *harness) checkDelay(what string, delay time.Duration) {
+	h.Helper()
+	const most = 5 * time.Second // the usual delay is below one second
+	if h.Logf("%s after %s", what, delay.Round(time.Millisecond)); fullMatrix() && delay > most {
+		h.Errorf("%s after %s, want at most %s", what, delay, most)
 	}
 }
 
@@ -352,7 +383,7 @@ func (h *harness) awaitLobby(guest int) {
 	h.Helper()
 	entered := h.awaitGuest(guest, replica.EventKind(replica.StateLobby))
 	if event := h.event(job.BotEnteringLobby); guest == 1 {
-		h.delays.add("lobby", event.EmittedAt.Sub(entered.At))
+		h.checkDelay("the lobby is reported", event.EmittedAt.Sub(entered.At))
 	}
 }
 
@@ -370,7 +401,7 @@ func (h *harness) admit(guest int) {
 	h.meeting.Admit()
 	admitted := h.awaitGuest(guest, replica.EventKind(replica.StateAdmitted))
 	if event := h.event(job.BotInMeeting); guest == 1 {
-		h.delays.add("admission", event.EmittedAt.Sub(admitted.At))
+		h.checkDelay("the admission is reported", event.EmittedAt.Sub(admitted.At))
 	}
 }
 
@@ -393,15 +424,11 @@ type logBuffer struct {
 }
 
 func (l *logBuffer) Write(text []byte) (int, error) {
-	l.append(text)
+	l.mutex.Lock()
+	l.text = append(l.text, text...)
+	l.mutex.Unlock()
 	l.onWrite()
 	return len(text), nil
-}
-
-func (l *logBuffer) append(row []byte) {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	l.text = append(l.text, row...)
 }
 
 // count returns how many times a text is in the log.
@@ -416,39 +443,4 @@ func (l *logBuffer) end() string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
 	return logtail.Last(string(l.text))
-}
-
-// delays collects how long the bot took to report something.
-type delays struct {
-	mutex sync.Mutex
-	all   map[string][]time.Duration
-}
-
-func (d *delays) add(what string, delay time.Duration) {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
-	if d.all == nil {
-		d.all = make(map[string][]time.Duration)
-	}
-	d.all[what] = append(d.all[what], delay)
-}
-
-// check compares the median of each with its limit, in the full matrix: on a machine
-// that runs other tests, the delays say little.
-func (d *delays) check(t *testing.T, limits map[string]time.Duration) {
-	t.Helper()
-	for what, limit := range limits {
-		sorted := slices.Sorted(slices.Values(d.all[what]))
-		if len(sorted) == 0 {
-			if run := flag.Lookup("test.run").Value.String(); fullMatrix() && !strings.Contains(run, "/") { // all scenarios ran
-				t.Errorf("no delay of %s was measured", what)
-			}
-			continue
-		}
-		median := sorted[len(sorted)/2]
-		t.Logf("%s: reported after %s (median of %d), at most %s", what, median.Round(time.Millisecond), len(sorted), sorted[len(sorted)-1].Round(time.Millisecond))
-		if fullMatrix() && median > limit {
-			t.Errorf("%s: reported after %s, want at most %s", what, median, limit)
-		}
-	}
 }

@@ -26,20 +26,14 @@ import (
 // sound and under the name of the participant, at their times in the recording, before and
 // after a pause and a reload of the page. STANDIN_TEST_SECONDS makes it longer.
 func TestLiveSound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
-	requireTools(t)
-	server := startReplica(t)
-	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+	for _, platform := range platforms() {
 		t.Run(string(platform), func(t *testing.T) {
-			t.Parallel()
 			var heard *hearing
-			s := scenario{reason: report.ReasonHostEnded, during: func(h *harness) { heard.follow(h) }, check: func(h *harness) { heard.check(h) }}
-			h := newHarness(t, server, platform, s, &delays{})
-			heard = newHearing(h)
-			h.run()
+			visit(t, platform, scenario{
+				reason: report.ReasonHostEnded, prepare: func(h *harness) { heard = newHearing(h) },
+				during: func(h *harness) { heard.follow(h) }, check: func(h *harness) { heard.check(h) },
+			})
 		})
 	}
 }
@@ -203,17 +197,13 @@ func (e *hearing) check(h *harness) {
 // TestStreamSpeech: what a receiver of a stream says arrives at the others and once in the
 // recording, and does not come back to the receiver.
 func TestStreamSpeech(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
-	requireTools(t)
 	const beeps = 8
 	var heard *hearing
 	loudest := 0.0     // at outputHz in the mixed sound
 	var sent time.Time // the first beep
 	s := scenario{
-		reason: report.ReasonHostEnded, configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
+		reason: report.ReasonHostEnded, configure: speaking, prepare: func(h *harness) { heard, loudest = newHearing(h), 0 },
 		during: func(h *harness) {
 			subscription := heard.hub.Subscribe(heard.job, sound.Wanted{Mixed: true})
 			defer subscription.Close()
@@ -250,7 +240,7 @@ func TestStreamSpeech(t *testing.T) {
 			h.meeting.End()
 		},
 		check: func(h *harness) {
-			speech := h.report.Speech[slices.IndexFunc(h.report.Speech, func(s ingest.Speech) bool { return s.PersonID == report.OwnID })]
+			speech := h.ownSpeech()
 			heardAt := h.heardBeeps("g1")
 			h.checkBeepsAt("heard", heardAt, speech.From, beeps, -50*time.Millisecond, 1500*time.Millisecond)
 			h.checkBeepsAt("heard, since it was sent", heardAt, sent, beeps, 0, 5*time.Second) // the microphone was off
@@ -268,13 +258,8 @@ func TestStreamSpeech(t *testing.T) {
 			}
 		},
 	}
-	server := startReplica(t)
-	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
-		t.Run(string(platform), func(t *testing.T) {
-			h := newHarness(t, server, platform, s, &delays{})
-			heard, loudest = newHearing(h), 0
-			h.run()
-		})
+	for _, platform := range platforms() {
+		t.Run(string(platform), func(t *testing.T) { newHarness(t, platform, s).run() })
 	}
 }
 

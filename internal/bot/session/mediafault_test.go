@@ -93,7 +93,7 @@ func mediaFaultScenarios() []scenario {
 	still := []replica.Participant{{Name: "Ada Quill", Muted: true}, {Name: "Ben Okafor", Muted: true}}
 	return []scenario{
 		{
-			name: "audio to be joined, connection lost and regained, then another notetaker", only: zoom, reason: report.ReasonCompeting,
+			name: "audio to be joined, connection lost and regained, then another notetaker", lane: job.ZoomWeb, only: zoom, beeps: 4, reason: report.ReasonCompeting,
 			meeting: replica.Settings{Audio: replica.AudioOnRequest, Participants: withoutCameras()},
 			configure: func(s *Settings) {
 				fast(s)
@@ -104,6 +104,7 @@ func mediaFaultScenarios() []scenario {
 				h.admitAndRecord(1)
 				h.awaitFault("ended")
 				h.loseConnection()
+				h.beep()
 				h.addParticipant(fireflies)
 			},
 			check: func(h *harness) {
@@ -118,7 +119,7 @@ func mediaFaultScenarios() []scenario {
 		},
 		{
 			// Silence that the bot knows to be its own does not make it leave.
-			name: "audio that never plays", long: true, only: zoom, reason: report.ReasonHostEnded,
+			name: "audio that never plays", only: zoom, reason: report.ReasonHostEnded,
 			configure: func(s *Settings) { fast(s); s.AutoLeave.AfterSilenceSeconds = 4 },
 			meeting:   replica.Settings{Audio: replica.NoAudio},
 			during: func(h *harness) {
@@ -138,7 +139,7 @@ func mediaFaultScenarios() []scenario {
 			},
 		},
 		{
-			name: "video that was paused", long: true, only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
+			name: "video that was paused", only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
 			meeting: replica.Settings{Video: replica.VideoPaused, NoTips: true, Participants: still},
 			during: func(h *harness) {
 				h.admitAndRecord(1)
@@ -148,7 +149,7 @@ func mediaFaultScenarios() []scenario {
 			check: func(h *harness) { h.checkFaults(faultFrozenPicture, "repairing", "ended") },
 		},
 		{
-			name: "video that never plays", long: true, only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
+			name: "video that never plays", only: []job.Platform{job.Teams}, configure: fast, reason: report.ReasonHostEnded,
 			meeting: replica.Settings{Video: replica.VideoStuck, NoTips: true, Participants: still},
 			during: func(h *harness) {
 				h.admitAndRecord(1)

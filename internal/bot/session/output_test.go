@@ -3,15 +3,11 @@ package session
 import (
 	"fmt"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
@@ -104,71 +100,89 @@ func (h *harness) heardBeeps(guest string) (times []time.Time) {
 	return times
 }
 
-// TestOutput plays beeps in a meeting. They arrive at the others, once in the recording at
-// the time at which they were sent, and in the bot's own audio. The microphone is on only
-// for them. STANDIN_TEST_SECONDS makes it longer.
-func TestOutput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
+// beep plays the scenario's beeps to the end.
+func (h *harness) beep() {
+	h.Helper()
+	command := h.play(beeping(h.scenario.beeps), ingest.SoundArgs{})
+	h.awaitOutput(job.BotOutputStarted, command)
+	h.awaitOutput(job.BotOutputFinished, command)
+}
+
+// awaitMicrophoneOff waits until the microphone is off after a sound.
+func (h *harness) awaitMicrophoneOff() {
+	h.Helper()
+	finished := h.event(job.BotOutputFinished).EmittedAt
+	h.awaitMeeting("the microphone is off again", func(e replica.Event) bool {
+		return e.Kind == replica.EventMicrophone && e.Text == "off" && e.At.After(finished)
+	})
+}
+
+// checkVoice checks that the beeps of beep arrived at the others, and once in the recording
+// at the time at which they were sent, that the microphone was on only for them, and that the
+// bot then left by itself.
+func (h *harness) checkVoice() {
+	h.Helper()
+	speech, beeps := h.ownSpeech(), h.scenario.beeps
+	if lasted := speech.To.Sub(speech.From); (lasted - time.Duration(beeps)*outputInterval).Abs() > 500*time.Millisecond {
+		h.Errorf("the bot spoke for %s", lasted)
 	}
+	guests := h.meeting.Guests()
+	last := guests[len(guests)-1]
+	h.checkBeepsAt("heard", h.heardBeeps(last.ID), speech.From, beeps, -50*time.Millisecond, time.Second)
+	h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond, 50*time.Millisecond)
+	microphone := 0
+	for _, e := range h.meeting.Events() {
+		if e.Kind == replica.EventMicrophone && e.Text == "on" {
+			microphone++
+		}
+	}
+	if microphone > 2 { // before the bot joined, and for the sound
+		h.Errorf("the microphone was turned on %d times", microphone)
+	}
+	if last.State != replica.StateLeft {
+		h.Errorf("the bot did not leave by the page's button: %s", last.State)
+	}
+}
+
+// ownSpeech returns the first speech of the bot.
+func (h *harness) ownSpeech() ingest.Speech {
+	h.Helper()
+	at := slices.IndexFunc(h.report.Speech, func(s ingest.Speech) bool { return s.PersonID == report.OwnID })
+	if at < 0 {
+		h.Fatal("the bot did not speak")
+	}
+	return h.report.Speech[at]
+}
+
+// TestOutput plays more beeps than the visits of the lane. STANDIN_TEST_SECONDS makes it
+// longer.
+func TestOutput(t *testing.T) {
 	t.Parallel()
-	requireTools(t)
-	server := startReplica(t)
 	beeps := 10
 	if longer := testLength(); longer > 0 {
 		beeps = int(longer / outputInterval)
 	}
-	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+	for _, platform := range platforms() {
 		t.Run(string(platform), func(t *testing.T) {
-			t.Parallel()
-			s := scenario{
-				reason: report.ReasonHostEnded,
-				configure: func(s *Settings) {
-					s.Recording.Output = true
-					if platform == job.Meet {
-						s.Recording.ParticipantAudio = launch.ParticipantAudioOn
-					}
-				},
+			visit(t, platform, scenario{
+				beeps: beeps, reason: report.ReasonCommand,
+				configure: func(s *Settings) { s.Recording.ParticipantAudio = launch.ParticipantAudioOn },
 				during: func(h *harness) {
 					h.admitAndRecord(1)
 					h.awaitGuest(1, replica.EventMediaConnected)
-					command := h.play(beeping(beeps), ingest.SoundArgs{})
-					h.awaitOutput(job.BotOutputStarted, command)
-					h.awaitOutput(job.BotOutputFinished, command)
-					h.awaitMeeting("the microphone is off again", func(e replica.Event) bool {
-						return e.Kind == replica.EventMicrophone && e.Text == "off" && e.At.After(h.event(job.BotOutputFinished).EmittedAt)
-					})
-					h.meeting.End()
+					h.beep()
+					h.leave(1)
 				},
-				check: func(h *harness) {
-					speech := h.report.Speech[slices.IndexFunc(h.report.Speech, func(s ingest.Speech) bool { return s.PersonID == report.OwnID })]
-					if lasted := speech.To.Sub(speech.From); (lasted - time.Duration(beeps)*outputInterval).Abs() > 500*time.Millisecond {
-						h.Errorf("the bot spoke for %s", lasted)
-					}
-					h.checkBeepsAt("heard", h.heardBeeps("g1"), speech.From, beeps, -50*time.Millisecond, time.Second)
-					h.checkBeepsAt("recorded", h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt), speech.From, beeps, -50*time.Millisecond, 50*time.Millisecond)
-					if h.settings.Recording.ParticipantAudio == launch.ParticipantAudioOn {
-						h.checkOwnTrack(speech.From, beeps)
-					}
-					microphone := 0
-					for _, e := range h.meeting.Events() {
-						if e.Kind == replica.EventMicrophone && e.Text == "on" {
-							microphone++
-						}
-					}
-					if microphone > 2 { // before the bot joined, and for the sound
-						h.Errorf("the microphone was turned on %d times", microphone)
-					}
-				},
-			}
-			newHarness(t, server, platform, s, &delays{}).run()
+				check: checkOwnTrack,
+			})
 		})
 	}
 }
 
 // checkOwnTrack checks the file of the bot's own voice.
-func (h *harness) checkOwnTrack(from time.Time, beeps int) {
+func checkOwnTrack(h *harness) {
 	h.Helper()
+	from, beeps := h.ownSpeech().From, h.scenario.beeps
 	own := tracksOf(h.report, h.settings.DisplayName)
 	if len(own) != 1 || !own[0].Complete {
 		h.Fatalf("own tracks %+v of %+v", own, h.report.AudioTracks)
@@ -227,18 +241,10 @@ func (h *harness) checkBeepsAt(what string, got []time.Time, from time.Time, cou
 }
 
 // TestOutputEnds checks that a sound ends at once when a command stops it or the host
-// mutes the bot, and that its outcome says why. Sound that a receiver of streams sends is
-// played.
+// mutes the bot, and that its outcome says why.
 func TestOutputEnds(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
-	t.Parallel()
-	requireTools(t)
-	receivers := make(chan *websocket.Conn, 10)
-	s := scenario{
-		reason:    report.ReasonHostEnded,
-		configure: func(s *Settings) { s.Recording.Output = true; audioOnly(s) },
+	visit(t, job.Meet, scenario{
+		reason: report.ReasonHostEnded, configure: speaking,
 		during: func(h *harness) {
 			h.admitAndRecord(1)
 			h.awaitGuest(1, replica.EventMediaConnected)
@@ -246,63 +252,28 @@ func TestOutputEnds(t *testing.T) {
 			stopped := h.play(beeping(long), ingest.SoundArgs{})
 			waiting := h.play(beeping(1), ingest.SoundArgs{})
 			h.awaitOutput(job.BotOutputStarted, stopped)
-			at := time.Now()
 			h.command(ingest.StopOutput, nil)
 			for _, one := range []string{stopped, waiting} {
-				if end := h.awaitOutput(job.BotOutputFailed, one); end.Reason != string(ingest.Interrupted) {
-					h.Errorf("a stopped sound ended with %+v", end)
-				}
+				h.awaitEnd(one, ingest.Interrupted)
 			}
-			h.Logf("stopped after %s", time.Since(at))
 			replaced := h.play(beeping(long), ingest.SoundArgs{})
 			h.awaitOutput(job.BotOutputStarted, replaced)
 			muted := h.play(beeping(long), ingest.SoundArgs{Interrupt: true})
-			if end := h.awaitOutput(job.BotOutputFailed, replaced); end.Reason != string(ingest.Interrupted) {
-				h.Errorf("a replaced sound ended with %+v", end)
-			}
+			h.awaitEnd(replaced, ingest.Interrupted)
 			h.awaitOutput(job.BotOutputStarted, muted)
 			h.meeting.MuteGuests()
-			if end := h.awaitOutput(job.BotOutputFailed, muted); end.Reason != string(ingest.StoppedByHost) {
-				h.Errorf("a muted sound ended with %+v", end)
-			}
+			h.awaitEnd(muted, ingest.StoppedByHost)
 			again := h.play(beeping(1), ingest.SoundArgs{})
 			h.awaitOutput(job.BotOutputFinished, again)
-
-			before := len(h.meeting.Heard("g1"))
-			conn := <-receivers
-			for chunk := range slices.Chunk(beeping(6), 2*ingest.SoundFrameBytes) {
-				if err := conn.Write(h.running, websocket.MessageBinary, chunk); err != nil {
-					h.Fatal(err)
-				}
-			}
-			h.await("the microphone is off again", func() bool {
-				guest := h.meeting.Guests()[0]
-				return !guest.Microphone && len(h.meeting.Heard("g1")) > before+100
-			})
 			h.meeting.End()
 		},
-		check: func(h *harness) {
-			if heard := h.heardBeeps("g1"); len(heard) < 7 {
-				h.Errorf("%d beeps were heard", len(heard))
-			}
-		},
-	}
-	h := newHarness(t, startReplica(t), job.Meet, s, &delays{})
-	h.service.Set(func() {
-		h.service.Intercept = func(w http.ResponseWriter, r *http.Request) bool {
-			if !strings.HasPrefix(r.URL.Path, ingest.SoundPath) {
-				return false
-			}
-			conn, err := websocket.Accept(w, r, nil)
-			if err != nil {
-				return true
-			}
-			receivers <- conn
-			for err == nil {
-				_, _, err = conn.Read(r.Context())
-			}
-			return true
-		}
 	})
-	h.run()
+}
+
+// awaitEnd waits until an output has failed for a reason.
+func (h *harness) awaitEnd(command string, reason ingest.OutputFailure) {
+	h.Helper()
+	if end := h.awaitOutput(job.BotOutputFailed, command); end.Reason != string(reason) {
+		h.Errorf("%s ended with %+v, want %s", command, end, reason)
+	}
 }

@@ -96,30 +96,21 @@ func (a *agent) count() int {
 // microphone, but neither itself nor what is not recorded. The others hear its answers, and
 // the recording contains them once.
 func TestPageHearsAndSpeaks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
-	requireTools(t)
-	server := startReplica(t)
-	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
-		t.Run(string(platform), func(t *testing.T) {
-			t.Parallel()
-			pageHearsAndSpeaks(t, server, platform)
-		})
+	for _, platform := range platforms() {
+		t.Run(string(platform), func(t *testing.T) { pageHearsAndSpeaks(t, platform) })
 	}
 }
 
-func pageHearsAndSpeaks(t *testing.T, server *replica.Server, platform job.Platform) {
+func pageHearsAndSpeaks(t *testing.T, platform job.Platform) {
 	t.Helper()
 	page := newAgent(t)
 	answers := 0
-	s := scenario{
+	visit(t, platform, scenario{
 		reason: report.ReasonHostEnded,
 		configure: func(s *Settings) {
-			s.Recording.Output = true
+			speaking(s)
 			s.AllowedHosts = append(s.AllowedHosts, strings.TrimPrefix(page.URL, "http://"))
-			audioOnly(s)
 		},
 		during: func(h *harness) {
 			h.admitAndRecord(1)
@@ -163,6 +154,5 @@ func pageHearsAndSpeaks(t *testing.T, server *replica.Server, platform job.Platf
 				h.Errorf("the page heard itself at %.0f dB", page.own)
 			}
 		},
-	}
-	newHarness(t, server, platform, s, &delays{}).run()
+	})
 }

@@ -23,12 +23,7 @@ import (
 // who rejoins, with an audio-only recording, and in the full matrix with another video
 // size.
 func TestParticipantAudio(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
-	requireTools(t)
-	server := startReplica(t)
 	for platform, c := range map[job.Platform]struct {
 		recording launch.Recording
 		act       func(*harness)
@@ -52,8 +47,7 @@ func TestParticipantAudio(t *testing.T) {
 			continue // TestPlatforms of package meeting finds the owners of tracks on all platforms
 		}
 		t.Run(string(platform), func(t *testing.T) {
-			t.Parallel()
-			s := scenario{
+			visit(t, platform, scenario{
 				reason: report.ReasonHostEnded, during: c.act,
 				configure: func(s *Settings) {
 					s.Recording = c.recording
@@ -66,8 +60,7 @@ func TestParticipantAudio(t *testing.T) {
 					}
 					checkTracks(h, first.Name, c.tracks)
 				},
-			}
-			newHarness(t, server, platform, s, &delays{}).run()
+			})
 		})
 	}
 }

@@ -14,12 +14,8 @@ import (
 // TestScreenshots watches a bot from the lobby on. A paused meeting is not shown, and its chat
 // is not kept.
 func TestScreenshots(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
-	t.Parallel()
-	requireTools(t)
-	h := newHarness(t, startReplica(t), job.Meet, scenario{
+	visit(t, job.Meet, scenario{
+		prepare:   watched,
 		configure: func(s *Settings) { audioOnly(s); s.Recording.Chat = launch.TextsOn },
 		during: func(h *harness) {
 			h.awaitLobby(1)
@@ -52,19 +48,13 @@ func TestScreenshots(t *testing.T) {
 				}
 			}
 		},
-	}, &delays{})
-	h.service.Set(func() { h.service.Watched, h.service.NextSeconds = true, 1 })
-	h.run()
+	})
 }
 
 // TestScreenshotsNeedPermission checks that a bot that must ask first shows nothing.
 func TestScreenshotsNeedPermission(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
-	t.Parallel()
-	requireTools(t)
-	h := newHarness(t, startReplica(t), job.Meet, scenario{
+	visit(t, job.Meet, scenario{
+		prepare:   watched,
 		configure: func(s *Settings) { s.RequirePermission = true },
 		during: func(h *harness) {
 			h.awaitLobby(1)
@@ -75,9 +65,12 @@ func TestScreenshotsNeedPermission(t *testing.T) {
 			h.meeting.Deny()
 		},
 		outside: true, code: job.HostDeniedAdmission,
-	}, &delays{})
+	})
+}
+
+// watched makes the service ask for pictures, once a second.
+func watched(h *harness) {
 	h.service.Set(func() { h.service.Watched, h.service.NextSeconds = true, 1 })
-	h.run()
 }
 
 // say writes a message to the chat of the meeting.

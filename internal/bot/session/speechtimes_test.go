@@ -20,13 +20,7 @@ import (
 // compares when each speech begins and ends with the recorded sound, and with the
 // participant's own audio file.
 func TestSpeechTimes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
-	t.Parallel()
-	requireTools(t)
-	server := startReplica(t)
-	s := scenario{
+	visit(t, job.Meet, scenario{
 		reason: report.ReasonHostEnded, meeting: replica.Settings{Participants: []replica.Participant{{Name: ada}, {Name: ben}}},
 		configure: func(s *Settings) {
 			s.Recording.Mode, s.Recording.ParticipantAudio = job.RecordAudio, launch.ParticipantAudioOn
@@ -38,8 +32,7 @@ func TestSpeechTimes(t *testing.T) {
 			h.meeting.End()
 		},
 		check: checkSpeechTimes,
-	}
-	newHarness(t, server, job.Meet, s, &delays{}).run()
+	})
 }
 
 // checkSpeechTimes checks the beginning and the end of each speech. The first and the last

@@ -25,18 +25,13 @@ func hostileMessages() []string {
 // a platform, and of each in the full matrix: every word of the script once, in its
 // last version, and hostile messages without control characters.
 func TestTextVisits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
-	requireTools(t)
-	server := startReplica(t)
 	for _, platform := range platforms() {
 		if platform != job.Teams && !fullMatrix() {
 			continue // TestShowTexts reads the pages of all platforms
 		}
 		t.Run(string(platform), func(t *testing.T) {
-			newHarness(t, server, platform, scenario{
+			visit(t, platform, scenario{
 				configure: func(s *Settings) {
 					audioOnly(s)
 					s.Recording.Chat, s.Recording.Captions, s.Recording.CaptionsLanguage = launch.TextsOn, launch.TextsOn, "en-US"
@@ -57,7 +52,7 @@ func TestTextVisits(t *testing.T) {
 				},
 				reason: report.ReasonHostEnded,
 				check:  checkTexts,
-			}, &delays{}).run()
+			})
 		})
 	}
 }

@@ -37,31 +37,34 @@ func withoutCameras() []replica.Participant {
 }
 
 // leaveScenarios are the sessions that end for a reason of the meeting or of the
-// leave policy. Those that are long are also the ends of commandScenarios,
-// recoveryScenarios and mediaFaultScenarios, on another platform.
+// leave policy, unless commandScenarios or recoveryScenarios end for it.
 func leaveScenarios() []scenario {
-	silent := autoLeave(silence)
 	return []scenario{
 		{
-			name: "removed", long: true, reason: report.ReasonRemoved,
+			name: "participants and a tolerated notetaker join, then a leave command", lane: job.Teams, beeps: 4, reason: report.ReasonCommand,
+			during: participantsJoinAndLeave, configure: audioOnly,
+			// Nobody beeps: a speech ends only in a longer silence than that between beeps.
+			meeting: replica.Settings{Participants: []replica.Participant{{Name: ada, CameraOff: true}, {Name: ben, CameraOff: true}}},
+			check: func(h *harness) {
+				checkParticipants(h)
+				detectedNotetaker(false)(h)
+			},
+		},
+		{
+			name: "removed", reason: report.ReasonRemoved,
 			during: func(h *harness) { h.admitAndRecord(1); h.remove() }, check: removalDelay,
 		},
 		{
-			name: "alone after others left", long: true, configure: autoLeave(alone), reason: report.ReasonAlone,
+			name: "alone after others left", configure: autoLeave(alone), reason: report.ReasonAlone,
 			during: func(h *harness) { h.admitAndRecord(1); h.everybodyLeaves() },
 		},
 		{
-			name: "alone from the start", long: true, only: onMeet(), meeting: replica.Settings{Participants: []replica.Participant{}},
-			configure: autoLeave(func(l *job.AutoLeave) { l.AfterSoloSeconds = 2 }),
-			during:    func(h *harness) { h.admit(1) }, reason: report.ReasonAlone, early: true,
-		},
-		{
-			name: "silence", long: true, configure: silent, reason: report.ReasonSilence,
+			name: "silence", configure: autoLeave(silence), reason: report.ReasonSilence,
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.SetSilent(true) },
 		},
 		{
-			name: "without a recording", only: onMeet(), long: true, reason: report.ReasonSilence,
-			configure: func(s *Settings) { silent(s); s.Recording.Mode = job.RecordNothing },
+			name: "without a recording", only: onMeet(), reason: report.ReasonSilence,
+			configure: func(s *Settings) { silence(&s.AutoLeave); s.Recording.Mode = job.RecordNothing },
 			during: func(h *harness) {
 				h.admit(1)
 				h.await("someone to speak", func() bool { return strings.Contains(h.service.Media[ingest.ReportName], `"personId"`) })
@@ -74,16 +77,7 @@ func leaveScenarios() []scenario {
 			},
 		},
 		{
-			name: "silence while paused", only: onMeet(), long: true, configure: silent, reason: report.ReasonSilence,
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				h.command(ingest.PauseRecording, nil)
-				h.event(job.BotRecordingPaused)
-				h.meeting.SetSilent(true)
-			},
-		},
-		{
-			name: "silence after stopping", only: onMeet(), long: true, configure: silent, reason: report.ReasonSilence,
+			name: "silence after stopping", only: onMeet(), configure: autoLeave(silence), reason: report.ReasonSilence,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.command(ingest.StopRecording, nil)
@@ -92,22 +86,8 @@ func leaveScenarios() []scenario {
 			},
 		},
 		{
-			name: "maximum duration", long: true, configure: func(s *Settings) { audioOnly(s); s.AutoLeave.AfterMaxSeconds = 4 }, reason: report.ReasonMaximum,
+			name: "maximum duration", configure: func(s *Settings) { audioOnly(s); s.AutoLeave.AfterMaxSeconds = 4 }, reason: report.ReasonMaximum,
 			during: func(h *harness) { h.admit(1) }, early: true,
-		},
-		{
-			name: "another notetaker", long: true, configure: autoLeave(func(l *job.AutoLeave) { l.OnBotDetected = true }), reason: report.ReasonCompeting,
-			during: func(h *harness) { h.admitAndRecord(1); h.addParticipant(fireflies) },
-			check:  detectedNotetaker(true),
-		},
-		{
-			name: "ended by the host, after participants and a tolerated notetaker joined", reason: report.ReasonHostEnded, during: participantsJoinAndLeave, configure: audioOnly,
-			// Nobody beeps: a speech ends only in a longer silence than that between beeps.
-			meeting: replica.Settings{Participants: []replica.Participant{{Name: ada, CameraOff: true}, {Name: ben, CameraOff: true}}},
-			check: func(h *harness) {
-				checkParticipants(h)
-				detectedNotetaker(false)(h)
-			},
 		},
 	}
 }
@@ -121,11 +101,11 @@ func (h *harness) remove() {
 	h.meeting.Remove()
 }
 
-// removalDelay adds the delay from the removal to the end of the recording.
+// removalDelay checks the delay from the removal to the end of the recording.
 func removalDelay(h *harness) {
 	h.Helper()
 	left := h.awaitGuest(1, replica.EventKind(replica.StateRemoved))
-	h.delays.add("removal", h.event(job.BotRecordingStopped).EmittedAt.Sub(left.At))
+	h.checkDelay("the recording ended", h.event(job.BotRecordingStopped).EmittedAt.Sub(left.At))
 }
 
 // everybodyLeaves removes all participants but the bot.
@@ -182,14 +162,15 @@ func participantsJoinAndLeave(h *harness) {
 		cleo := person(r, "Cleo Marsh")
 		return cleo != nil && !cleo.LeftAt.IsZero()
 	})
+	h.beep()
 	h.awaitReport("both others spoke", func(r build.FinalReport) bool {
 		spoke := map[string]bool{}
-		for _, speech := range r.Speech {
-			spoke[speech.PersonID] = true
+		for _, one := range r.People {
+			spoke[one.Name] = slices.ContainsFunc(r.Speech, func(s ingest.Speech) bool { return s.PersonID == one.ID })
 		}
-		return len(spoke) == 2
+		return spoke[ada] && spoke[ben]
 	})
-	h.meeting.End()
+	h.leave(1)
 }
 
 // person returns the entry of a participant, or nil.
@@ -209,10 +190,13 @@ func checkParticipants(h *harness) {
 		names = append(names, one.Name)
 	}
 	slices.Sort(names)
-	if !slices.Equal(names, []string{ada, fireflies, ben, "Cleo Marsh", otter}) {
+	if !slices.Equal(names, []string{ada, fireflies, ben, "Cleo Marsh", otter, h.settings.DisplayName}) {
 		h.Fatalf("the report names %q", names)
 	}
 	for _, one := range h.report.People {
+		if one.ID == report.OwnID {
+			continue
+		}
 		if left := !one.LeftAt.IsZero(); left != (one.Name == "Cleo Marsh") || one.JoinedAt.Before(h.report.AdmittedAt) || left && one.LeftAt.Before(one.JoinedAt) {
 			h.Errorf("%s: from %s to %s, admitted at %s", one.Name, one.JoinedAt, one.LeftAt, h.report.AdmittedAt)
 		}
@@ -225,7 +209,7 @@ func checkParticipants(h *harness) {
 		}
 	}
 	for _, one := range h.report.People {
-		if spoke := speaker[one.ID] > 0; spoke != (one.Name == ada || one.Name == ben) {
+		if spoke := speaker[one.ID] > 0; spoke != slices.Contains([]string{ada, ben, h.settings.DisplayName}, one.Name) {
 			h.Errorf("%s spoke %d times", one.Name, speaker[one.ID])
 		}
 	}
@@ -244,12 +228,12 @@ func (h *harness) awaitReport(what string, holds func(build.FinalReport) bool) {
 func commandScenarios() []scenario {
 	return []scenario{
 		{
-			name: "all commands but permission", reason: report.ReasonCommand, during: sendAllCommands, check: checkPause,
+			name: "all commands but permission", lane: job.Meet, beeps: 4, reason: report.ReasonCommand, during: sendAllCommands, check: checkPause,
 			configure: func(s *Settings) { s.BrowserMode = string(browser.Headed) },
 		},
 		{
 			// Zoom's page keeps showing the last answer.
-			name: "permission refused, then granted, then by the platform's notice, then removed", long: true, only: []job.Platform{job.Meet, job.Teams}, reason: report.ReasonRemoved, configure: audioOnly,
+			name: "permission refused, then granted, then by the platform's notice, then removed", only: []job.Platform{job.Meet, job.Teams}, reason: report.ReasonRemoved, configure: audioOnly,
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				first := h.command(ingest.RequestRecordingPermission, nil)
@@ -274,21 +258,7 @@ func commandScenarios() []scenario {
 			check: removalDelay,
 		},
 		{
-			name: "permission by the platform's notice", long: true, reason: report.ReasonHostEnded,
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				h.command(ingest.RequestRecordingPermission, nil)
-				h.event(job.BotPermissionRequest)
-				if err := h.meeting.Notify(replica.NoticeRecorded); err != nil {
-					h.Fatal(err)
-				}
-				h.event(job.BotPermissionResponse)
-				h.meeting.End()
-			},
-			check: answeredWith("granted", "platform"),
-		},
-		{
-			name: "required permission given, then silence", long: true, reason: report.ReasonSilence,
+			name: "required permission given, then silence", reason: report.ReasonSilence,
 			configure: func(s *Settings) { audioOnly(s); s.RequirePermission = true; silence(&s.AutoLeave) },
 			during: func(h *harness) {
 				h.admit(1)
@@ -304,17 +274,17 @@ func commandScenarios() []scenario {
 			},
 		},
 		{
-			name: "leave command in the lobby, acknowledged after leaving", outside: true, code: job.MeetingEnded, detail: "Left on request",
+			name: "leave command in the lobby, acknowledged after leaving", lane: job.ZoomWeb, outside: true, code: job.MeetingEnded, detail: "Left on request",
 			during: func(h *harness) { h.awaitLobby(1); h.leaveAndAcknowledge() },
 		},
 		{
 			// As by the drain of its node: the bot leaves with what it has, and ends nothing.
-			name: "stopped while recording", long: true, reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
+			name: "stopped while recording", reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
 			during: func(h *harness) { h.admitAndRecord(1); h.stopWhileRecording() },
 			check:  leftAndUploaded,
 		},
 		{
-			name: "stopped in the lobby, with a command for the next bot", long: true, reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
+			name: "stopped in the lobby, with a command for the next bot", reason: ingest.EndStopped, detail: "asked to stop", configure: audioOnly, packedByService: true,
 			during: func(h *harness) {
 				h.awaitLobby(1)
 				h.command(ingest.SendChatMessage, map[string]string{"text": "Hello from the next bot"})
@@ -327,12 +297,12 @@ func commandScenarios() []scenario {
 			},
 		},
 		{
-			name: "leave command while the page loads", outside: true, code: job.MeetingEnded, detail: "Left on request",
+			name: "leave command while the page loads", lane: job.Meet, outside: true, code: job.MeetingEnded, detail: "Left on request",
 			meeting: replica.Settings{NeverLoads: true}, only: onMeet(),
 			during: func(h *harness) { h.event(job.BotJoined); h.command(ingest.LeaveCall, nil) },
 		},
 		{
-			name: "leave command while rejoining", long: true, reason: report.ReasonCommand,
+			name: "leave command while rejoining", reason: report.ReasonCommand,
 			configure: func(s *Settings) { s.Timeouts.Connection = 500 * time.Millisecond },
 			during: func(h *harness) {
 				h.admitAndRecord(1)
@@ -394,7 +364,7 @@ func (h *harness) leave(guest int) {
 	sent := time.Now()
 	h.command(ingest.LeaveCall, nil)
 	left := h.awaitGuest(guest, replica.EventKind(replica.StateLeft))
-	h.delays.add("leaving", left.At.Sub(sent))
+	h.checkDelay("the bot left", left.At.Sub(sent))
 }
 
 // leaveAndAcknowledge sends a leave command, and checks that its acknowledgment
@@ -485,6 +455,8 @@ func sendAllCommands(h *harness) {
 	if pinned := h.awaitGuest(1, replica.EventPinned); pinned.Text != "Ben Okafor" {
 		h.Errorf("pinned: %q", pinned.Text)
 	}
+	h.beep()
+	h.awaitMicrophoneOff()
 	h.command(ingest.PauseRecording, nil)
 	h.event(job.BotRecordingPaused)
 	h.command(ingest.ResumeRecording, nil)

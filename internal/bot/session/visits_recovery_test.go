@@ -26,7 +26,7 @@ func recoveryScenarios() []scenario {
 	shortTimeout := func(s *Settings) { audioOnly(s); s.Timeouts.Connection = time.Second }
 	return []scenario{
 		{
-			name: "connection lost and regained, then another notetaker", long: true, reason: report.ReasonCompeting,
+			name: "connection lost and regained, then another notetaker", reason: report.ReasonCompeting,
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.Timeouts.Connection, s.AutoLeave.OnBotDetected = 20*time.Second, true
@@ -39,39 +39,16 @@ func recoveryScenarios() []scenario {
 			check: func(h *harness) { hasParts(1)(h); detectedNotetaker(true)(h) },
 		},
 		{
-			name: "connection lost and regained by rejoining", long: true, reason: report.ReasonHostEnded, configure: shortTimeout, check: hasParts(2),
+			name: "connection lost and regained by rejoining", reason: report.ReasonHostEnded, configure: shortTimeout, check: hasParts(2),
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect(); h.admitAndRecord(2); h.meeting.End() },
 		},
 		{
-			name: "connection lost for good", long: true, reason: report.ReasonConnection, detail: "no connection", check: hasParts(1),
+			name: "connection lost for good", reason: report.ReasonConnection, detail: "no connection", check: hasParts(1),
 			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.MaxRejoins = time.Second, -1 },
 			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Disconnect() },
 		},
 		{
-			name: "connection lost before anything was recorded", long: true, only: onMeet(), code: job.NetworkLoss, detail: "no connection",
-			configure: func(s *Settings) {
-				s.Timeouts.Connection, s.Timeouts.MaxRejoins, s.RequirePermission = time.Second, -1, true
-			},
-			during: func(h *harness) { h.admit(1); h.meeting.Disconnect() },
-		},
-		{
-			name: "page reloads", long: true, reason: report.ReasonHostEnded, check: hasParts(2),
-			during: func(h *harness) { h.admitAndRecord(1); h.meeting.Reload(); h.admitAndRecord(2); h.meeting.End() },
-		},
-		{
-			name: "page navigates away", long: true, only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(2),
-			configure: func(s *Settings) { s.Timeouts.Connection, s.Timeouts.Unknown = time.Second, time.Second },
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				if _, err := h.meeting.NavigateAway(h.replica.URL() + "/"); err != nil {
-					h.Fatal(err)
-				}
-				h.admitAndRecord(2)
-				h.meeting.End()
-			},
-		},
-		{
-			name: "unknown screen during the meeting", long: true, only: onMeet(), reason: report.ReasonHostEnded,
+			name: "unknown screen during the meeting", only: onMeet(), reason: report.ReasonHostEnded,
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.Timeouts.Connection, s.Timeouts.Unknown = 12*time.Second, 12*time.Second
@@ -79,7 +56,7 @@ func recoveryScenarios() []scenario {
 			during: func(h *harness) {
 				h.admitAndRecord(1)
 				h.awaitSegment()
-				if _, err := h.meeting.NavigateAway(notAMeeting(h)); err != nil {
+				if _, err := h.meeting.NavigateAway(h.elsewhere()); err != nil {
 					h.Fatal(err)
 				}
 				h.left = time.Now()
@@ -92,18 +69,13 @@ func recoveryScenarios() []scenario {
 				if late := h.report.Parts[0].EndedAt.Sub(h.left); fullMatrix() && late > 5*time.Second || h.report.Parts[0].EndedBy != "unknown_screen" {
 					h.Errorf("the recording stopped %s after the meeting was left, by %q", late, h.report.Parts[0].EndedBy)
 				}
-				if page := string(h.capture(0).Page); !strings.Contains(page, "A local copy of meeting platforms") {
+				if page := string(h.capture(0).Page); !strings.Contains(page, elsewhereText) {
 					h.Errorf("no capture of the unknown screen: %q", page)
 				}
 			},
 		},
 		{
-			name: "page hangs", only: onMeet(), long: true, reason: report.ReasonHostEnded, check: hasParts(2),
-			configure: func(s *Settings) { audioOnly(s); s.Timeouts.Unresponsive = 4 * time.Second },
-			during:    func(h *harness) { h.admitAndRecord(1); h.meeting.Freeze("g1"); h.admitAndRecord(2); h.meeting.End() },
-		},
-		{
-			name: "page hangs in the lobby", reason: report.ReasonHostEnded, only: onMeet(), long: true,
+			name: "page hangs in the lobby", reason: report.ReasonHostEnded, only: onMeet(),
 			configure: func(s *Settings) { s.Timeouts.Unresponsive = 4 * time.Second },
 			during: func(h *harness) {
 				h.awaitLobby(1)
@@ -115,23 +87,13 @@ func recoveryScenarios() []scenario {
 			},
 		},
 		{
-			name: "slow page", long: true, only: onMeet(), meeting: replica.Settings{PageDelay: 3 * time.Second}, reason: report.ReasonHostEnded,
+			name: "slow page", only: onMeet(), meeting: replica.Settings{PageDelay: 3 * time.Second}, reason: report.ReasonHostEnded,
 			during: func(h *harness) { h.admitAndRecord(1); h.meeting.End() }, check: hasParts(1),
-		},
-		{
-			name: "browser killed", reason: report.ReasonHostEnded, only: onMeet(), long: true, check: hasParts(2),
-			during: func(h *harness) {
-				h.admitAndRecord(1)
-				h.awaitSegment()
-				h.kill("")
-				h.admitAndRecord(2)
-				h.meeting.End()
-			},
 		},
 		{
 			// Each failure replaces the browser, except for the reload, after which the
 			// bot joins again in the same page.
-			name: "renderer killed, then the page hangs, loses its connection, and reloads", long: true, only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(5),
+			name: "renderer killed, then the page hangs, loses its connection, and reloads", only: onMeet(), reason: report.ReasonHostEnded, check: hasParts(5),
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.Timeouts.Unresponsive, s.Timeouts.Connection, s.Timeouts.MaxRejoins = 4*time.Second, time.Second, 4
@@ -153,7 +115,7 @@ func recoveryScenarios() []scenario {
 		{
 			// The service accepts no segments: the recording stops, the bot stays,
 			// and recording continues when there is space.
-			name: "spool full", long: true, reason: report.ReasonHostEnded, only: onMeet(), packedByService: true,
+			name: "spool full", reason: report.ReasonHostEnded, only: onMeet(), packedByService: true,
 			configure: func(s *Settings) {
 				audioOnly(s)
 				s.SpoolLimit, s.Timeouts.Chunk = 150_000, 6*time.Second
