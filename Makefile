@@ -45,8 +45,8 @@ build: ## Build bin/standin
 	go build -o $(BIN) ./cmd/standin
 
 .PHONY: demo
-demo: setup ## Send a bot into a local meeting (ARGS="--once --seconds 20")
-	go build -tags demo -o bin/standin-demo ./cmd/standin
+demo: ## Send a bot into a local meeting (ARGS="--once --seconds 20"); installs what it needs
+	go build -o bin/standin-demo ./cmd/standin-demo & build=$$!; scripts/setup.sh run || { kill $$build; exit 1; }; wait $$build
 	bin/standin-demo demo $(ARGS)
 
 .PHONY: test

@@ -75,7 +75,7 @@ type commands struct {
 }
 
 func main() {
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, extraCommands()...))
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run executes a command line and returns its exit code: 0 on success, 2 for a

@@ -1,6 +1,4 @@
-// Package demo runs the service with a local replica meeting and sends one bot into
-// it. Only builds with the tag demo have the command, because the replica's WebRTC
-// stack is not needed elsewhere.
+// Package demo runs the service with a local replica meeting and sends one bot into it.
 package demo
 
 import (
