@@ -235,13 +235,5 @@ func TestOwnOutput(t *testing.T) {
 // awaitOwn waits for an event of the bot's own output, for the n-th time.
 func (h *harness) awaitOwn(kind job.Trigger, command string, n int) {
 	h.Helper()
-	h.await(fmt.Sprintf("%s of %s", kind, command), func() bool {
-		count := 0
-		for _, event := range h.service.Events {
-			if event.Kind == kind && ingest.ParseEventData(event.Data).Command == command {
-				count++
-			}
-		}
-		return count >= n
-	})
+	h.matchingEvent(kind, n, func(e ingest.Event) bool { return ingest.ParseEventData(e.Data).Command == command })
 }

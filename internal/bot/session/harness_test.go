@@ -194,7 +194,6 @@ func audioOnly(s *Settings) {
 
 // run runs the bot and the scenario, and checks the result.
 func (h *harness) run() {
-	h.Helper()
 	if !h.scenario.outside {
 		testbrowser.Reserve(h)
 	}
@@ -241,7 +240,6 @@ func (h *harness) run() {
 
 // checkResult checks how the attempt ended.
 func (h *harness) checkResult() {
-	h.Helper()
 	exit := h.event(job.BotExited)
 	h.exited = ingest.ParseEventData(exit.Data)
 	if text, ok := h.service.Uploaded(ingest.ReportName); ok {
@@ -285,7 +283,6 @@ func (h *harness) checkResult() {
 // checkProof checks that the event of admission carries the meeting's screen with
 // its evidence.
 func (h *harness) checkProof() {
-	h.Helper()
 	var data struct {
 		Screens []meeting.Decision `json:"screens"`
 	}
@@ -353,18 +350,22 @@ func (h *harness) event(kind job.Trigger) ingest.Event { h.Helper(); return h.nt
 // nthEvent waits for the n-th lifecycle event of a kind.
 func (h *harness) nthEvent(kind job.Trigger, n int) ingest.Event {
 	h.Helper()
-	var found ingest.Event
+	return h.matchingEvent(kind, n, func(ingest.Event) bool { return true })
+}
+
+// matchingEvent waits for the n-th matching event of a kind.
+func (h *harness) matchingEvent(kind job.Trigger, n int, match func(ingest.Event) bool) (found ingest.Event) {
+	h.Helper()
 	h.await(fmt.Sprintf("event %s number %d", kind, n), func() bool {
 		count := 0
 		for _, event := range h.service.Events {
-			if event.Kind == kind {
+			if event.Kind == kind && match(event) {
 				if count++; count == n {
 					found = event
-					return true
 				}
 			}
 		}
-		return false
+		return count >= n
 	})
 	return found
 }

@@ -16,7 +16,6 @@ import (
 
 	"standin/internal/bot/report"
 	"standin/internal/ingest"
-	"standin/internal/job"
 	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/sound"
@@ -24,7 +23,7 @@ import (
 
 // TestLiveSound: the beeps of a participant reach a listener of the service, in the mixed
 // sound and under the name of the participant, at their times in the recording, before and
-// after a pause and a reload of the page. STANDIN_TEST_SECONDS makes it longer.
+// after a reload of the page. STANDIN_TEST_SECONDS makes it longer.
 func TestLiveSound(t *testing.T) {
 	t.Parallel()
 	for _, platform := range platforms() {
@@ -72,44 +71,16 @@ func newHearing(h *harness) *hearing {
 	return e
 }
 
-// follow listens to the meeting: for some time, after a pause, and after the page was
-// reloaded.
+// follow listens to the meeting for some time, and after the page was reloaded.
 func (e *hearing) follow(h *harness) {
-	h.Helper()
 	subscription := e.hub.Subscribe(e.job, sound.Wanted{Mixed: true, Participants: true})
 	defer subscription.Close()
 	h.admitAndRecord(1)
 	e.listen(h, subscription, e.length)
-	h.command(ingest.PauseRecording, nil)
-	h.event(job.BotRecordingPaused)
-	if frames := e.drain(subscription, time.Second); frames > 0 { // a second with a beep
-		h.Errorf("%d frames in the pause", frames)
-	}
-	h.command(ingest.ResumeRecording, nil)
-	h.nthEvent(job.BotRecordingStarted, 2)
-	e.listen(h, subscription, 3*time.Second)
 	h.meeting.Reload()
 	h.admitAndRecord(2)
-	e.listen(h, subscription, 4*time.Second)
+	e.listen(h, subscription, 5*time.Second)
 	h.meeting.End()
-}
-
-// drain discards what waits, and then counts frames for some time.
-func (e *hearing) drain(subscription *sound.Subscription, length time.Duration) (frames int) {
-	waiting, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	for {
-		if _, _, err := subscription.Next(waiting); err != nil {
-			break
-		}
-	}
-	counting, cancel := context.WithTimeout(context.Background(), length)
-	defer cancel()
-	for ; ; frames++ {
-		if _, _, err := subscription.Next(counting); err != nil {
-			return frames
-		}
-	}
 }
 
 // listen listens for some time.
@@ -154,7 +125,6 @@ func (e *hearing) listen(h *harness, subscription *sound.Subscription, length ti
 
 // check compares the beeps with those of the recording.
 func (e *hearing) check(h *harness) {
-	h.Helper()
 	slices.Sort(e.delays)
 	h.Logf("%d frames; beeps heard: %d mixed, %d of Ada, %d of Ben", e.frames, len(e.onsets[""]), len(e.onsets[ada]), len(e.onsets[ben]))
 	if len(e.onsets[""]) < 6 || len(e.onsets[ada]) < 4 || len(e.onsets[ben]) > 0 {
@@ -167,7 +137,7 @@ func (e *hearing) check(h *harness) {
 	for _, beep := range h.beeps(file) {
 		at := milliseconds(beep)
 		if at > e.length-time.Second {
-			break // the pause follows
+			break // the reload follows
 		}
 		nearest := time.Hour
 		for _, other := range e.onsets[""] {
@@ -245,13 +215,8 @@ func TestStreamSpeech(t *testing.T) {
 			h.checkBeepsAt("heard", heardAt, speech.From, beeps, -50*time.Millisecond, 1500*time.Millisecond)
 			h.checkBeepsAt("heard, since it was sent", heardAt, sent, beeps, 0, 5*time.Second) // the microphone was off
 			recorded := h.recordedBeeps(h.report.Media[0].Name, h.report.Parts[0].StartedAt)
-			if len(recorded) != beeps || len(heardAt) != beeps {
-				h.Fatalf("%d beeps are recorded, want %d", len(recorded), beeps)
-			}
-			for i, at := range recorded { // also after a gap, which a busy machine may cause
-				if early := heardAt[i].Sub(at); early < -50*time.Millisecond || early > 200*time.Millisecond {
-					h.Errorf("beep %d is recorded %v before it was heard", i, early)
-				}
+			if len(recorded) != beeps {
+				h.Errorf("%d beeps are recorded, want %d", len(recorded), beeps)
 			}
 			if h.Logf("the bot's tone in %d frames of the stream: %.0f", heard.frames, loudest); loudest > 500 || heard.frames < 200 {
 				h.Errorf("the bot's own sound is in the stream: %.0f", loudest)

@@ -164,11 +164,7 @@ func mediaFaultScenarios() []scenario {
 // awaitFault waits for an event about a fault in a state.
 func (h *harness) awaitFault(state string) {
 	h.Helper()
-	h.await("fault "+state, func() bool {
-		return slices.ContainsFunc(h.service.Events, func(event ingest.Event) bool {
-			return event.Kind == job.BotMediaFault && strings.Contains(string(event.Data), `"`+state+`"`)
-		})
-	})
+	h.matchingEvent(job.BotMediaFault, 1, func(e ingest.Event) bool { return strings.Contains(string(e.Data), `"`+state+`"`) })
 }
 
 // faultStates returns the states of a fault on the timeline, where one or two repairs
@@ -191,7 +187,6 @@ func (h *harness) faultStates(kind faultKind) (states []string) {
 // checkFaults checks the states of a fault on the timeline, and that the report has the
 // fault once, with its end.
 func (h *harness) checkFaults(kind faultKind, want ...string) {
-	h.Helper()
 	if states := h.faultStates(kind); !slices.Equal(states, want) {
 		h.Errorf("states of the fault %q, want %q", states, want)
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -27,11 +26,14 @@ const (
 )
 
 // beeping returns PCM with a beep at the beginning of every interval.
-func beeping(count int) []byte {
+func beeping(count int) []byte { return tone(time.Duration(count)*outputInterval, outputBeep) }
+
+// tone returns PCM with a tone at the beginning of every interval.
+func tone(length, on time.Duration) []byte {
 	var pcm []byte
-	for i := range count * int(outputInterval.Milliseconds()) * ingest.SoundRate / 1000 {
+	for i := range int(length.Milliseconds()) * ingest.SoundRate / 1000 {
 		sample := int16(0)
-		if at := time.Duration(i) * time.Second / ingest.SoundRate; at%outputInterval < outputBeep {
+		if at := time.Duration(i) * time.Second / ingest.SoundRate; at%outputInterval < on {
 			sample = int16(10_000 * math.Sin(2*math.Pi*outputHz*float64(i)/ingest.SoundRate))
 		}
 		pcm = append(pcm, byte(sample), byte(sample>>8))
@@ -52,14 +54,7 @@ func (h *harness) play(pcm []byte, args ingest.SoundArgs) string {
 // awaitOutput waits for an event of a sound.
 func (h *harness) awaitOutput(kind job.Trigger, command string) ingest.EventData {
 	h.Helper()
-	var found ingest.EventData
-	h.await(string(kind)+" of "+command, func() bool {
-		return slices.ContainsFunc(h.service.Events, func(event ingest.Event) bool {
-			found = ingest.ParseEventData(event.Data)
-			return event.Kind == kind && found.CommandID == command
-		})
-	})
-	return found
+	return ingest.ParseEventData(h.matchingEvent(kind, 1, func(e ingest.Event) bool { return ingest.ParseEventData(e.Data).CommandID == command }).Data)
 }
 
 // heardFile writes what arrived of the bot at the other participants to a file.
@@ -121,7 +116,6 @@ func (h *harness) awaitMicrophoneOff() {
 // at the time at which they were sent, that the microphone was on only for them, and that the
 // bot then left by itself.
 func (h *harness) checkVoice() {
-	h.Helper()
 	speech, beeps := h.ownSpeech(), h.scenario.beeps
 	if lasted := speech.To.Sub(speech.From); (lasted - time.Duration(beeps)*outputInterval).Abs() > 500*time.Millisecond {
 		h.Errorf("the bot spoke for %s", lasted)
@@ -181,7 +175,6 @@ func TestOutput(t *testing.T) {
 
 // checkOwnTrack checks the file of the bot's own voice.
 func checkOwnTrack(h *harness) {
-	h.Helper()
 	from, beeps := h.ownSpeech().From, h.scenario.beeps
 	own := tracksOf(h.report, h.settings.DisplayName)
 	if len(own) != 1 || !own[0].Complete {
@@ -201,15 +194,7 @@ func checkOwnTrack(h *harness) {
 // recordedBeeps returns when the bot's beeps are in an uploaded file.
 func (h *harness) recordedBeeps(name string, startedAt time.Time) []time.Time {
 	h.Helper()
-	content, ok := h.service.Uploaded(name)
-	path := filepath.Join(h.TempDir(), name)
-	if !ok {
-		h.Fatalf("%s was not uploaded", name)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		h.Fatal(err)
-	}
-	onsets, err := mediacheck.Tones(h.Context(), path, outputHz)
+	onsets, err := mediacheck.Tones(h.Context(), h.file(name), outputHz)
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -230,12 +215,12 @@ func (h *harness) checkBeepsAt(what string, got []time.Time, from time.Time, cou
 	for i, at := range got {
 		late = append(late, at.Sub(from.Add(time.Duration(i)*outputInterval)).Round(time.Millisecond))
 	}
-	h.Logf("%s: late by %v", what, late)
 	slices.Sort(late)
-	if len(late) > 0 {
-		h.Logf("%s: late by p50 %v, p95 %v", what, late[len(late)/2], late[len(late)*95/100])
+	if len(late) == 0 {
+		return
 	}
-	if len(late) > 0 && (late[len(late)/2] < least || late[len(late)/2] > most) {
+	h.Logf("%s: late by p50 %v, p95 %v of %v", what, late[len(late)/2], late[len(late)*95/100], late)
+	if late[len(late)/2] < least || late[len(late)/2] > most {
 		h.Errorf("%s: late by %v", what, late)
 	}
 }

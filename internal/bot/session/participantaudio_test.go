@@ -19,50 +19,14 @@ import (
 	"standin/internal/testing/mediacheck"
 )
 
-// TestParticipantAudio records each participant's audio: with a pause and a participant
-// who rejoins, with an audio-only recording, and in the full matrix with another video
-// size.
+// TestParticipantAudio records each participant's audio, with a pause and a participant
+// who rejoins. TestPlatforms of package meeting finds the owners of tracks on all platforms.
 func TestParticipantAudio(t *testing.T) {
-	t.Parallel()
-	for platform, c := range map[job.Platform]struct {
-		recording launch.Recording
-		act       func(*harness)
-		tracks    int // of the participant who beeps
-		main      recording.File
-	}{
-		job.Meet: {
-			launch.Recording{FrameRate: 5, Picture: launch.PictureSize{Width: 640, Height: 360}, VideoBitRate: 300_000}, rejoin, 3,
-			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 640, Height: 360},
-		},
-		job.Teams: {
-			launch.Recording{Mode: job.RecordAudio}, talk, 1,
-			recording.File{Name: "recording.m4a", Kind: recording.Audio},
-		},
-		job.ZoomWeb: {
-			launch.Recording{FrameRate: 5, Picture: launch.PictureSize{Width: 800, Height: 450}, VideoBitRate: 300_000}, talk, 1,
-			recording.File{Name: "recording.mp4", Kind: recording.Video, Width: 800, Height: 450},
-		},
-	} {
-		if platform != job.Meet && !fullMatrix() {
-			continue // TestPlatforms of package meeting finds the owners of tracks on all platforms
-		}
-		t.Run(string(platform), func(t *testing.T) {
-			visit(t, platform, scenario{
-				reason: report.ReasonHostEnded, during: c.act,
-				configure: func(s *Settings) {
-					s.Recording = c.recording
-					s.Recording.Layout, s.Recording.ParticipantAudio = job.LayoutPage, launch.ParticipantAudioOn
-				},
-				check: func(h *harness) {
-					first := h.report.Media[0]
-					if first.Name != c.main.Name || first.Kind != c.main.Kind || first.Width != c.main.Width || first.Height != c.main.Height {
-						h.Errorf("the recording is %+v, want %+v", first, c.main)
-					}
-					checkTracks(h, first.Name, c.tracks)
-				},
-			})
-		})
-	}
+	visit(t, job.Meet, scenario{
+		reason: report.ReasonHostEnded, during: rejoin,
+		configure: func(s *Settings) { s.Recording.ParticipantAudio = launch.ParticipantAudioOn },
+		check:     checkTracks,
+	})
 }
 
 // ada and ben are the replica's participants: Ada beeps, Ben talks.
@@ -73,7 +37,6 @@ const (
 
 // rejoin records Ada before and after a pause, and after she rejoined.
 func rejoin(h *harness) {
-	h.Helper()
 	h.admitAndRecord(1)
 	h.awaitTrack(ada, 1)
 	h.awaitTrack(ben, 1)
@@ -82,22 +45,11 @@ func rejoin(h *harness) {
 	h.command(ingest.ResumeRecording, nil)
 	h.nthEvent(job.BotRecordingStarted, 2)
 	h.awaitTrack(ada, 2)
-	if err := h.meeting.Leave(ada); err != nil {
-		h.Fatal(err)
-	}
+	h.participantLeaves(ada)
 	if err := h.meeting.Join(replica.Participant{Name: ada, Beeps: true}); err != nil {
 		h.Fatal(err)
 	}
 	h.awaitTrack(ada, 3)
-	h.meeting.End()
-}
-
-// talk records both participants.
-func talk(h *harness) {
-	h.Helper()
-	h.admitAndRecord(1)
-	h.awaitTrack(ada, 1)
-	h.awaitTrack(ben, 1)
 	h.meeting.End()
 }
 
@@ -134,17 +86,13 @@ func (h *harness) segments(track int) int {
 	return count
 }
 
-// checkTracks checks the owner and the timing of each file. Ada has n tracks.
-func checkTracks(h *harness, recorded string, n int) {
-	h.Helper()
-	mixed := h.beeps(recorded)
-	if len(mixed) == 0 || len(h.report.Gaps) > 1 || len(h.report.Parts) != 1 {
+// checkTracks checks the owner and the timing of each file.
+func checkTracks(h *harness) {
+	mixed := h.beeps(h.report.Media[0].Name)
+	if len(mixed) == 0 || len(h.report.Gaps) != 1 || len(h.report.Parts) != 1 {
 		h.Fatalf("beeps at %.0f, gaps %+v", mixed, h.report.Gaps)
 	}
-	started, pause := h.report.Parts[0].StartedAt, ingest.Gap{From: time.Now(), To: time.Now()}
-	if len(h.report.Gaps) > 0 {
-		pause = h.report.Gaps[0]
-	}
+	started, pause := h.report.Parts[0].StartedAt, h.report.Gaps[0]
 	var reference []time.Time // beeps of the main recording
 	for _, beep := range mixed {
 		at := started.Add(milliseconds(beep))
@@ -154,7 +102,7 @@ func checkTracks(h *harness, recorded string, n int) {
 		reference = append(reference, at)
 	}
 	adas := tracksOf(h.report, ada)
-	if len(adas) != n || len(tracksOf(h.report, ben)) != min(n, 2) {
+	if len(adas) != 3 || len(tracksOf(h.report, ben)) != 2 {
 		h.Errorf("tracks: %+v of %+v", h.report.AudioTracks, h.report.People)
 	}
 	for _, track := range h.report.AudioTracks {
@@ -188,7 +136,6 @@ func checkTracks(h *harness, recorded string, n int) {
 // the first beeps may come while the page is still starting. It does so only with
 // make beat, which sets STANDIN_TEST_SECONDS: the offset needs an idle machine.
 func (h *harness) checkBeeps(name string, start time.Time, beeps []float64, reference []time.Time) {
-	h.Helper()
 	var distances []time.Duration
 	for _, beep := range beeps {
 		nearest := time.Hour
@@ -210,6 +157,16 @@ func (h *harness) checkBeeps(name string, start time.Time, beeps []float64, refe
 // beeps decodes an uploaded file and returns when its beeps start.
 func (h *harness) beeps(name string) []float64 {
 	h.Helper()
+	report, err := mediacheck.Decode(h.Context(), h.file(name))
+	if err != nil {
+		h.Fatalf("%s: %v", name, err)
+	}
+	return report.BeepsMs
+}
+
+// file returns the path of a copy of an uploaded file.
+func (h *harness) file(name string) string {
+	h.Helper()
 	content, ok := h.service.Uploaded(name)
 	if !ok {
 		h.Fatalf("%s was not uploaded", name)
@@ -218,11 +175,7 @@ func (h *harness) beeps(name string) []float64 {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		h.Fatal(err)
 	}
-	report, err := mediacheck.Decode(h.Context(), path)
-	if err != nil {
-		h.Fatalf("%s: %v", name, err)
-	}
-	return report.BeepsMs
+	return path
 }
 
 func milliseconds(n float64) time.Duration {

@@ -2,7 +2,6 @@ package session
 
 import (
 	"testing"
-	"time"
 
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
@@ -31,18 +30,6 @@ func TestShouldRecord(t *testing.T) {
 		if got := r.shouldRecord(); got != test.want {
 			t.Errorf("%s: shouldRecord() = %v", name, got)
 		}
-	}
-}
-
-// TestAudioNotMonitored: without a recorder, silence is no evidence.
-func TestAudioNotMonitored(t *testing.T) {
-	t.Parallel()
-	r := &recordingSession{page: &meetingPage{}, state: &recordingState{lastAudio: after(1)}}
-	if got := r.audio(time.Now()); got.monitored || !got.last.Equal(after(1)) {
-		t.Errorf("audio() = %+v", got)
-	}
-	if r.ended() != nil {
-		t.Error("ended() of no recorder is not nil")
 	}
 }
 

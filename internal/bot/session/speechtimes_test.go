@@ -3,7 +3,6 @@ package session
 import (
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -38,7 +37,6 @@ func TestSpeechTimes(t *testing.T) {
 // checkSpeechTimes checks the beginning and the end of each speech. The first and the last
 // may be cut off by the recording.
 func checkSpeechTimes(h *harness) {
-	h.Helper()
 	limit := 150 * time.Millisecond
 	if os.Getenv("STANDIN_TEST_SECONDS") != "" { // make beat, on an idle machine
 		limit = 50 * time.Millisecond
@@ -84,20 +82,12 @@ func checkSpeechTimes(h *harness) {
 // ends. Short pauses are part of it, as in the recorder.
 func (h *harness) sound(file recording.File, start time.Time) (begins, ends []time.Time) {
 	h.Helper()
-	content, ok := h.service.Uploaded(file.Name)
-	if !ok {
-		h.Fatalf("%s was not uploaded", file.Name)
-	}
-	path := filepath.Join(h.TempDir(), file.Name)
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		h.Fatal(err)
-	}
 	tools, err := build.FindTools()
 	if err != nil {
 		h.Fatal(err)
 	}
 	length := time.Duration(file.DurationMs) * time.Millisecond
-	silences, err := tools.Silences(h.Context(), path, build.Span{End: length}, 200*time.Millisecond, -45)
+	silences, err := tools.Silences(h.Context(), h.file(file.Name), build.Span{End: length}, 200*time.Millisecond, -45)
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -77,9 +77,6 @@ func platformsOf(s scenario) []job.Platform {
 // fullMatrix reports whether all scenarios run on all platforms, with full-size video.
 func fullMatrix() bool { return os.Getenv("STANDIN_TEST_MATRIX") == "full" }
 
-// withRefusal returns a meeting that refuses visitors.
-func withRefusal(refusal replica.Refusal) replica.Settings { return replica.Settings{Refusal: refusal} }
-
 // entryDelay sets how many seconds the bot waits to be admitted.
 func entryDelay(seconds int) func(*Settings) {
 	return func(s *Settings) { s.AutoLeave.AfterEntryDelaySeconds = seconds }
@@ -96,7 +93,6 @@ func detailHasAdvice(h *harness) {
 // hasCapture checks that a capture of the page of elsewhere was uploaded, and that the
 // failure's detail names it.
 func hasCapture(h *harness) {
-	h.Helper()
 	made := h.capture(0)
 	if !bytes.HasPrefix(made.Screenshot, []byte("\x89PNG")) || len(made.Accessibility) == 0 || len(made.Profile) == 0 || len(made.Snapshots) == 0 {
 		h.Errorf("the capture has a screenshot of %d bytes, %d bytes of the accessibility tree, %d bytes of the profile, %d snapshots",
@@ -149,7 +145,6 @@ const elsewhereText = "A local copy of meeting platforms"
 
 // failureScenarios are the sessions that record nothing.
 func failureScenarios() []scenario {
-	withoutMeet := []job.Platform{job.Teams, job.ZoomWeb}
 	return []scenario{
 		{
 			name: "host absent", outside: true, meeting: replica.Settings{HostAbsent: true}, configure: entryDelay(2),
@@ -162,39 +157,17 @@ func failureScenarios() []scenario {
 			check: func(h *harness) { h.awaitGuest(1, replica.EventKind(replica.StateLeft)) },
 		},
 		{
-			name:   "lobby timeout of the platform",
-			during: func(h *harness) { h.awaitLobby(1); h.meeting.LobbyTimeout() },
-			code:   job.LobbyTimeout, detail: "platform",
-		},
-		{
 			name: "denied", lane: job.Meet, outside: true,
 			during: func(h *harness) { h.awaitLobby(1); h.meeting.Deny() },
 			code:   job.HostDeniedAdmission,
 		},
 		{
 			// The browser is ready before the join time, and opens the page then.
-			name: "not found, launched early", outside: true, only: []job.Platform{job.Meet, job.Teams}, meeting: withRefusal(replica.RefusalNotFound), code: job.MeetingNotFound,
+			name: "not found, launched early", outside: true, only: []job.Platform{job.Meet, job.Teams}, meeting: replica.Settings{Refusal: replica.RefusalNotFound}, code: job.MeetingNotFound,
 			configure: func(s *Settings) { s.JoinAt = time.Now().Add(4 * time.Second).Truncate(time.Millisecond) }, // the precision of events
 			check:     joinedInTime,
 		},
-		{
-			// Zoom's page cannot tell an unknown meeting from one that has not started.
-			name: "not started or not found", only: []job.Platform{job.ZoomWeb}, configure: entryDelay(2),
-			meeting: withRefusal(replica.RefusalNotFound), code: job.WaitingForHost, detail: "3,001",
-		},
-		{name: "sign-in wall", lane: job.ZoomWeb, outside: true, meeting: withRefusal(replica.RefusalSignIn), code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
-		{name: "captcha", meeting: withRefusal(replica.RefusalCaptcha), code: job.AuthFailure, detail: "Bot wall", check: detailHasAdvice},
-		{name: "cannot connect", only: withoutMeet, meeting: withRefusal(replica.RefusalBlocked), code: job.NetworkLoss, detail: "cannot connect"},
-		{
-			name: "wrong passcode", only: withoutMeet, meeting: replica.Settings{Passcode: "right1"},
-			configure: func(s *Settings) { s.MeetingURL = strings.Replace(s.MeetingURL, "right1", "secret1", 1) },
-			code:      job.MeetingNotFound,
-		},
-		{
-			name:   "ended while waiting",
-			during: func(h *harness) { h.awaitLobby(1); h.meeting.End() },
-			code:   job.MeetingEnded,
-		},
+		{name: "sign-in wall", lane: job.ZoomWeb, outside: true, meeting: replica.Settings{Refusal: replica.RefusalSignIn}, code: job.AuthFailure, detail: "Sign-in wall", check: detailHasAdvice},
 		{
 			name: "removed before anything was recorded", configure: func(s *Settings) { s.RequirePermission = true },
 			during: func(h *harness) {
@@ -264,7 +237,6 @@ func nthRequest(n int) func(replica.Event) bool {
 // answeredWith checks the outcome of the first request for permission.
 func answeredWith(outcome, detail string) func(*harness) {
 	return func(h *harness) {
-		h.Helper()
 		data := ingest.ParseEventData(h.event(job.BotPermissionResponse).Data)
 		if data.Outcome != outcome || data.Granted == nil || *data.Granted != (outcome == "granted") || !strings.Contains(data.Detail, detail) {
 			h.Errorf("answer about permission: %+v", data)

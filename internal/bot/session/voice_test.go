@@ -1,7 +1,6 @@
 package session
 
 import (
-	"math"
 	"os"
 	"os/exec"
 	"slices"
@@ -18,7 +17,7 @@ import (
 
 // TestVoiceLost: a sound that the bot was playing when its page was reloaded, its browser
 // crashed or it was removed has an outcome that says so. Those that wait are played when the
-// bot is back. What others heard is recorded once.
+// bot is back.
 func TestVoiceLost(t *testing.T) {
 	t.Parallel()
 	const next = 4 // beeps of the sound that waits
@@ -56,34 +55,16 @@ func TestVoiceLost(t *testing.T) {
 				},
 				check: func(h *harness) {
 					h.checkOutcomes(lost, job.BotOutputStarted, job.BotOutputFailed)
-					heard := len(h.heardBeeps("g1"))
-					if back {
-						h.checkOutcomes(waiting, job.BotOutputStarted, job.BotOutputFinished)
-						if again := len(h.heardBeeps("g2")); again != next {
-							h.Errorf("%d beeps were heard afterwards, want %d", again, next)
-						}
-						heard += next
-						part, spoke := h.report.Parts[len(h.report.Parts)-1].StartedAt, time.Time{}
-						for _, speech := range h.report.Speech {
-							if speech.PersonID == report.OwnID && speech.From.After(spoke) {
-								spoke = speech.From
-							}
-						}
-						if spoke.Before(part) {
-							h.Errorf("the sound that waited began %v before the recording", part.Sub(spoke))
-						}
+					if !back {
+						return
 					}
-					files := make(map[string]int) // the beeps in each; parts may share one
-					for _, packed := range h.report.PackedParts {
-						files[packed.File] = len(h.recordedBeeps(packed.File, time.Time{}))
+					h.checkOutcomes(waiting, job.BotOutputStarted, job.BotOutputFinished)
+					if again := len(h.heardBeeps("g2")); again != next {
+						h.Errorf("%d beeps were heard afterwards, want %d", again, next)
 					}
-					recorded := 0
-					for _, beeps := range files {
-						recorded += beeps
-					}
-					// The bot learns later that its page is lost. A crash loses the last piece.
-					if h.Logf("%d beeps were heard, %d recorded", heard, recorded); recorded > heard+3 || recorded < heard/2 {
-						h.Error("others heard something else than was recorded")
+					part := h.report.Parts[len(h.report.Parts)-1].StartedAt
+					if last := h.report.Speech[len(h.report.Speech)-1]; last.PersonID == report.OwnID && last.From.Before(part) {
+						h.Errorf("the sound that waited began %v before the recording", part.Sub(last.From))
 					}
 				},
 			})
@@ -165,7 +146,7 @@ func TestBargeIn(t *testing.T) {
 			h.awaitGuest(1, replica.EventMediaConnected)
 			for range rounds {
 				starts = append(starts, time.Now())
-				sound := h.play(humming(30*time.Second), ingest.SoundArgs{})
+				sound := h.play(tone(30*time.Second, outputInterval), ingest.SoundArgs{})
 				h.awaitOutput(job.BotOutputStarted, sound)
 				h.awaitHeard("g1", len(h.meeting.Heard("g1"))+75) // it is heard for a while
 				stops = append(stops, time.Now())
@@ -197,16 +178,6 @@ func TestBargeIn(t *testing.T) {
 			}
 		},
 	})
-}
-
-// humming returns PCM of a tone.
-func humming(length time.Duration) []byte {
-	var pcm []byte
-	for i := range int(length.Milliseconds()) * ingest.SoundRate / 1000 {
-		sample := int16(10_000 * math.Sin(2*math.Pi*outputHz*float64(i)/ingest.SoundRate))
-		pcm = append(pcm, byte(sample), byte(sample>>8))
-	}
-	return pcm
 }
 
 // heardTones returns the times at which the packets arrived at the others in which the
