@@ -65,6 +65,11 @@ race: ## Run the short tests of the packages that start goroutines, but browsers
 	$(WITH_POSTGRES) go test -race -short $$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s+go [a-zA-Z.]+\(|\.Go\(' internal | \
 		xargs -n 1 dirname | sort -u | grep -vE 'bot/(browser|recorder|session|zoomsdk)|demo|replica|testing' | sed 's|^|./|')
 
+.PHONY: mutations
+mutations: ## Change 40 important lines, one at a time, and check that the short tests of each package notice (MUTATIONS="lease-valid")
+	@scripts/setup.sh test
+	$(WITH_POSTGRES) go run ./internal/testing/mutations $(MUTATIONS)
+
 .PHONY: quickstart-check
 quickstart-check: ## Run the README's quick start in a new clone of the last commit, play its recording, and print the times
 	@scripts/setup.sh run
@@ -217,6 +222,7 @@ check: ## What CI runs: formatting, vet, lint, tests, the race detector, clients
 .PHONY: check-long
 check-long: check ## The long form of CI: make check, all tests, schemathesis, generated clients, every bot scenario, 10 kills, and 60 faults
 	$(MAKE) test-long
+	$(MAKE) mutations
 	$(MAKE) schemathesis
 	$(MAKE) clients-check
 	$(MAKE) matrix
