@@ -113,7 +113,7 @@ func TestCaptures(t *testing.T) {
 	f.failed = f.signedIn(f.ada.Email).simulated("https://teams.microsoft.com/l/meetup-join/19%3ameeting", `"host_denied_admission"`, "review")
 	f.awaitStatus(f.ada.ConsumerID, f.failed, job.Failed)
 	f.otherUser()
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(f.dir, "recordings")}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(f.dir, "recordings")}).String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

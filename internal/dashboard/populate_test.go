@@ -166,7 +166,7 @@ func populate(h *harness) populatedHarness {
 // changeManifest changes the stored manifest of a job.
 func (h *harness) changeManifest(dir string, id uuid.UUID, change func(*recording.Manifest)) {
 	h.Helper()
-	recordings, err := storage.Open(h.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String())
+	recordings, err := storage.Open(h.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(dir, "recordings")}).String(), nil)
 	if err != nil {
 		h.Fatal(err)
 	}

@@ -240,7 +240,7 @@ func newHarnessOn(t *testing.T, address string) *harness {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(t.TempDir(), "kept")
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: folder}).String())
+	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: folder}).String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

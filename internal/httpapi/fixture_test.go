@@ -319,7 +319,7 @@ func newSurface(t testing.TB, change func(*httpapi.Settings)) *surface {
 	if err != nil {
 		t.Fatalf("load the description: %v", err)
 	}
-	files, err := storage.Open(t.Context(), "file://"+t.TempDir())
+	files, err := storage.Open(t.Context(), "file://"+t.TempDir(), nil)
 	if err != nil {
 		t.Fatalf("open storage: %v", err)
 	}

@@ -42,6 +42,7 @@ func TestMetrics(t *testing.T) {
 	with.HTTP.MetricsSecret, with.MetricsListen, with.NodeName, with.MaxBots = "scrape me", "127.0.0.1:0", "first", 7
 	s := start(t, with)
 	defer closeService(t, s)
+	awaitNode(t, s)
 	if status, _ := get(t, s.BaseURL()+"/metrics", "guess"); status != http.StatusUnauthorized {
 		t.Errorf("wrong secret: status %d", status)
 	}
@@ -106,6 +107,21 @@ func untilTrue(t *testing.T, what string, holds func() bool) {
 	}
 }
 
+// awaitNode returns the only node when it has sent its first heartbeat. It does not read
+// the fleet, which is cached.
+func awaitNode(t *testing.T, s *Service) job.Node {
+	t.Helper()
+	var nodes []job.Node
+	untilTrue(t, "the node", func() bool {
+		var err error
+		if nodes, err = s.store.Nodes(t.Context(), time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+		return len(nodes) == 1
+	})
+	return nodes[0]
+}
+
 // TestNodeIDPersists checks that a node keeps its ID across restarts on its data
 // folder.
 func TestNodeIDPersists(t *testing.T) {
@@ -114,16 +130,7 @@ func TestNodeIDPersists(t *testing.T) {
 	var ids []string
 	for range 2 {
 		s := start(t, settings(dir))
-		untilTrue(t, "the node", func() bool {
-			f, err := s.fleet.Fleet(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(f.Nodes) == 1 {
-				ids = append(ids, f.Nodes[0].ID)
-			}
-			return len(f.Nodes) == 1
-		})
+		ids = append(ids, awaitNode(t, s).ID)
 		closeService(t, s)
 	}
 	if ids[0] != ids[1] || ids[0] == "" {
