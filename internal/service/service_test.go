@@ -92,6 +92,7 @@ func TestNotReady(t *testing.T) {
 			t.Errorf("%s: %d %s (%v), want %d without the reason", path, answer.StatusCode, body, err, want)
 		}
 	}
+	awaitNode(t, s)
 	if facts := fmt.Sprint(s.Summary(t.Context())); !strings.Contains(facts, "none can be launched") {
 		t.Errorf("the summary is %s", facts)
 	}
