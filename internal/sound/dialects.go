@@ -20,9 +20,9 @@ func newFormat(stream Stream, name job.StreamFormat) format {
 	case job.StreamRecall:
 		return &recallFormat{stream: stream, people: newPeople()}
 	case job.StreamAttendee:
-		return &attendeeFormat{stream: stream, chunks: newChunks(), sequences: make(map[string]int)}
+		return &attendeeFormat{stream: stream, chunks: make(chunks), sequences: make(map[string]int)}
 	case job.StreamMeetingBaaS:
-		return &meetingBaaSFormat{stream: stream, chunks: newChunks(), people: newPeople()}
+		return &meetingBaaSFormat{stream: stream, chunks: make(chunks), people: newPeople()}
 	}
 	return newStandinFormat(stream)
 }
@@ -30,33 +30,30 @@ func newFormat(stream Stream, name job.StreamFormat) format {
 // chunkFrames is how many frames are sent together to receivers that expect 100 ms.
 const chunkFrames = 5
 
-// chunks joins frames of a source to chunks of 100 ms.
-type chunks struct{ bySource map[int]*chunk }
+// chunks joins the frames of each source to chunks of 100 ms.
+type chunks map[int]*Frame
 
-// chunk is a chunk whose first frame is kept.
-type chunk struct {
-	Frame
-	frames int
-}
-
-func newChunks() chunks { return chunks{make(map[int]*chunk)} }
-
-// add adds a frame. It returns the chunk when it is complete; its PCM has the length of
+// add adds a frame, and returns the chunks that are complete: each has the length of
 // chunkFrames frames. Time that is missing within a chunk is silence.
-func (c chunks) add(frame Frame) (Frame, bool) {
-	open := c.bySource[frame.Source]
-	if open == nil || frame.Start-open.Start >= chunkFrames*frameDuration+frameDuration/2 {
-		open = &chunk{Frame: frame} // an incomplete chunk before a gap is discarded
-		open.PCM = nil
-		c.bySource[frame.Source] = open
+func (c chunks) add(frame Frame) (complete []Frame) {
+	size := len(frame.PCM)
+	open := c[frame.Source]
+	if open != nil {
+		position := int((frame.Start - open.Start + frameDuration/2) / frameDuration)
+		open.PCM = append(open.PCM, make([]byte, max(0, min(position, chunkFrames)*size-len(open.PCM)))...)
+		if position >= chunkFrames {
+			complete, open = append(complete, *open), nil
+		}
 	}
-	open.PCM = append(open.PCM, frame.PCM...)
-	if open.frames++; open.frames < chunkFrames {
-		return Frame{}, false
+	if open == nil {
+		open = &Frame{Source: frame.Source, Start: frame.Start, At: frame.At}
 	}
-	delete(c.bySource, frame.Source)
-	open.Participant = frame.Participant
-	return open.Frame, true
+	open.PCM, open.Participant = append(open.PCM, frame.PCM...), frame.Participant
+	if c[frame.Source] = open; len(open.PCM) >= chunkFrames*size {
+		delete(c, frame.Source)
+		complete = append(complete, *open)
+	}
+	return complete
 }
 
 // silent is embedded in formats for the messages that their protocols do not have.
@@ -212,11 +209,14 @@ type attendeeFormat struct {
 	sequences map[string]int
 }
 
-func (f *attendeeFormat) frame(frame Frame) []message {
-	frame, complete := f.chunks.add(frame)
-	if !complete {
-		return nil
+func (f *attendeeFormat) frame(frame Frame) (messages []message) {
+	for _, chunk := range f.chunks.add(frame) {
+		messages = append(messages, f.chunk(chunk))
 	}
+	return messages
+}
+
+func (f *attendeeFormat) chunk(frame Frame) message {
 	data := map[string]any{"chunk": frame.PCM, "sample_rate": f.stream.SampleRate, "timestamp_ms": frame.At.UnixMilli()}
 	trigger := "realtime_audio.mixed"
 	if frame.Source != 0 {
@@ -228,7 +228,7 @@ func (f *attendeeFormat) frame(frame Frame) []message {
 		f.sequences[id]++
 		trigger, data["participant_uuid"], data["sequence"] = "realtime_audio.per_participant", id, f.sequences[id]
 	}
-	return []message{textMessage(map[string]any{"bot_id": f.stream.JobID, "trigger": trigger, "data": data})}
+	return textMessage(map[string]any{"bot_id": f.stream.JobID, "trigger": trigger, "data": data})
 }
 
 func (*attendeeFormat) receive(kind websocket.MessageType, data []byte) (received, bool) {
@@ -286,11 +286,11 @@ func (f *meetingBaaSFormat) event(event live.Event) []message {
 	return []message{textMessage(speakers)}
 }
 
-func (f *meetingBaaSFormat) frame(frame Frame) []message {
-	if frame, complete := f.chunks.add(frame); complete {
-		return []message{{websocket.MessageBinary, frame.PCM}}
+func (f *meetingBaaSFormat) frame(frame Frame) (messages []message) {
+	for _, chunk := range f.chunks.add(frame) {
+		messages = append(messages, message{websocket.MessageBinary, chunk.PCM})
 	}
-	return nil
+	return messages
 }
 
 func (f *meetingBaaSFormat) receive(kind websocket.MessageType, data []byte) (received, bool) {
