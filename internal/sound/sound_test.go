@@ -313,13 +313,16 @@ func TestNodes(t *testing.T) {
 	}
 	bot := h.bot()
 	h.awaitWant(bot, ingest.SoundWanted{Mixed: true}) // of the stream, which is started after the announcement
-	if url, err := h.service.OtherNode(t.Context(), id); err != nil || url != "" || h.nodes.url != "http://node.test" {
-		t.Errorf("with a bot here, the sound is at %q, announced at %q (%v)", url, h.nodes.url, err)
+	if url, err := h.service.OtherNode(t.Context(), id); err != nil || url != "" {
+		t.Errorf("with a bot here, the sound is at %q (%v)", url, err)
+	}
+	if url, _ := h.nodes.SoundNode(t.Context(), id); url != "http://node.test" {
+		t.Errorf("with a bot here, %q is announced", url)
 	}
 	_ = bot.Close(websocket.StatusNormalClosure, "")
 	<-h.ended
-	if h.nodes.url != "" {
-		t.Errorf("after the end, %q is announced", h.nodes.url)
+	if url, _ := h.nodes.SoundNode(t.Context(), id); url != "" {
+		t.Errorf("after the end, %q is announced", url)
 	}
 }
 
@@ -412,6 +415,8 @@ func TestStream(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("the receiver got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	h.jobs.mu.Lock()
+	defer h.jobs.mu.Unlock()
 	if changes := h.jobs.changes; len(changes) != 1 || changes[0].State != job.StreamConnected {
 		t.Errorf("the changes of the stream are %+v", changes)
 	}
