@@ -1,8 +1,13 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
+
+	"standin/internal/account"
+	"standin/internal/launch"
 )
 
 // TestLeaseGuardValid checks that a lease is valid for two thirds of its length, by
@@ -22,6 +27,28 @@ func TestLeaseGuardValid(t *testing.T) {
 		if got := newLeaseGuard(test.renewed, lease).valid(); got != test.want {
 			t.Errorf("%s: got %v", name, got)
 		}
+	}
+}
+
+// launcher fails the test if it launches a bot.
+type launcher struct {
+	launch.Launcher
+	*testing.T
+}
+
+func (l launcher) Launch(context.Context, launch.Assignment) error {
+	l.Error("a bot was launched")
+	return nil
+}
+
+// TestSuspendedProcess checks that a process that was suspended for longer than its lease
+// launches no bot, because another one may have done so.
+func TestSuspendedProcess(t *testing.T) {
+	t.Parallel()
+	d := &Dispatcher{Settings: Settings{Launcher: launcher{T: t}}, calls: make(chan struct{}, 1)}
+	suspended := &task{d: d, lease: newLeaseGuard(time.Now().Add(-time.Hour), time.Minute)}
+	if err := suspended.launch(t.Context(), account.Consumer{}); !errors.Is(err, errLeaseLost) {
+		t.Errorf("the error is %v", err)
 	}
 }
 
