@@ -1,6 +1,7 @@
 package account_test
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -126,6 +127,71 @@ func TestAuthenticateRejectsInvalidKeys(t *testing.T) {
 	}
 	if _, err := keys.Authenticate(t.Context(), secret); err != nil {
 		t.Errorf("the other key: %v", err)
+	}
+}
+
+// TestExpiredKey checks that a key is refused from its expiry on.
+func TestExpiredKey(t *testing.T) {
+	t.Parallel()
+	keys, now := newKeys(t)
+	expiry := now.Add(time.Hour)
+	_, secret, err := keys.IssueWith(t.Context(), "ada", "", job.Live, account.KeyOptions{ExpiresAt: expiry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, valid := range map[time.Time]bool{expiry.Add(-time.Millisecond): true, expiry: false} {
+		*now = at
+		if _, err := keys.Authenticate(t.Context(), secret); (err == nil) != valid || err != nil && !job.ErrorIs(err, job.Unauthorized) {
+			t.Errorf("at %s: %v", at, err)
+		}
+	}
+}
+
+// TestTestKeys checks that a test key sees, creates and revokes test keys only.
+func TestTestKeys(t *testing.T) {
+	t.Parallel()
+	keys, _ := newKeys(t)
+	live, _, err := keys.Issue(t.Context(), "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	caller := account.Caller{ConsumerID: live.ConsumerID, Mode: job.Test, Scope: account.AdminScope}
+	if _, _, err := keys.Create(t.Context(), caller, job.Live, account.KeyOptions{}); !job.ErrorIs(err, job.InvalidState) {
+		t.Errorf("a test key creates a live key: %v", err)
+	}
+	made, _, err := keys.Create(t.Context(), caller, job.Test, account.KeyOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen, err := keys.Of(t.Context(), caller); err != nil || len(seen) != 1 || seen[0].ID != made.ID {
+		t.Errorf("a test key sees %+v (%v)", seen, err)
+	}
+	if err := keys.Revoke(t.Context(), caller, live.ID); !job.ErrorIs(err, job.NotFound) {
+		t.Errorf("a test key revokes a live key: %v", err)
+	}
+}
+
+// TestUnverifiedEmail checks that an e-mail address signs in only if the OpenID Connect
+// provider has verified it.
+func TestUnverifiedEmail(t *testing.T) {
+	t.Parallel()
+	keys, now := newKeys(t)
+	s := keys.Store.(*store.Store)
+	users := account.NewUsers(account.UserSettings{Store: s, Now: func() time.Time { return *now }})
+	owner, _, err := keys.Issue(t.Context(), "ada", "", job.Live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := account.User{ConsumerID: owner.ConsumerID, Role: account.Admin}
+	if _, err := users.Invite(t.Context(), admin, "eve@lovelace.test", false); err != nil {
+		t.Fatal(err)
+	}
+	identity := account.Identity{Issuer: "https://id.test", Subject: "1"}
+	if user, err := users.SignInOIDC(t.Context(), identity, "eve@lovelace.test", false, "Eve"); !errors.Is(err, account.ErrNotInvited) {
+		t.Errorf("an unverified address signs in as %+v (%v)", user, err)
+	}
+	if _, err := users.SignInOIDC(t.Context(), identity, "eve@lovelace.test", true, "Eve"); err != nil {
+		t.Errorf("a verified address: %v", err)
 	}
 }
 
