@@ -22,9 +22,6 @@ import (
 // what ffmpeg and the browser see of the service's environment and which limits
 // ffmpeg has.
 func TestAttackSparseBundle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	needTools(t)
 	dir, tools := newDataDir(t), t.TempDir()

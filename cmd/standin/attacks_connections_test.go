@@ -12,9 +12,6 @@ import (
 // TestAttackConnectionFlood opens more connections than the service accepts, each with
 // one request and then silence. Others are served at once.
 func TestAttackConnectionFlood(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	s := startTarget(t, newDataDir(t))
 	const connections = 10_010

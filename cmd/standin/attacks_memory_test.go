@@ -36,9 +36,6 @@ type flood struct {
 // The bodies are forms, and JSON whose values take much more memory than its text. The
 // service stays small, and serves others meanwhile.
 func TestAttackMemoryFlood(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	s := startTarget(t, newDataDir(t), "STANDIN_INTAKE_SECRET=intake", "STANDIN_PAYMENT_WEBHOOK_SECRET=whsec_x", "GOGC=100")
 	key := s.key("mallory")

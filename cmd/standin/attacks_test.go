@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -53,16 +54,18 @@ const signingKey = "the signing key of the attacked service"
 // a launcher.
 type target struct {
 	*testing.T
-	dir, base, log string
-	process        *exec.Cmd
-	env            []string
+	dir, log     string
+	listen, base string // the address, also after a restart
+	process      *exec.Cmd
+	env          []string
 }
 
 // startTarget starts a service with its data in dir and settings as environment
-// variables.
+// variables. It skips the test with -short.
 func startTarget(t *testing.T, dir string, settings ...string) *target {
 	t.Helper()
-	s := &target{T: t, dir: dir, log: filepath.Join(t.TempDir(), "log"), env: settings}
+	long(t)
+	s := &target{T: t, dir: dir, log: filepath.Join(t.TempDir(), "log"), listen: "127.0.0.1:0", env: settings}
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +90,7 @@ func (s *target) start() error {
 	if err != nil {
 		return err
 	}
-	s.process = exec.Command(testedBinary(), "serve", "--listen", "127.0.0.1:0", "--data-dir", s.dir)
+	s.process = exec.Command(testedBinary(), "serve", "--listen", s.listen, "--data-dir", s.dir)
 	s.process.Env = append(os.Environ(), append([]string{"STANDIN_LAUNCHER=manual", "STANDIN_INGEST_SIGNING_KEY=" + signingKey}, s.env...)...)
 	s.process.Stdout, s.process.Stderr = log, log
 	exited, err := testprocess.Start(s.process, syscall.SIGKILL)
@@ -101,6 +104,7 @@ func (s *target) start() error {
 		}
 		if found := regexp.MustCompile(`(?:listening|serves) on (http://\S+)`).FindSubmatch(text[before:]); found != nil {
 			s.base = string(found[1])
+			s.listen = strings.TrimPrefix(s.base, "http://")
 			return nil
 		}
 		select {
@@ -124,11 +128,7 @@ func (s *target) stop(signal os.Signal) {
 // await waits until a condition is true.
 func (s *target) await(what string, condition func() bool) {
 	s.Helper()
-	for deadline := time.Now().Add(4 * time.Minute); !condition(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.Fatalf("waited four minutes for %s", what)
-		}
-	}
+	eventually(s.T, what, condition)
 }
 
 // standin runs a command on the data of the service, with its settings.
@@ -206,9 +206,7 @@ func (s *target) call(method, path, bearer string, body any) response {
 func (s *target) create(key string, fields map[string]any) string {
 	s.Helper()
 	request := map[string]any{"externalId": "attack", "meetingUrl": "https://meet.google.com/abc-defg-hij"}
-	for name, value := range fields {
-		request[name] = value
-	}
+	maps.Copy(request, fields)
 	created := s.call(http.MethodPost, "/api/v1/jobs", key, request)
 	id, ok := created.field("id").(string)
 	if !ok {
@@ -239,8 +237,6 @@ type visitor struct {
 	cookie string
 }
 
-const visitorPassword = "correct horse battery staple"
-
 // operator creates the first user, an operator.
 func (s *target) operator() *visitor {
 	s.Helper()
@@ -258,7 +254,7 @@ func (s *target) operator() *visitor {
 // accept creates a user by an invitation and signs in.
 func (v *visitor) accept(token, email string) {
 	v.Helper()
-	got := v.post("/welcome", url.Values{"invitation": {token}, "name": {"User"}, "email": {email}, "consumer": {"crew"}, "password": {visitorPassword}})
+	got := v.post("/welcome", url.Values{"invitation": {token}, "name": {"User"}, "email": {email}, "consumer": {"crew"}, "password": {testPassword}})
 	if got.status != http.StatusSeeOther || v.cookie == "" {
 		v.Fatalf("create user %s: %d: %s", email, got.status, got.body)
 	}

@@ -27,7 +27,7 @@ func TestAttackFullDisk(t *testing.T) {
 	id := s.create(key, map[string]any{"metadata": map[string]any{"simulate": map[string]any{"seconds": 10, "speed": 30}}})
 	s.awaitStatus(key, id, "completed")
 	user := &visitor{target: s}
-	if got := user.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {visitorPassword}}); got.status != http.StatusSeeOther {
+	if got := user.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {testPassword}}); got.status != http.StatusSeeOther {
 		t.Fatalf("sign in: %d", got.status)
 	}
 	hostile.FillDisk(t, dir)
@@ -52,9 +52,6 @@ func TestAttackFullDisk(t *testing.T) {
 // the service was stopped, on one of a newer version, and on one that was damaged after
 // the service was killed.
 func TestAttackDamagedDatabase(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	s := startTarget(t, newDataDir(t))
 	for key, i := s.key("ada"), 0; i < 60; i++ {

@@ -158,20 +158,20 @@ func TestConcurrentRecordings(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			t.Setenv("STANDIN_BOT_CORES", row.cores)
-			h := newHarnessOf(t, fullPicture)
-			var bots []*killCase
+			h := newHarness(t, fullPicture)
+			var bots []visit
 			for number := range row.bots {
-				c := sendInto(t, h, number, 2, map[string]any{"metadata": map[string]any{"participantAudio": false}, "recording": row.mode})
-				c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
-				bots = append(bots, c)
+				v := h.visit(t, busyMeeting(2), map[string]any{"externalId": fmt.Sprint(number), "metadata": map[string]any{"participantAudio": false}, "recording": row.mode})
+				v.awaitJob(v.id, job.RecordingStarted)
+				bots = append(bots, v)
 			}
 			<-time.After(length) // of recording
-			for _, c := range bots {
-				c.meeting.End()
+			for _, v := range bots {
+				v.meeting.End()
 			}
-			for number, c := range bots {
-				c.await("the end of the job", job.Status.Terminal)
-				report, err := mediacheck.Decode(t.Context(), h.fetch(recordingFile(t, h.manifest(c.id))))
+			for number, v := range bots {
+				v.awaitJob(v.id, job.Completed)
+				report, err := mediacheck.Decode(t.Context(), v.fetch(recordingFile(t, v.manifest(v.id))))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -199,26 +199,19 @@ func TestVisitTimes(t *testing.T) {
 	needTools(t)
 	costLength(t)
 	recorded := time.Duration(envInt(t, "STANDIN_TEST_SECONDS", 5)) * time.Second
-	h := newHarnessOf(t, fullPicture)
+	h := newHarness(t, fullPicture)
 	var starts, ends []time.Duration
 	for number := range int(envInt(t, "STANDIN_TEST_VISITS", 10)) {
-		meeting, err := h.replica.Open(replica.Settings{
-			Platform: []replica.Platform{replica.Meet, replica.Teams, replica.Zoom}[number%3], NoLobby: true, Participants: crowd(2),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := &killCase{harness: h, meeting: meeting}
+		settings := replica.Settings{Platform: []replica.Platform{replica.Meet, replica.Teams, replica.Zoom}[number%3], NoLobby: true, Participants: crowd(2)}
 		created := time.Now()
-		c.id = h.create(map[string]any{"externalId": fmt.Sprintf("visit-%d", number), "meetingUrl": meeting.URL(), "platform": []job.Platform{job.Meet, job.Teams, job.ZoomWeb}[number%3]})
-		c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
+		v := h.visit(t, settings, map[string]any{"externalId": fmt.Sprint(number), "platform": []job.Platform{job.Meet, job.Teams, job.ZoomWeb}[number%3]})
+		v.awaitJob(v.id, job.RecordingStarted)
 		<-time.After(recorded)
 		ended := time.Now()
-		meeting.End()
-		c.await("the end of the job", job.Status.Terminal)
-		finished := time.Since(ended)
-		starts, ends = append(starts, h.manifest(c.id).Timeline.RecordingStartedAt.Sub(created)), append(ends, finished)
-		t.Logf("%s: recording after %s, manifest after %s", meeting.URL(), starts[number], ends[number])
+		v.meeting.End()
+		v.awaitJob(v.id, job.Completed)
+		starts, ends = append(starts, v.manifest(v.id).Timeline.RecordingStartedAt.Sub(created)), append(ends, time.Since(ended))
+		t.Logf("%s: recording after %s, manifest after %s", v.meeting.URL(), starts[number], ends[number])
 	}
 	for what, times := range map[string][]time.Duration{"creation to recording": starts, "end of the meeting to manifest": ends} {
 		slices.Sort(times)
@@ -226,18 +219,9 @@ func TestVisitTimes(t *testing.T) {
 	}
 }
 
-// sendInto sends a bot into a new meeting with the given number of participants, by a job with
-// options.
-func sendInto(t *testing.T, h *harness, number, people int, options map[string]any) *killCase {
-	t.Helper()
-	c := &killCase{harness: h}
-	var err error
-	if c.meeting, err = h.replica.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: crowd(people)}); err != nil {
-		t.Fatal(err)
-	}
-	options["externalId"], options["meetingUrl"] = fmt.Sprintf("cost-%d", number), c.meeting.URL()
-	c.id = h.create(options)
-	return c
+// busyMeeting returns a meeting with the given number of participants.
+func busyMeeting(people int) replica.Settings {
+	return replica.Settings{AdmitAfter: 300 * time.Millisecond, Participants: crowd(people)}
 }
 
 // crowd returns participants, the first of whom beeps.
@@ -259,11 +243,12 @@ type cost struct {
 // measureBot sends a bot into a meeting and measures it.
 func measureBot(t *testing.T, people int, metadata, recording map[string]any, length time.Duration) cost {
 	t.Helper()
-	h := newHarnessOf(t, fullPicture)
-	c := sendInto(t, h, people, people, map[string]any{"metadata": notNil(metadata), "recording": notNil(recording)})
-	inside := []job.Status{job.InMeeting, job.RecordingStarted, job.PermissionRequested}
-	c.await("in_meeting", func(status job.Status) bool { return slices.Contains(inside, status) })
-	return measureSessions(length, h.bot(c.id, 0))
+	if recording == nil {
+		recording = map[string]any{}
+	}
+	v := newHarness(t, fullPicture).visit(t, busyMeeting(people), map[string]any{"metadata": metadata, "recording": recording})
+	v.awaitJob(v.id, job.InMeeting, job.RecordingStarted, job.PermissionRequested)
+	return measureSessions(length, v.bot(v.id, 0))
 }
 
 // measureSessions measures all processes of sessions (setsid), which have just started.

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/base64"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"net/http"
 	"path/filepath"
@@ -38,40 +39,36 @@ func TestConcurrentVoices(t *testing.T) {
 		{"talking", int((costWarmUp+length)/(voiceBeeps*voiceInterval)) + 1},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			h := newHarnessOf(t, fullPicture)
-			var bots []*killCase
+			h := newHarness(t, fullPicture)
+			var bots []visit
 			var leaders []int
 			for number := range concurrentBots {
-				options := map[string]any{"metadata": map[string]any{"participantAudio": false}}
+				options := map[string]any{"externalId": fmt.Sprint(number), "metadata": map[string]any{"participantAudio": false}}
 				if row.sounds > 0 {
 					options["output"] = map[string]any{}
 				}
-				c := sendInto(t, h, number, 2, options)
-				c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
-				bots, leaders = append(bots, c), append(leaders, h.bot(c.id, 0))
+				v := h.visit(t, busyMeeting(2), options)
+				v.awaitJob(v.id, job.RecordingStarted)
+				bots, leaders = append(bots, v), append(leaders, v.bot(v.id, 0))
 			}
-			for _, c := range bots {
+			for _, v := range bots {
 				for range row.sounds {
-					h.call(http.MethodPost, "/api/v1/jobs/"+c.id+"/play-audio", map[string]any{"data": base64.StdEncoding.EncodeToString(voiceWAV())}, nil)
+					v.call(http.MethodPost, "/api/v1/jobs/"+v.id+"/play-audio", map[string]any{"data": base64.StdEncoding.EncodeToString(voiceWAV())}, nil)
 				}
 			}
 			used := measureSessions(length, leaders...)
 			t.Logf("%d bots: %.2f cores, %d MiB, %d processes", concurrentBots, used.cores, used.memory>>20, used.processes)
-			for number, c := range bots {
-				for deadline := time.Now().Add(awaitTimeout); c.meeting.Guests()[0].Microphone; <-time.After(100 * time.Millisecond) {
-					if time.Now().After(deadline) {
-						t.Fatalf("bot %d does not stop to talk", number)
-					}
-				}
-				c.meeting.End()
+			for number, v := range bots {
+				v.await(fmt.Sprintf("bot %d to stop to talk", number), func() bool { return !v.meeting.Guests()[0].Microphone })
+				v.meeting.End()
 			}
-			for number, c := range bots {
-				c.await("the end of the job", job.Status.Terminal)
-				path, report := h.recording(h.manifest(c.id))
+			for number, v := range bots {
+				v.awaitJob(v.id, job.Completed)
+				path, report := v.recording(v.manifest(v.id))
 				heard := 0
 				if row.sounds > 0 {
 					file := filepath.Join(t.TempDir(), "heard.ogg")
-					if err := replica.WriteOgg(file, c.meeting.Heard("g1")); err != nil {
+					if err := replica.WriteOgg(file, v.meeting.Heard("g1")); err != nil {
 						t.Fatal(err)
 					}
 					heard = voiceTones(t, file)

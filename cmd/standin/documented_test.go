@@ -104,7 +104,15 @@ func TestDocumentedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parsers := make(map[string]*kong.Kong)
+	for document, commands := range commandsNotRun {
+		found := commandsOf(t, document)
+		for start := range commands {
+			if !slices.ContainsFunc(found, func(c documentedCommand) bool { return strings.HasPrefix(c.text, start) }) {
+				t.Errorf("%s has no command that starts with %s", document, start)
+			}
+		}
+	}
+	parsers, chart := make(map[string]*kong.Kong), chartValues(t)
 	for _, document := range documents(t) {
 		content, err := os.ReadFile(root + document)
 		if err != nil {
@@ -132,9 +140,11 @@ func TestDocumentedNames(t *testing.T) {
 					}
 				}
 				for _, value := range chartValue.FindAllStringSubmatch(row, -1) {
-					if !chartHas(t, strings.Split(value[1], ".")) {
-						t.Errorf("%s: the chart has no value %s", document, value[1])
+					var set any = true
+					for _, name := range slices.Backward(strings.Split(value[1], ".")) {
+						set = map[string]any{name: set}
 					}
+					checkValues(t, document, set.(map[string]any), chart)
 				}
 			}
 		}
@@ -170,23 +180,30 @@ func checkArguments(t *testing.T, parsers map[string]*kong.Kong, document, argum
 	}
 }
 
-// chartHas reports whether the Helm chart has a value.
-func chartHas(t *testing.T, path []string) bool {
+// chartValues returns the values of the Helm chart.
+func chartValues(t *testing.T) (values map[string]any) {
 	t.Helper()
 	content, err := os.ReadFile(root + "deploy/helm/standin/values.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(content, &values)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	var values any
-	if err := yaml.Unmarshal(content, &values); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range path {
-		inner, isMap := values.(map[string]any)
-		if !isMap || inner[name] == nil {
-			return false
+	return values
+}
+
+// checkValues checks that the chart has the values that a document sets.
+func checkValues(t *testing.T, document string, set, known map[string]any) {
+	t.Helper()
+	for name, value := range set {
+		standard, exists := known[name]
+		if !exists {
+			t.Errorf("%s: the chart has no value %s", document, name)
 		}
-		values = inner[name]
+		inner, isMap := value.(map[string]any)
+		if standards, _ := standard.(map[string]any); isMap && len(standards) > 0 {
+			checkValues(t, document, inner, standards)
+		}
 	}
-	return true
 }

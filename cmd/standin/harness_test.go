@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,11 +8,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -33,41 +32,30 @@ import (
 	"standin/internal/webhook"
 )
 
-// needTools skips a test whose tools are missing, and fails it in CI.
+// needTools skips a test that needs a browser and ffmpeg with -short, and if they are
+// missing; in CI it fails it then.
 func needTools(t *testing.T) {
 	t.Helper()
-	for _, check := range []func() error{
-		func() error { _, err := browser.Find(""); return err },
-		mediacheck.Available,
-	} {
-		err := check()
-		switch {
-		case err != nil && os.Getenv("CI") != "":
-			t.Fatal(err)
-		case err != nil:
-			t.Skip(err)
-		}
+	long(t)
+	_, err := browser.Find("")
+	switch err = cmp.Or(err, mediacheck.Available()); {
+	case err != nil && os.Getenv("CI") != "":
+		t.Fatal(err)
+	case err != nil:
+		t.Skip(err)
 	}
 }
 
-// awaitTimeout bounds each wait for a bot. Bots are slow beside other tests.
-const awaitTimeout = 6 * time.Minute
-
-// harness runs the service as a separate process, with a replica meeting and a
-// consumer with a webhook receiver.
+// harness is a running service with real bots, a replica meeting, and a team with a
+// webhook receiver.
 type harness struct {
-	*testing.T
-	dir     string
+	*target
 	picture picture
-	env     []string // of the service, in addition
 	meeting *replica.Meeting
 	replica *replica.Server
 	hooks   *receiver
 	secret  string // of the webhooks
 	key     string
-	base    string // base URL of the service
-	serve   *exec.Cmd
-	log     *os.File
 }
 
 // modeVariable sets the mode of the bots' browsers.
@@ -85,120 +73,70 @@ var (
 	smallPicture = picture{640, 360, "8", replica.PrepareSmallMedia}
 )
 
-// newHarness starts the service, with small recordings, and opens the meeting.
-func newHarness(t *testing.T) *harness { t.Helper(); return newHarnessOf(t, smallPicture) }
-
-// newHarnessOf is like newHarness with another size of recordings, and with additional
-// environment variables of the service.
-func newHarnessOf(t *testing.T, size picture, env ...string) *harness {
+// newHarness opens the meeting and starts the service.
+func newHarness(t *testing.T, size picture) *harness {
 	t.Helper()
 	needTools(t)
 	testbrowser.Reserve(t)
-	h := &harness{T: t, dir: newDataDir(t), picture: size, env: env}
+	h := &harness{picture: size}
+	h.replica, h.meeting = openMeeting(t, size)
+	dir := newDataDir(t)
+	t.Cleanup(func() { stopBots(t, dir) }) // after the service, which would replace them
+	h.target = startTarget(t, dir, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_LOOPBACK_MEETINGS=true",
+		"STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(h.replica.URL(), "http://"),
+		fmt.Sprintf("STANDIN_PICTURE_SIZE=%dx%d", size.width, size.height),
+		"STANDIN_FRAME_RATE="+cmp.Or(os.Getenv("STANDIN_FRAME_RATE"), size.frameRate), // TestCost sets it
+		modeVariable+"="+cmp.Or(os.Getenv(modeVariable), "headless"))
+	t.Cleanup(h.logFailure)
+	h.key = h.target.key("e2e")
+	shown, err := h.standin("consumers", "show", "e2e", "--secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.secret = strings.Fields(shown[strings.Index(shown, "whsec_"):])[0]
+	h.hooks = receive(t, h.secret)
+	return h
+}
+
+// openMeeting opens a replica of a meeting.
+func openMeeting(t *testing.T, size picture) (*replica.Server, *replica.Meeting) {
+	t.Helper()
 	media, err := size.prepare(t.Context(), replica.MediaFolder())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h.replica, err = replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = h.replica.Close() })
-	if h.meeting, err = h.replica.Open(replica.Settings{AdmitAfter: time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	if h.log, err = os.Create(filepath.Join(t.TempDir(), "serve.log")); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(h.logFailure)
-	h.key = strings.TrimSpace(h.standin("keys", "create", "--consumer", "e2e", "--data-dir", h.dir))
-	secret := h.standin("consumers", "show", "e2e", "--secret", "--data-dir", h.dir)
-	h.secret = strings.Fields(secret[strings.Index(secret, "whsec_"):])[0]
-	h.hooks = receive(t, h.secret)
-	h.startService("127.0.0.1:0")
-	t.Cleanup(h.stopBots)
-	t.Cleanup(func() { h.stopService(syscall.SIGKILL) }) // first: it replaces a bot that is killed
-	return h
-}
-
-// standin runs a command and returns its output.
-func (h *harness) standin(args ...string) string {
-	h.Helper()
-	out, err := exec.CommandContext(h.Context(), os.Args[0], args...).Output()
+	server, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media})
 	if err != nil {
-		h.Fatalf("standin %s: %v", strings.Join(args, " "), err)
+		t.Fatal(err)
 	}
-	return string(out)
-}
-
-// startService starts the service and waits until it prints its address.
-func (h *harness) startService(listen string) {
-	h.Helper()
-	h.serve = exec.Command(os.Args[0], "serve", "--listen", listen, "--data-dir", h.dir, "--loopback-meetings",
-		"--allowed-meeting-hosts", strings.TrimPrefix(h.replica.URL(), "http://"))
-	h.serve.Env = append(os.Environ(), "STANDIN_NO_SANDBOX=true", // for tests as root
-		fmt.Sprintf("STANDIN_PICTURE_SIZE=%dx%d", h.picture.width, h.picture.height),
-		"STANDIN_FRAME_RATE="+cmp.Or(os.Getenv("STANDIN_FRAME_RATE"), h.picture.frameRate), // TestCost sets it
-		modeVariable+"="+cmp.Or(os.Getenv(modeVariable), "headless"))                       // TestDemo uses the default
-	h.serve.Env = append(h.serve.Env, h.env...)
-	h.serve.Stderr = h.log
-	out, err := h.serve.StdoutPipe()
+	t.Cleanup(func() { _ = server.Close() })
+	meeting, err := server.Open(replica.Settings{AdmitAfter: time.Second})
 	if err != nil {
-		h.Fatal(err)
+		t.Fatal(err)
 	}
-	if err := h.serve.Start(); err != nil {
-		h.Fatal(err)
-	}
-	buffer := make([]byte, 200)
-	n, err := out.Read(buffer)
-	at := strings.Index(string(buffer[:n]), "http://")
-	if at < 0 {
-		h.Fatalf("the service does not print its address: %q, %v", buffer[:n], err)
-	}
-	h.base = strings.Fields(string(buffer[at:n]))[0] // the link for the first user may follow
-}
-
-// stopService signals the service and waits until it exits.
-func (h *harness) stopService(signal os.Signal) {
-	if h.serve.ProcessState != nil {
-		return
-	}
-	_ = h.serve.Process.Signal(signal)
-	_ = h.serve.Wait() // the error is the signal
+	return server, meeting
 }
 
 // stopBots kills the bots that a test left running, and waits until they and their
 // browsers write no file any more.
-func (h *harness) stopBots() {
-	locks, _ := filepath.Glob(filepath.Join(h.dir, "bots", "*", "bot.lock"))
+func stopBots(t *testing.T, dir string) {
+	locks, _ := filepath.Glob(filepath.Join(dir, "bots", "*", "bot.lock"))
 	for _, lock := range locks {
-		if pid := lockHolder(h.T, lock); pid > 1 {
-			h.kill(pid)
-		}
+		bot := lockHolder(t, lock)
+		eventually(t, "the processes of a bot to end", func() bool {
+			if bot <= 1 {
+				return true
+			}
+			processes := processesOf(bot, func(string) bool { return true })
+			for _, pid := range processes {
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			return len(processes) == 0
+		})
 	}
 }
 
-// kill kills a bot and waits for the end of all processes of its session.
-func (h *harness) kill(bot int) {
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.After(10 * time.Second); ; {
-		processes := processesOf(bot, func(string) bool { return true })
-		if len(processes) == 0 {
-			return
-		}
-		for _, pid := range processes {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			h.Errorf("processes of bot %d do not end", bot)
-			return
-		}
-	}
-}
-
-// logFailure logs the logs of service and bots if the test failed.
+// logFailure logs the events of the meeting and the logs of the bots if the test failed.
 func (h *harness) logFailure() {
 	if !h.Failed() {
 		return
@@ -207,66 +145,78 @@ func (h *harness) logFailure() {
 		h.Logf("meeting: %+v", event)
 	}
 	logs, _ := filepath.Glob(filepath.Join(h.dir, "bots", "*", "bot.log"))
-	for _, path := range append(logs, h.log.Name()) {
+	for _, path := range logs {
 		text, _ := os.ReadFile(path)
-		h.Logf("%s:\n%s", filepath.Base(path), logtail.Last(string(text)))
+		h.Logf("%s:\n%s", path, logtail.Last(string(text)))
 	}
 }
 
 // call calls the API and decodes the response into out.
 func (h *harness) call(method, path string, body, out any) {
 	h.Helper()
-	encoded, err := json.Marshal(body)
-	if err != nil {
-		h.Fatal(err)
-	}
-	request, err := http.NewRequestWithContext(h.Context(), method, h.base+path, bytes.NewReader(encoded))
-	if err != nil {
-		h.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+h.key)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= 300 {
-		h.Fatalf("%s %s: %s: %s (%v)", method, path, response.Status, answer, err)
+	answer := h.target.call(method, path, h.key, body)
+	if answer.status >= 300 {
+		h.Fatalf("%s %s: %d: %s", method, path, answer.status, answer.body)
 	}
 	if out != nil {
-		if err := json.Unmarshal(answer, out); err != nil {
-			h.Fatalf("%s %s: %v in %s", method, path, err, answer)
+		if err := json.Unmarshal([]byte(answer.body), out); err != nil {
+			h.Fatalf("%s %s: %v in %s", method, path, err, answer.body)
 		}
 	}
 }
 
-// send sends a bot into the meeting and returns the job ID.
-func (h *harness) send() string { h.Helper(); return h.sendWith(nil) }
-
-// sendWith is like send for a job with metadata.
-func (h *harness) sendWith(metadata map[string]any) string {
-	h.Helper()
-	var created struct{ ID string }
-	h.call(http.MethodPost, "/api/v1/jobs", map[string]any{
-		"externalId": "e2e", "meetingUrl": h.meeting.URL(), "metadata": notNil(metadata),
-		"webhooks": map[string]string{"onStatusChange": h.hooks.url, "onFinalize": h.hooks.url},
-	}, &created)
-	return created.ID
-}
-
-// create creates a job and returns its ID.
+// create creates a job for the meeting, unless the request names another one, and returns
+// its ID.
 func (h *harness) create(request map[string]any) string {
 	h.Helper()
-	var created struct{ ID string }
-	h.call(http.MethodPost, "/api/v1/jobs", request, &created)
-	return created.ID
+	if request["meetingUrl"] == nil {
+		request["meetingUrl"] = h.meeting.URL()
+	}
+	request["webhooks"] = map[string]string{"onStatusChange": h.hooks.url, "onFinalize": h.hooks.url}
+	return h.target.create(h.key, request)
+}
+
+// visit is a job in a meeting of its own.
+type visit struct {
+	*harness
+	id string
+}
+
+// visit opens a meeting and sends a bot into it, for another test.
+func (h *harness) visit(t *testing.T, settings replica.Settings, request map[string]any) visit {
+	t.Helper()
+	copied, service := *h, *h.target
+	service.T = t
+	copied.target = &service
+	var err error
+	if copied.meeting, err = h.replica.Open(settings); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(copied.logFailure)
+	return visit{&copied, copied.create(request)}
+}
+
+// awaitJob waits until a job has one of the statuses.
+func (h *harness) awaitJob(id string, wanted ...job.Status) (status job.Status) {
+	h.Helper()
+	h.await(fmt.Sprint(wanted), func() bool {
+		var got struct {
+			Status        job.Status
+			FailureDetail string
+		}
+		h.call(http.MethodGet, "/api/v1/jobs/"+id, nil, &got)
+		status = got.Status
+		if !slices.Contains(wanted, status) && status.Terminal() {
+			h.Fatalf("the job is %s before %v: %s", status, wanted, got.FailureDetail)
+		}
+		return slices.Contains(wanted, status)
+	})
+	return status
 }
 
 // manifest fetches a job's manifest.
-func (h *harness) manifest(id string) recording.Manifest {
+func (h *harness) manifest(id string) (manifest recording.Manifest) {
 	h.Helper()
-	var manifest recording.Manifest
 	h.call(http.MethodGet, "/api/v1/jobs/"+id+"/manifest", nil, &manifest)
 	return manifest
 }
@@ -283,25 +233,25 @@ func (h *harness) recording(manifest recording.Manifest) (path string, report me
 // fetch downloads a file of a manifest.
 func (h *harness) fetch(file recording.Media) (path string) {
 	h.Helper()
-	request, err := http.NewRequestWithContext(h.Context(), http.MethodGet, file.URI, nil)
-	if err != nil {
-		h.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+h.key)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		h.Fatalf("fetch %s: %s, %v", file.Name, response.Status, err)
-	}
 	path = filepath.Join(h.TempDir(), file.Name)
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	got := h.send(http.MethodGet, strings.TrimPrefix(file.URI, h.base), http.Header{"Authorization": {"Bearer " + h.key}}, nil)
+	if got.status != http.StatusOK {
+		h.Fatalf("fetch %s: %d", file.Name, got.status)
+	}
+	if err := os.WriteFile(path, []byte(got.body), 0o600); err != nil {
 		h.Fatal(err)
 	}
 	return path
+}
+
+// recordingFile returns the only file of a manifest with the mixed recording.
+func recordingFile(t *testing.T, manifest recording.Manifest) recording.Media {
+	t.Helper()
+	files := slices.DeleteFunc(slices.Clone(manifest.Media), func(m recording.Media) bool { return m.Kind != recording.Video && m.Kind != recording.Audio })
+	if len(files) != 1 {
+		t.Fatalf("the manifest has %d files of the mixed recording, want 1: %+v", len(files), manifest.Media)
+	}
+	return files[0]
 }
 
 // checkFile compares a file with its manifest entry and decodes it.
@@ -329,34 +279,27 @@ type received struct {
 	DeliveryID string `json:"deliveryId"`
 	Event      string `json:"event"`
 	Data       struct {
-		From        job.Status `json:"from"`
-		To          job.Status `json:"to"`
-		Sequence    int        `json:"sequence"`
-		FailureCode string     `json:"failure_code"`
-		Detail      string     `json:"failure_detail"`
-		Granted     *bool      `json:"granted"`
+		JobID    string     `json:"jobId"`
+		From     job.Status `json:"from"`
+		To       job.Status `json:"to"`
+		Sequence int        `json:"sequence"`
 	} `json:"data"`
 }
 
-// receiver is the consumer's webhook receiver. It keeps running while the service
+// receiver is the team's webhook receiver. It keeps running while the service
 // restarts.
 type receiver struct {
 	url string
 
-	mu      sync.Mutex
-	hooks   []received
-	changed chan struct{} // closed and replaced with each webhook
+	mu    sync.Mutex
+	hooks []received
 }
 
 // receive starts a receiver that rejects webhooks not signed with the secret.
 func receive(t *testing.T, secret string) *receiver {
 	t.Helper()
-	r := &receiver{changed: make(chan struct{})}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(rw http.ResponseWriter, request *http.Request) {
+	r := new(receiver)
+	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err == nil {
 			err = client.VerifyWebhook(request.Header, body, secret, time.Now())
@@ -373,70 +316,36 @@ func receive(t *testing.T, secret string) *receiver {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.hooks = append(r.hooks, got)
-		close(r.changed)
-		r.changed = make(chan struct{})
-	})}
-	go func() { _ = server.Serve(listener) }() // ends with Close
-	t.Cleanup(func() { _ = server.Close() })
-	r.url = "http://" + listener.Addr().String() + "/"
+	}))
+	t.Cleanup(server.Close)
+	r.url = server.URL
 	return r
 }
 
-// await returns the first webhook that matches, waiting for it.
-func (r *receiver) await(t *testing.T, what string, match func(received) bool) received {
-	t.Helper()
-	deadline := time.NewTimer(awaitTimeout)
-	defer deadline.Stop()
-	for {
-		r.mu.Lock()
-		for _, hook := range r.hooks {
-			if match(hook) {
-				r.mu.Unlock()
-				return hook
-			}
-		}
-		changed := r.changed
-		r.mu.Unlock()
-		select {
-		case <-changed:
-		case <-deadline.C:
-			t.Fatalf("no webhook for %s; received %+v", what, r.all())
-		}
-	}
-}
-
-// awaitStatus waits until a job reaches a status.
-func (r *receiver) awaitStatus(t *testing.T, want job.Status) {
-	t.Helper()
-	r.awaitStatusAfter(t, want, 0)
-}
-
-// awaitStatusAfter is like awaitStatus for the events after a sequence number.
-func (r *receiver) awaitStatusAfter(t *testing.T, want job.Status, sequence int) {
-	t.Helper()
-	hook := r.await(t, string(want), func(hook received) bool {
-		return hook.Event == webhook.JobStatusChanged && hook.Data.Sequence > sequence && (hook.Data.To == want || hook.Data.To.Terminal())
-	})
-	if hook.Data.To != want {
-		t.Fatalf("the job ended in %s (%s: %s) before %s", hook.Data.To, hook.Data.FailureCode, hook.Data.Detail, want)
-	}
-}
-
-func (r *receiver) all() []received {
+// of returns the webhooks of a job.
+func (r *receiver) of(id string) (hooks []received) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]received(nil), r.hooks...)
+	for _, hook := range r.hooks {
+		if hook.Data.JobID == id {
+			hooks = append(hooks, hook)
+		}
+	}
+	return hooks
 }
 
-// checkTransitions checks the webhooks of a job: each event has one delivery ID,
-// events arrive in sequence without gaps, and each transition starts at the status
-// of the one before.
-func (r *receiver) checkTransitions(t *testing.T, want ...job.Status) {
+// checkTransitions waits for the last webhook of a job, and checks all of them: each event
+// has one delivery ID, events arrive in sequence without gaps, and each transition starts at
+// the status of the one before.
+func (r *receiver) checkTransitions(t *testing.T, id string, want ...job.Status) {
 	t.Helper()
+	eventually(t, "the webhook job.finalized", func() bool {
+		return slices.ContainsFunc(r.of(id), func(hook received) bool { return hook.Event == webhook.JobFinalized })
+	})
 	ids := make(map[int]string)
 	var states []job.Status
 	last := job.Scheduled
-	for _, hook := range r.all() {
+	for _, hook := range r.of(id) {
 		if known, again := ids[hook.Data.Sequence]; again {
 			if known != hook.DeliveryID {
 				t.Errorf("event %d has the delivery IDs %s and %s", hook.Data.Sequence, known, hook.DeliveryID)
@@ -455,7 +364,7 @@ func (r *receiver) checkTransitions(t *testing.T, want ...job.Status) {
 			states = append(states, last)
 		}
 	}
-	if fmt.Sprint(states) != fmt.Sprint(want) {
+	if !slices.Equal(states, want) {
 		t.Errorf("states %v, want %v", states, want)
 	}
 }
@@ -476,31 +385,18 @@ func lockHolder(t *testing.T, path string) int {
 }
 
 // bot returns the process ID of an attempt's bot.
-func (h *harness) bot(id string, attempt int) int {
-	h.Helper()
-	pid := lockHolder(h.T, filepath.Join(h.dir, "bots", id+"-"+strconv.Itoa(attempt), "bot.lock"))
-	if pid == 0 {
-		h.Fatalf("no bot of attempt %d runs", attempt)
-	}
-	return pid
+func (s *target) bot(id string, attempt int) int {
+	return lockHolder(s.T, filepath.Join(s.dir, "bots", id+"-"+strconv.Itoa(attempt), "bot.lock"))
 }
 
 // browserOf returns the main process of a bot's browser.
 func (h *harness) browserOf(bot int) int {
 	h.Helper()
-	children, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", bot, bot))
-	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", bot))
-	for _, task := range tasks {
-		more, _ := os.ReadFile(task)
-		children = append(append(children, ' '), more...)
+	browsers := processesOf(bot, func(command string) bool {
+		return strings.Contains(command, "--user-data-dir") && !strings.Contains(command, "--type=")
+	})
+	if len(browsers) == 0 {
+		h.Fatalf("bot %d has no browser", bot)
 	}
-	for _, field := range strings.Fields(string(children)) {
-		pid, _ := strconv.Atoi(field)
-		command, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-		if strings.Contains(string(command), "--user-data-dir") && !strings.Contains(string(command), "--type=") {
-			return pid
-		}
-	}
-	h.Fatalf("bot %d has no browser (%v)", bot, err)
-	return 0
+	return browsers[0]
 }

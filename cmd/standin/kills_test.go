@@ -2,9 +2,7 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -21,7 +19,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/recording"
 	"standin/internal/replica"
-	"standin/internal/testing/logtail"
 	"standin/internal/testing/mediacheck"
 )
 
@@ -39,25 +36,20 @@ const (
 	maxLost = 3 * time.Second
 	// concurrentKills is the number of bots that record at once.
 	concurrentKills = 2
-	// killTimeout bounds each step of a case.
-	killTimeout = 3 * time.Minute
 )
 
-// TestKills kills the processes of a recording at random times: STANDIN_TEST_KILLS
-// in total, 50 with make kills; STANDIN_TEST_SEED repeats a run. Each time the job
-// must end with a playable recording that lost at most three seconds, and with the
-// right values of partial and gaps.
+// TestKills kills the processes of a recording at random times: one of each by default,
+// STANDIN_TEST_KILLS in total; STANDIN_TEST_SEED repeats a run. Each time the job must end
+// with a playable recording that lost at most three seconds, with the right values of
+// partial and gaps, and with the webhooks of its statuses.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	needTools(t)
-	if os.Getenv("STANDIN_TEST_KILLS") == "" {
-		t.Skip("STANDIN_TEST_KILLS is not set; make kills sets it")
-	}
-	total, seed := envInt(t, "STANDIN_TEST_KILLS", 50), envInt(t, "STANDIN_TEST_SEED", time.Now().Unix())
+	parts := []string{killRenderer, killFFmpeg, killBrowser, killBot, killService}
+	total, seed := envInt(t, "STANDIN_TEST_KILLS", int64(len(parts))), envInt(t, "STANDIN_TEST_SEED", time.Now().Unix())
 	t.Logf("STANDIN_TEST_KILLS=%d STANDIN_TEST_SEED=%d", total, seed)
 	random := rand.New(rand.NewPCG(uint64(seed), 0))
-	parts := []string{killRenderer, killFFmpeg, killBrowser, killBot, killService}
-	shared, restarted := newHarnessOf(t, fullPicture), newHarnessOf(t, fullPicture)
+	shared, restarted := newHarness(t, fullPicture), newHarness(t, fullPicture)
 	queue := make(chan func())
 	var workers sync.WaitGroup
 	for range concurrentKills {
@@ -69,9 +61,9 @@ func TestKills(t *testing.T) {
 	}
 	var service sync.Mutex // held while the service is killed
 	for number := range int(total) {
-		c := killCase{part: parts[number%len(parts)], harness: shared, after: time.Duration(random.Int64N(int64(8 * time.Second))), pick: random.Uint64()}
+		c := killCase{part: parts[number%len(parts)], shared: shared, after: time.Duration(random.Int64N(int64(8 * time.Second))), pick: random.Uint64()}
 		if c.part == killService {
-			c.harness = restarted
+			c.shared = restarted
 		}
 		queue <- func() {
 			if c.part == killService {
@@ -101,132 +93,86 @@ func envInt(t *testing.T, name string, defaultValue int64) int64 {
 
 // killCase is a recording with one process that is killed.
 type killCase struct {
-	part    string
-	after   time.Duration // since the start of the recording
-	pick    uint64        // selects one of several processes
-	harness *harness
+	visit
+	shared *harness
+	part   string
+	after  time.Duration // since the start of the recording
+	pick   uint64        // selects one of several processes
 
-	id       string
-	meeting  *replica.Meeting
 	killedAt time.Time
 }
 
 func (c *killCase) run(t *testing.T, number int) {
-	if c.part == killService { // the restart changes the shared harness
-		defer func(before *testing.T) { c.harness.T = before }(c.harness.T)
-		c.harness.T = t
-	} else {
-		h := *c.harness
-		h.T = t
-		c.harness = &h
+	c.visit = c.shared.visit(t, replica.Settings{AdmitAfter: 300 * time.Millisecond}, map[string]any{"externalId": fmt.Sprintf("kill-%d", number)})
+	if c.part == killService {
+		defer func() { c.shared.process = c.process }() // it was restarted
 	}
-	var err error
-	if c.meeting, err = c.harness.replica.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			c.logBots()
-		}
-	})
-	var created struct{ ID string }
-	c.harness.call(http.MethodPost, "/api/v1/jobs", map[string]any{
-		"externalId": fmt.Sprintf("kill-%d", number), "meetingUrl": c.meeting.URL(),
-	}, &created)
-	c.id = created.ID
-	c.await("recording", func(status job.Status) bool { return status == job.RecordingStarted })
+	c.awaitJob(c.id, job.RecordingStarted)
 	<-time.After(c.after) // of recording
-	switch c.part {
-	case killFFmpeg:
+	if c.part == killFFmpeg {
 		<-time.After(3 * time.Second) // of recording, so that there is media to pack
 		c.killFFmpegProcess()
-	default:
+	} else {
 		c.kill()
 		<-time.After(4 * time.Second) // of recording after the recovery
 		c.meeting.End()
 	}
-	c.await("the end of the job", job.Status.Terminal)
+	c.awaitJob(c.id, job.Completed)
 	c.check()
 }
 
 // kill kills the process and waits until the recording has recovered.
 func (c *killCase) kill() {
-	c.harness.Helper()
-	bot := c.harness.bot(c.id, 0)
+	c.Helper()
+	bot := c.bot(c.id, 0)
 	victim := bot
 	switch c.part {
 	case killService:
-		c.harness.stopService(syscall.SIGKILL)
-		c.harness.startService(strings.TrimPrefix(c.harness.base, "http://"))
+		c.stop(syscall.SIGKILL)
+		if err := c.start(); err != nil {
+			c.Fatal(err)
+		}
 		return
 	case killBrowser:
-		victim = c.harness.browserOf(bot)
+		victim = c.browserOf(bot)
 	case killRenderer:
 		renderers := processesOf(bot, func(command string) bool { return strings.Contains(command, "--type=renderer") })
 		if len(renderers) == 0 {
-			c.harness.Fatal("the bot's browser has no renderer")
+			c.Fatal("the bot's browser has no renderer")
 		}
 		victim = renderers[c.pick%uint64(len(renderers))]
 	}
 	c.killedAt = time.Now()
 	if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
-		c.harness.Fatalf("kill the %s: %v", c.part, err)
+		c.Fatalf("kill the %s: %v", c.part, err)
 	}
-	c.awaitRecorder()
-}
-
-// awaitRecorder waits until a second recorder runs. The killed renderer may not
-// have been involved in the recording; then there is no second recorder.
-func (c *killCase) awaitRecorder() {
-	c.harness.Helper()
-	ticker := time.NewTicker(200 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(killTimeout)
-	if c.part == killRenderer {
-		deadline = time.After(30 * time.Second)
-	}
-	for {
+	// A renderer that was not involved in the recording needs no second recorder.
+	c.await("the recording to recover", func() bool {
 		var timeline struct{ Entries []struct{ Kind job.Trigger } }
-		c.harness.call(http.MethodGet, "/api/v1/jobs/"+c.id+"/timeline", nil, &timeline)
+		c.call(http.MethodGet, "/api/v1/jobs/"+c.id+"/timeline", nil, &timeline)
 		started := 0
 		for _, entry := range timeline.Entries {
 			if entry.Kind == job.BotRecordingStarted {
 				started++
 			}
 		}
-		if started > 1 {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			if c.part != killRenderer {
-				c.harness.Fatal("the recording did not recover")
-			}
-			return
-		}
-	}
+		return started > 1 || c.part == killRenderer && time.Since(c.killedAt) > 30*time.Second
+	})
 }
 
 // killFFmpegProcess ends the meeting and kills the first ffmpeg of the bot.
 func (c *killCase) killFFmpegProcess() {
-	c.harness.Helper()
-	bot := c.harness.bot(c.id, 0)
+	c.Helper()
+	bot := c.bot(c.id, 0)
 	c.meeting.End()
-	ticker := time.NewTicker(2 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(killTimeout)
-	for {
+	for deadline := time.Now().Add(4 * time.Minute); c.killedAt.IsZero(); <-time.After(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			c.Fatal("the bot never started ffmpeg")
+		}
 		for _, pid := range processesOf(bot, isFFmpeg) {
 			if syscall.Kill(pid, syscall.SIGKILL) == nil {
 				c.killedAt = time.Now()
-				return
 			}
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			c.harness.Fatal("the bot never started ffmpeg")
 		}
 	}
 }
@@ -261,43 +207,22 @@ func processesOf(bot int, match func(command string) bool) (found []int) {
 	return found
 }
 
-// await polls the job until its status is wanted.
-func (c *killCase) await(what string, wanted func(job.Status) bool) {
-	c.harness.Helper()
-	ticker := time.NewTicker(100 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(killTimeout)
-	for {
-		status := c.status()
-		if wanted(status) {
-			return
-		}
-		if status.Terminal() {
-			c.harness.Fatalf("the job is %s before %s", status, what)
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			c.harness.Fatalf("the job is stuck in %s before %s", status, what)
-		}
-	}
+// successStatuses are the statuses of a successful job, in order.
+var successStatuses = []job.Status{
+	job.Dispatching, job.Joining, job.EnteringLobby, job.InMeeting, job.RecordingStarted, job.RecordingStopped,
+	job.Finalizing, job.PostProcessing, job.MediaUploading, job.Completed,
 }
 
-func (c *killCase) status() job.Status {
-	c.harness.Helper()
-	var got struct{ Status job.Status }
-	c.harness.call(http.MethodGet, "/api/v1/jobs/"+c.id, nil, &got)
-	return got.Status
-}
-
-// check checks the recording and its manifest.
+// check checks the recording, its manifest and the webhooks.
 func (c *killCase) check() {
-	t := c.harness.T
-	if status := c.status(); status != job.Completed {
-		t.Fatalf("the job is %s", status)
+	t := c.T
+	statuses := successStatuses
+	if c.part == killBot { // a second attempt begins
+		statuses = slices.Concat(statuses[:5], statuses)
 	}
-	manifest := c.harness.manifest(c.id)
-	path, report := c.harness.recording(manifest)
+	c.hooks.checkTransitions(t, c.id, statuses...)
+	manifest := c.manifest(c.id)
+	path, report := c.recording(manifest)
 	duration := time.Duration(report.DurationMs * float64(time.Millisecond))
 	checkPlays(t, path, report)
 	harmless := c.part == killService || c.part == killFFmpeg || c.part == killRenderer && len(manifest.Gaps) == 0
@@ -345,7 +270,7 @@ const maxSoundOffset = 250
 // checkParticipantFiles compares the beeps of participant audio files with those
 // of the recording on the meeting's clock. The recording does not include its gap.
 func (c *killCase) checkParticipantFiles(manifest recording.Manifest, report mediacheck.Report) {
-	t, gap := c.harness.T, manifest.Gaps[0]
+	t, gap := c.T, manifest.Gaps[0]
 	var beeps []float64
 	for _, at := range report.BeepsMs {
 		if at >= float64(gap.StartMs) {
@@ -360,7 +285,7 @@ func (c *killCase) checkParticipantFiles(manifest recording.Manifest, report med
 		if media.Kind != recording.ParticipantAudio {
 			continue
 		}
-		own, err := mediacheck.Decode(t.Context(), c.harness.fetch(media))
+		own, err := mediacheck.Decode(t.Context(), c.fetch(media))
 		if err != nil {
 			t.Fatalf("decode %s: %v", media.Name, err)
 		}
@@ -394,15 +319,5 @@ func checkSpan(t *testing.T, report mediacheck.Report, from, to float64) {
 	}
 	if least := math.Floor(part.seconds / 6); float64(part.flashes) < least {
 		t.Errorf("between %.0f and %.0f ms: %d flashes in %.1f s: %.0f", from, to, part.flashes, part.seconds, report.FlashesMs)
-	}
-}
-
-// logBots logs the bots' logs of a failed case.
-func (c *killCase) logBots() {
-	for attempt := range 3 {
-		text, err := os.ReadFile(filepath.Join(c.harness.dir, "bots", c.id+"-"+strconv.Itoa(attempt), "bot.log"))
-		if !errors.Is(err, fs.ErrNotExist) {
-			c.harness.Logf("attempt %d, %v:\n%s", attempt, err, logtail.Last(string(text)))
-		}
 	}
 }

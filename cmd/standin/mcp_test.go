@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"standin/internal/job"
 )
 
 // agentsDocument is the document with the session of TestAgentSession.
@@ -39,9 +40,8 @@ var warnings = regexp.MustCompile(`"warning": "(?:[^"\\]|\\.)*"`)
 // document. With -update it writes the document.
 func TestAgentSession(t *testing.T) {
 	t.Parallel()
-	d := newTestCLI(t)
-	command := exec.Command(os.Args[0], "mcp", "--config-dir", d.config)
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: command}, nil)
+	c := newCLI(t, job.Test)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: exec.Command(os.Args[0], append([]string{"mcp"}, c.flags...)...)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,45 +49,32 @@ func TestAgentSession(t *testing.T) {
 	var text strings.Builder
 	id := ""
 	for _, call := range agentSession {
-		arguments := map[string]any{}
-		if err := json.Unmarshal([]byte(strings.ReplaceAll(call.arguments, "$JOB", id)), &arguments); err != nil {
-			t.Fatal(err)
-		}
-		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: call.tool, Arguments: arguments})
+		arguments := strings.ReplaceAll(call.arguments, "$JOB", id)
+		got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: call.tool, Arguments: json.RawMessage(arguments)})
 		if err != nil || got.IsError {
 			t.Fatalf("%s: %+v (%v)", call.tool, got, err)
-		}
-		var result struct{ Job struct{ JobID string } }
-		fields, err := json.Marshal(got.StructuredContent)
-		if err != nil || json.Unmarshal(fields, &result) != nil {
-			t.Fatal(err)
-		}
-		if id == "" {
-			id = result.Job.JobID
-		}
-		if call.tool == "wait_for" {
-			fmt.Fprintf(&text, "%s %s\n…\n", call.tool, strings.ReplaceAll(call.arguments, "$JOB", id))
-			continue
 		}
 		indented, err := json.MarshalIndent(got.StructuredContent, "", "  ")
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Fprintf(&text, "%s %s\n%s\n", call.tool, strings.ReplaceAll(call.arguments, "$JOB", id), indented)
+		if id == "" {
+			id = jobID.FindString(string(indented))
+		}
+		if call.tool == "wait_for" {
+			indented = []byte("…")
+		}
+		fmt.Fprintf(&text, "%s %s\n%s\n", call.tool, arguments, indented)
 	}
 	if err := session.Close(); err != nil {
 		t.Errorf("end the session: %v", err)
 	}
-	first, rest, _ := strings.Cut(normalized(text.String()), "wait_for")
-	compareBlock(t, first+"wait_for"+warnings.ReplaceAllString(rest, `"warning": "…"`))
-}
-
-// normalized replaces what differs between two sessions.
-func normalized(text string) string {
+	normalized := text.String()
 	for replacement, pattern := range varying {
-		text = pattern.ReplaceAllString(text, replacement)
+		normalized = pattern.ReplaceAllString(normalized, replacement)
 	}
-	return text
+	first, rest, _ := strings.Cut(normalized, "wait_for")
+	compareBlock(t, first+"wait_for"+warnings.ReplaceAllString(rest, `"warning": "…"`))
 }
 
 // compareBlock compares the text block of the document with a session.
@@ -113,33 +100,22 @@ func compareBlock(t *testing.T, session string) {
 // TestTypeScriptAgent runs the official TypeScript client against standin mcp and POST
 // /mcp. It installs the client with npm.
 func TestTypeScriptAgent(t *testing.T) {
+	long(t)
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("installs packages with npm")
-	}
 	if _, err := exec.LookPath("npm"); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal(err)
 		}
 		t.Skip(err)
 	}
-	d := newTestCLI(t)
-	stored, err := loadCredentials(d.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
+	c, dir := newCLI(t, job.Test), t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "mcp"))); err != nil {
-		t.Fatal(err)
-	}
-	binary, err := filepath.Abs(os.Args[0])
-	if err != nil {
 		t.Fatal(err)
 	}
 	for _, arguments := range [][]string{{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"}, {"node", "agent.mjs"}} {
 		command := exec.CommandContext(t.Context(), arguments[0], arguments[1:]...)
 		command.Dir = dir
-		command.Env = append(os.Environ(), "STANDIN_URL="+d.base, envAPIKey+"="+stored.APIKey, "STANDIN_BINARY="+binary)
+		command.Env = append(os.Environ(), "STANDIN_URL="+c.values["BASE"], envAPIKey+"="+c.values["KEY"], "STANDIN_BINARY="+absolute(t, os.Args[0]))
 		out, err := command.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", strings.Join(arguments, " "), err, out)
@@ -148,15 +124,11 @@ func TestTypeScriptAgent(t *testing.T) {
 	}
 }
 
-// TestAgentWithoutKey starts standin mcp without credentials. Nothing is written to
-// standard output, which belongs to the protocol.
-func TestAgentWithoutKey(t *testing.T) {
-	t.Parallel()
-	command := exec.CommandContext(t.Context(), os.Args[0], "mcp", "--config-dir", t.TempDir())
-	command.Env = append(os.Environ(), envAPIKey+"=")
-	out, err := command.Output()
-	exit := new(exec.ExitError)
-	if !errors.As(err, &exit) || exit.ExitCode() != exitUnauthorized || len(out) > 0 || !strings.Contains(string(exit.Stderr), "standin login") {
-		t.Errorf("%v, stdout %q, stderr %q", err, out, exit.Stderr)
+func absolute(t *testing.T, path string) string {
+	t.Helper()
+	path, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return path
 }

@@ -1,35 +1,135 @@
 package main
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"log/slog"
+	"errors"
+	"io"
+	"log"
 	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/recording"
 	recordingbuild "standin/internal/recording/build"
-	"standin/internal/service"
+	"standin/internal/store"
 )
 
-// command runs a command line in this process.
-func command(args ...string) (code int, out, err string) {
-	var stdout, stderr bytes.Buffer
-	code = run(args, &stdout, &stderr)
-	return code, stdout.String(), stderr.String()
+// faultyProxy is a reverse proxy that truncates or corrupts media responses.
+type faultyProxy struct {
+	cut     atomic.Bool // end the next response after 1000 bytes
+	corrupt atomic.Bool // change the first byte of responses
+	ranges  atomic.Int64
 }
 
-// simulated runs a job of a test key and returns its ID. The service runs until
-// the test ends.
-func simulated(t *testing.T, dir string) string {
+// serve returns the URL of the proxy of a service.
+func (p *faultyProxy) serve(t *testing.T, service string) string {
 	t.Helper()
-	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: dir}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, Log: slog.New(slog.DiscardHandler),
-	})
+	target, err := url.Parse(service)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	proxy.FlushInterval = -1                    // a truncated response has its first bytes
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // it logs every truncated response
+	proxy.ModifyResponse = func(answer *http.Response) error {
+		if !strings.Contains(answer.Request.URL.Path, "/media/") {
+			return nil
+		}
+		if answer.Request.Header.Get("Range") != "" {
+			p.ranges.Add(1)
+		}
+		content, err := io.ReadAll(answer.Body)
+		if err != nil {
+			return err
+		}
+		if p.corrupt.Load() {
+			content[0] ^= 1
+		}
+		body := io.Reader(strings.NewReader(string(content)))
+		if p.cut.Swap(false) {
+			body = io.MultiReader(io.LimitReader(body, 1000), brokenReader{})
+		}
+		answer.Body = io.NopCloser(body)
+		return nil
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+type brokenReader struct{}
+
+func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+// TestDownload downloads a recording through a proxy that breaks a connection. The download
+// resumes, also in another run, detects corrupt data, and transfers nothing twice.
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	c, proxy := newCLI(t, job.Test), new(faultyProxy)
+	c.keep("", proxy.serve(t, c.values["BASE"]), c.values["KEY"])
+	dir := filepath.Join(t.TempDir(), "recording")
+	c.values["DIR"] = dir
+	fetch := func() (fetched, size int64, path string) {
+		t.Helper()
+		var downloads []downloaded
+		if err := json.Unmarshal([]byte(c.row(row{"recordings download $ID --dir $DIR --json", 0, ``, ``})), &downloads); err != nil || len(downloads) != 1 {
+			t.Fatalf("%v: %+v", err, downloads)
+		}
+		return downloads[0].Fetched, downloads[0].Bytes, downloads[0].Path
+	}
+	c.rows(row{"jobs create $MEET $FAST --json", 0, `"id": "(?P<ID>[^"]+)"`, ``}, row{"jobs watch $ID", 0, ``, ``})
+	proxy.cut.Store(true)
+	fetched, size, path := fetch()
+	if fetched != size || proxy.ranges.Load() != 1 {
+		t.Errorf("%d of %d bytes fetched, with %d requests for a part", fetched, size, proxy.ranges.Load())
+	}
+	if fetched, _, _ := fetch(); fetched != 0 {
+		t.Errorf("%d bytes of what was there are fetched again", fetched)
+	}
+	for name, want := range map[string]int{"*.part": 0, "manifest.json": 1} {
+		if found, err := filepath.Glob(filepath.Join(dir, name)); err != nil || len(found) != want {
+			t.Errorf("there are %q (%v)", found, err)
+		}
+	}
+	content, err := os.ReadFile(path)
+	if err := errors.Join(err, os.WriteFile(path+".part", content[:1000], 0o600), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	if fetched, _, _ := fetch(); fetched != size-1000 {
+		t.Errorf("another run fetched %d of %d bytes", fetched, size-1000)
+	}
+	if err := errors.Join(os.WriteFile(path+".part", make([]byte, 10), 0o600), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	const differs = `SHA-256 of the manifest`
+	c.rows(row{"recordings download $ID --dir $DIR", exitFailed, ``, differs}) // the beginning is of something else
+	proxy.corrupt.Store(true)
+	c.rows(row{"recordings download $ID --dir $DIR", exitFailed, ``, differs})
+	if left, err := filepath.Glob(filepath.Join(dir, "*.mp4*")); err != nil || len(left) > 0 {
+		t.Errorf("a file that was changed on the proxy is left: %q, %v", left, err)
+	}
+}
+
+// TestRecordingsVerify verifies recordings, and one that was truncated on disk. The recording of
+// a job that failed is made from its uploads, once. The service runs meanwhile.
+func TestRecordingsVerify(t *testing.T) {
+	long(t)
+	t.Parallel()
+	needTools(t)
+	a := newAdmin(t)
+	s, err := startService(t.Context(), a.values["DATA"])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,182 +138,69 @@ func simulated(t *testing.T, dir string) string {
 			t.Error(err)
 		}
 	})
-	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Test)
+	c := signedIn(t, s, job.Test)
+	c.rows(row{"jobs create $MEET --external-id weekly-17 $FAST --json", 0, `"id": "(?P<ID>[^"]+)"`, ``}, row{"jobs watch $ID", 0, ``, ``})
+	id := c.values["ID"]
+	a.values["ID"], a.values["UNKNOWN"] = id, uuid.NewString()
+	const valid = `$ID  valid  "weekly-17".*1 valid, 0 invalid\n$`
+	a.rows(
+		row{"recordings verify", 0, valid, ``}, row{"recordings verify $ID", 0, valid, ``},
+		row{"recordings verify $UNKNOWN", exitFailed, ``, `no such job`},
+		row{"recordings finish $ID", exitFailed, ``, `has a recording`},
+	)
+	folder := filepath.Join(a.values["DATA"], "recordings", "jobs", id)
+	failBeforeFinish(t, s.Store(), folder, id)
+	a.rows(
+		row{"recordings finish --base-url https://standin.test/ $ID", 0, `^finished: https://standin\.test/api/v1/jobs/$ID/manifest\n$`, ``},
+		row{"recordings verify $ID", 0, `1 valid`, ``},
+		row{"recordings finish $ID", exitFailed, ``, `has a recording`},
+		row{"recordings finish $UNKNOWN", exitFailed, ``, `no such job`},
+		row{"recordings finish weekly-17", exitFailed, ``, `is not a job ID`},
+	)
+	if _, err := os.Stat(filepath.Join(folder, "uploads")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the uploads are left: %v", err)
+	}
+	if err := os.Truncate(filepath.Join(folder, "media", "recording.mp4"), 1000); err != nil {
+		t.Fatal(err)
+	}
+	a.rows(
+		row{"recordings verify", exitFailed, `INVALID.*SHA-256 is`, `1 recordings do not match`},
+		row{"recordings verify $ID --json", exitFailed, `"jobId": "$ID"`, ``},
+	)
+}
+
+// failBeforeFinish makes a completed job look as if its recording could not be finished.
+func failBeforeFinish(t *testing.T, s *store.Store, folder, id string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(folder, "manifest.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := strings.NewReader(`{"externalId":"weekly-17","meetingUrl":"https://meet.google.com/abc-defg-hij"}`)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.BaseURL()+"/api/v1/jobs", body)
+	var manifest recording.Manifest
+	if err := json.Unmarshal(text, &manifest); err != nil {
+		t.Fatal(err)
+	}
+	began := manifest.Timeline.RecordingStartedAt.Time
+	report, err := json.Marshal(recordingbuild.FinalReport{
+		Report: ingest.Report{Parts: []ingest.RecordingPart{{StartedAt: began, EndedAt: began.Add(20 * time.Second), Segments: 20, Complete: true}}},
+		Media:  []recording.File{manifest.Media[0].File},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header.Set("Authorization", "Bearer "+secret)
-	answer, err := http.DefaultClient.Do(request)
+	uploads := filepath.Join(folder, "uploads", "0")
+	err = errors.Join(
+		os.MkdirAll(uploads, 0o700),
+		os.Rename(filepath.Join(folder, "media", manifest.Media[0].Name), filepath.Join(uploads, manifest.Media[0].Name)),
+		os.WriteFile(filepath.Join(uploads, ingest.ReportName), report, 0o600),
+		os.Remove(filepath.Join(folder, "manifest.json")),
+		s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			r, err := tx.LockJob(ctx, uuid.MustParse(id))
+			r.Status, r.FailureCode, r.ManifestURI, r.FinalizedAt = job.Failed, job.InternalError, "", time.Time{}
+			return errors.Join(err, tx.SaveJob(ctx, r))
+		}),
+	)
 	if err != nil {
 		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	var created job.Job
-	if err := json.NewDecoder(answer.Body).Decode(&created); err != nil {
-		t.Fatal(err)
-	}
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(4 * time.Minute); ; <-ticker.C {
-		r, err := s.Store().Job(t.Context(), created.ID)
-		switch {
-		case err != nil:
-			t.Fatal(err)
-		case r.Status == job.Completed && r.WakeAt.IsZero():
-			return r.ID.String()
-		case r.Status == job.Failed || time.Now().After(deadline):
-			t.Fatalf("the job is %s: %s", r.Status, r.FailureDetail)
-		}
-	}
-}
-
-// TestRecordingsVerify verifies one recording, all recordings, and a recording
-// that was truncated on disk, while the service runs.
-func TestRecordingsVerify(t *testing.T) {
-	t.Parallel()
-	if _, err := recordingbuild.FindTools(); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
-	dir := newDataDir(t)
-	id := simulated(t, dir)
-	for _, which := range [][]string{nil, {id}} {
-		code, out, stderr := command(append([]string{"recordings", "verify", "--data-dir", dir}, which...)...)
-		if code != 0 || !strings.Contains(out, id+"  valid  \"weekly-17\"") || !strings.HasSuffix(out, "1 valid, 0 invalid\n") {
-			t.Errorf("verify %v: exit code %d, %s%s", which, code, out, stderr)
-		}
-	}
-	path := filepath.Join(dir, "recordings", "jobs", id, "media", "recording.mp4")
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, content[:len(content)-100], 0o600); err != nil {
-		t.Fatal(err)
-	}
-	code, out, stderr := command("recordings", "verify", "--data-dir", dir)
-	if code != 1 || !strings.Contains(out, "INVALID") || !strings.Contains(out, "SHA-256 is") || !strings.Contains(stderr, "1 recordings do not match") {
-		t.Errorf("truncated recording: exit code %d, %s%s", code, out, stderr)
-	}
-	code, out, _ = command("recordings", "verify", "--data-dir", dir, "--json", id)
-	var verdict recordingbuild.VerifyReport
-	if err := json.Unmarshal([]byte(out), &verdict); err != nil || code != 1 || verdict.JobID != id || verdict.OK() || len(verdict.Files) == 0 {
-		t.Errorf("--json: exit code %d, %v, %s", code, err, out)
-	}
-	if code, _, stderr := command("recordings", "verify", "--data-dir", dir, "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"); code != 1 || !strings.Contains(stderr, "no such job") {
-		t.Errorf("unknown job: exit code %d, %s", code, stderr)
-	}
-}
-
-// TestRecordingsSweep checks that the command deletes only with --delete.
-func TestRecordingsSweep(t *testing.T) {
-	t.Parallel()
-	dir := newDataDir(t)
-	stray := filepath.Join(dir, "recordings", "jobs", "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80", "manifest.json")
-	if err := os.MkdirAll(filepath.Dir(stray), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(stray, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if code, out, stderr := command("recordings", "sweep", "--data-dir", dir); code != 0 || !strings.Contains(out, "unused objects of 0 jobs") {
-		t.Errorf("recently written object: exit code %d, %s%s", code, out, stderr)
-	}
-	if err := os.Chtimes(stray, time.Time{}, time.Now().Add(-25*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
-	code, out, stderr := command("recordings", "sweep", "--data-dir", dir)
-	if _, err := os.Stat(stray); code != 0 || err != nil || !strings.Contains(out, "unused objects of 1 jobs listed") {
-		t.Errorf("listed: exit code %d, %v, %s%s", code, err, out, stderr)
-	}
-	code, out, stderr = command("recordings", "sweep", "--delete", "--data-dir", dir)
-	if _, err := os.Stat(stray); code != 0 || err == nil || !strings.Contains(out, "unused objects of 1 jobs deleted") {
-		t.Errorf("deleted: exit code %d, %v, %s%s", code, err, out, stderr)
-	}
-}
-
-func TestConsumersSetRetention(t *testing.T) {
-	t.Parallel()
-	dir := newDataDir(t)
-	if code, _, stderr := command("keys", "create", "--consumer", "acme", "--data-dir", dir); code != 0 {
-		t.Fatal(stderr)
-	}
-	for _, test := range []struct{ set, shown string }{
-		{"30d", "30d"}, {"36h", "36h0m0s"}, {"forever", "forever"}, {"default", "service default"},
-	} {
-		if code, out, stderr := command("consumers", "set", "acme", "--retention", test.set, "--data-dir", dir); code != 0 {
-			t.Errorf("set %s: exit code %d, %s%s", test.set, code, out, stderr)
-		}
-		if code, out, stderr := command("consumers", "set", "acme", "--job-retention", test.set, "--data-dir", dir); code != 0 {
-			t.Errorf("set %s for jobs: exit code %d, %s%s", test.set, code, out, stderr)
-		}
-		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "recordings kept for  "+test.shown+"\n") ||
-			!strings.Contains(out, "jobs kept for        "+test.shown+"\n") {
-			t.Errorf("after %s: %s", test.set, out)
-		}
-	}
-	for _, choice := range []string{"on", "off"} {
-		code, out, stderr := command("consumers", "set", "acme", "--transcript-event", choice, "--command-event", choice, "--data-dir", dir)
-		if want := "webhook job.transcript_ready of acme: " + choice + "\nwebhook bot.command_outcome of acme: " + choice + "\n"; code != 0 || out != want {
-			t.Errorf("set the events %s: exit code %d, %s%s", choice, code, out, stderr)
-		}
-		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "transcript event     "+choice+"\ncommand event        "+choice+"\n") {
-			t.Errorf("after setting the events %s: %s", choice, out)
-		}
-	}
-	for _, test := range []struct {
-		flags []string
-		shown string
-	}{
-		{[]string{"--camera-name", "--say-on-join", "Hello"}, `{"onJoin":{"text":"Hello"},"camera":{"nameCard":true}}`}, {[]string{"--no-output"}, "none"},
-	} {
-		if code, out, stderr := command(append([]string{"consumers", "set", "acme", "--data-dir", dir}, test.flags...)...); code != 0 || out != "output of acme: "+test.shown+"\n" {
-			t.Errorf("%v: exit code %d, %s%s", test.flags, code, out, stderr)
-		}
-		if _, out, _ := command("consumers", "show", "acme", "--data-dir", dir); !strings.Contains(out, "output               "+test.shown+"\n") {
-			t.Errorf("after %v: %s", test.flags, out)
-		}
-	}
-	if code, _, stderr := command("consumers", "set", "acme", "--camera-page", "ftp://example.com/", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "camera page uri") {
-		t.Errorf("invalid page: exit code %d, %s", code, stderr)
-	}
-	if code, _, stderr := command("consumers", "set", "acme", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "--job-retention") {
-		t.Errorf("nothing to set: exit code %d, %s", code, stderr)
-	}
-	if code, _, stderr := command("consumers", "set", "acme", "--retention", "soon", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "30d") {
-		t.Errorf("invalid duration: exit code %d, %s", code, stderr)
-	}
-	if code, _, stderr := command("consumers", "set", "unknown", "--retention", "1d", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "no such consumer") {
-		t.Errorf("unknown consumer: exit code %d, %s", code, stderr)
-	}
-}
-
-// TestConsumersDelete deletes a consumer, with confirmation.
-func TestConsumersDelete(t *testing.T) {
-	t.Parallel()
-	dir := newDataDir(t)
-	for _, name := range []string{"acme", "other"} {
-		if code, _, stderr := command("keys", "create", "--consumer", name, "--data-dir", dir); code != 0 {
-			t.Fatal(stderr)
-		}
-	}
-	if code, _, stderr := command("consumers", "delete", "acme", "--data-dir", dir); code == 0 || !strings.Contains(stderr, "--yes") {
-		t.Errorf("without confirmation: exit code %d, %s", code, stderr)
-	}
-	if code, out, stderr := command("consumers", "delete", "acme", "--yes", "--data-dir", dir); code != 0 || out != "deleted team acme and 0 jobs\n" {
-		t.Errorf("delete: exit code %d, %s%s", code, out, stderr)
-	}
-	if code, _, stderr := command("consumers", "delete", "acme", "--yes", "--data-dir", dir); code != 1 || !strings.Contains(stderr, "no such consumer") {
-		t.Errorf("delete again: exit code %d, %s", code, stderr)
-	}
-	if _, out, _ := command("consumers", "list", "--data-dir", dir); strings.Contains(out, "acme") || !strings.Contains(out, "other") {
-		t.Errorf("left: %s", out)
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +31,6 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"standin/internal/ingest"
-	"standin/internal/replica"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
 	"standin/internal/testing/testbrowser"
@@ -55,28 +53,25 @@ var notSecret = []string{
 // webhooks, jobs of the simulator and a real bot, and uses every secret. Logs,
 // arguments and environments of processes, and metrics must not contain any of them.
 func TestSecretsStayPrivate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	needTools(t)
 	testbrowser.Reserve(t)
 	outside := newOutside(t)
-	meeting, meetingHost := openMeeting(t)
+	meetings, meeting := openMeeting(t, smallPicture)
 	secrets := newSecrets(t)
 	dir := newDataDir(t)
 	env := append(secrets.environment(), outside.environment(t, secrets)...)
 	env = append(env, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_BROWSER_MODE=headless", "STANDIN_LOG_LEVEL=debug",
 		"STANDIN_PICTURE_SIZE=640x360", "STANDIN_FRAME_RATE=8",
-		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+meetingHost, "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true",
+		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(meetings.URL(), "http://"), "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true",
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_HEADERS=api-key="+secrets.of("OTLP header")) // no collector, so that errors are logged
+	t.Cleanup(func() { stopBots(t, dir) }) // after the service, which would replace them
 	s := startTarget(t, dir, env...)
-	t.Cleanup((&harness{T: t, dir: dir}).stopBots)
 	live, simulated := s.key("ada"), s.key("ada", "--test")
 	secrets.add("API key", live)
 	secrets.add("test API key", simulated)
 	operator := s.operator()
-	secrets.add("password", visitorPassword)
+	secrets.add("password", testPassword)
 	_, session, _ := strings.Cut(operator.cookie, "=")
 	secrets.add("session cookie", session)
 	s.signInElsewhere()
@@ -87,11 +82,9 @@ func TestSecretsStayPrivate(t *testing.T) {
 	id := s.create(live, map[string]any{"externalId": "real", "meetingUrl": meeting.URL(), "webhooks": hooks["webhooks"]})
 	secrets.add("bot token", ingest.Token([]byte(secrets.of("STANDIN_INGEST_SIGNING_KEY")), id, 0))
 	s.awaitStatus(simulated, done, "completed")
-	s.awaitRecording(live, id)
+	s.awaitStatus(live, id, "recording_started")
 	outside.awaitReply(t)
-	for _, leak := range secrets.inProcesses(s.process.Process.Pid, dir) {
-		t.Error(leak)
-	}
+	secrets.checkProcesses(t, s.process.Process.Pid, s.bot(id, 0))
 	for _, header := range []http.Header{{"Authorization": {"Bearer " + secrets.of("STANDIN_METRICS_SECRET")}}, {"Authorization": {"Bearer " + secrets.of("STANDIN_ADMIN_SECRET")}}} {
 		metrics := s.send(http.MethodGet, "/metrics", header, http.NoBody)
 		if metrics.status != http.StatusOK || !strings.Contains(metrics.body, "standin_jobs") {
@@ -100,32 +93,8 @@ func TestSecretsStayPrivate(t *testing.T) {
 		secrets.check(t, "/metrics", []byte(metrics.body))
 	}
 	meeting.End()
-	s.awaitEnd(live, id)
+	s.awaitStatus(live, id, "completed")
 	checkLogs(t, secrets, s.log, dir)
-}
-
-// awaitRecording waits until a real bot records, which takes long on a busy machine.
-func (s *target) awaitRecording(key, id string) {
-	s.Helper()
-	var got response
-	for deadline := time.Now().Add(5 * time.Minute); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		got = s.call(http.MethodGet, "/api/v1/jobs/"+id, key, nil)
-		if got.field("status") == "recording_started" {
-			return
-		}
-		if slices.Contains([]any{"completed", "failed", "cancelled"}, got.field("status")) {
-			break
-		}
-	}
-	s.Fatalf("the bot does not record: %s", got.body)
-}
-
-// awaitEnd waits until a job has ended.
-func (s *target) awaitEnd(key, id string) {
-	s.Helper()
-	s.await("the end of job "+id, func() bool {
-		return slices.Contains([]any{"completed", "failed", "cancelled"}, s.call(http.MethodGet, "/api/v1/jobs/"+id, key, nil).field("status"))
-	})
 }
 
 // checkLogs checks the log of the service and the logs in its data directory.
@@ -219,83 +188,22 @@ func (s *secretValues) check(t *testing.T, where string, text []byte) {
 	}
 }
 
-// inProcesses searches the arguments of the service and of all processes that it has
-// started, and the environments of those.
-func (s *secretValues) inProcesses(service int, dir string) (leaks []string) {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return []string{err.Error()}
-	}
-	parents, arguments := map[int]int{}, map[int][]byte{}
-	for _, entry := range entries {
-		pid, err := strconv.Atoi(entry.Name())
-		if err != nil {
-			continue
-		}
-		arguments[pid], _ = os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
-		parents[pid] = parentOf(pid)
-	}
-	children := 0
-	for pid, command := range arguments {
-		if pid != service && !descends(pid, service, parents) && !bytes.Contains(command, []byte(dir)) {
-			continue
-		}
-		for _, name := range s.find(command) {
-			leaks = append(leaks, fmt.Sprintf("the arguments of process %d contain a secret: %s", pid, name))
-		}
-		if pid == service {
-			continue // its settings are in its environment
-		}
-		children++
-		environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)) // it may have ended
-		for _, name := range s.find(environment) {
-			leaks = append(leaks, fmt.Sprintf("the environment of %q contains a secret: %s", bytes.ReplaceAll(command, []byte{0}, []byte{' '})[:min(80, len(command))], name))
-		}
-	}
-	if children < 3 {
-		leaks = append(leaks, fmt.Sprintf("only %d processes of a bot were found", children))
-	}
-	return leaks
-}
-
-// parentOf returns the parent of a process, 0 if that has ended.
-func parentOf(pid int) int {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), "\nPPid:\t")
-	text, _, _ := strings.Cut(rest, "\n")
-	parent, _ := strconv.Atoi(text)
-	return parent
-}
-
-func descends(pid, ancestor int, parents map[int]int) bool {
-	for ; pid > 1; pid = parents[pid] {
-		if pid == ancestor {
-			return true
-		}
-	}
-	return false
-}
-
-// openMeeting opens a replica of a meeting and returns it with its host.
-func openMeeting(t *testing.T) (*replica.Meeting, string) {
+// checkProcesses checks the arguments of the service and of a bot's processes, and the
+// environments of those.
+func (s *secretValues) checkProcesses(t *testing.T, service, bot int) {
 	t.Helper()
-	media, err := replica.PrepareSmallMedia(t.Context(), replica.MediaFolder())
-	if err != nil {
-		t.Fatal(err)
+	processes := processesOf(bot, func(string) bool { return true })
+	if len(processes) < 3 {
+		t.Errorf("only %d processes of the bot were found", len(processes))
 	}
-	server, err := replica.Start(t.Context(), replica.Options{Media: media})
-	if err != nil {
-		t.Fatal(err)
+	for _, pid := range append(processes, service) {
+		arguments, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // it may have ended
+		s.check(t, "the arguments of a process", arguments)
+		if pid != service { // its settings are in its environment
+			environment, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+			s.check(t, "the environment of "+string(arguments), environment)
+		}
 	}
-	t.Cleanup(func() { _ = server.Close() })
-	meeting, err := server.Open(replica.Settings{AdmitAfter: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return meeting, strings.TrimPrefix(server.URL(), "http://")
 }
 
 // hook starts a webhook receiver that refuses the first request, so that a failure is
@@ -443,17 +351,14 @@ func (o *outside) awaitReply(t *testing.T) {
 // deliver adds an invitation to the mailbox.
 func (o *outside) deliver(t *testing.T) {
 	t.Helper()
-	raw, err := os.ReadFile(invitationFile(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw = append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\nTo: notes@bots.example.test\r\nMessage-ID: <1@example.test>\r\n"), raw...)
-	if _, err := o.imap.Append("INBOX", mailLiteral{bytes.NewReader(raw)}, &imap.AppendOptions{}); err != nil {
+	const header = "Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\nTo: notes@bots.example.test\r\nMessage-ID: <1@example.test>\r\n"
+	message := mailLiteral{strings.NewReader(header + invitation("meet.google.com"))}
+	if _, err := o.imap.Append("INBOX", message, &imap.AppendOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-type mailLiteral struct{ *bytes.Reader }
+type mailLiteral struct{ *strings.Reader }
 
 // startReplies starts an SMTP server that requires the password.
 func (o *outside) startReplies(t *testing.T, password string) {

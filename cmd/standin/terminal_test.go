@@ -5,9 +5,9 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // hostileCharacters are the characters with which a text can disguise itself or
@@ -20,6 +20,14 @@ func hostileCharacters() string {
 		}
 	}
 	return text.String()
+}
+
+// checkHarmless fails the test if an output has a hostile character.
+func checkHarmless(t *testing.T, output string) {
+	t.Helper()
+	if i := strings.IndexAny(strings.NewReplacer("\n", "", "\t", "").Replace(output), hostileCharacters()); i >= 0 || !utf8.ValidString(output) {
+		t.Errorf("the output contains a hostile character: %q", output)
+	}
 }
 
 // TestAttackHostileNames prints a job whose texts contain hostile
@@ -47,45 +55,35 @@ func TestAttackHostileNames(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	config := t.TempDir()
-	if err := saveCredentials(config, credentials{URL: server.URL, APIKey: "key"}); err != nil {
-		t.Fatal(err)
-	}
-	for name, args := range map[string][]string{
-		"table": {"jobs", "get", "7"}, "JSON": {"jobs", "get", "7", "--json"},
-		"list": {"jobs", "list"}, "list as JSON": {"jobs", "list", "--json"},
-		"error": {"jobs", "get", "missing"},
-	} {
-		var stdout, stderr bytes.Buffer
-		command := exec.CommandContext(t.Context(), testedBinary(), append(args, "--config-dir", config)...)
-		command.Stdout, command.Stderr = &stdout, &stderr
-		err := command.Run()
-		printed := stdout.String() + stderr.String()
-		if (err == nil) == (name == "error") || !strings.Contains(printed, "safe") {
-			t.Fatalf("%s: %v: %s", name, err, printed)
-		}
-		for _, r := range strings.NewReplacer("\n", "", "\t", "").Replace(printed) {
-			if strings.ContainsRune(hostileCharacters(), r) {
-				t.Errorf("%s: the output contains %U: %q", name, r, printed)
-				break
-			}
-		}
-		if name != "JSON" {
-			continue
-		}
+	c := &cli{t, []string{"--config-dir", config}, map[string]string{"CONFIG": config}}
+	c.keep("", server.URL, "key")
+	for _, line := range []string{"jobs get 7", "jobs get 7 --json", "jobs list", "jobs list --json"} {
+		out := c.row(row{line, 0, `safe`, ``})
+		checkHarmless(t, out)
 		var shown map[string]any
-		if err := json.Unmarshal(stdout.Bytes(), &shown); err != nil || shown["externalId"] != hostile || shown["joinAt"] != found["joinAt"] {
-			t.Errorf("the JSON output does not have the same text: %v, %q, %q", err, shown["externalId"], shown["joinAt"])
+		if line == "jobs get 7 --json" && (json.Unmarshal([]byte(out), &shown) != nil || shown["externalId"] != hostile || shown["joinAt"] != found["joinAt"]) {
+			t.Errorf("the JSON output does not have the same text: %q, %q", shown["externalId"], shown["joinAt"])
 		}
+	}
+	_, _, stderr := command(append(wordsOf("jobs get missing"), c.flags...)...)
+	if checkHarmless(t, stderr); !strings.Contains(stderr, "safe") {
+		t.Errorf("the error is %q", stderr)
 	}
 }
 
-// TestInvalidTextInTheTerminal checks that bytes which are not UTF-8 do not reach
-// the terminal, and that ordinary text is unchanged.
-func TestInvalidTextInTheTerminal(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	const text = "Zoë\tصباح 🎉\n"
-	if _, err := (escapingWriter{&out}).Write([]byte("a\x9b31mb " + text)); err != nil || out.String() != "a\ufffd31mb "+text {
-		t.Errorf("%q, %v", out.String(), err)
-	}
+// FuzzTerminal checks that no bytes make an output hostile, and that ordinary text is
+// unchanged.
+func FuzzTerminal(f *testing.F) {
+	f.Add([]byte("a\x9b31mb Zoë\tصباح 🎉\n"))
+	f.Add([]byte(hostileCharacters()))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var out bytes.Buffer
+		if n, err := (escapingWriter{&out}).Write(text); err != nil || n != len(text) {
+			t.Fatalf("wrote %d of %d bytes, %v", n, len(text), err)
+		}
+		checkHarmless(t, out.String())
+		if utf8.Valid(text) && !strings.ContainsAny(string(text), hostileCharacters()) && out.String() != string(text) {
+			t.Errorf("%q became %q", text, out.String())
+		}
+	})
 }

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,14 +32,11 @@ var savedFile = regexp.MustCompile("(?ms)Save (?:this|it) as `([a-z.]+)`[^\n]*\n
 // from the registries of Python and Node.
 func TestTutorials(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("installs packages")
-	}
 	needTools(t)
 	results := map[string]func(*documentRun){
 		"first-recording.md":     func(r *documentRun) { r.await("python3 record.py", "recording.mp4") },
 		"receive-webhooks.md":    checkReceivers,
-		"transcript-to-slack.md": func(r *documentRun) { r.awaitSlack("Simulated Host") },
+		"transcript-to-slack.md": func(r *documentRun) { r.slack.await(r.T, "Simulated Host") },
 		"voice-agent.md":         checkAgent,
 		"record-calendar.md":     func(r *documentRun) { r.await("standin jobs list --status scheduled", "scheduled") },
 		"from-recall.md":         func(r *documentRun) { r.await("python3 bot.py", "done") },
@@ -88,38 +84,18 @@ func checkReceivers(r *documentRun) {
 // await waits until the output of a command contains a text.
 func (r *documentRun) await(command, text string) {
 	r.Helper()
-	contains := func() bool {
+	r.Cleanup(func() {
+		for _, o := range r.outputs {
+			if r.Failed() {
+				r.Logf("%s\n%s", o.command, o.output.String())
+			}
+		}
+	})
+	eventually(r.T, command+" to print "+text, func() bool {
 		return slices.ContainsFunc(r.outputs, func(o commandOutput) bool {
 			return strings.HasPrefix(o.command, command) && strings.Contains(o.output.String(), text)
 		})
-	}
-	r.until(contains, func() string {
-		var all strings.Builder
-		for _, o := range r.outputs {
-			fmt.Fprintf(&all, "%s\n%s\n", o.command, o.output.String())
-		}
-		return fmt.Sprintf("%s does not print %q:\n%s", command, text, all.String())
 	})
-}
-
-// awaitSlack waits until the double of Slack has received a text.
-func (r *documentRun) awaitSlack(text string) {
-	r.Helper()
-	r.until(func() bool { return strings.Contains(r.slack.String(), text) }, func() string { return "Slack has received: " + r.slack.String() })
-}
-
-// until waits until a condition holds.
-func (r *documentRun) until(holds func() bool, problem func() string) {
-	r.Helper()
-	ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
-	defer cancel()
-	for ticker := time.NewTicker(50 * time.Millisecond); !holds(); {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			r.Fatal(problem())
-		}
-	}
 }
 
 // checkAgent sends the agent a second of sound and then silence, as Standin does, and expects the
@@ -213,29 +189,9 @@ func TestTutorialValues(t *testing.T) {
 	if match == nil || match[1] != "values.yaml" {
 		t.Fatal("the tutorial has no values.yaml")
 	}
-	var written, known map[string]any
+	var written map[string]any
 	if err := yaml.Unmarshal([]byte(match[2]), &written); err != nil {
 		t.Fatal(err)
 	}
-	chart, err := os.ReadFile(filepath.Join(root, "deploy/helm/standin/values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := yaml.Unmarshal(chart, &known); err != nil {
-		t.Fatal(err)
-	}
-	var compare func(path string, written, known map[string]any)
-	compare = func(path string, written, known map[string]any) {
-		for name, value := range written {
-			standard, exists := known[name]
-			if !exists {
-				t.Errorf("the chart has no value %s%s", path, name)
-			}
-			inner, isMap := value.(map[string]any)
-			if standards, _ := standard.(map[string]any); isMap && len(standards) > 0 {
-				compare(path+name+".", inner, standards)
-			}
-		}
-	}
-	compare("", written, known)
+	checkValues(t, "kubernetes.md", written, chartValues(t))
 }

@@ -48,13 +48,11 @@ func spokenSamples(t *testing.T, text string) []int16 {
 // TestVoiceAgent runs examples/voice-agent in a meeting: it recognizes what a participant
 // says, answers so that others hear it, and stops when it is interrupted.
 func TestVoiceAgent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
+	long(t)
 	t.Parallel()
 	interpreter := testpython.Find(t, root, "websockets.asyncio.server")
 	needSpeech(t)
-	h := newHarness(t)
+	h := newHarness(t, smallPicture)
 	agent := exec.CommandContext(t.Context(), interpreter, "-u", root+"examples/voice-agent/agent.py")
 	agent.Env = append(os.Environ(), "PORT=0", "STANDIN_WEBHOOK_SECRET="+h.secret)
 	agent.Stderr = os.Stderr
@@ -75,7 +73,7 @@ func TestVoiceAgent(t *testing.T) {
 	}()
 	await := func(start string) string {
 		t.Helper()
-		deadline := time.After(awaitTimeout)
+		deadline := time.After(4 * time.Minute)
 		for {
 			select {
 			case line, ok := <-lines:
@@ -94,14 +92,13 @@ func TestVoiceAgent(t *testing.T) {
 	url := await("waiting on")
 	h.meeting.SetSilent(true)
 	id := h.create(map[string]any{
-		"externalId": "agent", "meetingUrl": h.meeting.URL(), "recording": map[string]any{"mode": "audio"},
-		"streams":  []map[string]any{{"url": url, "sampleRate": 16000, "send": true}},
-		"webhooks": map[string]string{"onStatusChange": h.hooks.url, "onFinalize": h.hooks.url},
+		"recording": map[string]any{"mode": "audio"},
+		"streams":   []map[string]any{{"url": url, "sampleRate": 16000, "send": true}},
 	})
-	h.hooks.awaitStatus(t, job.RecordingStarted)
+	h.awaitJob(id, job.RecordingStarted)
 	say := func(text string) time.Time {
 		t.Helper()
-		begins, err := h.meeting.Speak(t.Context(), author, spokenSamples(t, text))
+		begins, err := h.meeting.Speak(t.Context(), "Ada Quill", spokenSamples(t, text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,7 +137,7 @@ func TestVoiceAgent(t *testing.T) {
 	await("says:")
 	h.awaitVoice(time.Now())
 	h.meeting.End()
-	h.hooks.await(t, "job.finalized", func(hook received) bool { return hook.Event == "job.finalized" })
+	h.awaitJob(id, job.Completed)
 	if manifest := h.manifest(id); len(manifest.Media) == 0 || manifest.End.Reason != "host_ended" {
 		t.Errorf("manifest %+v", manifest)
 	}
@@ -153,7 +150,7 @@ const voicedBytes = 30
 // awaitVoice waits until others hear the bot's voice after a time, and returns when.
 func (h *harness) awaitVoice(after time.Time) (at time.Time) {
 	h.Helper()
-	for deadline := time.Now().Add(awaitTimeout); time.Now().Before(deadline); <-time.After(50 * time.Millisecond) {
+	h.await("the bot's voice", func() bool {
 		voiced := 0
 		for _, packet := range h.meeting.Heard("g1") {
 			if packet.At.Before(after) || len(packet.Payload) <= voicedBytes {
@@ -162,11 +159,8 @@ func (h *harness) awaitVoice(after time.Time) (at time.Time) {
 			if voiced++; voiced == 1 {
 				at = packet.At
 			}
-			if voiced == 10 { // no click
-				return at
-			}
 		}
-	}
-	h.Fatal("nobody hears the bot")
+		return voiced >= 10 // no click
+	})
 	return at
 }
