@@ -137,6 +137,34 @@ func TestLoadCookiesChecksPermissions(t *testing.T) {
 	}
 }
 
+// FuzzLoadCookies checks that every cookie of a file is one that a browser may get, and that
+// errors hold no value.
+func FuzzLoadCookies(f *testing.F) {
+	for _, content := range []string{
+		`[{"name": "SID", "value": "hush", "domain": ".google.com", "hostOnly": false, "path": "/", "expirationDate": 9000000000.5, "sameSite": "no_restriction"}]`,
+		`{"cookies": [{"name": "here", "value": "", "domain": "meet.google.com", "path": "/a", "expires": -1}]}`,
+		"#HttpOnly_.google.com\tTRUE\t/\tTRUE\t9000000000\tSID\thush\r\nmeet.google.com\tFALSE\t/a\tFALSE\t0\there\t\n", `[{"name": "hush`,
+	} {
+		f.Add(content)
+	}
+	path := filepath.Join(f.TempDir(), "cookies")
+	f.Fuzz(func(t *testing.T, content string) {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cookies, err := browser.LoadCookies(path)
+		if err != nil && (len(cookies) > 0 || strings.Contains(err.Error(), "hush")) {
+			t.Errorf("%d cookies, %v", len(cookies), err)
+		}
+		for _, c := range cookies {
+			if c.Domain == "" || strings.ContainsAny(c.Domain, "/:@ ") || !strings.HasPrefix(c.Path, "/") || strings.ContainsAny(c.Name+c.Path, "\n\r\x00") ||
+				!c.Expires.IsZero() && c.Expires.Before(time.Now().Add(-time.Minute)) {
+				t.Errorf("the cookie is %s", fields(c))
+			}
+		}
+	})
+}
+
 // signInSite is a page that requires a session cookie, and /sign-in sets it.
 func signInSite(t *testing.T) *httptest.Server {
 	t.Helper()
@@ -168,8 +196,7 @@ func titleAt(t *testing.T, ctx context.Context, b *browser.Browser, address stri
 
 func TestSetCookies(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
+	ctx := limited(t)
 	site := signInSite(t)
 	b := shared.use(t) // only this test has cookies in it
 	if title := titleAt(t, ctx, b, site.URL); title != "Sign in" {

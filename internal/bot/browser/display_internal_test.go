@@ -58,6 +58,9 @@ func connect(t *testing.T, number string, key []byte) bool {
 }
 
 func TestDisplay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	t.Parallel()
 	requireDisplay(t)
 	start := func() *display {

@@ -1,15 +1,12 @@
 package browser_test
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"standin/internal/bot/browser"
 )
 
 // startProgramSite serves pages that try to start an external program.
@@ -35,33 +32,24 @@ func startProgramSite(t *testing.T) *httptest.Server {
 	return server
 }
 
-// openGuarded opens a blank page that may navigate only within a site. It is closed with
-// the browser.
-func openGuarded(t *testing.T, ctx context.Context, b *browser.Browser, site string) *browser.Page {
-	t.Helper()
-	p, err := b.NewPage(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.GuardNavigation(ctx, func(address string) bool { return strings.HasPrefix(address, site) }); err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // No frame of a page can open the dialog that asks whether to start an external
 // program. The page stays and receives clicks.
 func TestFramesCannotStartPrograms(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
-	defer cancel()
+	ctx := limited(t)
 	site := startProgramSite(t)
 	frame := func(origin, path string) string {
 		return fmt.Sprintf(`document.body.append(Object.assign(document.createElement("iframe"), {src: %q}))`, origin+path)
 	}
 	crossOrigin := strings.Replace(site.URL, "127.0.0.1", "localhost", 1)
-	b := shared.use(t)
-	var p *browser.Page // for all rows until one fails: a window with its processes takes more CPU time
+	p, err := shared.use(t).NewPage(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	if err := p.GuardNavigation(ctx, func(address string) bool { return strings.HasPrefix(address, site.URL) }); err != nil {
+		t.Fatal(err)
+	}
 	for name, script := range map[string]string{
 		"main frame":                    `location = "zoommtg://zoom.us/join"`,
 		"link":                          `document.body.appendChild(Object.assign(document.createElement("a"), {href: "msteams:/l/meetup-join/1"})).click()`,
@@ -78,15 +66,6 @@ func TestFramesCannotStartPrograms(t *testing.T) {
 		"cross-origin, main frame":      frame(crossOrigin, "/top"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if p == nil {
-				p = openGuarded(t, ctx, b, site.URL)
-			}
-			defer func() {
-				if t.Failed() {
-					p.Close()
-					p = nil
-				}
-			}()
 			if err := p.Navigate(ctx, site.URL+"/"); err != nil {
 				t.Fatal(err)
 			}

@@ -1,14 +1,12 @@
 package browser_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -39,45 +37,22 @@ func startOtherSite(t *testing.T) *otherSite {
 	return e
 }
 
-// blockedAddresses records the addresses that a guard has blocked.
-type blockedAddresses struct {
-	mu        sync.Mutex
-	addresses []string
-}
-
-// add records an address and returns false, the guard's answer.
-func (b *blockedAddresses) add(address string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.addresses = append(b.addresses, address)
-	return false
-}
-
-func (b *blockedAddresses) count() int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.addresses)
-}
-
-func (b *blockedAddresses) last() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.addresses[len(b.addresses)-1]
-}
-
 func TestGuardNavigation(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
-	defer cancel()
+	ctx := limited(t)
 	meeting, other := meetingPage(t), startOtherSite(t)
 	p, err := shared.use(t).NewPage(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
-	var blocked blockedAddresses
+	blocked := make(chan string, 100)
 	err = p.GuardNavigation(ctx, func(address string) bool {
-		return strings.HasPrefix(address, meeting.URL+"/") || blocked.add(address)
+		allowed := strings.HasPrefix(address, meeting.URL+"/")
+		if !allowed {
+			blocked <- address
+		}
+		return allowed
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -120,14 +95,20 @@ func TestGuardNavigation(t *testing.T) {
 	}
 	for path, script := range ways {
 		t.Run(path, func(t *testing.T) {
-			before := blocked.count()
+			for len(blocked) > 0 {
+				<-blocked
+			}
 			address := strings.Replace(other.URL, "127.0.0.1", "localhost", 1) + "/" + path
 			if err := p.EvalWithGesture(ctx, fmt.Sprintf(script, address)+", undefined", nil); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, ctx, "the navigation is blocked", func() bool { return blocked.count() > before })
-			if last := blocked.last(); last != address {
-				t.Errorf("the last blocked address is %s, want %s", last, address)
+			select {
+			case got := <-blocked:
+				if got != address {
+					t.Errorf("the blocked address is %s, want %s", got, address)
+				}
+			case <-ctx.Done():
+				t.Fatal("the navigation is not blocked")
 			}
 			var stayed bool
 			if err := p.EvalInPage(ctx, "window.stayed === true", &stayed); err != nil || !stayed {

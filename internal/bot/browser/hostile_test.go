@@ -1,11 +1,9 @@
 package browser_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -31,8 +29,7 @@ func hostileSite(t *testing.T) *httptest.Server {
 // a huge text.
 func TestPageThatReplacesWhatScriptsCall(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
+	ctx := limited(t)
 	p := openAt(t, ctx, shared.use(t), hostileSite(t).URL+"/")
 	var read struct{ Text, Title string }
 	err := p.Eval(ctx, `({Text: document.querySelector("p").textContent.slice(0, 6), Title: document.title, Secret: typeof huge})`, &read)
@@ -53,36 +50,14 @@ func TestPageThatReplacesWhatScriptsCall(t *testing.T) {
 // TestPageThatFillsTheDisk stores files without end. The browser ends with the reason.
 func TestPageThatFillsTheDisk(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	meeting := meetingPage(t)
-	options := browser.Options{ProfileDir: filepath.Join(t.TempDir(), "profile")}
-	browser.LimitResources(&options, 64<<20, 4<<30)
-	b := launchWith(t, ctx, options)
-	p := openAt(t, ctx, b, meeting.URL+"/")
-	filled := make(chan error, 1)
-	go func() {
-		filled <- p.EvalInPage(ctx, `(async () => {
-			const folder = await navigator.storage.getDirectory(), block = new Uint8Array(4 << 20);
-			for (let i = 0; i < 4096; i++) {
-				const file = await (await folder.getFileHandle("file" + i, {create: true})).createWritable();
-				await file.write(block);
-				await file.close();
-			}
-		})()`, nil)
-	}()
-	select {
-	case <-b.Done():
-	case <-ctx.Done():
-		t.Fatal("the browser still runs")
-	}
-	if err := <-filled; err == nil {
-		t.Error("the page stored all its files")
-	}
-	var used *browser.ResourceError
-	if err := b.Err(); !errors.As(err, &used) || !strings.Contains(err.Error(), "the browser's files exceeded the limit of 64 MiB") {
-		t.Errorf("the browser ended with %v", err)
-	}
+	endsByScript(t, 64<<20, 4<<30, "the browser's files exceeded the limit of 64 MiB", `(async () => {
+		const folder = await navigator.storage.getDirectory(), block = new Uint8Array(4 << 20);
+		for (let i = 0; i < 4096; i++) {
+			const file = await (await folder.getFileHandle("file" + i, {create: true})).createWritable();
+			await file.write(block);
+			await file.close();
+		}
+	})()`)
 }
 
 // TestPageThatFillsTheMemory starts a browser whose page uses more memory than it may.
@@ -91,24 +66,27 @@ func TestPageThatFillsTheMemory(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("memory is limited on Linux only")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	options := browser.Options{ProfileDir: filepath.Join(t.TempDir(), "profile")}
-	browser.LimitResources(&options, 1<<30, 500<<20)
+	endsByScript(t, 1<<30, 500<<20, "memory of the bot and its browser exceeded the limit of 500 MiB",
+		"(window.held = new Uint8Array(600 * 2 ** 20).fill(1), new Promise(() => {}))")
+}
+
+// endsByScript checks that a browser with these limits, in bytes, ends because of a script.
+func endsByScript(t *testing.T, profile, memory int64, reason, script string) {
+	t.Helper()
+	ctx := limited(t)
+	var options browser.Options
+	browser.LimitResources(&options, profile, memory)
 	b := launchWith(t, ctx, options)
-	p := openAt(t, ctx, b, "about:blank")
-	held := make(chan error, 1)
-	go func() {
-		held <- p.EvalInPage(ctx, "(window.held = new Uint8Array(600 * 2 ** 20).fill(1), new Promise(() => {}))", nil)
-	}()
+	p := openAt(t, ctx, b, meetingPage(t).URL+"/")
+	ran := make(chan error, 1)
+	go func() { ran <- p.EvalInPage(ctx, script, nil) }()
 	select {
 	case <-b.Done():
 	case <-ctx.Done():
 		t.Fatal("the browser still runs")
 	}
-	<-held
 	var used *browser.ResourceError
-	if err := b.Err(); !errors.As(err, &used) || !strings.Contains(err.Error(), "memory of the bot and its browser exceeded the limit of 500 MiB") {
-		t.Errorf("the browser ended with %v", err)
+	if err := <-ran; err == nil || !errors.As(b.Err(), &used) || !strings.Contains(b.Err().Error(), reason) {
+		t.Errorf("the script ended with %v, and the browser with %v", err, b.Err())
 	}
 }

@@ -1,7 +1,6 @@
 package browser_test
 
 import (
-	"context"
 	"errors"
 	"testing"
 
@@ -11,8 +10,7 @@ import (
 // A dialog that opens while the mouse moves must not receive the click.
 func TestClickDoesNotHitCoveringElement(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
+	ctx := limited(t)
 	p, _ := openPage(t, ctx, shared.use(t), `
 		<style>button, iframe, .over { position: fixed; left: 200px; width: 300px; height: 80px; border: 0 } label { display: block }</style>
 		<button id=target style="top: 100px" onclick="clicks.push('target')">Got it</button>

@@ -142,21 +142,6 @@ func meetingPage(t *testing.T) *httptest.Server {
 	return server
 }
 
-// startProxy starts a proxy that allows one site.
-func startProxy(t *testing.T, ctx context.Context, allowed *httptest.Server) *network.Proxy {
-	t.Helper()
-	proxy, err := network.StartProxy(ctx, network.ProxySettings{Allowed: []string{allowed.Listener.Addr().String()}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := proxy.Close(); err != nil {
-			t.Errorf("close the proxy: %v", err)
-		}
-	})
-	return proxy
-}
-
 // launchWith starts a browser with the options, which is closed when the test ends.
 func launchWith(t *testing.T, ctx context.Context, options browser.Options) *browser.Browser {
 	t.Helper()
@@ -212,6 +197,30 @@ func (f *forbiddenServer) connect(t *testing.T, ctx context.Context, p *browser.
 	return answered
 }
 
+// attack opens a page behind a proxy that allows only the page's site, and checks that none of
+// its attempts succeeds.
+func (f *forbiddenServer) attack(t *testing.T, ctx context.Context, meeting *httptest.Server, mediaThroughProxy bool, hosts ...string) (*browser.Page, *network.Proxy) {
+	t.Helper()
+	proxy, err := network.StartProxy(ctx, network.ProxySettings{Allowed: []string{meeting.Listener.Addr().String()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := proxy.Close(); err != nil {
+			t.Errorf("close the proxy: %v", err)
+		}
+	})
+	b := launchWith(t, ctx, browser.Options{Proxy: proxy.Address(), MediaThroughProxy: mediaThroughProxy})
+	if err := b.GrantMicrophoneAndCamera(ctx, meeting.URL); err != nil {
+		t.Fatal(err)
+	}
+	p := openAt(t, ctx, b, meeting.URL+"/")
+	if answered := f.connect(t, ctx, p, hosts); len(answered) > 0 {
+		t.Errorf("successful attempts: %v", answered)
+	}
+	return p, proxy
+}
+
 // A meeting page attempts to connect to this machine, its network and cloud metadata
 // services. The unspecified addresses, which mean this machine too, are tested
 // without UDP, because Chromium's check for WebRTC excludes them (isolation.go).
@@ -229,22 +238,11 @@ func TestPageCannotReachLocalNetwork(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if test.throughProxy && testing.Short() {
-				t.Skip("TestPageCannotReachOwnPublicAddress does the same")
-			}
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 			defer cancel()
 			meeting, server := meetingPage(t), startForbiddenServer(t)
-			proxy := startProxy(t, ctx, meeting)
-			b := launchWith(t, ctx, browser.Options{Proxy: proxy.Address(), MediaThroughProxy: test.throughProxy})
-			if err := b.GrantMicrophoneAndCamera(ctx, meeting.URL); err != nil {
-				t.Fatal(err)
-			}
-			p := openAt(t, ctx, b, meeting.URL+"/")
-			if answered := server.connect(t, ctx, p, test.hosts); len(answered) > 0 {
-				t.Errorf("successful attempts: %v", answered)
-			}
+			p, proxy := server.attack(t, ctx, meeting, test.throughProxy, test.hosts...)
 			for _, host := range []string{"127.0.0.1", "localhost", "[::1]"} {
 				address := "http://" + host + ":" + server.port + "/navigation"
 				if err := p.Navigate(ctx, meeting.URL+"/redirect?to="+url.QueryEscape(address)); err == nil {
@@ -276,22 +274,11 @@ func TestPageCannotReachOwnPublicAddress(t *testing.T) {
 	}
 	for name, throughProxy := range map[string]bool{"with UDP": false, "without any UDP": true} {
 		t.Run(name, func(t *testing.T) {
-			if !throughProxy && testing.Short() {
-				t.Skip("TestPageCannotReachLocalNetwork does the same")
-			}
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), connectTimeout)
 			defer cancel()
-			meeting, server := meetingPage(t), startForbiddenServerAt(t, "8.8.4.4")
-			proxy := startProxy(t, ctx, meeting)
-			b := launchWith(t, ctx, browser.Options{Proxy: proxy.Address(), MediaThroughProxy: throughProxy})
-			if err := b.GrantMicrophoneAndCamera(ctx, meeting.URL); err != nil {
-				t.Fatal(err)
-			}
-			p := openAt(t, ctx, b, meeting.URL+"/")
-			if answered := server.connect(t, ctx, p, []string{"8.8.4.4"}); len(answered) > 0 {
-				t.Errorf("successful attempts: %v", answered)
-			}
+			server := startForbiddenServerAt(t, "8.8.4.4")
+			server.attack(t, ctx, meetingPage(t), throughProxy, "8.8.4.4")
 			// WebRTC's own packets pass, because Chromium does not know that the
 			// address is the machine's (isolation.go).
 			received := slices.DeleteFunc(server.received(), func(what string) bool { return what == "udp" && !throughProxy })
@@ -325,40 +312,9 @@ func TestPageReachesLocalNetworkWithoutProxy(t *testing.T) {
 	}
 }
 
-// With LoopbackPeers, WebRTC works over the loopback interface despite the proxy.
-func TestLoopbackPeers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the visits of bots to replicas need it")
-	}
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	meeting := meetingPage(t)
-	proxy := startProxy(t, ctx, meeting)
-	b := launchWith(t, ctx, browser.Options{Proxy: proxy.Address(), LoopbackPeers: true})
-	p := openAt(t, ctx, b, meeting.URL+"/")
-	var state string
-	err := p.EvalInPage(ctx, `(async () => {
-		const near = new RTCPeerConnection(), far = new RTCPeerConnection();
-		near.onicecandidate = e => e.candidate && far.addIceCandidate(e.candidate);
-		far.onicecandidate = e => e.candidate && near.addIceCandidate(e.candidate);
-		const channel = near.createDataChannel("x");
-		const open = new Promise(resolve => channel.onopen = () => resolve("open"));
-		await near.setLocalDescription();
-		await far.setRemoteDescription(near.localDescription);
-		await far.setLocalDescription();
-		await near.setRemoteDescription(far.localDescription);
-		return open;
-	})()`, &state)
-	if err != nil || state != "open" {
-		t.Errorf("data channel: %q, %v", state, err)
-	}
-}
-
 func TestPageCannotOpenWindowsOrDownload(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
+	ctx := limited(t)
 	meeting := meetingPage(t)
 	p := openAt(t, ctx, shared.use(t), meeting.URL+"/")
 	for _, address := range []string{"/popup", "about:blank"} {

@@ -57,8 +57,7 @@ func TestModes(t *testing.T) {
 	} {
 		t.Run(string(test.mode), func(t *testing.T) {
 			t.Parallel()
-			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-			defer cancel()
+			ctx := limited(t)
 			var b *browser.Browser
 			if test.mode == browser.Headless {
 				b = shared.use(t)

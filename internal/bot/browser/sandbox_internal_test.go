@@ -7,23 +7,6 @@ import (
 	"testing"
 )
 
-func TestSandboxed(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		runsAsRoot, noSandbox, want bool
-	}{
-		{runsAsRoot: false, noSandbox: false, want: true},
-		{runsAsRoot: true, noSandbox: false, want: false},
-		{runsAsRoot: false, noSandbox: true, want: false},
-		{runsAsRoot: true, noSandbox: true, want: false},
-	}
-	for _, test := range tests {
-		if got := sandboxed(Options{runsAsRoot: test.runsAsRoot, NoSandbox: test.noSandbox}); got != test.want {
-			t.Errorf("%+v: sandboxed = %v", test, got)
-		}
-	}
-}
-
 func TestCheckSandbox(t *testing.T) {
 	t.Parallel()
 	if err := CheckSandbox(true); err != nil {

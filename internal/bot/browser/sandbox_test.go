@@ -108,8 +108,7 @@ func runAsNobody(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*testTimeout)
-	defer cancel()
+	ctx := limited(t)
 	command := exec.CommandContext(ctx, binary)
 	command.Dir = folder
 	command.Env = []string{"PATH=" + os.Getenv("PATH"), sandboxRoleVariable + "=" + profile}
@@ -171,34 +170,5 @@ func TestRendererSandbox(t *testing.T) {
 	var seccomp, namespaces int
 	if _, err := fmt.Sscanf(output, sandboxFormat, &seccomp, &namespaces); err != nil || seccomp != 2 || namespaces < 2 {
 		t.Errorf("renderer of an unprivileged user: %s; want seccomp mode 2 in its own process namespace", output)
-	}
-}
-
-func TestNoSandbox(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("this test reads /proc, which only Linux has")
-	}
-	var log bytes.Buffer
-	profile := filepath.Join(t.TempDir(), "profile")
-	b, err := browser.Launch(t.Context(), browser.Options{
-		Executable: executable(t), ProfileDir: profile, NoSandbox: true, Log: slog.New(slog.NewTextHandler(&log, nil)),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	if strings.Count(log.String(), "without its own sandbox") != 1 {
-		t.Errorf("log %q, want one warning", log.String())
-	}
-	page, err := b.NewPage(t.Context())
-	if err == nil {
-		err = page.EvalInPage(t.Context(), "1", nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if seccomp, namespaces, err := rendererSandbox(profile); err != nil || seccomp != 0 || namespaces != 1 {
-		t.Errorf("seccomp %d in %d namespaces, %v; want no sandbox", seccomp, namespaces, err)
 	}
 }

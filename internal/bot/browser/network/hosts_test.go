@@ -1,6 +1,7 @@
 package network_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -111,4 +112,21 @@ func TestNavigationAllowed(t *testing.T) {
 	if network.CheckHost("https://accounts.google.com/signin", nil) == nil {
 		t.Error("a job may open a sign-in page")
 	}
+}
+
+// FuzzNavigationAllowed checks that only https addresses of the platforms are allowed, however
+// they are spelled.
+func FuzzNavigationAllowed(f *testing.F) {
+	for _, address := range []string{
+		"https://meet.google.com:443/abc", "https://user:word@us02web.zoom.us/j/1", `https://meet.google.com\.evil.test/`, "https://evil.test%2f.meet.google.com/",
+		"https://accounts.google.com./x", "https://[::1]%2emeet.google.com/", "https://.meet.google.com", "HTTPS://TEAMS.LIVE.COM#@evil.test",
+	} {
+		f.Add(address)
+	}
+	host := regexp.MustCompile(`(?i)^https://([^/?#\\]*@)?([^/?#\\@:\s]*\.)?((meet|accounts)\.google\.com|zoom(gov)?\.com|zoom\.us|zoom\.com\.cn|(teams|login)\.[a-z.]+)\.?(:(443)?)?([/?#]|$)`)
+	f.Fuzz(func(t *testing.T, address string) {
+		if network.NavigationAllowed(address, nil) && !host.MatchString(address) {
+			t.Errorf("%q is allowed", address)
+		}
+	})
 }

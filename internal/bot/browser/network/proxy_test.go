@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -305,4 +306,38 @@ func TestRequestsAreBounded(t *testing.T) {
 	if tunnels != 512 {
 		t.Errorf("%d tunnels are open at the same time, want 512", tunnels)
 	}
+}
+
+// FuzzProxy checks that no request reaches a site which is not allowed.
+func FuzzProxy(f *testing.F) {
+	forbidden := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	f.Cleanup(forbidden.Close)
+	var reached atomic.Int64
+	forbidden.Config.ConnState = func(net.Conn, http.ConnState) { reached.Add(1) }
+	const target = "TARGET" // the site's address, whose port differs in each run
+	for _, request := range []string{
+		"GET http://TARGET/ HTTP/1.1\r\nHost: TARGET\r\n\r\n", "CONNECT TARGET HTTP/1.1\r\nHost: TARGET\r\n\r\n", "GET / HTTP/1.1\r\nHost: TARGET\r\n\r\n",
+		"GET http://meet.google.com@TARGET/ HTTP/1.0\r\n\r\n", "POST http://TARGET:80/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	} {
+		f.Add(request)
+	}
+	proxy, err := network.StartProxy(f.Context(), network.ProxySettings{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = proxy.Close() })
+	f.Fuzz(func(t *testing.T, request string) {
+		conn, err := net.Dial("tcp", proxy.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, strings.ReplaceAll(request, target, forbidden.Listener.Addr().String()))
+		_ = conn.(*net.TCPConn).CloseWrite()
+		_ = conn.SetDeadline(time.Now().Add(testTimeout))
+		_, _ = io.Copy(io.Discard, conn)
+		if reached.Load() > 0 {
+			t.Errorf("%q reached the site", request)
+		}
+	})
 }
