@@ -68,8 +68,8 @@ func newFeeds(network Network) *feeds {
 func ParseAddress(text string) (address, masked string, err error) {
 	text = strings.TrimSpace(text)
 	for _, scheme := range []string{"webcal://", "webcals://"} {
-		if rest, found := strings.CutPrefix(strings.ToLower(text), scheme); found {
-			text = "https://" + text[len(text)-len(rest):]
+		if len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme) {
+			text = "https://" + text[len(scheme):]
 		}
 	}
 	parsed, err := url.Parse(text)

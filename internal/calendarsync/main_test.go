@@ -58,6 +58,7 @@ type harness struct {
 	feeds    map[string]string // by path
 	status   int               // of all responses; 200 when 0
 	requests []*http.Request
+	reading  func() // called while a feed is read; may be nil
 }
 
 func newHarness(t *testing.T, address string) *harness {
@@ -136,6 +137,9 @@ func (h *harness) pass(d time.Duration) {
 
 // serve serves the feeds with an ETag.
 func (h *harness) serve(w http.ResponseWriter, r *http.Request) {
+	if h.reading != nil {
+		h.reading()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.requests = append(h.requests, r)

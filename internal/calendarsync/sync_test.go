@@ -1,6 +1,7 @@
 package calendarsync_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -129,6 +130,27 @@ func TestSharedMeeting(t *testing.T) {
 		}
 		if len(h.all(t)) != 1 {
 			t.Errorf("%d jobs were created", len(h.all(t)))
+		}
+	})
+}
+
+// TestLostLease checks that a node saves nothing of a calendar that another node has
+// claimed while it was read.
+func TestLostLease(t *testing.T) {
+	t.Parallel()
+	onBoth(t, func(t *testing.T, h *harness) {
+		h.set("/ann.ics", planning+friday+meet)
+		id := h.connect(t, "/ann.ics", nil)
+		h.reading = func() {
+			if _, ok, err := h.store.ClaimCalendar(context.Background(), h.caller.ConsumerID, id, h.time().Add(time.Hour)); !ok || err != nil {
+				t.Errorf("claim the calendar: %t, %v", ok, err)
+			}
+		}
+		if h.RunNext(t.Context()) {
+			t.Error("the calendar was read")
+		}
+		if events := h.events(t, id); len(events) > 0 {
+			t.Errorf("saved events: %+v", events)
 		}
 	})
 }
