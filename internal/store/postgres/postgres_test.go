@@ -1,0 +1,118 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"standin/internal/store/postgres"
+	"standin/internal/store/sqldb"
+	"standin/internal/testing/drivertest"
+	"standin/internal/testing/storetest"
+)
+
+// cluster is the PostgreSQL server of the tests; nil if it is not installed.
+var cluster *storetest.Cluster
+
+func TestMain(m *testing.M) {
+	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
+}
+
+func open(t *testing.T, address string) *postgres.DB {
+	t.Helper()
+	db, err := postgres.Open(t.Context(), address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestDriver(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, open(t, cluster.Fresh(t)), sqldb.Postgres)
+}
+
+// TestConflict checks that a transaction is repeated that PostgreSQL has aborted because
+// of a concurrent one.
+func TestConflict(t *testing.T) {
+	t.Parallel()
+	db := open(t, cluster.Fresh(t))
+	for code, repeated := range map[string]bool{"40001": true, "40P01": true, "23505": false} {
+		calls := 0
+		err := db.Write(t.Context(), func(context.Context, sqldb.Conn) error {
+			if calls++; calls < 3 {
+				return fmt.Errorf("write: %w", &pgconn.PgError{Code: code})
+			}
+			return nil
+		})
+		if (err == nil) != repeated || (calls == 3) != repeated {
+			t.Errorf("%s: %d calls, %v", code, calls, err)
+		}
+	}
+}
+
+// TestAddress checks that the password of an address is in no error.
+func TestAddress(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"postgres://ada:hunter2@127.0.0.1:1/x?sslmode=disable", "postgres://ada:hunter2@127.0.0.1:port/x"} {
+		_, err := postgres.Open(t.Context(), address)
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}
+
+// TestFullDisk checks which errors mean a full disk.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	if !postgres.IsDiskFull(fmt.Errorf("write: %w", &pgconn.PgError{Code: "53100"})) || postgres.IsDiskFull(errors.New("disk full")) {
+		t.Error("a full disk is not told from other errors")
+	}
+}
+
+// TestNotifier checks that a node receives the notifications of others, and not its own.
+func TestNotifier(t *testing.T) {
+	t.Parallel()
+	db := open(t, cluster.Fresh(t))
+	type received struct {
+		by string
+		postgres.Notification
+	}
+	notifications := make(chan received, 100)
+	nodes := make(map[string]*postgres.Notifier)
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	for _, name := range []string{"first", "second"} {
+		nodes[name] = postgres.NewNotifier(db, func(n postgres.Notification) { notifications <- received{name, n} }, slog.New(slog.DiscardHandler))
+		running.Go(func() { nodes[name].Run(ctx) })
+	}
+	for range nodes { // each listens
+		if first := <-notifications; !first.Jobs || !first.Deliveries {
+			t.Errorf("at the start: %+v", first)
+		}
+	}
+	ids := make([]uuid.UUID, 200)
+	for i := range ids {
+		ids[i] = uuid.New()
+	}
+	nodes["first"].Notify(postgres.Notification{Commands: ids})
+	got := <-notifications
+	if got.by != "second" || got.Jobs || got.Deliveries || len(got.Commands) != 150 || got.Commands[0] != ids[0] {
+		t.Errorf("%s received %t, %t and %d commands", got.by, got.Jobs, got.Deliveries, len(got.Commands))
+	}
+	nodes["second"].Notify(postgres.Notification{Jobs: true})
+	if got := <-notifications; got.by != "first" || !got.Jobs || got.Deliveries || len(got.Commands) > 0 {
+		t.Errorf("received %+v", got)
+	}
+}

@@ -1,0 +1,101 @@
+package sqlite_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"standin/internal/store/sqldb"
+	"standin/internal/store/sqlite"
+	"standin/internal/testing/drivertest"
+)
+
+func open(t *testing.T, path string) *sqlite.DB {
+	t.Helper()
+	db, err := sqlite.Open(t.Context(), path, []string{`SELECT name FROM things WHERE chosen = 1 ORDER BY name`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestDriver(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, open(t, filepath.Join(t.TempDir(), "a ? b#.db")), sqldb.SQLite)
+}
+
+// TestFile checks that only its owner can read the file, and that one tells whether it
+// was closed.
+func TestFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "standin.db")
+	if err := os.WriteFile(path, nil, 0o644); err != nil { //nolint:gosec // the test
+		t.Fatal(err)
+	}
+	db := open(t, path)
+	if sqlite.ClosedCleanly(path) {
+		t.Error("an open database counts as closed")
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has the mode %v (%v)", name, info.Mode(), err)
+		}
+	}
+	if err := errors.Join(db.Check(t.Context()), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if !sqlite.ClosedCleanly(path) {
+		t.Error("a closed database counts as open")
+	}
+}
+
+// TestDamagedFile checks that the error of a damaged file says what to do.
+func TestDamagedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "standin.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path, nil); err == nil || !strings.Contains(err.Error(), "restore a backup") {
+		t.Errorf("the error is %v", err)
+	}
+	if other := errors.New("other"); sqlite.Explain(path, other) != other { //nolint:errorlint // the same
+		t.Error("another error is explained")
+	}
+}
+
+// TestOpenExisting checks that a file is neither created nor migrated.
+func TestOpenExisting(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "standin.db")
+	db, err := sqlite.OpenExisting(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := db.PingContext(t.Context()); err == nil {
+		t.Error("a file that does not exist was opened")
+	}
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file was created (%v)", err)
+	}
+}
+
+// TestFullDisk checks which errors mean a full disk.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	db := open(t, filepath.Join(t.TempDir(), "standin.db"))
+	drivertest.Limit(t, db, `PRAGMA max_page_count = 1`)
+	err := drivertest.Fill(t.Context(), db)
+	if err == nil || !sqlite.IsDiskFull(fmt.Errorf("write: %w", err)) {
+		t.Errorf("the error is %v", err)
+	}
+	if sqlite.IsDiskFull(errors.New("disk full")) {
+		t.Error("another error counts as a full disk")
+	}
+}
