@@ -357,12 +357,14 @@ func TestConcurrentPaymentEvents(t *testing.T) {
 	})
 }
 
+var errFailing = errors.New("this write fails")
+
 // failingStore is a store whose transactions fail after fn returns.
 type failingStore struct{ *store.Store }
 
 func (b failingStore) WritePayment(ctx context.Context, fn func(context.Context, billing.Ledger) error) error {
 	return b.Store.WritePayment(ctx, func(ctx context.Context, ledger billing.Ledger) error {
-		return errors.Join(fn(ctx, ledger), errWanted)
+		return errors.Join(fn(ctx, ledger), errFailing)
 	})
 }
 
@@ -373,7 +375,7 @@ func TestPaymentEventIsAtomic(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
 		began := change(consumer, "sub_1", 1, billing.Began, billing.ActiveStatus)
-		if _, err := billing.Apply(t.Context(), failingStore{s}, began, now); !errors.Is(err, errWanted) {
+		if _, err := billing.Apply(t.Context(), failingStore{s}, began, now); !errors.Is(err, errFailing) {
 			t.Fatalf("got %v, want the store's error", err)
 		}
 		if plan := planOf(t, s, consumer.ID); plan != (billing.Plan{}) {

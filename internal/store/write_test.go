@@ -2,105 +2,14 @@ package store_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
-	"standin/internal/job"
 	"standin/internal/store"
 )
-
-var errWanted = errors.New("this write fails")
-
-// TestWriteIsAtomic checks that failing writes change nothing, also when they are
-// committed together with succeeding ones.
-func TestWriteIsAtomic(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		consumer := newConsumer(t, s)
-		const writers = 60
-		var group sync.WaitGroup
-		for i := range writers {
-			group.Go(func() {
-				r := newJob(consumer.ID)
-				r.ExternalID = fmt.Sprint("job-", i)
-				err := writeRecovered(t.Context(), s, func(ctx context.Context, tx *store.Tx) error {
-					if _, err := tx.InsertJob(ctx, r); err != nil {
-						return err
-					}
-					switch i % 3 {
-					case 1:
-						return errWanted
-					case 2:
-						panic("this write panics")
-					}
-					return nil
-				})
-				switch {
-				case i%3 == 0 && err != nil:
-					t.Errorf("write %d: %v", i, err)
-				case i%3 == 1 && !errors.Is(err, errWanted):
-					t.Errorf("write %d: got %v, want its own error", i, err)
-				case i%3 == 2 && (err == nil || !strings.Contains(err.Error(), "this write panics")):
-					t.Errorf("write %d: got %v, want its panic", i, err)
-				}
-			})
-		}
-		group.Wait()
-		for i := range writers {
-			_, err := s.JobByExternalID(t.Context(), consumer.ID, job.Live, fmt.Sprint("job-", i))
-			if kept := err == nil; kept != (i%3 == 0) {
-				t.Errorf("job-%d: stored %v (%v)", i, kept, err)
-			}
-		}
-	})
-}
-
-// writeRecovered is Store.Write with a panic of fn as its error. On SQLite, where
-// writers share a goroutine, Store.Write does the same.
-func writeRecovered(ctx context.Context, s *store.Store, fn func(context.Context, *store.Tx) error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return s.Write(ctx, fn)
-}
-
-// TestWriteSurvivesCancellation checks that cancelling a caller does not affect other
-// writes.
-func TestWriteSurvivesCancellation(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		consumer := newConsumer(t, s)
-		var group sync.WaitGroup
-		for i := range 40 {
-			group.Go(func() {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				r := newJob(consumer.ID)
-				err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-					if i%2 == 0 {
-						cancel()
-					}
-					_, err := tx.InsertJob(ctx, r)
-					return err
-				})
-				if i%2 == 1 && err != nil {
-					t.Errorf("write %d failed without being cancelled: %v", i, err)
-				}
-				if _, lookup := s.Job(t.Context(), r.ID); (lookup == nil) != (err == nil) {
-					t.Errorf("write %d returned %v, but reading it back returned %v", i, err, lookup)
-				}
-			})
-		}
-		group.Wait()
-	})
-}
 
 // TestClose checks that a closed store rejects writes.
 func TestClose(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"standin/internal/store/postgres"
@@ -79,10 +80,12 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestNotifier checks that a node receives the notifications of others, and not its own.
+// TestNotifier checks that a node receives the notifications of others, and not its own,
+// also after its connections were lost.
 func TestNotifier(t *testing.T) {
 	t.Parallel()
-	db := open(t, cluster.Fresh(t))
+	address := cluster.Fresh(t)
+	db := open(t, address)
 	type received struct {
 		by string
 		postgres.Notification
@@ -114,5 +117,23 @@ func TestNotifier(t *testing.T) {
 	nodes["second"].Notify(postgres.Notification{Jobs: true})
 	if got := <-notifications; got.by != "first" || !got.Jobs || got.Deliveries || len(got.Commands) > 0 {
 		t.Errorf("received %+v", got)
+	}
+
+	admin, err := pgx.Connect(ctx, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close(context.WithoutCancel(ctx))
+	if _, err := admin.Exec(ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`); err != nil {
+		t.Fatal(err)
+	}
+	for range nodes { // each listens again
+		if again := <-notifications; !again.Jobs || !again.Deliveries {
+			t.Errorf("after the reconnection: %+v", again)
+		}
+	}
+	nodes["first"].Notify(postgres.Notification{Deliveries: true})
+	if got := <-notifications; got.by != "second" || got.Jobs || !got.Deliveries {
+		t.Errorf("after the reconnection, received %+v", got)
 	}
 }
