@@ -105,12 +105,9 @@ async function received() {
 // A page that is prepared for recording audio only receives audio and no video. Its
 // microphone is not processed.
 func TestAudioOnlyPageReceivesNoVideo(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	type sums struct{ Audio, Frames, Bytes int }
-	ctx, f := preparePages(t, "?still&silent")
+	ctx, f := prepare(t, "?still&silent")
 	receive := func(t *testing.T, settings recorder.Settings, query string, enough func(sums) bool) (got sums) {
 		t.Helper()
 		f := f.open(t, ctx, strings.TrimPrefix(videoCallPath, "/")+query, settings)

@@ -208,7 +208,7 @@ func (s *chunkServer) handleChunk(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "malformed sequence", http.StatusBadRequest)
 		return
 	}
-	offset, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 64)
+	offset, err := strconv.ParseInt(r.URL.Query().Get("offset"), 10, 32) // milliseconds, up to 24 days
 	if err != nil || offset < 0 {
 		http.Error(w, "malformed offset", http.StatusBadRequest)
 		return

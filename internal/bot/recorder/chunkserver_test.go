@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -203,3 +205,45 @@ func TestChunkServerPublishesFirstEnd(t *testing.T) {
 		t.Errorf("err of an encoder failure = %v", err)
 	}
 }
+
+// FuzzChunkServer checks that whatever the recorder tab sends, which a page may have taken over,
+// chunks are stored once and in sequence, and the statistics stay bounded.
+func FuzzChunkServer(f *testing.F) {
+	for _, requests := range []string{
+		"chunks/0?offset=500 a\nchunks/0?offset=500 a\nchunks/2?offset=1 c\nchunks/1?offset=1 refuse\nchunks/1?offset=1 b\nend {\"reason\":\"stopped\"}",
+		`status {"soundAgoMs":-1,"signalAgoMs":9e18,"pictureAgoMs":0,"width":-1,"soundChanges":[{"sound":true,"atMs":1e308,"agoMs":-1e308}]}`,
+		"end {\"reason\":\"\"}\nchunks/9999999999999999999?offset=-0 x\nchunks/%30?offset=9223372036854775807 y\n../status {}",
+	} {
+		f.Add(requests)
+	}
+	f.Fuzz(func(t *testing.T, requests string) {
+		sink := &listSink{}
+		s := &chunkServer{sink: sink, token: "secret", listener: testListener{}, ended: make(chan endReport, 1)}
+		routes := s.routes()
+		for _, request := range strings.SplitN(requests, "\n", 100) {
+			path, body, _ := strings.Cut(request, " ")
+			r := httptest.NewRequest(http.MethodPost, s.origin(), strings.NewReader(body))
+			r.Host = s.listener.Addr().String()
+			r.Header.Set("Origin", s.origin())
+			target, err := url.Parse(s.path() + path)
+			if err != nil {
+				continue
+			}
+			r.URL.Path, r.URL.RawPath, r.URL.RawQuery = target.Path, target.RawPath, target.RawQuery
+			routes.ServeHTTP(httptest.NewRecorder(), r)
+		}
+		for i, chunk := range sink.chunks {
+			if chunk.Sequence != i || chunk.Offset < 0 {
+				t.Errorf("chunk %d is number %d at %s", i, chunk.Sequence, chunk.Offset)
+			}
+		}
+		if stats := s.stats(); stats.Chunks != len(sink.chunks) || len(stats.SoundChanges) > maxSoundChanges {
+			t.Errorf("%d chunks are stored: %+v", len(sink.chunks), stats)
+		}
+	})
+}
+
+// testListener has an address and no connections.
+type testListener struct{ net.Listener }
+
+func (testListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }

@@ -11,7 +11,7 @@ import (
 // also when the page has paused it, and plays again.
 func TestInboundVideo(t *testing.T) {
 	t.Parallel()
-	ctx, f := preparePages(t, "visibility")
+	ctx, f := prepare(t, "visibility")
 	ticker := time.NewTicker(300 * time.Millisecond)
 	defer ticker.Stop()
 	await := func(what string, holds func() bool) {

@@ -276,10 +276,12 @@ func (r pullReport) validate() error {
 	if len(r.Tracks) > maxReportedTracks {
 		return fmt.Errorf("the page reports %d tracks", len(r.Tracks))
 	}
+	seen := make(map[string]bool)
 	for _, track := range r.Tracks {
-		if track.ID == "" || len(track.ID) > maxTrackIDLen || len(track.Track) > maxTrackIDLen || track.First < 0 {
+		if track.ID == "" || len(track.ID) > maxTrackIDLen || len(track.Track) > maxTrackIDLen || track.First < 0 || seen[track.ID] {
 			return errors.New("the page reports an invalid track")
 		}
+		seen[track.ID] = true
 		for _, chunk := range track.Chunks {
 			if len(chunk) == 0 || len(chunk) > maxTrackChunk {
 				return fmt.Errorf("the page reports a chunk of %d bytes", len(chunk))

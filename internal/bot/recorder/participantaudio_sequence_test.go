@@ -36,9 +36,6 @@ func ended(tracks []storedTrack) (inOrder, early int) {
 // Tracks end when a recording pauses, when a participant leaves, and early when the
 // page reloads. New tracks start afterwards. Nothing is recorded in a pause.
 func TestParticipantTracksFollowPauseLeaveAndReload(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	ctx, s := prepare(t, "participants")
 	tracks := newTrackSink()
@@ -111,9 +108,6 @@ func TestParticipantTracksFollowPauseLeaveAndReload(t *testing.T) {
 // when the recording pauses, the main recording is complete, and so is the track
 // until the pause.
 func TestParticipantAudioFailuresDoNotAffectRecording(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	ctx, s := prepare(t, "participants")
 	tracks := newTrackSink()

@@ -31,7 +31,7 @@ else (async () => {
 // Connected reports whether a call in the page or in a frame is connected.
 func TestConnected(t *testing.T) {
 	t.Parallel()
-	ctx, s := preparePages(t, strings.TrimPrefix(callPath, "/"))
+	ctx, s := prepare(t, strings.TrimPrefix(callPath, "/"))
 	for _, test := range []struct{ name, query, hangUp string }{
 		{"in the page", "", "hangUp()"},
 		{"in a frame", "?framed", "frames[0].hangUp()"},
@@ -61,9 +61,6 @@ func TestConnected(t *testing.T) {
 
 // A sound monitor detects sound without recording, repeatedly.
 func TestMonitorSound(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	ctx, s := prepare(t, "")
 	for range 2 {

@@ -25,9 +25,6 @@ func voiceBeep() []byte {
 // TestLateVoice adds sound of the bot that arrives after its time. The recording has it at
 // its time, and all of the page's sound, also before a pause.
 func TestLateVoice(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	ctx, s := prepare(t, "")
 	r, sink := s.record(t, ctx, recorder.Settings{Voice: true})
