@@ -83,6 +83,9 @@ const notOfPeople = `:not(:root:not(:has([jsname="Qx7uuf"], input[autocomplete="
 // of a profile, after the profile's own candidates, and the words of recording notices to
 // what stays in the picture, where the profile keeps any.
 func (p *Profile) addWords() {
+	if p.Elements == nil {
+		p.Elements = make(map[string]Element)
+	}
 	const buttons = `button, [role="button"]`
 	for name, labels := range knownWords().Labels {
 		if _, defined := p.Elements[name]; !defined {
