@@ -217,6 +217,29 @@ func TestRestart(t *testing.T) {
 	}
 }
 
+// TestLostLease checks that a node stores no transcript after another node has taken the
+// transcription over.
+func TestLostLease(t *testing.T) {
+	t.Parallel()
+	var h *harness
+	h = newHarness(t, func(w http.ResponseWriter, request *http.Request) {
+		h.advance(2 * lease)
+		if _, ok, err := h.store.ClaimTranscription(request.Context(), h.clock(), h.clock().Add(lease), "another node's"); !ok || err != nil {
+			t.Errorf("claim the transcription: %t, %v", ok, err)
+		}
+		fmt.Fprint(w, goodResponse)
+	})
+	media, path := tone(t, "recording.m4a", 4*time.Second)
+	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
+	h.RunNext(t.Context())
+	if d, ok := h.document(t, r.ID); ok {
+		t.Errorf("the transcript is stored: %+v", d)
+	}
+	if retries := h.entries(t, r.ID, lifecycle.TranscriptRetrying); len(retries) > 0 {
+		t.Errorf("the node reports its failure: %s", retries)
+	}
+}
+
 // TestNobodySpoke transcribes recordings in which nobody spoke with a recognizer that
 // answers as Whisper does then.
 func TestNobodySpoke(t *testing.T) {
