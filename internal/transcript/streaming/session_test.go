@@ -16,12 +16,16 @@ import (
 // counting is a recognizer that hears a word for each 500 ms. Some of its calls fail.
 type counting struct {
 	mu    sync.Mutex
-	fails []error // one for each call that fails, once it has heard a word
+	fails []error       // one for each call that fails, once it has heard a word
+	hold  chan struct{} // if set, calls begin when it is closed: after the end of the sound
 }
 
 func (c *counting) Model() string { return "counting" }
 
 func (c *counting) Recognize(ctx context.Context, _ Options, in <-chan Audio, heard func(Result)) error {
+	if c.hold != nil {
+		<-c.hold
+	}
 	size := 0
 	for audio := range in {
 		size += len(audio.PCM)
@@ -90,7 +94,7 @@ type spoken struct {
 
 // run runs a session on a meeting of a length in which people speak. The mixed sound has
 // all of them.
-func run(t *testing.T, recognizer Recognizer, lengthMs int64, people []spoken, lostMs int64, refuse int) (*told, Summary) {
+func run(t *testing.T, recognizer *counting, lengthMs int64, people []spoken, lostMs int64, refuse int) (*told, Summary) {
 	t.Helper()
 	var sounds []Sound
 	loud, quiet := tone(20, 0.3), tone(20, 0)
@@ -124,6 +128,9 @@ func run(t *testing.T, recognizer Recognizer, lengthMs int64, people []spoken, l
 	s := Session{Recognizer: recognizer, Prefix: "0-", Store: to.store, Failed: func(_ context.Context, err error) { to.failures = append(to.failures, err.Error()) }}
 	summary := s.Run(t.Context(), func(context.Context) (*Sound, int64, error) {
 		if len(sounds) == 0 {
+			if recognizer.hold != nil {
+				close(recognizer.hold)
+			}
 			return nil, 0, io.EOF
 		}
 		next := sounds[0]
@@ -177,5 +184,15 @@ func TestSession(t *testing.T) {
 				t.Errorf("summary %+v, want complete: %v", summary, test.complete)
 			}
 		})
+	}
+}
+
+// TestSlowRecognizer checks that speech that waits for too long is lost, and counted.
+func TestSlowRecognizer(t *testing.T) {
+	t.Parallel()
+	const length = 300_000
+	_, summary := run(t, &counting{hold: make(chan struct{})}, length, []spoken{{1, "Ada", 1000, length - 1000}}, 0, 0)
+	if summary.Complete() || summary.LostMs < length/3 || summary.LostMs > length {
+		t.Errorf("summary %+v", summary)
 	}
 }
