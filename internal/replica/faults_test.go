@@ -209,9 +209,6 @@ func TestNeverLoads(t *testing.T) {
 
 // A disconnected page shows that and has no media until it is reconnected.
 func TestMeetOfflineAndSilence(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	media, _ := mediaForTest(t)
 	s := startServer(t, media)

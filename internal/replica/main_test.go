@@ -34,9 +34,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// mediaForTest returns the prepared media and its folder.
+// mediaForTest returns the prepared media and its folder. To encode them takes some
+// seconds, so it skips the test with -short.
 func mediaForTest(t *testing.T) (*Media, string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	needTool(t, "ffmpeg")
 	testMedia.once.Do(func() {
 		if testMedia.folder, testMedia.err = os.MkdirTemp("", "replica-media-"); testMedia.err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -57,4 +58,34 @@ func TestPageAPIRefuses(t *testing.T) {
 			t.Errorf("%s: %d %v, want %d", test.name, status, answer, test.status)
 		}
 	}
+}
+
+// FuzzPageAPI checks that the server answers any request of a page, and only for its guest.
+func FuzzPageAPI(f *testing.F) {
+	for action, body := range map[string]string{
+		"ask": `{"name":"Ada","passcode":"x"}`, "chat": `{"text":"hello"}`, "pin": `{"participant":"p1"}`, "media": `{"sdp":"v=0\r\n","type":"offer"}`,
+		"devices": `{"microphone":true,"camera":false}`, "leave": `{}`, "permission": `null`,
+	} {
+		f.Add("POST", "/guests/g1/"+action, body)
+	}
+	f.Add("POST", "/guests", `{"passcode":1}`)
+	f.Add("GET", "", "")
+	f.Fuzz(func(t *testing.T, method, path, body string) {
+		s := startServer(t, nil)
+		m := openMeeting(t, s, Settings{NoLobby: true})
+		visitor(t, m)
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/stage/"+m.Code(), strings.NewReader(body))
+		request.Method, request.URL.Path = method, request.URL.Path+path
+		if strings.HasSuffix(path, "/events") || strings.HasSuffix(path, "/hang") {
+			return // they last
+		}
+		response := httptest.NewRecorder()
+		s.routes().ServeHTTP(response, request)
+		if response.Code >= http.StatusInternalServerError {
+			t.Errorf("%s %s: %d %s", method, path, response.Code, response.Body)
+		}
+		if guests := m.Guests(); guests[0].ID != "g1" || len(guests) > 2 {
+			t.Errorf("%s %s: the guests are %+v", method, path, guests)
+		}
+	})
 }
