@@ -67,11 +67,7 @@ func receive(t *testing.T, secret string) (address string, events <-chan event) 
 // join button while changed is set.
 func openChangingReplica(t *testing.T, changed *atomic.Bool) (opened *replica.Meeting, address string) {
 	t.Helper()
-	media, err := replica.PrepareSmallMedia(t.Context(), replica.MediaFolder())
-	if err != nil {
-		t.Skip(err)
-	}
-	server, err := replica.Start(t.Context(), replica.Options{Media: media})
+	server, err := replica.Start(t.Context(), replica.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,6 +106,7 @@ func openChangingReplica(t *testing.T, changed *atomic.Bool) (opened *replica.Me
 func TestCanary(t *testing.T) {
 	t.Parallel()
 	path := testbrowser.ForPages(t) // a canary does not record
+	testbrowser.Reserve(t)
 	var changed atomic.Bool
 	opened, address := openChangingReplica(t, &changed)
 	host, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")

@@ -11,11 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"standin/internal/bot/meeting"
-
 	"standin/internal/bot/browser"
+	"standin/internal/bot/meeting"
 	"standin/internal/job"
-	"standin/internal/recording/build"
 	"standin/internal/replica"
 	"standin/internal/testing/testbrowser"
 )
@@ -26,21 +24,6 @@ func limited(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)
 	return ctx
-}
-
-// needTools skips a test whose tools are missing, and fails it in CI.
-func needTools(t *testing.T) {
-	t.Helper()
-	_, noBrowser := browser.Find("")
-	_, noFFmpeg := build.FindTools()
-	for _, err := range []error{noBrowser, noFFmpeg} {
-		switch {
-		case err != nil && os.Getenv("CI") != "":
-			t.Fatal(err)
-		case err != nil:
-			t.Skip(err)
-		}
-	}
 }
 
 // profilesWith returns a folder with Meet's embedded profile, changed.
@@ -57,15 +40,13 @@ func profilesWith(t *testing.T, changed func(string) string) string {
 	return folder
 }
 
-// openReplica opens a meeting on a new replica.
-func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
+// pageSettings returns the settings to inspect a meeting of a new replica with a browser
+// for tests.
+func pageSettings(t *testing.T, settings replica.Settings) PageSettings {
 	t.Helper()
-	needTools(t)
-	media, err := replica.PrepareSmallMedia(limited(t), replica.MediaFolder())
-	if err != nil {
-		t.Fatal(err)
-	}
-	stage, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{Media: media})
+	path := testbrowser.ForPages(t)
+	testbrowser.Reserve(t) // browsers are slow beside others
+	stage, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,23 +59,11 @@ func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return opened
-}
-
-// pageSettings returns the settings to inspect a replica's meeting with a browser for
-// tests.
-func pageSettings(t *testing.T, opened *replica.Meeting) PageSettings {
-	t.Helper()
+	host, _, _ := strings.Cut(strings.TrimPrefix(opened.URL(), "http://"), "/")
 	return PageSettings{
-		Platform: job.Meet, URL: opened.URL(), AllowedHosts: []string{hostOfURL(opened.URL())},
-		LoopbackPeers: true, Wait: 30 * time.Second, Browser: testbrowser.ForPages(t), BrowserMode: browser.Headless,
+		Platform: job.Meet, URL: opened.URL(), AllowedHosts: []string{host},
+		LoopbackPeers: true, Wait: 30 * time.Second, Browser: path, BrowserMode: browser.Headless,
 	}
-}
-
-// hostOfURL returns the host and port of a URL.
-func hostOfURL(address string) string {
-	host, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
-	return host
 }
 
 // element returns the result for an element.
@@ -108,23 +77,29 @@ func (p Page) element(t *testing.T, name string) meeting.InspectedElement {
 }
 
 // TestPageBeforeJoining checks that the elements of the pre-join screen are found
-// and those of the meeting are not.
+// and those of the meeting are not, and that a report shows wrong selectors.
 func TestPageBeforeJoining(t *testing.T) {
 	t.Parallel()
-	settings := pageSettings(t, openReplica(t, replica.Settings{}))
+	settings := pageSettings(t, replica.Settings{})
 	settings.Browser, settings.BrowserMode = "", "" // those of bots
+	settings.Profiles = profilesWith(t, func(text string) string {
+		return strings.Replace(text, `'input[type="text"][aria-label="Your name"]'`, `'#no-such-input'`, 1)
+	})
 	settings.Screenshot = filepath.Join(t.TempDir(), "page.png")
 	page, err := InspectPage(limited(t), settings)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if page.Screen != meeting.PreJoin || page.Evidence == "" || page.Title == "" || page.Profile == "" || page.Version < 1 {
+	if page.Screen != meeting.PreJoin || page.Evidence == "" || page.Title == "" || page.Version < 1 {
 		t.Errorf("the page is %+v", page)
 	}
-	for _, name := range []string{"nameInput", "joinButton"} {
-		if found := page.element(t, name); found.State != meeting.ElementVisible || found.Candidate != 1 || found.Selector == "" {
+	for name, candidate := range map[string]int{"nameInput": 2, "joinButton": 1} {
+		if found := page.element(t, name); found.State != meeting.ElementVisible || found.Candidate != candidate || found.Selector == "" {
 			t.Errorf("%s is %+v", name, found)
 		}
+	}
+	if !strings.HasPrefix(page.Profile, settings.Profiles) {
+		t.Errorf("the profile is %s", page.Profile)
 	}
 	if label := page.element(t, "joinButton").Text; label != "Ask to join" {
 		t.Errorf("the join button says %q", label)
@@ -151,47 +126,14 @@ func TestPageBeforeJoining(t *testing.T) {
 	}
 }
 
-// TestPageWithAWrongSelector checks that a report shows wrong selectors.
-func TestPageWithAWrongSelector(t *testing.T) {
-	t.Parallel()
-	settings := pageSettings(t, openReplica(t, replica.Settings{}))
-	settings.Profiles = profilesWith(t, func(text string) string {
-		wrong := strings.NewReplacer(
-			`'button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)'`, `'#no-such-button'`,
-			`'input[type="text"][aria-label="Your name"]'`, `'#no-such-input'`,
-		)
-		return wrong.Replace(text)
-	})
-	page, err := InspectPage(limited(t), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if found := page.element(t, "joinButton"); found.State != meeting.ElementMissing || found.Candidate != 0 {
-		t.Errorf("an element with a wrong selector is %+v", found)
-	}
-	if found := page.element(t, "nameInput"); found.State != meeting.ElementVisible || found.Candidate != 2 {
-		t.Errorf("an element with a wrong first selector is %+v", found)
-	}
-	if !strings.HasPrefix(page.Profile, settings.Profiles) {
-		t.Errorf("the profile is %s", page.Profile)
-	}
-}
-
 // TestPageThatIsNotRecognized checks that an unrecognized page is no error.
 func TestPageThatIsNotRecognized(t *testing.T) {
 	t.Parallel()
-	settings := pageSettings(t, openReplica(t, replica.Settings{PageDelay: time.Hour}))
+	settings := pageSettings(t, replica.Settings{PageDelay: time.Hour})
 	settings.Wait = 2 * time.Second
 	page, err := InspectPage(limited(t), settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if page.Recognized() || page.Screen != meeting.Unknown {
-		t.Errorf("a page without anything on it is %s, by %s", page.Screen, page.Evidence)
-	}
-	var text strings.Builder
-	if err := page.WriteText(&text); err != nil || !strings.Contains(text.String(), "not recognized") {
-		t.Errorf("%v:\n%s", err, text.String())
+	if err != nil || page.Recognized() || page.Screen != meeting.Unknown {
+		t.Errorf("a page without anything on it is %s, by %s: %v", page.Screen, page.Evidence, err)
 	}
 }
 
@@ -255,6 +197,9 @@ missing  nameInput    -
 `
 	if text.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", text.String(), want)
+	}
+	if text.Reset(); (Page{Screen: meeting.Unknown}).WriteText(&text) != nil || !strings.Contains(text.String(), "not recognized") {
+		t.Errorf("without a screen: %s", text.String())
 	}
 	page.Others = -1
 	if page.people() != "the page does not show it" {

@@ -1,37 +1,27 @@
 package pagecheck
 
 import (
-	"archive/zip"
-	"bytes"
-	"context"
-	"flag"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"standin/internal/bot/browser"
 	"standin/internal/bot/capture"
 	"standin/internal/bot/meeting"
-	"standin/internal/job"
-	"standin/internal/replica"
 	"standin/internal/testing/testbrowser"
 )
-
-var update = flag.Bool("update", false, "capture the replicas' pages again, to testdata/captures")
 
 // captures is the folder of captures that TestCaptures replays. Each is a folder
 // with the files of a capture, without the screenshot, and a file named expect
 // with the value of --expect.
 const captures = "testdata/captures"
 
-// TestCaptures replays captures with the embedded profiles. To add one, unpack it
-// into a folder here, remove the screenshot, and write the file expect.
+// TestCaptures replays captures with the embedded profiles: in the short run their
+// snapshots, otherwise also their pages. To add one, unpack it into a folder here, remove
+// the screenshot, and write the file expect. The tests of package capture write captures of
+// the replicas' pages to the folder CAPTURE_OUT.
 func TestCaptures(t *testing.T) {
 	t.Parallel()
-	needTools(t)
 	folders, err := filepath.Glob(captures + "/*")
 	if err != nil || len(folders) < 3 {
 		t.Fatalf("%d captures, %v", len(folders), err)
@@ -40,11 +30,15 @@ func TestCaptures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	viewer, err := capture.NewViewer(limited(t), capture.BrowserSettings{Executable: testbrowser.ForPages(t)})
-	if err != nil {
-		t.Fatal(err)
+	viewer := new(capture.Viewer) // which restores no page
+	if !testing.Short() {
+		settings := capture.BrowserSettings{Executable: testbrowser.ForPages(t)}
+		testbrowser.Reserve(t)
+		if viewer, err = capture.NewViewer(limited(t), settings); err != nil {
+			t.Fatal(err)
+		}
+		defer viewer.Close()
 	}
-	defer viewer.Close()
 	for _, folder := range folders {
 		expected, err := os.ReadFile(filepath.Join(folder, "expect"))
 		if err != nil {
@@ -53,6 +47,9 @@ func TestCaptures(t *testing.T) {
 		opened, err := capture.Open(folder)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if testing.Short() {
+			opened.Page = nil
 		}
 		session := captureSession{capture: opened, profile: profiles[opened.Platform], viewer: viewer}
 		replay, err := session.replay(limited(t))
@@ -71,6 +68,21 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
+// TestLearn checks that the renamed join button of a capture is proposed, with a way to
+// find it.
+func TestLearn(t *testing.T) {
+	t.Parallel()
+	settings := ReplaySettings{File: captures + "/meet-renamed-join", Browser: testbrowser.ForPages(t)}
+	testbrowser.Reserve(t)
+	learned, err := Learn(limited(t), LearnSettings{ReplaySettings: settings})
+	if err != nil || len(learned.Missing) != 1 || learned.Missing[0].Element != "joinButton" || len(learned.Missing[0].Proposals) == 0 {
+		t.Fatalf("learned %+v, %v", learned, err)
+	}
+	if best := learned.Missing[0].Proposals[0]; best.Name != "Enter the call" || len(best.Candidates) == 0 || best.Candidates[0].Matches != 1 {
+		t.Errorf("the best proposal is %+v", best)
+	}
+}
+
 // TestExpect checks what --expect accepts.
 func TestExpect(t *testing.T) {
 	t.Parallel()
@@ -83,132 +95,4 @@ func TestExpect(t *testing.T) {
 			t.Errorf("%s: %v", expected, err)
 		}
 	}
-}
-
-// TestUpdateCaptures captures pages of the replicas, with -update.
-func TestUpdateCaptures(t *testing.T) {
-	if !*update {
-		t.Skip("captures are only made with -update")
-	}
-	ctx, running := limited(t), launchBrowser(t)
-	for _, page := range []struct {
-		name     string
-		platform job.Platform
-		settings replica.Settings
-		admit    bool
-	}{
-		{"meet-renamed-join", job.Meet, replica.Settings{Platform: replica.Meet, JoinLabel: "Enter the call"}, false},
-		{"teams-lobby", job.Teams, replica.Settings{Platform: replica.Teams}, false},
-		{"zoom-web-framed-call", job.ZoomWeb, replica.Settings{Platform: replica.Zoom, Framed: true}, true},
-	} {
-		server, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened, err := server.Open(page.settings)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made := visit(ctx, t, running, opened, page.platform, page.admit)
-		unpack(t, made, filepath.Join(captures, page.name))
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// visit joins a meeting and captures the page that it leads to.
-func visit(ctx context.Context, t *testing.T, running *browser.Browser, opened *replica.Meeting, platform job.Platform, admit bool) *capture.Capture {
-	t.Helper()
-	profiles, err := meeting.Embedded()
-	if err != nil {
-		t.Fatal(err)
-	}
-	adapter, err := meeting.New(platform, profiles)
-	if err != nil {
-		t.Fatal(err)
-	}
-	address, err := adapter.Address(opened.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := open(ctx, running, address.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer page.Close()
-	var log capture.Log
-	joining, cancel := context.WithTimeout(ctx, 10*time.Second)
-	defer cancel()
-	joinErr := adapter.Join(joining, page, meeting.JoinOptions{Name: "Standin for Eve", Passcode: address.Passcode, Observed: log.Add})
-	reason := "the page was captured for a test"
-	if joinErr != nil {
-		reason = joinErr.Error()
-	}
-	wanted := meeting.Lobby
-	if admit {
-		opened.Admit()
-		wanted = meeting.InMeeting
-	}
-	for joinErr == nil {
-		seen, err := adapter.Observe(ctx, page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if log.Add(seen); seen.Screen == wanted {
-			break
-		}
-		if err := adapter.HandleNotices(ctx, page, seen); err != nil {
-			t.Fatal(err)
-		}
-	}
-	made, _ := capture.New(ctx, page, capture.Visit{
-		Version: "test", Platform: platform, Profile: profiles[platform], DisplayName: "Standin for Eve", Log: &log,
-	}, reason)
-	return made
-}
-
-// unpack writes the files of a capture, without the screenshot, to a folder.
-func unpack(t *testing.T, made *capture.Capture, folder string) {
-	t.Helper()
-	made.Screenshot = nil
-	data, err := made.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(folder, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range archive.File {
-		from, err := file.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(from)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, file.Name), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// launchBrowser starts a browser like a bot's for the replicas.
-func launchBrowser(t *testing.T) *browser.Browser {
-	t.Helper()
-	running, err := browser.Launch(limited(t), browser.Options{Executable: testbrowser.ForPages(t), LoopbackPeers: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := running.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return running
 }
