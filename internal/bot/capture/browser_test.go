@@ -104,7 +104,7 @@ func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
 }
 
 // profileOf returns the embedded profile of a platform.
-func profileOf(t *testing.T, platform job.Platform) *meeting.Profile {
+func profileOf(t testing.TB, platform job.Platform) *meeting.Profile {
 	t.Helper()
 	profiles, err := meeting.Embedded()
 	if err != nil {

@@ -1,6 +1,7 @@
 package capture
 
 import (
+	"bytes"
 	"context"
 	"strings"
 	"testing"
@@ -200,4 +201,40 @@ func TestDecode(t *testing.T) {
 	if _, err := Open(t.TempDir()); err == nil || !strings.Contains(err.Error(), "capture.json") {
 		t.Errorf("an empty folder: %v", err)
 	}
+}
+
+// FuzzDecode checks that a file is refused, or can be replayed and encoded again.
+func FuzzDecode(f *testing.F) {
+	profile := profileOf(f, job.Meet)
+	history := meeting.History{Requested: true, OwnName: "Standin"}
+	for _, one := range []Capture{
+		{Info: Info{Schema: Schema + 1}},
+		{Info: Info{Schema: Schema, Snapshots: []meeting.CapturedSnapshot{{Known: history, Snapshot: meeting.Snapshot{LobbyText: "Asking to be let in"}}}}, Profile: profile.Text()},
+		{Info: Info{Schema: Schema, Platform: job.Meet, Width: 1280}, Page: []byte("<html/>"), Accessibility: []byte("button"), Screenshot: []byte("PNG"), Profile: []byte("{")},
+	} {
+		data, err := one.Encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Add([]byte("PK\x03\x04"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		decoded, err := Decode(data)
+		if err != nil {
+			return
+		}
+		encoded, err := decoded.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Decode(encoded); err != nil || !bytes.Equal(again.Page, decoded.Page) || len(again.Snapshots) != len(decoded.Snapshots) {
+			t.Errorf("decoded %+v, and again %+v, %v", decoded, again, err)
+		}
+		decoded.Page = nil // which needs a browser
+		steps, err := new(Viewer).Replay(t.Context(), decoded, profile)
+		if err == nil && len(steps) != len(decoded.Snapshots) {
+			t.Errorf("%d steps of %d snapshots", len(steps), len(decoded.Snapshots))
+		}
+	})
 }
