@@ -38,7 +38,7 @@ const (
 
 func TestCheckRequestIssues(t *testing.T) {
 	t.Parallel()
-	d := description(t)
+	d, long := description(t), strings.Repeat("a", 10_000)
 	for _, test := range []struct {
 		name      string
 		operation string
@@ -59,6 +59,8 @@ func TestCheckRequestIssues(t *testing.T) {
 			[]string{"[autoLeave afterSoloSeconds] type", "[autoLeave onBotDetected] type", "[webhooks onFinalize] type", "[webhooks onStatusChange] type"}},
 		{"null in metadata", "createJob", `{` + goodJob + `,"metadata":{"a":null}}`, nil},
 		{"empty externalId", "createJob", `{"externalId":"",` + goodURL + `}`, []string{"[externalId] minLength"}},
+		{"long texts", "createJob", `{"externalId":"` + long + `","meetingUrl":"https://meet.google.com/` + long + `","webhooks":{"onFinalize":"https://a.example/` + long + `"}}`,
+			[]string{"[externalId] maxLength", "[meetingUrl] maxLength", "[webhooks onFinalize] maxLength"}},
 		{"every kind of issue at once", "createJob",
 			`{"externalId":"","meetingUrl":"nope","platform":"webex","joinAt":"tomorrow","displayName":1,"webhooks":{"onFinalize":"x"},"metadata":[],"autoLeave":{"afterEntryDelaySeconds":0,"afterSilenceSeconds":86401,"afterSoloSeconds":1.5,"afterMaxSeconds":"60","onBotDetected":"yes"}}`,
 			[]string{

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,6 +140,14 @@ func (d *debian) enter(command ...string) *exec.Cmd {
 func (d *debian) do(command ...string) string {
 	d.Helper()
 	return d.run(d.enter(command...))
+}
+
+// shows checks that an expression matches the output of a command in the system.
+func (d *debian) shows(want string, command ...string) {
+	d.Helper()
+	if out := d.do(command...); !regexp.MustCompile(want).MatchString(out) {
+		d.Errorf("%q shows\n%s\nwant %q", command, out, want)
+	}
 }
 
 // run runs a command to its end and returns its standard output.

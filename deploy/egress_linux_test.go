@@ -22,6 +22,7 @@ import (
 // do not, although they answer without the rules.
 func TestBotThatConnectsToPrivateNetworks(t *testing.T) {
 	t.Parallel()
+	long(t)
 	n := newTestNetwork(t)
 	public := []string{"93.184.215.10", "[2606:2800:1::10]"}
 	private := []string{
@@ -47,7 +48,7 @@ func TestBotThatConnectsToPrivateNetworks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // the file can be loaded again
-		n.run(n.router, "nft", "-f", rules)
+		n.run("ip", "netns", "exec", n.router, "nft", "-f", rules)
 	}
 	for _, address := range public {
 		if err := n.connect(address, 10*time.Second); err != nil {
@@ -68,31 +69,41 @@ type testNetwork struct {
 	bot, router, internet string
 }
 
+// networkScript makes the namespaces $1, $2 and $3 of the bot, the router and the internet.
+const networkScript = `
+for name in "$@"; do ip netns add $name; ip -n $name link set lo up; done
+link() { ip -n $1 link add $2 type veth peer name $4 netns $3; ip -n $1 link set $2 up; ip -n $3 link set $4 up; }
+link $1 eth0 $2 standin-bots
+link $3 eth0 $2 uplink
+address() { device=$1 namespace=$2; shift 2; for a in "$@"; do case $a in *:*) a="$a nodad";; esac; ip -n $namespace address add ${a% nodad} dev $device ${a#${a% nodad}}; done; }
+address eth0 $1 172.30.0.2/24 fd00:1::2/64
+address standin-bots $2 172.30.0.1/24 fd00:1::1/64
+address uplink $2 93.184.215.1/24 2606:2800:1::1/64
+address eth0 $3 93.184.215.10/24 10.1.2.3/32 100.64.0.5/32 169.254.169.254/32 172.20.0.9/32 192.168.7.7/32 198.18.0.1/32 168.63.129.16/32 192.0.0.192/32 203.0.113.7/32 \
+	2606:2800:1::10/64 fd00:2::1/128 64:ff9b::a9fe:a9fe/128 2002:a00:1::1/128 2001:db8::1/128
+route() { ip -n $1 route add default via $2; ip -n $1 -6 route add default via $3; }
+route $1 172.30.0.1 fd00:1::1
+route $2 93.184.215.10 2606:2800:1::10
+route $3 93.184.215.1 2606:2800:1::1
+ip netns exec $2 sh -c 'echo 1 >/proc/sys/net/ipv4/ip_forward && echo 1 >/proc/sys/net/ipv6/conf/all/forwarding'`
+
 func newTestNetwork(t *testing.T) *testNetwork {
 	t.Helper()
 	needRoot(t, "ip", "nft")
 	prefix := fmt.Sprintf("standin-%d-", os.Getpid())
 	n := &testNetwork{T: t, bot: prefix + "bot", router: prefix + "router", internet: prefix + "internet"}
-	for _, name := range []string{n.bot, n.router, n.internet} {
-		n.run("", "ip", "netns", "add", name)
-		t.Cleanup(func() { n.run("", "ip", "netns", "delete", name) })
-		n.run(name, "ip", "link", "set", "lo", "up")
-	}
-	n.link(n.bot, "eth0", n.router, "standin-bots")
-	n.link(n.internet, "eth0", n.router, "uplink")
-	n.address(n.bot, "eth0", "172.30.0.2/24", "fd00:1::2/64")
-	n.address(n.router, "standin-bots", "172.30.0.1/24", "fd00:1::1/64")
-	n.address(n.router, "uplink", "93.184.215.1/24", "2606:2800:1::1/64")
-	n.address(n.internet, "eth0", "93.184.215.10/24", "10.1.2.3/32", "100.64.0.5/32", "169.254.169.254/32", "172.20.0.9/32", "192.168.7.7/32", "198.18.0.1/32", "168.63.129.16/32", "192.0.0.192/32", "203.0.113.7/32",
-		"2606:2800:1::10/64", "fd00:2::1/128", "64:ff9b::a9fe:a9fe/128", "2002:a00:1::1/128", "2001:db8::1/128")
-	for namespace, gateways := range map[string][2]string{
-		n.bot: {"172.30.0.1", "fd00:1::1"}, n.router: {"93.184.215.10", "2606:2800:1::10"}, n.internet: {"93.184.215.1", "2606:2800:1::1"},
-	} {
-		n.run(namespace, "ip", "route", "add", "default", "via", gateways[0])
-		n.run(namespace, "ip", "-6", "route", "add", "default", "via", gateways[1])
-	}
-	n.run(n.router, "sh", "-c", "echo 1 >/proc/sys/net/ipv4/ip_forward && echo 1 >/proc/sys/net/ipv6/conf/all/forwarding")
+	t.Cleanup(func() {
+		n.run("sh", "-c", `for name in "$@"; do ip netns delete $name; done`, "sh", n.bot, n.router, n.internet)
+	})
+	n.run("sh", "-ec", networkScript, "sh", n.bot, n.router, n.internet)
 	return n
+}
+
+func (n *testNetwork) run(command ...string) {
+	n.Helper()
+	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+		n.Fatalf("%s: %v: %s", strings.Join(command, " "), err, out)
+	}
 }
 
 // needRoot skips a test without root or without a tool, and fails it in CI.
@@ -109,36 +120,6 @@ func needRoot(t *testing.T, tools ...string) {
 		if _, err := exec.LookPath(tool); err != nil {
 			missing("this test needs %s (scripts/setup.sh test installs it)", tool)
 		}
-	}
-}
-
-// run runs a command in a network namespace; in that of the test if it is empty.
-func (n *testNetwork) run(namespace string, command ...string) {
-	n.Helper()
-	if namespace != "" {
-		command = append([]string{"ip", "netns", "exec", namespace}, command...)
-	}
-	if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-		n.Fatalf("%s: %v: %s", strings.Join(command, " "), err, out)
-	}
-}
-
-// link connects two namespaces by a pair of interfaces.
-func (n *testNetwork) link(a, nameInA, b, nameInB string) {
-	n.Helper()
-	n.run(a, "ip", "link", "add", nameInA, "type", "veth", "peer", "name", nameInB, "netns", b)
-	n.run(a, "ip", "link", "set", nameInA, "up")
-	n.run(b, "ip", "link", "set", nameInB, "up")
-}
-
-func (n *testNetwork) address(namespace, device string, addresses ...string) {
-	n.Helper()
-	for _, address := range addresses {
-		arguments := []string{"ip", "address", "add", address, "dev", device}
-		if strings.Contains(address, "::") {
-			arguments = append(arguments, "nodad")
-		}
-		n.run(namespace, arguments...)
 	}
 }
 

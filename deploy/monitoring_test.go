@@ -3,19 +3,19 @@ package deploy_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"standin/client"
 	"standin/internal/httpapi"
 	"standin/internal/job"
 	"standin/internal/service"
@@ -53,14 +53,6 @@ func usedMetrics(expression string) (names []string) {
 	return names
 }
 
-func TestUsedMetrics(t *testing.T) {
-	t.Parallel()
-	got := usedMetrics(`sum by (le) (rate(a_bucket{x="b_total"}[15m])) > 30 and max(c) unless on (instance) d / 1024^3`)
-	if want := []string{"a_bucket", "c", "d"}; !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // alertRule is a rule of Prometheus.
 type alertRule struct {
 	Alert       string            `yaml:"alert"`
@@ -78,7 +70,7 @@ func alertRules(t *testing.T) (rules []alertRule) {
 			Rules []alertRule `yaml:"rules"`
 		} `yaml:"groups"`
 	}
-	decoder := yaml.NewDecoder(strings.NewReader(readText(t, "monitoring/alerts.yaml")))
+	decoder := yaml.NewDecoder(bytes.NewReader(read(t, "monitoring/alerts.yaml")))
 	decoder.KnownFields(true)
 	if err := decoder.Decode(&file); err != nil {
 		t.Fatal(err)
@@ -90,15 +82,6 @@ func alertRules(t *testing.T) (rules []alertRule) {
 		t.Fatal("there are no rules")
 	}
 	return rules
-}
-
-func readText(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 // TestMonitoring checks that the metrics of the alert rules and of the Grafana
@@ -120,7 +103,7 @@ func TestMonitoring(t *testing.T) {
 			t.Errorf("%s: no metric in %s", where, expression)
 		}
 		for _, name := range names {
-			if document, absent := absentMetrics[name]; absent && strings.Contains(readText(t, document), name) {
+			if document, absent := absentMetrics[name]; absent && strings.Contains(string(read(t, document)), name) {
 				continue
 			}
 			if !exists[name] {
@@ -140,7 +123,7 @@ func panelExpressions(t *testing.T) map[string]string {
 			Targets []struct{ Expr, RefID string }
 		}
 	}
-	if err := json.Unmarshal([]byte(readText(t, "monitoring/grafana.json")), &dashboard); err != nil {
+	if err := json.Unmarshal(read(t, "monitoring/grafana.json"), &dashboard); err != nil {
 		t.Fatal(err)
 	}
 	found, ids := map[string]string{}, map[int]bool{}
@@ -174,43 +157,36 @@ func servedMetrics(t *testing.T) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body := `{"externalId":"1","meetingUrl":"https://meet.google.com/abc-defg-hij","metadata":{"simulate":"meeting_not_found"},"webhooks":{"onFinalize":"` + hook.URL + `"}}`
-	if status, text := ask(t, http.MethodPost, s.BaseURL()+"/api/v1/jobs", key, body); status != http.StatusCreated {
-		t.Fatalf("create a job: %d: %s", status, text)
+	api, err := client.New(s.BaseURL(), key)
+	if err != nil {
+		t.Fatal(err)
 	}
-	select {
-	case <-delivered:
-	case <-time.After(time.Minute):
-		t.Fatal("no webhook")
+	if _, _, err := api.CreateJob(t.Context(), client.NewJob{
+		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", Metadata: json.RawMessage(`{"simulate":"meeting_not_found"}`), Webhooks: &client.Webhooks{OnFinalize: hook.URL},
+	}); err != nil {
+		t.Fatal(err)
 	}
+	<-delivered
 	names := map[string]bool{}
-	for deadline := time.Now().Add(time.Minute); !names["standin_webhook_try_seconds_bucket"] && time.Now().Before(deadline); { // counted after the response
-		_, text := ask(t, http.MethodGet, s.BaseURL()+"/metrics", secret, "")
-		for _, match := range regexp.MustCompile(`(?m)^([a-z_0-9]+)[{ ]`).FindAllStringSubmatch(text, -1) {
-			names[match[1]] = true
+	for !names["standin_webhook_try_seconds_bucket"] { // counted after the response
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.BaseURL()+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("Authorization", "Bearer "+secret)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(answer.Body)
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range regexp.MustCompile(`(?m)^([a-z_0-9]+)[{ ]`).FindAllSubmatch(text, -1) {
+			names[string(match[1])] = true
 		}
 	}
 	return names
-}
-
-// ask sends a request with a bearer token.
-func ask(t *testing.T, method, address, bearer, body string) (status int, text string) {
-	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, address, bytes.NewReader([]byte(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+bearer)
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	content, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return answer.StatusCode, string(content)
 }
 
 // TestRunbook checks that the runbook has a complete section for each alert and for
@@ -218,7 +194,7 @@ func ask(t *testing.T, method, address, bearer, body string) (status int, text s
 func TestRunbook(t *testing.T) {
 	t.Parallel()
 	sections := map[string]string{}
-	for _, section := range strings.Split(readText(t, "../docs/runbook.md"), "\n### ")[1:] {
+	for _, section := range strings.Split(string(read(t, "../docs/runbook.md")), "\n### ")[1:] {
 		title, text, _ := strings.Cut(section, "\n")
 		sections[title] = text
 	}

@@ -2,9 +2,7 @@ package deploy_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"net/smtp"
 	"os"
 	"os/exec"
@@ -12,12 +10,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"standin/client"
-	"standin/internal/launch/process"
 	"standin/internal/replica"
 )
 
@@ -27,17 +23,14 @@ const packagesVariable = "STANDIN_TEST_PACKAGES"
 // packageTimeout bounds every wait of the test of the package.
 const packageTimeout = 10 * time.Minute
 
-// directive is a line of a systemd unit.
-var directive = regexp.MustCompile(`(?m)^([A-Za-z]+)=(.*)$`)
-
-// unit returns the values of a unit's directives.
-func unit(t *testing.T, path string) map[string][]string {
-	t.Helper()
-	values := make(map[string][]string)
-	for _, match := range directive.FindAllStringSubmatch(string(read(t, path)), -1) {
-		values[match[1]] = append(values[match[1]], match[2])
-	}
-	return values
+// directives are directives of the units with their values; empty ones must be absent. Bots outlive
+// the service, and run Chromium.
+var directives = map[string]map[string]string{
+	"standin.service": {
+		"StateDirectoryMode": "0700", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "User": "standin", "KillMode": "process", "OOMPolicy": "continue", "Type": "notify",
+		"WatchdogSec": "30", "PrivateTmp": "", "RuntimeDirectory": "", "MemoryDenyWriteExecute": "", "RestrictNamespaces": "",
+	},
+	"standin-mail.service": {"StateDirectoryMode": "0700", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "User": "standin"},
 }
 
 // TestUnits verifies the units and their sandboxes with systemd, and the properties
@@ -48,34 +41,21 @@ func TestUnits(t *testing.T) {
 	dir := t.TempDir()
 	// The greatest exposure that systemd-analyze may report, in tenths.
 	for name, exposure := range map[string]string{"standin.service": "35", "standin-mail.service": "22"} {
-		content := strings.ReplaceAll(string(read(t, "systemd/"+name)), "/usr/bin/standin", os.Args[0]) // it must exist
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+		content, path := string(read(t, "systemd/"+name)), filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(content, "/usr/bin/standin", os.Args[0])), 0o600); err != nil { // it must exist
 			t.Fatal(err)
 		}
-		out, err := exec.CommandContext(t.Context(), "systemd-analyze", "verify", "--man=no", filepath.Join(dir, name)).CombinedOutput()
-		if err != nil || strings.Contains(string(out), name) {
-			t.Errorf("%s: %v: %s", name, err, out)
-		}
-		if out, err = exec.CommandContext(t.Context(), "systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold="+exposure,
-			filepath.Join(dir, name)).CombinedOutput(); err != nil {
-			t.Errorf("%s: %v: %s", name, err, out)
-		}
-		values := unit(t, "systemd/"+name)
-		for key, want := range map[string]string{"StateDirectoryMode": "0700", "NoNewPrivileges": "yes", "ProtectSystem": "strict", "User": "standin"} {
-			if !slices.Equal(values[key], []string{want}) {
-				t.Errorf("%s: %s is %q, want %s", name, key, values[key], want)
+		for _, arguments := range [][]string{{"verify", "--man=no"}, {"security", "--offline=true", "--no-pager", "--threshold=" + exposure}} {
+			out, err := exec.CommandContext(t.Context(), "systemd-analyze", append(arguments, path)...).CombinedOutput()
+			if err != nil || arguments[0] == "verify" && strings.Contains(string(out), name) {
+				t.Errorf("%s: %v: %s", name, err, out)
 			}
 		}
-	}
-	service := unit(t, "systemd/standin.service")
-	for key, want := range map[string]string{"KillMode": "process", "OOMPolicy": "continue", "Type": "notify", "WatchdogSec": "30"} { // bots outlive the service
-		if !slices.Equal(service[key], []string{want}) {
-			t.Errorf("%s is %q, want %s", key, service[key], want)
-		}
-	}
-	for _, key := range []string{"PrivateTmp", "RuntimeDirectory", "MemoryDenyWriteExecute", "RestrictNamespaces"} {
-		if service[key] != nil {
-			t.Errorf("%s breaks running bots or Chromium", key)
+		for key, want := range directives[name] {
+			found := regexp.MustCompile(`(?m)^`+key+`=(.*)$`).FindAllStringSubmatch(content, -1)
+			if want == "" && found != nil || want != "" && (len(found) != 1 || found[0][1] != want) {
+				t.Errorf("%s: %s is %q, want %q", name, key, found, want)
+			}
 		}
 	}
 }
@@ -140,24 +120,19 @@ func TestDebianPackage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := freeAddress(t)
+	const address = "127.0.0.25:8080" // which nothing else uses
 	d := startDebian(t)
 	d.configure("standin", "STANDIN_LISTEN="+address, "STANDIN_INTAKE_SECRET=package-test", "STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(pages.URL(), "http://"))
 	defer func() {
 		if t.Failed() {
-			t.Logf("the service's log:\n%s", d.do("journalctl", "--unit=standin", "--no-pager"))
-			logBots(t, d)
+			t.Log(d.do("sh", "-c", "journalctl --no-pager --unit=standin --unit=standin-mail; cat /var/lib/standin/data/bots/*/bot.log"))
 		}
 	}()
 	if printed := d.install("0.0.1"); !strings.Contains(printed, "sudo standin setup") {
 		t.Errorf("the installation does not say what to do next:\n%s", printed)
 	}
 	checkManager(t, d)
-	for path, want := range map[string]string{"/etc/standin/standin.env": "600 root root\n", "/var/lib/standin": "700 standin standin\n"} {
-		if got := d.do("stat", "-c", "%a %U %G", path); got != want {
-			t.Errorf("%s is %q, want %q", path, got, want)
-		}
-	}
+	d.shows("^600 root root\n700 standin standin\n$", "stat", "-c", "%a %U %G", "/etc/standin/standin.env", "/var/lib/standin")
 	service := d.mainPID("standin")
 	checkSandbox(t, d, service, "/var/lib/standin")
 	key := strings.TrimSpace(d.do("standin", "keys", "create", "--team", "acme", "--email", organizer))
@@ -184,9 +159,7 @@ func TestDebianPackage(t *testing.T) {
 	await(t, "the bot records", func() bool { return status().Status == "recording_started" })
 	bot := strings.Fields(d.do("pgrep", "--full", "standin bot"))[0]
 	checkSandbox(t, d, bot, "/var/lib/standin")
-	if d.do("pgrep", "--full", "--", "--type=renderer") == "" || strings.Contains(d.do("ps", "-eo", "args"), "--no-sandbox") {
-		t.Error("Chromium runs without its own sandbox")
-	}
+	d.do("sh", "-c", "pgrep --full -- --type=renderer && ! pgrep --full -- '^[^ ]*chrom.*--no-sandbox'") // Chromium has its own sandbox
 
 	if printed := d.install("0.0.2"); strings.Contains(printed, "sudo standin setup") {
 		t.Error("an upgrade says how to create the first user")
@@ -203,12 +176,9 @@ func TestDebianPackage(t *testing.T) {
 	if attempts := status().Attempts; attempts != 1 {
 		t.Errorf("the job needed %d attempts", attempts)
 	}
-	manifest := manifestOf(t, d, created.ID)
-	for _, want := range []string{`"partial": false`, `"reason": "host_ended"`} {
-		if !strings.Contains(manifest, want) {
-			t.Errorf("the manifest does not have %s:\n%s", want, manifest)
-		}
-	}
+	manifest := "/var/lib/standin/data/recordings/jobs/" + created.ID + "/manifest.json"
+	d.shows(`"partial": false`, "cat", manifest)
+	d.shows(`"reason": "host_ended"`, "cat", manifest)
 	checkRemoval(t, d)
 }
 
@@ -216,34 +186,25 @@ func TestDebianPackage(t *testing.T) {
 // worker is not started, and that man and the shells find what the package has for them.
 func checkManager(t *testing.T, d *debian) {
 	t.Helper()
-	checkUnit(t, d, "standin", "Type=notify", "ActiveState=active", "StatusText=Listening on http://", "WatchdogUSec=30s", "UnitFileState=enabled")
-	checkUnit(t, d, "standin-mail", "ActiveState=inactive", "UnitFileState=disabled")
-	if page := d.do("man", "standin-jobs-create"); !strings.Contains(page, "--simulate") {
-		t.Errorf("standin-jobs-create(1):\n%s", page)
-	}
-	d.do("bash", "-c", "source /usr/share/bash-completion/completions/standin && complete -p standin")
-}
-
-// checkUnit checks properties of a unit, each with the beginning of its value.
-func checkUnit(t *testing.T, d *debian, name string, properties ...string) {
-	t.Helper()
-	shown := "\n" + d.do("systemctl", "show", name)
-	for _, want := range properties {
-		if !strings.Contains(shown, "\n"+want) {
-			t.Errorf("the unit %s does not have %s", name, want)
+	for unit, properties := range map[string][]string{
+		"standin":      {"Type=notify", "ActiveState=active", "StatusText=Listening on http://", "WatchdogUSec=30s", "UnitFileState=enabled"},
+		"standin-mail": {"ActiveState=inactive", "UnitFileState=disabled"},
+	} {
+		for _, want := range properties {
+			d.shows("(?m)^"+want, "systemctl", "show", unit)
 		}
 	}
+	d.shows("--simulate", "man", "standin-jobs-create")
+	d.do("bash", "-c", "source /usr/share/bash-completion/completions/standin && complete -p standin")
 }
 
 // checkRemoval removes and purges the package. The recordings stay.
 func checkRemoval(t *testing.T, d *debian) {
 	t.Helper()
 	d.do("apt-get", "purge", "-y", "-qq", "standin")
-	checkUnit(t, d, "standin", "LoadState=not-found", "ActiveState=inactive")
+	d.shows("LoadState=not-found", "systemctl", "show", "standin")
 	d.do("test", "-d", "/var/lib/standin/data/recordings")
-	if left := d.do("find", "/etc", "-name", "standin*.service", "-o", "-name", "standin*.env", "!", "-name", "*-test.env"); left != "" {
-		t.Errorf("the purge leaves %s", left)
-	}
+	d.shows("^$", "find", "/etc", "-name", "standin*.service", "-o", "-name", "standin*.env", "!", "-name", "*-test.env")
 }
 
 // organizer is the mail address of the consumer, and invitation an invitation from it
@@ -265,22 +226,13 @@ func checkMail(t *testing.T, d *debian, api *client.Client) {
 		"STANDIN_MAIL_RECIPIENTS=notes@example.com", "STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_NETWORKS=127.0.0.0/8")
 	d.do("systemctl", "daemon-reload")
 	d.do("systemctl", "start", "standin-mail")
-	start := time.Now().Add(24 * time.Hour).UTC()
-	message := fmt.Appendf(nil, invitation, start.Format("20060102T150405Z"))
-	var sent error
+	message := fmt.Appendf(nil, invitation, time.Now().Add(24*time.Hour).UTC().Format("20060102T150405Z"))
 	await(t, "the mail worker accepts a message", func() bool {
-		sent = smtp.SendMail(listen, nil, organizer, []string{"notes@example.com"}, message)
-		return !errors.Is(sent, syscall.ECONNREFUSED)
+		return smtp.SendMail(listen, nil, organizer, []string{"notes@example.com"}, message) == nil
 	})
-	if sent != nil {
-		t.Fatalf("%v\n%s", sent, d.do("journalctl", "--unit=standin-mail", "--no-pager"))
-	}
 	await(t, "the invitation has a job", func() bool {
-		for found, err := range api.Jobs(t.Context(), client.JobFilter{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			return found.MeetingURL == "https://meet.google.com/abc-defg-hij" && found.Status == "scheduled"
+		for found, err := range api.Jobs(t.Context(), client.JobFilter{Status: "scheduled"}) {
+			return err == nil && found.MeetingURL == "https://meet.google.com/abc-defg-hij"
 		}
 		return false
 	})
@@ -311,33 +263,4 @@ func checkSandbox(t *testing.T, d *debian, process, state string) {
 	if devices := d.do("ls", "/proc/"+process+"/root/dev"); strings.Contains(devices, "kmsg") || !strings.Contains(devices, "null") {
 		t.Errorf("%s: devices: %s", process, devices)
 	}
-}
-
-// logBots logs what the bots have logged. A bot has its own file, which the service
-// does not read.
-func logBots(t *testing.T, d *debian) {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(d.dir, "var/lib/standin/data/bots/*", process.LogFile))
-	if err != nil {
-		t.Error(err)
-	}
-	for _, name := range files {
-		t.Logf("the bot's log:\n%s", read(t, name))
-	}
-}
-
-// manifestOf returns the manifest in the data directory of the service.
-func manifestOf(t *testing.T, d *debian, id string) string {
-	t.Helper()
-	return string(read(t, filepath.Join(d.dir, "var/lib/standin/data/recordings/jobs", id, "manifest.json")))
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return fmt.Sprint(listener.Addr())
 }

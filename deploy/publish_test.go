@@ -12,9 +12,7 @@ import (
 // builds it, and renders its chart.
 func TestPublishAs(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("it compiles every package; make test-long runs it")
-	}
+	long(t)
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
@@ -59,5 +57,5 @@ func TestPublishAs(t *testing.T) {
 	}
 	run(copied, "go", "build", "./...")
 	run(copied, "go", "vet", "./...", "git.acme.test/meetings/standin/client")
-	run(copied, "go", "test", "-count=1", "-short", "-run", "Chart", "./deploy")
+	run(copied, "go", "test", "-count=1", "-run", "Chart", "./deploy")
 }

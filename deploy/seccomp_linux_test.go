@@ -1,7 +1,6 @@
 package deploy_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,7 +9,7 @@ import (
 	"testing"
 
 	"standin/deploy"
-	"standin/internal/bot/browser"
+	"standin/internal/testing/testbrowser"
 )
 
 // TestChromiumSandboxInContainer runs Chromium in a container with the embedded
@@ -19,14 +18,8 @@ import (
 // filter, and the profile refuses what bots do not need.
 func TestChromiumSandboxInContainer(t *testing.T) {
 	t.Parallel()
+	chromium := testbrowser.Full(t)
 	needRoot(t, "runc")
-	chromium, err := browser.Find("")
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
 	bundle := t.TempDir()
 	for _, dir := range []string{"bin", "lib", "lib64", "sbin"} {
 		if err := os.MkdirAll(filepath.Join(bundle, "rootfs"), 0o755); err != nil { //nolint:gosec // read by another user
@@ -37,11 +30,8 @@ func TestChromiumSandboxInContainer(t *testing.T) {
 		}
 	}
 	name := fmt.Sprintf("standin-test-%d", os.Getpid())
-	config, err := json.Marshal(containerConfig(t, name, fmt.Sprintf(sandboxScript, chromium)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(bundle, "config.json"), config, 0o600); err != nil {
+	config := fmt.Sprintf(container, fmt.Sprintf(sandboxScript, chromium), deploy.SeccompProfile(), "/"+name)
+	if err := os.WriteFile(filepath.Join(bundle, "config.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), "runc", "--root", t.TempDir(), "run", "--bundle", bundle, name).CombinedOutput()
@@ -73,40 +63,22 @@ for i in $(seq 100); do
 done
 cat /tmp/log`
 
-// containerConfig returns the configuration of a container that runs a shell script,
-// in the form of https://github.com/opencontainers/runtime-spec.
-func containerConfig(t *testing.T, name, script string) map[string]any {
-	t.Helper()
-	const nobody = 65534
-	var profile map[string]any
-	if err := json.Unmarshal([]byte(deploy.SeccompProfile()), &profile); err != nil {
-		t.Fatal(err)
-	}
-	for _, rule := range profile["syscalls"].([]any) {
-		delete(rule.(map[string]any), "comment") // only Docker's form has it
-	}
-	var namespaces []map[string]string
-	for _, kind := range []string{"pid", "ipc", "uts", "mount"} {
-		namespaces = append(namespaces, map[string]string{"type": kind})
-	}
-	mounts := []map[string]any{
+// container is the configuration of a container that runs a shell script as nobody, with a profile
+// and a control group, in the form of https://github.com/opencontainers/runtime-spec.
+const container = `{
+	"ociVersion": "1.0.2", "hostname": "bot", "root": {"path": "rootfs"},
+	"mounts": [
 		{"destination": "/proc", "type": "proc", "source": "proc"},
-		{"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": []string{"nosuid", "mode=755"}},
-		{"destination": "/dev/shm", "type": "tmpfs", "source": "shm", "options": []string{"mode=1777"}},
-		{"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": []string{"mode=1777"}},
-		{"destination": "/mnt", "type": "tmpfs", "source": "tmpfs", "options": []string{"mode=1777"}},
-	}
-	for _, dir := range []string{"/usr", "/etc"} {
-		mounts = append(mounts, map[string]any{"destination": dir, "type": "bind", "source": dir, "options": []string{"rbind", "ro"}})
-	}
-	return map[string]any{
-		"ociVersion": "1.0.2", "hostname": "bot", "mounts": mounts,
-		"root": map[string]any{"path": "rootfs"},
-		"process": map[string]any{
-			"user": map[string]int{"uid": nobody, "gid": nobody}, "args": []string{"/bin/sh", "-c", script}, "cwd": "/tmp",
-			"env":             []string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp"},
-			"noNewPrivileges": true, "capabilities": map[string]any{},
-		},
-		"linux": map[string]any{"namespaces": namespaces, "seccomp": profile, "cgroupsPath": "/" + name},
-	}
-}
+		{"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755"]},
+		{"destination": "/dev/shm", "type": "tmpfs", "source": "shm", "options": ["mode=1777"]},
+		{"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]},
+		{"destination": "/mnt", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]},
+		{"destination": "/usr", "type": "bind", "source": "/usr", "options": ["rbind", "ro"]},
+		{"destination": "/etc", "type": "bind", "source": "/etc", "options": ["rbind", "ro"]}
+	],
+	"process": {
+		"user": {"uid": 65534, "gid": 65534}, "args": ["/bin/sh", "-c", %q], "cwd": "/tmp", "env": ["PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp"],
+		"noNewPrivileges": true, "capabilities": {}
+	},
+	"linux": {"namespaces": [{"type": "pid"}, {"type": "ipc"}, {"type": "uts"}, {"type": "mount"}], "seccomp": %s, "cgroupsPath": %q}
+}`

@@ -55,26 +55,3 @@ func internalService(t *testing.T) (url string, reached *atomic.Int32) {
 	t.Cleanup(server.Close)
 	return server.URL, reached
 }
-
-// TestAttackLongFields creates jobs with fields that are longer than the API
-// describes. Each is a 400 that names the field, and a long displayName is cut.
-func TestAttackLongFields(t *testing.T) {
-	t.Parallel()
-	s := startTarget(t, newDataDir(t))
-	key := s.key("mallory", "--test")
-	long := strings.Repeat("a", 300<<10)
-	for field, value := range map[string]any{
-		"externalId": long, "meetingUrl": "https://meet.google.com/" + long, "metadata": map[string]string{"note": long},
-		"webhooks": map[string]string{"onStatusChange": "https://hooks.example.com/" + long},
-	} {
-		request := map[string]any{"externalId": "long " + field, "meetingUrl": "https://meet.google.com/abc-defg-hij", field: value}
-		got := s.call(http.MethodPost, "/api/v1/jobs", key, request)
-		if got.status != http.StatusBadRequest || !strings.Contains(got.body, `"`+field+`"`) {
-			t.Errorf("%s of %d bytes: %d: %.300s", field, len(long), got.status, got.body)
-		}
-	}
-	id := s.create(key, map[string]any{"displayName": long})
-	if name, _ := s.call(http.MethodGet, "/api/v1/jobs/"+id+"/settings", key, nil).field("displayName").(string); len(name) > 1000 {
-		t.Errorf("the displayName has %d characters", len(name))
-	}
-}

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -88,19 +86,19 @@ func describeValue(name string, value *kong.Value) string {
 // flags, with their environment variables.
 func TestHelp(t *testing.T) {
 	t.Parallel()
-	for _, command := range parserOf(t, new(commands)).Model.Leaves(false) {
-		var out, stderr bytes.Buffer
-		path := strings.Fields(command.Path())
+	for _, node := range parserOf(t, new(commands)).Model.Leaves(false) {
+		path := strings.Fields(node.Path())
 		help := "--help"
-		if command.Name == "serve" {
+		if node.Name == "serve" {
 			help = "--help-all"
 		}
-		if code := run(append(path, help), &out, &stderr); code != 0 || stderr.Len() > 0 {
-			t.Errorf("%s --help: exit code %d: %s", path, code, stderr.String())
+		code, out, stderr := command(append(path, help)...)
+		if code != 0 || stderr != "" {
+			t.Errorf("%s --help: exit code %d: %s", path, code, stderr)
 		}
-		help = strings.Join(strings.Fields(out.String()), " ")
-		wanted := append([]string{command.Help, command.Detail}, examples[command.Path()]...)
-		for _, flag := range command.Flags {
+		help = strings.Join(strings.Fields(out), " ")
+		wanted := append([]string{node.Help, node.Detail}, examples[node.Path()]...)
+		for _, flag := range node.Flags {
 			wanted = append(wanted, kong.DefaultHelpValueFormatter(flag.Value))
 		}
 		for _, want := range wanted {
@@ -108,22 +106,22 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s --help does not contain %q", path, want)
 			}
 		}
-		for _, flag := range command.Flags {
+		for _, flag := range node.Flags {
 			if !strings.Contains(help, "--"+flag.Name) && !strings.Contains(help, "--[no-]"+flag.Name) {
 				t.Errorf("%s --help does not contain --%s", path, flag.Name)
 			}
 		}
 	}
-	var long, short bytes.Buffer
-	if code := run([]string{"jobs", "--help"}, &long, t.Output()) + run([]string{"help", "jobs"}, &short, t.Output()); code != 0 || long.String() != short.String() {
-		t.Errorf("standin help jobs differs from standin jobs --help:\n%s", short.String())
+	_, jobs, _ := command("jobs", "--help")
+	if code, same, _ := command("help", "jobs"); code != 0 || same != jobs {
+		t.Errorf("standin help jobs differs from standin jobs --help:\n%s", same)
 	}
 }
 
 // TestExamples checks that each command has examples, and that they parse.
 func TestExamples(t *testing.T) {
 	t.Parallel()
-	parser, words := parserOf(t, new(commands)), regexp.MustCompile(`'[^']*'|[^\s']+`)
+	parser := parserOf(t, new(commands))
 	unused := maps.Clone(examples)
 	for _, command := range parser.Model.Leaves(false) {
 		if delete(unused, command.Path()); len(examples[command.Path()]) == 0 {
@@ -132,11 +130,7 @@ func TestExamples(t *testing.T) {
 		for _, example := range examples[command.Path()] {
 			for part := range strings.SplitSeq(example, " | ") {
 				_, rest, found := strings.Cut(part, "standin ")
-				var arguments []string
-				for _, word := range words.FindAllString(restOfLine.ReplaceAllString(rest, ""), -1) {
-					arguments = append(arguments, strings.Trim(word, "')"))
-				}
-				if _, err := parser.Parse(arguments); !found || err != nil && !strings.Contains(err.Error(), "no such file") && !strings.HasPrefix(part, "STANDIN_") {
+				if _, err := parser.Parse(wordsOf(strings.Trim(restOfLine.ReplaceAllString(rest, ""), ")"))); !found || err != nil && !strings.Contains(err.Error(), "no such file") && !strings.HasPrefix(part, "STANDIN_") {
 					t.Errorf("the example %q does not run standin: %v", part, err)
 				}
 			}
@@ -159,19 +153,10 @@ func TestGroups(t *testing.T) {
 		"serve --help":     {[]string{"--listen", "--base-url", "--retention", "--help-all"}, []string{"--docker-image", "--lease"}},
 		"serve --help-all": {[]string{"Launcher docker:", "--docker-image", "Webhooks:", "Mail:", "--lease"}, nil},
 	} {
-		var out bytes.Buffer
-		if code := run(strings.Fields(args), &out, t.Output()); code != 0 {
-			t.Errorf("standin %s: exit code %d", args, code)
-		}
-		for _, text := range wanted.has {
-			if !strings.Contains(out.String(), text) {
-				t.Errorf("standin %s does not print %q:\n%s", args, text, out.String())
-			}
-		}
-		for _, text := range wanted.lacks {
-			if strings.Contains(out.String(), text) {
-				t.Errorf("standin %s prints %q", args, text)
-			}
+		code, out, _ := command(strings.Fields(args)...)
+		contained := func(text string) bool { return strings.Contains(out, text) }
+		if code != 0 || slices.ContainsFunc(wanted.lacks, contained) || slices.ContainsFunc(wanted.has, func(text string) bool { return !contained(text) }) {
+			t.Errorf("standin %s: exit code %d, want %q but not %q:\n%s", args, code, wanted.has, wanted.lacks, out)
 		}
 	}
 }

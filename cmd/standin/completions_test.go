@@ -78,9 +78,9 @@ func TestShells(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ program, script, want string }{
 		"bash":                        {"bash", `source <(standin completions bash); complete -p standin | cut -d ' ' -f 1`, "complete\n"},
-		"zsh":                         {"zsh", `autoload -U compinit; compinit -D -u; source <(standin completions zsh); print -r -- $_comps[standin]`, "_bash_complete\n"},
+		"zsh":                         {"zsh", `autoload -U compinit; compinit -D -u; source <(standin completions zsh); print -r -- ${_comps[standin]%% *}`, "_bash_complete\n"},
 		"zsh, installed by a package": {"zsh", `standin completions zsh >` + dir + `/_standin; fpath=(` + dir + ` $fpath); autoload -U compinit; compinit -D -u; print -r -- $_comps[standin]`, "_standin\n"},
-		"fish": {"fish", `standin completions fish | source; for line in "jo" "jobs crea" "jobs create --json --plat"; complete -C "standin $line"; end | string replace -r '\t.*' ''`,
+		"fish": {"fish", `standin completions fish | source; for line in "jo" "jobs crea" "jobs create --json --plat"; complete -C "standin $line"; end | string replace -r '\t.*' ''; true`,
 			"jobs\ncreate\n--platform\n"},
 		"man": {"bash", `for page in standin standin-serve standin-jobs-create; do man --warnings --encoding=UTF-8 --local-file ` + dir + `/$page.1 2>&1 >/dev/null; done`, ""},
 	} {
@@ -91,6 +91,7 @@ func TestShells(t *testing.T) {
 			continue
 		}
 		shell := exec.CommandContext(t.Context(), test.program, "-c", test.script)
+		shell.Dir = dir
 		shell.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"), "HOME="+dir, "LC_ALL=C.UTF-8", "MANROFFSEQ=", "MANWIDTH=80")
 		if out, err := shell.CombinedOutput(); err != nil || string(out) != test.want {
 			t.Errorf("%s: %v: %q, want %q", name, err, out, test.want)

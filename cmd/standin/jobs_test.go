@@ -32,6 +32,7 @@ func TestLinkWarningBeforeSending(t *testing.T) {
 func TestJobs(t *testing.T) {
 	t.Parallel()
 	c := newCLI(t, job.Test)
+	c.values["LONG"] = strings.Repeat("a", 300<<10)
 	c.rows(
 		row{"status --json", 0, `"ready": true.*"mode": "test"`, ``},
 		row{"jobs create $MEET --external-id one $FAST --watch", 0, `externalId  one.*Starting a bot  \(dispatching\).*Bot joined the meeting.*Recording ready  \(completed\)`, `^Recorded 0:`},
@@ -46,6 +47,8 @@ func TestJobs(t *testing.T) {
 		row{"jobs list --status cancelled", 0, `^[^\n]*\n[^\n]*$ID[^\n]*\n$`, ``},
 		row{"jobs leave $ID", exitFailed, ``, `invalid_state`},
 		row{"jobs create nonsense", exitFailed, ``, `meetingUrl: .*starts with https://`},
+		row{"jobs create $MEET --name $LONG --join-at 2099-01-01T10:00:00Z --json", 0, `"id": "(?P<ID>[^"]+)"`, ``},
+		row{"api GET jobs/$ID/settings", 0, `"displayName":"a{1,1000}"`, ``},
 		row{"jobs create", exitUsage, ``, `Run standin jobs create --help`},
 		row{"jobs get $UNKNOWN", exitNotFound, ``, `standin jobs list`},
 		row{"usage", 0, `.`, ``},

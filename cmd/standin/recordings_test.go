@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -26,59 +25,26 @@ import (
 	"standin/internal/store"
 )
 
-// faultyProxy is a reverse proxy that truncates or corrupts media responses.
-type faultyProxy struct {
-	cut     atomic.Bool // end the next response after 1000 bytes
-	corrupt atomic.Bool // change the first byte of responses
-	ranges  atomic.Int64
-}
-
-// serve returns the URL of the proxy of a service.
-func (p *faultyProxy) serve(t *testing.T, service string) string {
-	t.Helper()
-	target, err := url.Parse(service)
+// TestDownload downloads a recording. Another run fetches only what is missing, and notices data
+// that a proxy or an earlier run has made wrong. The client's own rows break connections.
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	c := newCLI(t, job.Test)
+	target, err := url.Parse(c.values["BASE"])
 	if err != nil {
 		t.Fatal(err)
 	}
+	var corrupt atomic.Bool
 	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.FlushInterval = -1                    // a truncated response has its first bytes
-	proxy.ErrorLog = log.New(io.Discard, "", 0) // it logs every truncated response
 	proxy.ModifyResponse = func(answer *http.Response) error {
-		if !strings.Contains(answer.Request.URL.Path, "/media/") {
-			return nil
+		if corrupt.Load() && strings.Contains(answer.Request.URL.Path, "/media/") {
+			answer.Body = io.NopCloser(io.MultiReader(strings.NewReader("x"), io.LimitReader(answer.Body, answer.ContentLength-1)))
 		}
-		if answer.Request.Header.Get("Range") != "" {
-			p.ranges.Add(1)
-		}
-		content, err := io.ReadAll(answer.Body)
-		if err != nil {
-			return err
-		}
-		if p.corrupt.Load() {
-			content[0] ^= 1
-		}
-		body := io.Reader(strings.NewReader(string(content)))
-		if p.cut.Swap(false) {
-			body = io.MultiReader(io.LimitReader(body, 1000), brokenReader{})
-		}
-		answer.Body = io.NopCloser(body)
 		return nil
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	return server.URL
-}
-
-type brokenReader struct{}
-
-func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
-
-// TestDownload downloads a recording through a proxy that breaks a connection. The download
-// resumes, also in another run, detects corrupt data, and transfers nothing twice.
-func TestDownload(t *testing.T) {
-	t.Parallel()
-	c, proxy := newCLI(t, job.Test), new(faultyProxy)
-	c.keep("", proxy.serve(t, c.values["BASE"]), c.values["KEY"])
+	c.keep("", server.URL, c.values["KEY"])
 	dir := filepath.Join(t.TempDir(), "recording")
 	c.values["DIR"] = dir
 	fetch := func() (fetched, size int64, path string) {
@@ -90,13 +56,9 @@ func TestDownload(t *testing.T) {
 		return downloads[0].Fetched, downloads[0].Bytes, downloads[0].Path
 	}
 	c.rows(row{"jobs create $MEET $FAST --json", 0, `"id": "(?P<ID>[^"]+)"`, ``}, row{"jobs watch $ID", 0, ``, ``})
-	proxy.cut.Store(true)
 	fetched, size, path := fetch()
-	if fetched != size || proxy.ranges.Load() != 1 {
-		t.Errorf("%d of %d bytes fetched, with %d requests for a part", fetched, size, proxy.ranges.Load())
-	}
-	if fetched, _, _ := fetch(); fetched != 0 {
-		t.Errorf("%d bytes of what was there are fetched again", fetched)
+	if again, _, _ := fetch(); fetched != size || again != 0 {
+		t.Errorf("%d of %d bytes are fetched, and then %d again", fetched, size, again)
 	}
 	for name, want := range map[string]int{"*.part": 0, "manifest.json": 1} {
 		if found, err := filepath.Glob(filepath.Join(dir, name)); err != nil || len(found) != want {
@@ -115,7 +77,7 @@ func TestDownload(t *testing.T) {
 	}
 	const differs = `SHA-256 of the manifest`
 	c.rows(row{"recordings download $ID --dir $DIR", exitFailed, ``, differs}) // the beginning is of something else
-	proxy.corrupt.Store(true)
+	corrupt.Store(true)
 	c.rows(row{"recordings download $ID --dir $DIR", exitFailed, ``, differs})
 	if left, err := filepath.Glob(filepath.Join(dir, "*.mp4*")); err != nil || len(left) > 0 {
 		t.Errorf("a file that was changed on the proxy is left: %q, %v", left, err)
@@ -165,7 +127,7 @@ func TestRecordingsVerify(t *testing.T) {
 	}
 	a.rows(
 		row{"recordings verify", exitFailed, `INVALID.*SHA-256 is`, `1 recordings do not match`},
-		row{"recordings verify $ID --json", exitFailed, `"jobId": "$ID"`, ``},
+		row{"recordings verify $ID --json", exitFailed, `"jobId":"$ID"`, ``},
 	)
 }
 

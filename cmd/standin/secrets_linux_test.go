@@ -289,7 +289,7 @@ func (o *outside) environment(t *testing.T, secrets *secretValues) []string {
 	}
 	env := []string{
 		"STANDIN_DATABASE_URL=" + o.database(secrets), "STANDIN_STORAGE_URL=" + o.storage, "SSL_CERT_FILE=" + roots,
-		"STANDIN_OIDC_ISSUER=" + o.provider, "STANDIN_OIDC_CLIENT_ID=standin",
+		"STANDIN_OIDC_ISSUER=" + o.provider, "STANDIN_OIDC_CLIENT_ID=standin", "STANDIN_GOOGLE_CLIENT_ID=standin", "STANDIN_MICROSOFT_CLIENT_ID=standin",
 		"STANDIN_MAIL_IMAP_URL=imaps://notes@" + o.imapHost.Addr().String(), "STANDIN_MAIL_AUTHSERV_IDS=mx.example.test",
 		"STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_RECIPIENTS=notes@bots.example.test",
 		"STANDIN_MAIL_REPLY_URL=smtps://notes@" + o.replyHost.Addr().String(), "STANDIN_MAIL_REPLY_FROM=notes@bots.example.test",

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/binary"
 	"os"
 	"os/exec"
@@ -55,41 +54,13 @@ func TestVoiceAgent(t *testing.T) {
 	h := newHarness(t, smallPicture)
 	agent := exec.CommandContext(t.Context(), interpreter, "-u", root+"examples/voice-agent/agent.py")
 	agent.Env = append(os.Environ(), "PORT=0", "STANDIN_WEBHOOK_SECRET="+h.secret)
-	agent.Stderr = os.Stderr
-	out, err := agent.StdoutPipe()
-	if err == nil {
-		err = agent.Start()
-	}
-	if err != nil {
+	output := new(lockedBuffer)
+	agent.Stdout, agent.Stderr = output, output
+	if err := agent.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = agent.Process.Kill(); _ = agent.Wait() })
-	lines := make(chan string, 100)
-	go func() {
-		defer close(lines)
-		for rows := bufio.NewScanner(out); rows.Scan(); {
-			lines <- rows.Text()
-		}
-	}()
-	await := func(start string) string {
-		t.Helper()
-		deadline := time.After(4 * time.Minute)
-		for {
-			select {
-			case line, ok := <-lines:
-				if !ok {
-					t.Fatalf("the agent ended before it said %q", start)
-				}
-				t.Log("agent: " + line)
-				if strings.HasPrefix(line, start) {
-					return strings.TrimSpace(strings.TrimPrefix(line, start))
-				}
-			case <-deadline:
-				t.Fatalf("the agent did not say %q", start)
-			}
-		}
-	}
-	url := await("waiting on")
+	t.Cleanup(func() { _ = agent.Process.Kill(); _ = agent.Wait(); t.Log(output.String()) })
+	url := output.await(t, `waiting on (\S+)`)
 	h.meeting.SetSilent(true)
 	id := h.create(map[string]any{
 		"recording": map[string]any{"mode": "audio"},
@@ -105,7 +76,7 @@ func TestVoiceAgent(t *testing.T) {
 		return begins
 	}
 	begins := say("one two three")
-	heard := await("heard:")
+	heard := output.await(t, `heard: *([^\n]*)\n`)
 	right := 0
 	for _, word := range []string{"one", "two", "three"} {
 		if strings.Contains(heard, word) {
@@ -115,15 +86,14 @@ func TestVoiceAgent(t *testing.T) {
 	if right < 2 { // the recognizer is small
 		t.Errorf("the agent heard %q", heard)
 	}
-	if says := await("says:"); !strings.HasPrefix(says, "You said "+heard+". That makes ") {
+	if says := output.await(t, `says: *([^\n]*)\n`); !strings.HasPrefix(says, "You said "+heard+". That makes ") {
 		t.Errorf("the agent says %q", says)
 	}
 	answered := h.awaitVoice(begins)
 	t.Logf("the answer is heard %v after the beginning of the question", answered.Sub(begins).Round(time.Millisecond))
 
 	begins = say("seven eight nine")
-	await("interrupted")
-	await("heard:")
+	output.await(t, `(?s)interrupted.*heard:`)
 	last := time.Time{}
 	for _, packet := range h.meeting.Heard("g1") {
 		if len(packet.Payload) > voicedBytes {
@@ -134,7 +104,7 @@ func TestVoiceAgent(t *testing.T) {
 	if t.Logf("the answer is heard for %v after the beginning of the interruption", stopped); stopped > 2*time.Second {
 		t.Error("the agent went on after it was interrupted")
 	}
-	await("says:")
+	output.await(t, `(?s)interrupted.*says:`)
 	h.awaitVoice(time.Now())
 	h.meeting.End()
 	h.awaitJob(id, job.Completed)

@@ -21,7 +21,7 @@ async function visit(name, transport, lasts) {
   };
 
   const { tools } = await client.listTools();
-  assert.equal(tools.length, 9);
+  assert.ok(tools.some(({ name }) => name === "send_bot"));
   const { job } = await call("send_bot", { meetingUrl: `https://meet.google.com/${name}`, simulate: { seconds: 6 } });
   const { jobId } = job;
   const uri = `transcript://${jobId}`;
