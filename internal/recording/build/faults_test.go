@@ -30,6 +30,9 @@ func newLostBotHarness(t *testing.T, attempts ...[][]byte) (finisherHarness, *s3
 // run has the same result as an uninterrupted one. Interruptions at other requests
 // leave the same storage.
 func TestInterruptedFinishingCanBeRepeated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	t.Parallel()
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
 	finisher, proxy := newLostBotHarness(t, segments)
@@ -90,17 +93,16 @@ func written(r *http.Request) int64 {
 // faults.
 func TestFinishingWithFaults(t *testing.T) {
 	if testing.Short() {
-		t.Skip("make check-long runs it")
+		t.Skip("long: make check-long")
 	}
 	t.Parallel()
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
 	for name, faults := range map[string]func(r *http.Request, nth int64) s3test.Fault{
-		"every third request refused":     func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Refuse: nth%3 == 0} },
-		"every third request slowed down": func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Status: slowDown(nth%3 == 0)} },
-		"every second download cut":       s3test.EveryNth(http.MethodGet, 2, s3test.Fault{CutResponse: 500}),
-		"every second upload cut":         s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 5000}),
-		"every second response dropped":   s3test.EveryNth(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
-		"slow":                            func(*http.Request, int64) s3test.Fault { return s3test.Fault{Slow: 256 << 10} },
+		"every third request refused":   func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Refuse: nth%3 == 0} },
+		"every second download cut":     s3test.EveryNth(http.MethodGet, 2, s3test.Fault{CutResponse: 500}),
+		"every second upload cut":       s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 5000}),
+		"every second response dropped": s3test.EveryNth(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
+		"slow":                          func(*http.Request, int64) s3test.Fault { return s3test.Fault{Slow: 256 << 10} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -119,17 +121,12 @@ func TestFinishingWithFaults(t *testing.T) {
 	}
 }
 
-// slowDown returns the status of SlowDown, or 0.
-func slowDown(yes bool) int {
-	if yes {
-		return http.StatusServiceUnavailable
-	}
-	return 0
-}
-
 // TestStoreThatLoses checks that a recording is not finished while the store answers
 // with success and keeps nothing, or does not say what it has.
 func TestStoreThatLoses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	t.Parallel()
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
 	for name, lost := range map[string]func(r *http.Request) s3test.Fault{

@@ -2,9 +2,7 @@ package build
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -64,11 +62,7 @@ func (h finisherHarness) upload(t *testing.T, attempt, part int, segments [][]by
 // report uploads an attempt's report.
 func (h finisherHarness) report(t *testing.T, report ingest.Report, media ...recording.File) {
 	t.Helper()
-	text, err := json.Marshal(FinalReport{Report: report, Media: media})
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, h.recordings, h.id, report.Attempt, ingest.ReportName, string(text))
+	put(t, h.recordings, h.id, report.Attempt, ingest.ReportName, marshal(FinalReport{Report: report, Media: media}))
 }
 
 // packByBot packs segments as a bot does, uploads the file and returns its
@@ -102,7 +96,7 @@ func (h finisherHarness) check(t *testing.T, manifest recording.Manifest) {
 	if err != nil || !exists {
 		t.Fatalf("no stored manifest: %v", err)
 	}
-	if want, got := asJSON(t, manifest), asJSON(t, read); want != got {
+	if want, got := marshal(manifest), marshal(read); want != got {
 		t.Errorf("stored manifest is\n%s\nnot\n%s", got, want)
 	}
 	for _, media := range manifest.Media {
@@ -122,23 +116,16 @@ func (h finisherHarness) check(t *testing.T, manifest recording.Manifest) {
 	}
 }
 
-func asJSON(t *testing.T, value any) string {
-	t.Helper()
-	text, err := json.Marshal(value)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
+// TestFinishUsesBotFile also checks that finishing a job again changes nothing, also after the
+// deletion of its uploads.
 func TestFinishUsesBotFile(t *testing.T) {
 	t.Parallel()
 	finisher := newFinisherHarness(t)
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 3}))
 	finisher.upload(t, 0, 0, segments)
 	file := finisher.packByBot(t, 0, segments)
-	report := leftReport(0, completePart(0, 0, 3))
-	finisher.report(t, report, file)
+	finisher.report(t, leftReport(0, completePart(0, 0, 3)), file)
+	put(t, finisher.recordings, finisher.id, 0, "capture-0.zip", "png")
 	manifest, err := finisher.Finish(t.Context(), finisher.input)
 	if err != nil {
 		t.Fatal(err)
@@ -158,8 +145,8 @@ func TestFinishUsesBotFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	after, err := finisher.Finish(t.Context(), finisher.input)
-	if err != nil || asJSON(t, after) != asJSON(t, manifest) {
-		t.Errorf("after the deletion of the uploads: %s, %v", asJSON(t, after), err)
+	if err != nil || marshal(after) != marshal(manifest) {
+		t.Errorf("after the deletion of the uploads: %s, %v", marshal(after), err)
 	}
 }
 
@@ -167,7 +154,7 @@ func TestFinishUsesBotFile(t *testing.T) {
 // are not used: the segments are packed instead, or there is an error.
 func TestFinishRejectsMismatchedFiles(t *testing.T) {
 	t.Parallel()
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 2}))
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 3}))
 	for name, corrupt := range map[string]func(*recording.File){
 		"other checksum": func(f *recording.File) { f.SHA256 = sumText("another") },
 		"other length":   func(f *recording.File) { f.Bytes++ },
@@ -175,35 +162,25 @@ func TestFinishRejectsMismatchedFiles(t *testing.T) {
 		"other path":     func(f *recording.File) { f.Name = "../1/recording.mp4" },
 		"no media kind":  func(f *recording.File) { f.Kind = "" },
 	} {
-		for _, saved := range []bool{true, false} {
-			if saved && name != "other checksum" {
-				continue // the segments are packed for the same reason
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			finisher := newFinisherHarness(t)
+			file := finisher.packByBot(t, 0, segments)
+			corrupt(&file)
+			finisher.report(t, leftReport(0, completePart(0, 0, 3)), file)
+			if _, err := finisher.Finish(t.Context(), finisher.input); !is[*MediaMismatchError](err) {
+				t.Errorf("error is %v", err)
 			}
-			t.Run(fmt.Sprintf("%s, segments %v", name, saved), func(t *testing.T) {
-				t.Parallel()
-				finisher := newFinisherHarness(t)
-				file := finisher.packByBot(t, 0, segments)
-				corrupt(&file)
-				finisher.report(t, leftReport(0, completePart(0, 0, 2)), file)
-				if saved {
-					finisher.upload(t, 0, 0, segments)
-				}
-				manifest, err := finisher.Finish(t.Context(), finisher.input)
-				if !saved {
-					if !is[*MediaMismatchError](err) {
-						t.Errorf("error is %v", err)
-					}
-					return
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				finisher.check(t, manifest)
-				if len(manifest.Media) != 1 || manifest.Media[0].Name != "recording.mp4" {
-					t.Errorf("media is %+v", manifest.Media)
-				}
-			})
-		}
+			if name != "other checksum" {
+				return // the segments are packed for the same reason
+			}
+			finisher.upload(t, 0, 0, segments)
+			manifest, err := finisher.Finish(t.Context(), finisher.input)
+			if err != nil || len(manifest.Media) != 1 || manifest.Media[0].Name != "recording.mp4" {
+				t.Fatalf("with segments: media is %+v, %v", manifest.Media, err)
+			}
+			finisher.check(t, manifest)
+		})
 	}
 }
 
@@ -246,6 +223,9 @@ func TestFinishWithoutMedia(t *testing.T) {
 // TestFinishPacksEarlierAttempts checks that the segments of an earlier attempt are
 // packed although the last bot uploaded a finished file.
 func TestFinishPacksEarlierAttempts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	t.Parallel()
 	finisher := newFinisherHarness(t)
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 3}))
@@ -269,9 +249,10 @@ func TestFinishPacksEarlierAttempts(t *testing.T) {
 
 func TestFinishWithoutBot(t *testing.T) {
 	t.Parallel()
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 3}))
 	for name, test := range map[string]struct {
 		upload   func(t *testing.T, finisher finisherHarness)
+		long     bool
 		duration int64 // milliseconds
 		adopted  bool  // the bot uploaded a finished file
 		partial  bool
@@ -279,41 +260,44 @@ func TestFinishWithoutBot(t *testing.T) {
 	}{
 		"killed while recording": {
 			upload: func(t *testing.T, finisher finisherHarness) {
-				finisher.upload(t, 0, 0, segments[:4])
+				finisher.upload(t, 0, 0, segments[:3])
 				finisher.report(t, lostReport(0, openPart(0, 0)))
 			},
-			duration: 3000, partial: true, reason: "bot_lost",
+			duration: 2100, partial: true, reason: "bot_lost",
 		},
 		"killed before its first report": {
-			upload:   func(t *testing.T, finisher finisherHarness) { finisher.upload(t, 0, 0, segments[:4]) },
-			duration: 3000, partial: true, reason: "bot_lost",
+			upload: func(t *testing.T, finisher finisherHarness) { finisher.upload(t, 0, 0, segments[:3]) },
+			long:   true, duration: 2100, partial: true, reason: "bot_lost",
 		},
 		"killed after leaving": {
 			upload: func(t *testing.T, finisher finisherHarness) {
 				finisher.upload(t, 0, 0, segments)
-				part := completePart(0, 0, 4)
+				part := completePart(0, 0, 3)
 				part.Segments = len(segments)
 				finisher.report(t, leftReport(0, part))
 			},
-			duration: 4000, reason: "host_ended",
+			long: true, duration: 3000, reason: "host_ended",
 		},
 		"killed after packing": {
 			upload: func(t *testing.T, finisher finisherHarness) {
 				finisher.upload(t, 0, 0, [][]byte{segments[0], nil, segments[2]})
-				finisher.report(t, leftReport(0, completePart(0, 0, 4)), finisher.packByBot(t, 0, segments))
+				finisher.report(t, leftReport(0, completePart(0, 0, 3)), finisher.packByBot(t, 0, segments))
 			},
-			duration: 4000, adopted: true, reason: "host_ended",
+			duration: 3000, adopted: true, reason: "host_ended",
 		},
 		"unreadable report": {
 			upload: func(t *testing.T, finisher finisherHarness) {
 				finisher.upload(t, 0, 0, segments)
 				put(t, finisher.recordings, finisher.id, 0, ingest.ReportName, `{"parts":`)
 			},
-			duration: 4000, partial: true, reason: "bot_lost",
+			long: true, duration: 3000, partial: true, reason: "bot_lost",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if test.long && testing.Short() {
+				t.Skip("long: make check-long")
+			}
 			finisher := newFinisherHarness(t)
 			test.upload(t, finisher)
 			if has, err := finisher.HasMedia(t.Context(), finisher.id); !has || err != nil {
@@ -436,7 +420,7 @@ func sameGaps(got, want []recording.Gap) bool {
 
 func TestFinishWithoutBotWithoutUsableMedia(t *testing.T) {
 	t.Parallel()
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 2}))
+	segments := splitSegments(t, encodeRecording(t, source{Seconds: 3}))
 	for name, upload := range map[string]func(t *testing.T, finisher finisherHarness){
 		"no uploads":       func(*testing.T, finisherHarness) {},
 		"report only":      func(t *testing.T, finisher finisherHarness) { finisher.report(t, lostReport(0, openPart(0, 0))) },
@@ -454,28 +438,6 @@ func TestFinishWithoutBotWithoutUsableMedia(t *testing.T) {
 				t.Errorf("a manifest is stored; error is %v", err)
 			}
 		})
-	}
-}
-
-// TestCapturesDoNotChangeFinishedJob checks that finishing a job again does not
-// change its manifest when only captures are left.
-func TestCapturesDoNotChangeFinishedJob(t *testing.T) {
-	t.Parallel()
-	finisher := newFinisherHarness(t)
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 2}))
-	finisher.upload(t, 0, 0, segments)
-	finisher.report(t, leftReport(0, completePart(0, 0, 2)))
-	put(t, finisher.recordings, finisher.id, 0, "capture-0.zip", "png")
-	manifest, err := finisher.Finish(t.Context(), finisher.input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := finisher.recordings.DeleteUploads(t.Context(), finisher.id); err != nil {
-		t.Fatal(err)
-	}
-	again, err := finisher.Finish(t.Context(), finisher.input)
-	if err != nil || asJSON(t, again) != asJSON(t, manifest) {
-		t.Errorf("repeated: %s, %v", asJSON(t, again), err)
 	}
 }
 
@@ -499,8 +461,7 @@ func TestAttach(t *testing.T) {
 	}
 	manifest, _, err := recordings.StoredManifest(t.Context(), id)
 	if err != nil || manifest.Revision != 2 || len(manifest.Media) != 2 || manifest.Media[1].Bytes != 2 {
-		text, _ := json.Marshal(manifest)
-		t.Errorf("got %s (%v)", text, err)
+		t.Errorf("got %s (%v)", marshal(manifest), err)
 	}
 	checkSchema(t, manifest)
 }

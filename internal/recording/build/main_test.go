@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +21,7 @@ import (
 // description of the call to a function that returns the result.
 var results sync.Map
 
-// once returns the result for a key, which is shared by all tests. It calls run for
+// once returns the result for a key, which all tests share and none changes. It calls run for
 // the first use of the key only.
 func once[K comparable, V any](t *testing.T, key K, run func() (V, error)) V {
 	t.Helper()
@@ -35,21 +33,7 @@ func once[K comparable, V any](t *testing.T, key K, run func() (V, error)) V {
 	return result
 }
 
-// encodeOnce returns a copy of the media for a key. It calls encode for the first
-// use of the key only.
-func encodeOnce[K comparable](t *testing.T, key K, encode func() ([]byte, error)) []byte {
-	t.Helper()
-	return slices.Clone(once(t, key, encode))
-}
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	// Most of these tests wait for failing stores and slow connections.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		panic(err)
-	}
-	os.Exit(s3test.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(s3test.Main(m)) }
 
 func folderAddress(folder string) string {
 	return (&url.URL{Scheme: "file", Path: folder}).String()

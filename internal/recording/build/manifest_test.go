@@ -1,14 +1,11 @@
 package build
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"pgregory.net/rapid"
 
 	"standin/internal/ingest"
@@ -145,14 +142,14 @@ func (c *recordingScript) keep(t *rapid.T, part *PackedPart, from time.Duration)
 // media is missing, and that the start offsets of files are correct.
 func TestManifestMatchesRecording(t *testing.T) {
 	t.Parallel()
-	schema := manifestSchema(t)
+	schema := publishedSchema(t, "manifest")
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawRecording(t)
 		input := testInput()
 		input.BotLost = c.botLost
 		reports := rapid.Permutation(c.reports).Draw(t, "reports")
 		manifest := newManifest(input, reports, c.packed, testBase)
-		if err := validateSchema(schema, manifest); err != nil {
+		if err := validate(schema, marshal(manifest)); err != nil {
 			t.Errorf("manifest does not match its schema: %v", err)
 		}
 		if manifest.Partial != c.lost {
@@ -170,24 +167,6 @@ func TestManifestMatchesRecording(t *testing.T) {
 			t.Errorf("second build is %s, not %s", marshal(again), marshal(manifest))
 		}
 	})
-}
-
-// validateSchema returns an error if a manifest does not match the schema.
-func validateSchema(schema *jsonschema.Schema, manifest recording.Manifest) error {
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(marshal(manifest)))
-	if err != nil {
-		return err
-	}
-	return schema.Validate(value)
-}
-
-// marshal returns the JSON of a manifest, or the text of an error.
-func marshal(manifest recording.Manifest) string {
-	text, err := json.Marshal(manifest)
-	if err != nil {
-		return err.Error()
-	}
-	return string(text)
 }
 
 // checkGaps checks that gaps and kept media cover the recording without overlap.

@@ -1,11 +1,9 @@
 package build
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +11,7 @@ import (
 	"testing"
 
 	"standin/internal/ingest"
+	"standin/internal/testing/mediacheck"
 )
 
 // needFFmpeg returns the tools. If one is missing, it skips the test, or fails it in
@@ -49,7 +48,7 @@ func encodeRecording(t *testing.T, source source) []byte {
 	if source.Width == 0 {
 		source.Width = 320
 	}
-	return encodeOnce(t, source, func() ([]byte, error) { return source.encode(t.Context(), tools, t.TempDir()) })
+	return once(t, source, func() ([]byte, error) { return source.encode(t.Context(), tools, t.TempDir()) })
 }
 
 // encode encodes the recording in a folder.
@@ -109,78 +108,11 @@ func writeSegments(t *testing.T, folder string, part int, segments [][]byte) {
 	}
 }
 
-// onsets decodes a file and returns the timestamps, in seconds, at which flashes
-// and beeps start.
-func onsets(t *testing.T, path string) (flashes, beeps []float64) {
+// decoded returns the content of a file with a checksum.
+func decoded(t *testing.T, path, checksum string) mediacheck.Report {
 	t.Helper()
-	return flashOnsets(t, path), beepOnsets(t, path)
-}
-
-// flashOnsets returns the timestamps of bright frames that follow a dark one.
-func flashOnsets(t *testing.T, path string) []float64 {
-	t.Helper()
-	text := decode(t, "ffprobe", "-v", "error", "-f", "lavfi",
-		"-i", "movie="+path+",signalstats", "-show_entries", "frame=pts_time:frame_tags=lavfi.signalstats.YAVG", "-of", "csv=p=0")
-	var flashes []float64
-	dark := true
-	for row := range bytes.Lines(text) {
-		var at, brightness float64
-		if _, err := fmt.Sscanf(string(bytes.ReplaceAll(row, []byte(","), []byte(" "))), "%g %g", &at, &brightness); err != nil {
-			t.Fatalf("read a frame of %s from %q: %v", path, row, err)
-		}
-		if bright := brightness > 120; bright && dark {
-			flashes = append(flashes, at)
-			dark = false
-		} else if !bright {
-			dark = true
-		}
-	}
-	return flashes
-}
-
-// beepOnsets returns the timestamps at which the audio becomes loud after silence.
-// The position of each sample is accurate to a millisecond.
-func beepOnsets(t *testing.T, path string) []float64 {
-	t.Helper()
-	const rate = 48000
-	samples := decode(t, "ffmpeg", "-nostdin", "-v", "error", "-i", path, "-map", "0:a:0",
-		"-af", "aresample=async=48000:min_comp=0.001:min_hard_comp=0.001:first_pts=0", "-ac", "1", "-ar", strconv.Itoa(rate), "-f", "s16le", "-")
-	var beeps []float64
-	quiet := rate // samples since the last loud one
-	for i := 0; i+1 < len(samples); i += 2 {
-		level := math.Abs(float64(int16(binary.LittleEndian.Uint16(samples[i:]))) / math.MaxInt16)
-		switch {
-		case level < 0.2:
-			quiet++
-		case quiet > rate/4:
-			beeps = append(beeps, float64(i/2)/rate)
-			quiet = 0
-		default:
-			quiet = 0
-		}
-	}
-	return beeps
-}
-
-// decode returns the output of ffmpeg or ffprobe.
-func decode(t *testing.T, tool string, arguments ...string) []byte {
-	t.Helper()
-	output, _, err := runDecoder(t.Context(), tool, arguments...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return output
-}
-
-// runDecoder is decode for use outside a test function. It also returns the tool's log.
-func runDecoder(ctx context.Context, tool string, arguments ...string) (output, log []byte, err error) {
-	command := exec.CommandContext(ctx, tool, arguments...)
-	var stderr bytes.Buffer
-	command.Stderr = &stderr
-	if output, err = command.Output(); err != nil {
-		return nil, nil, fmt.Errorf("decode: %w: %s", err, stderr.String())
-	}
-	return output, stderr.Bytes(), nil
+	type key string
+	return once(t, key(checksum), func() (mediacheck.Report, error) { return mediacheck.Decode(t.Context(), path) })
 }
 
 // packAll packs the parts in a folder.

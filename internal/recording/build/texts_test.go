@@ -2,12 +2,9 @@ package build
 
 import (
 	"bytes"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"standin/internal/ingest"
 	"standin/internal/job"
@@ -58,27 +55,12 @@ func TestTextFiles(t *testing.T) {
 		if !strings.Contains(contents[name], want) {
 			t.Errorf("%s: %s\nwant %s", name, contents[name], want)
 		}
-		validateTexts(t, contents[name])
+		if err := validate(publishedSchema(t, "texts"), contents[name]); err != nil {
+			t.Errorf("%s does not match its schema: %v", name, err)
+		}
 	}
 	if strings.Contains(contents["captions.json"], "<script>") {
 		t.Errorf("markup in captions.json: %s", contents["captions.json"])
-	}
-}
-
-func validateTexts(t *testing.T, text string) {
-	t.Helper()
-	compiler := jsonschema.NewCompiler()
-	compiler.AssertFormat()
-	schema, err := compiler.Compile(filepath.Join("..", "..", "..", "api", "texts.schema.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := schema.Validate(value); err != nil {
-		t.Errorf("the file does not match its schema: %v\n%s", err, text)
 	}
 }
 

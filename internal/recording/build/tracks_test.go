@@ -3,7 +3,6 @@ package build
 import (
 	"archive/tar"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -23,7 +22,7 @@ import (
 func encodeTrack(t *testing.T, seconds int) [][]byte {
 	t.Helper()
 	tools := needFFmpeg(t)
-	return splitSegments(t, encodeOnce(t, seconds, func() ([]byte, error) {
+	return splitSegments(t, once(t, seconds, func() ([]byte, error) {
 		target := filepath.Join(t.TempDir(), "track.mp4")
 		sound := fmt.Sprintf("aevalsrc='if(lt(mod(t,1),0.1),0.8*sin(2*PI*1000*t),0)':s=48000:d=%d", seconds)
 		command := exec.CommandContext(t.Context(), tools.FFmpeg, "-nostdin", "-v", "error", "-f", "lavfi", "-i", sound,
@@ -80,7 +79,7 @@ func roster() []ingest.Person {
 // lost bot, with and without its report, and with missing bundles.
 func TestFinishWithoutBotTracks(t *testing.T) {
 	t.Parallel()
-	recorded, ada, ben := splitSegments(t, encodeRecording(t, source{Seconds: 4})), encodeTrack(t, 3), encodeTrack(t, 2)
+	recorded, ada, ben := splitSegments(t, encodeRecording(t, source{Seconds: 3})), encodeTrack(t, 3), encodeTrack(t, 2)
 	all := bundles(t, []time.Time{at(0.5), at(1.25)}, ada, ben)
 	replace := func(index int, bundle []byte) [][]byte {
 		replaced := slices.Clone(all)
@@ -117,11 +116,14 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name != "bundle truncated" && name != "no bundles" {
+				t.Skip("long: make check-long")
+			}
 			finisher := newFinisherHarness(t)
 			finisher.upload(t, 0, 0, recorded)
 			finisher.uploadBundles(t, 0, test.bundles)
 			if !test.noReport {
-				report := leftReport(0, ingest.RecordingPart{Number: 0, StartedAt: at(0), EndedAt: at(4), Segments: 5, Complete: true})
+				report := leftReport(0, ingest.RecordingPart{Number: 0, StartedAt: at(0), EndedAt: at(3), Segments: len(recorded), Complete: true})
 				report.People, report.AudioTracks = roster(), test.tracks
 				finisher.report(t, report)
 			}
@@ -156,13 +158,16 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 
 // TestUnusableTracks checks that unusable tracks do not affect the recording.
 func TestUnusableTracks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	t.Parallel()
 	finisher := newFinisherHarness(t)
-	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source{Seconds: 2})))
+	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source{Seconds: 3})))
 	finisher.uploadBundles(t, 0, bundles(t, []time.Time{at(0)}, [][]byte{[]byte("no sound at all"), []byte("and no more")}))
 	finisher.uploadBundles(t, 0, nil)
 	put(t, finisher.recordings, finisher.id, 0, ingest.BundleName(7), "no archive")
-	report := leftReport(0, completePart(0, 0, 2))
+	report := leftReport(0, completePart(0, 0, 3))
 	report.AudioTracks = []ingest.AudioTrack{reportedTrack(0, 0, 2, "")}
 	finisher.report(t, report)
 	manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "", nil)
@@ -178,14 +183,17 @@ func TestUnusableTracks(t *testing.T) {
 // TestTracksOfTwoAttempts checks that the tracks of two attempts have different
 // names and the manifest's participant IDs.
 func TestTracksOfTwoAttempts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	t.Parallel()
 	finisher := newFinisherHarness(t)
-	segments, track := splitSegments(t, encodeRecording(t, source{Seconds: 2})), encodeTrack(t, 2)
+	segments, track := splitSegments(t, encodeRecording(t, source{Seconds: 3})), encodeTrack(t, 2)
 	for attempt, name := range []string{"Ada", "Cleo"} { // the same ID, another person
 		from := float64(10 * attempt)
 		finisher.upload(t, attempt, 0, segments)
 		finisher.uploadBundles(t, attempt, bundles(t, []time.Time{at(from + 0.5)}, track))
-		report := leftReport(attempt, completePart(0, from, from+2))
+		report := leftReport(attempt, completePart(0, from, from+3))
 		report.People = []ingest.Person{{ID: "a", Name: name, JoinedAt: at(from)}}
 		report.AudioTracks = []ingest.AudioTrack{reportedTrack(0, from+0.5, len(track), "a")}
 		finisher.report(t, report)
@@ -213,11 +221,14 @@ func TestPackedParticipantAudio(t *testing.T) {
 	for name, missing := range map[string]bool{"all": false, "one missing": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && !missing {
+				t.Skip("long: make check-long")
+			}
 			finisher := newFinisherHarness(t)
-			segments, track := splitSegments(t, encodeRecording(t, source{Seconds: 2})), encodeTrack(t, 2)
+			segments, track := splitSegments(t, encodeRecording(t, source{Seconds: 3})), encodeTrack(t, 2)
 			packed := Packed{Files: []recording.File{finisher.packByBot(t, 0, segments)}}
 			work, out := t.TempDir(), t.TempDir()
-			report := leftReport(0, completePart(0, 0, 2))
+			report := leftReport(0, completePart(0, 0, 3))
 			report.People, report.AudioTracks = roster(), []ingest.AudioTrack{reportedTrack(0, 0.5, len(track), "b")}
 			bundle := filepath.Join(work, ingest.BundleName(0))
 			if err := os.WriteFile(bundle, slices.Concat(bundles(t, []time.Time{at(0.5)}, [][]byte{slices.Concat(track...)})...), 0o600); err != nil {
@@ -240,11 +251,7 @@ func TestPackedParticipantAudio(t *testing.T) {
 			if missing {
 				report.AudioTracks = append(report.AudioTracks, reportedTrack(1, 1, 4, ""))
 			}
-			text, err := json.Marshal(FinalReport{Report: report, Media: packed.Files, PackedTracks: packed.Tracks})
-			if err != nil {
-				t.Fatal(err)
-			}
-			put(t, finisher.recordings, finisher.id, 0, ingest.ReportName, string(text))
+			put(t, finisher.recordings, finisher.id, 0, ingest.ReportName, marshal(FinalReport{Report: report, Media: packed.Files, PackedTracks: packed.Tracks}))
 			manifest, err := finisher.Finish(t.Context(), finisher.input)
 			if err != nil {
 				t.Fatal(err)

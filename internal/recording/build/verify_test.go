@@ -72,28 +72,26 @@ func (f *finishedRecording) verify(t *testing.T) VerifyReport {
 	return report
 }
 
-// TestVerify checks that valid recordings have no problems, with each kind of storage.
+// TestVerify checks that valid recordings have no problems, with each kind of storage, without
+// audio, and with video that begins late.
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	for name, address := range map[string]func(t *testing.T) string{
-		"folder": func(t *testing.T) string { return folderAddress(t.TempDir()) },
-		"S3":     func(t *testing.T) string { return s3test.Start(t).Address() },
+	inFolder := func(t *testing.T) string { return folderAddress(t.TempDir()) }
+	for name, test := range map[string]struct {
+		address func(t *testing.T) string
+		source  source
+	}{
+		"folder":     {inFolder, source{Seconds: 3}},
+		"S3":         {func(t *testing.T) string { return s3test.Start(t).Address() }, source{Seconds: 3}},
+		"no audio":   {inFolder, source{Seconds: 3, NoSound: true}},
+		"late video": {inFolder, source{Seconds: 3, Late: 0.4}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			verifyValid(t, openStorage(t, address(t)), source{Seconds: 3})
-		})
-	}
-}
-
-// TestVerifyStreams checks that valid recordings have no problems without audio, and
-// with video that begins late.
-func TestVerifyStreams(t *testing.T) {
-	t.Parallel()
-	for name, source := range map[string]source{"no audio": {Seconds: 3, NoSound: true}, "late video": {Seconds: 3, Late: 0.4}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			verifyValid(t, openStorage(t, folderAddress(t.TempDir())), source)
+			if name != "folder" && testing.Short() {
+				t.Skip("long: make check-long")
+			}
+			verifyValid(t, openStorage(t, test.address(t)), test.source)
 		})
 	}
 }
@@ -162,6 +160,9 @@ func TestVerifyFindsDamage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && slices.Contains([]string{"corrupt in the middle, manifest updated", "not an MP4", "no key frame"}, name) {
+				t.Skip("long: make check-long")
+			}
 			recording := valid.copyFrom(t, folder)
 			test.corrupt(t, &recording)
 			report := recording.verify(t)
