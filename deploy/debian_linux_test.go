@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -92,18 +90,7 @@ func (d *debian) cgroup() string {
 	if err := os.Mkdir(dir, 0o755); err != nil { //nolint:gosec // as the kernel's
 		d.Fatal(err)
 	}
-	d.Cleanup(func() {
-		var groups []string
-		_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-			if err == nil && entry.IsDir() {
-				groups = append(groups, path)
-			}
-			return nil
-		})
-		for _, group := range slices.Backward(groups) {
-			_ = os.Remove(group) // an empty one that stays uses no resources
-		}
-	})
+	d.Cleanup(func() { _ = exec.Command("find", dir, "-depth", "-type", "d", "-exec", "rmdir", "{}", ";").Run() }) // an empty one that stays uses no resources
 	return dir
 }
 

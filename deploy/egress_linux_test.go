@@ -109,16 +109,20 @@ func (n *testNetwork) run(command ...string) {
 // needRoot skips a test without root or without a tool, and fails it in CI.
 func needRoot(t *testing.T, tools ...string) {
 	t.Helper()
-	missing := t.Skipf
-	if os.Getenv("CI") != "" {
-		missing = t.Fatalf
-	}
 	if os.Geteuid() != 0 {
-		missing("this test needs root")
+		need(t, "root")
 	}
+	need(t, tools...)
+}
+
+// need skips a test without a tool, and fails it in CI.
+func need(t *testing.T, tools ...string) {
+	t.Helper()
 	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			missing("this test needs %s (scripts/setup.sh test installs it)", tool)
+		if _, err := exec.LookPath(tool); err != nil && os.Getenv("CI") != "" {
+			t.Fatalf("this test needs %s (scripts/setup.sh test installs it)", tool)
+		} else if err != nil {
+			t.Skipf("this test needs %s", tool)
 		}
 	}
 }

@@ -35,18 +35,10 @@ func TestPublishAs(t *testing.T) {
 	run(copied, "git", "add", "-A")
 	run(copied, "git", "-c", "user.name=test", "-c", "user.email=test@example.com", "commit", "-q", "-m", "Copy")
 	run(copied, "scripts/publish-as.sh", "git.acme.test/meetings/standin", "images.acme.test/standin", "images.acme.test/charts/acme-standin")
-	for text, allowed := range map[string][]string{
-		`"standin/`:                {"scripts/publish-as.sh"},
-		"registry.example/standin": {"scripts/publish-as.sh"},
-		"registry.example/charts":  {"scripts/publish-as.sh"},
-	} {
-		command := exec.CommandContext(t.Context(), "git", "grep", "-lF", text, "--", ":!clients", ":!docs/internals/publishing.md", ":!deploy/publish_test.go")
-		command.Dir = copied
-		left, _ := command.Output() // exits with 1 if nothing is found
-		for _, file := range strings.Fields(string(left)) {
-			if !strings.Contains(strings.Join(allowed, " "), file) {
-				t.Errorf("%s still contains %s", file, text)
-			}
+	for _, text := range []string{`"standin/`, "registry.example/standin", "registry.example/charts"} {
+		// git grep exits with 1 if nothing is found.
+		if left := run(copied, "bash", "-c", `git grep -lF "$0" -- :!clients :!docs/internals/publishing.md :!deploy/publish_test.go :!scripts/publish-as.sh || true`, text); left != "" {
+			t.Errorf("these files still contain %s:\n%s", text, left)
 		}
 	}
 	if version := run(copied, "go", "list", "-m"); strings.TrimSpace(version) != "git.acme.test/meetings/standin" {
