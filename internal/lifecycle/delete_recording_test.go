@@ -15,6 +15,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/store"
 )
 
 // storeRecording stores a recording of the job: a manifest, a file and an upload.
@@ -64,6 +65,13 @@ func TestDeleteRecording(t *testing.T) {
 		id := h.newJob(t)
 		h.begin(t, id)
 		h.storeRecording(t, id)
+		err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.AppendTexts(ctx, id, []job.MeetingText{{Kind: job.ChatText, ID: "1", Author: "Ada", Text: "a secret", StartedAt: time.Now()}})
+			return err
+		})
+		if has, readErr := h.store.HasTexts(t.Context(), id); err != nil || readErr != nil || !has {
+			t.Fatalf("store a text: %v, %v", err, readErr)
+		}
 		for _, status := range job.Statuses() {
 			if status.Terminal() {
 				continue
@@ -95,6 +103,9 @@ func TestDeleteRecording(t *testing.T) {
 			}
 			if h.stored(t, id) {
 				t.Fatal("files remain")
+			}
+			if has, err := h.store.HasTexts(t.Context(), id); has || err != nil {
+				t.Fatalf("texts remain: %v, %v", has, err)
 			}
 		}
 		after := h.record(t, id)
