@@ -91,7 +91,7 @@ const (
 func TestConsumerSurface(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
-	own, foreign, missing := jobsPath+"/"+adasJob.String(), jobsPath+"/"+bobsJob.String(), jobsPath+"/"+nobodysJob.String()
+	own := jobsPath + "/" + adasJob.String()
 	unauthorized := []string{`"error":"unauthorized"`}
 	challenge := map[string]string{"WWW-Authenticate": "Bearer", "Cache-Control": "no-store"}
 	notFound := []string{`"error":"not_found"`}
@@ -103,16 +103,8 @@ func TestConsumerSurface(t *testing.T) {
 			[]string{`"platform":"zoom-web"`, "safelinks"}, nil, map[string]string{"X-Standin-Warning": ""}},
 		{"create with a URL without a meeting", request{"POST", jobsPath, adasKey, nil, `{"externalId":"numbers","meetingUrl":"https://zoom.us/u/abc"}`}, jobsPath, 201,
 			[]string{`"platform":"zoom-web"`}, nil, map[string]string{"X-Standin-Warning": "This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
-		{"create again", request{"POST", jobsPath, adasKey, nil, `{"externalId":"done","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 200,
-			[]string{`"status":"completed"`, adasJob.String(), "meet.google.com"}, []string{"zoom"},
-			map[string]string{"Idempotent-Replayed": "true"}},
-		{"create with the externalId of another consumer", request{"POST", jobsPath, adasKey, nil, `{"externalId":"bobs","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 201, nil, []string{bobsJob.String()}, nil},
 		{"create again with an invalid URL", request{"POST", jobsPath, adasKey, nil, `{"externalId":"done","meetingUrl":"nope","joinAt":7}`}, jobsPath, 200,
 			[]string{adasJob.String()}, nil, map[string]string{"Idempotent-Replayed": "true"}},
-		{"create with unknown fields", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo","meetingUrl":"https://zoom.us/j/1","join_at":"x","ä,":1}`}, jobsPath, 201,
-			nil, nil, map[string]string{"X-Ignored-Fields": "join_at, %C3%A4%2C"}},
-		{"create with an unknown layout", request{"POST", jobsPath, adasKey, nil, `{"externalId":"layout","meetingUrl":"https://zoom.us/j/1","recording":{"layout":"mosaic"}}`}, jobsPath, 400,
-			[]string{`"path":["recording","layout"]`, `"code":"enum"`}, nil, nil},
 		{"create with unknown fields of objects", request{"POST", jobsPath, adasKey, nil, `{"externalId":"typo 2","meetingUrl":"https://zoom.us/j/1","webhooks":{"on_status_change":"https://a.test","onFinalise":"https://a.test"},"autoLeave":{"after_solo_seconds":3}}`}, jobsPath, 201,
 			nil, nil, map[string]string{"X-Ignored-Fields": "autoLeave.after_solo_seconds, webhooks.onFinalise, webhooks.on_status_change", "X-Standin-Warning": ""}},
 		{"create with metadata that is nearly right", request{"POST", jobsPath, adasKey, nil, `{"externalId":"nearly","meetingUrl":"https://zoom.us/u/abc","metadata":{"recordingPermission":"Required","captions":"true"}}`}, jobsPath, 201,
@@ -121,60 +113,28 @@ func TestConsumerSurface(t *testing.T) {
 				"This Zoom link lists telephone numbers. The link to join the meeting has /j/ in it."}},
 		{"create with another job for the meeting", request{"POST", jobsPath, adasKey, nil, `{"externalId":"second","meetingUrl":"https://zoom.us/j/777"}`}, jobsPath, 201,
 			nil, nil, map[string]string{"X-Standin-Warning": "Job " + adasJob.String() + " is for the same meeting at this time: both send a bot."}},
-		{"create with an unset date", request{"POST", jobsPath, adasKey, nil, `{"externalId":"unset","meetingUrl":"https://zoom.us/j/1","joinAt":"0001-01-01T00:00:00Z"}`}, jobsPath, 201,
-			nil, []string{"0001-01-01"}, nil},
-		{"create with a long externalId", request{"POST", jobsPath, adasKey, nil, `{"externalId":"` + strings.Repeat("x", 2049) + `","meetingUrl":"https://zoom.us/j/1"}`}, jobsPath, 400,
-			[]string{`"path":["externalId"]`, `"code":"maxLength"`}, nil, nil},
-		{"create with a long URL", request{"POST", jobsPath, adasKey, nil, `{"externalId":"long","meetingUrl":"https://zoom.us/` + strings.Repeat("x", 8192) + `"}`}, jobsPath, 400,
-			[]string{`"path":["meetingUrl"]`, `"code":"maxLength"`}, nil, nil},
-		{"create with large metadata", request{"POST", jobsPath, adasKey, nil, `{"externalId":"large","meetingUrl":"https://zoom.us/j/1","metadata":{"a":"` + strings.Repeat("x", 256<<10) + `"}}`}, jobsPath, 400,
-			[]string{`"path":["metadata"]`, `"code":"maxLength"`}, nil, nil},
-		{"change immutable fields", request{"PATCH", own, adasKey, nil, `{"meetingUrl":"https://zoom.us/j/1","status":"completed"}`}, jobRoute, 400,
-			[]string{`"path":["meetingUrl"]`, `"path":["status"]`, "cannot be changed"}, nil, nil},
-		{"change to an unset date", request{"PATCH", own, adasKey, nil, `{"joinAt":"0001-01-01T00:00:00Z"}`}, jobRoute, 200, nil, nil, nil},
-		{"settings", request{"GET", own + "/settings", adasKey, nil, ""}, jobRoute + "/settings", 200, []string{`"displayName":`, `"webhooks":{"onStatusChange":null,"onFinalize":null}`}, nil, nil},
-		{"settings of another consumer's job", request{"GET", foreign + "/settings", adasKey, nil, ""}, jobRoute + "/settings", 404, notFound, nil, nil},
-		{"list with an empty time", request{"GET", jobsPath + "?joinTo=", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["joinTo"]`}, nil, nil},
 		{"list by two metadata values", request{"GET", jobsPath + "?metadata.a=1&metadata.a=2", adasKey, nil, ""}, jobsPath, 400, []string{`"path":["metadata.a"]`}, nil, nil},
 		{"redeliver without a filter", request{"POST", "/api/v1/webhook-deliveries/redeliver", adasKey, nil, `{}`}, "/api/v1/webhook-deliveries/redeliver", 400, []string{`"code":"minProperties"`, "at least one known field"}, nil, nil},
 		{"create with the scheme Token", request{"POST", jobsPath, "", map[string]string{"Authorization": "Token " + adasKey}, minimalJob}, jobsPath, 401, []string{"Missing or invalid API key."}, nil, challenge},
 		{"create as a form type", request{"POST", jobsPath, adasKey, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, minimalJob2}, jobsPath, 201, nil, nil, nil},
 		{"create with a lower-case scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "bearer " + adasKey}, minimalJob3}, jobsPath, 201, nil, nil, nil},
-		{"create without a key", request{"POST", jobsPath, "", nil, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
-		{"create with a wrong key", request{"POST", jobsPath, "standin_live_eve", nil, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
 		{"create with another scheme", request{"POST", jobsPath, "", map[string]string{"Authorization": "Basic YTpi"}, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
 		{"create with an empty key", request{"POST", jobsPath, "", map[string]string{"Authorization": "Bearer "}, minimalJob}, jobsPath, 401, unauthorized, nil, challenge},
 		{"401 before 400", request{"POST", jobsPath, "standin_live_eve", nil, `{`}, jobsPath, 401, unauthorized, []string{"issues"}, nil},
 		{"401 before 413", request{"POST", jobsPath, "standin_live_eve", nil, strings.Repeat(" ", 2<<20)}, jobsPath, 401, unauthorized, nil, nil},
 		{"create with an empty body", request{"POST", jobsPath, adasKey, nil, ""}, jobsPath, 400, []string{`"code":"invalid_json"`, `"path":[]`}, nil, nil},
-		{"create with invalid JSON", request{"POST", jobsPath, adasKey, nil, "{"}, jobsPath, 400, []string{`"error":"invalid_input"`, `"code":"invalid_json"`}, nil, nil},
 		{"create with every issue", request{"POST", jobsPath, adasKey, nil, `{"meetingUrl":"x","autoLeave":{"afterSoloSeconds":0}}`}, jobsPath, 400,
 			[]string{`"path":["externalId"]`, `"code":"required"`, `"path":["meetingUrl"]`, `"code":"format"`, `"path":["autoLeave","afterSoloSeconds"]`, `"code":"minimum"`, "There are 2 more issues."}, nil, nil},
-		{"a body of 1 MiB", request{"POST", jobsPath, adasKey, nil, padded(1 << 20)}, jobsPath, 201, nil, nil, nil},
-		{"a body of 1 MiB and a byte", request{"POST", jobsPath, adasKey, nil, padded(1<<20 + 1)}, jobsPath, 413, []string{`"error":"payload_too_large"`, "1048576"}, nil, nil},
 		{"a body of 10 MiB", request{"POST", jobsPath, adasKey, nil, padded(10 << 20)}, jobsPath, 413, []string{`"error":"payload_too_large"`}, nil, nil},
 
-		{"get", request{"GET", own, adasKey, nil, ""}, jobRoute, 200, []string{`"status":"completed"`, `"manifestUri":"https://standin.example.com/m"`}, nil, nil},
 		{"get with an upper-case id", request{"GET", jobsPath + "/" + strings.ToUpper(adasJob.String()), adasKey, nil, ""}, jobRoute, 200, nil, nil, nil},
-		{"get without a key", request{"GET", own, "", nil, ""}, jobRoute, 401, unauthorized, nil, challenge},
-		{"get another consumer's job", request{"GET", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"get a job that does not exist", request{"GET", missing, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"get an id that is not a UUID", request{"GET", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
 		{"get a UUID in another form", request{"GET", jobsPath + "/" + strings.ReplaceAll(adasJob.String(), "-", ""), adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
 		{"get an escaped NUL", request{"GET", jobsPath + "/%00", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
 		{"401 before 404", request{"GET", jobsPath + "/42", "", nil, ""}, jobRoute, 401, unauthorized, nil, nil},
 
-		{"cancel", request{"DELETE", own, adasKey, nil, ""}, jobRoute, 204, nil, nil, nil},
-		{"cancel without a key", request{"DELETE", own, "", nil, ""}, jobRoute, 401, unauthorized, nil, challenge},
-		{"cancel another consumer's job", request{"DELETE", foreign, adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-		{"cancel an id that is not a UUID", request{"DELETE", jobsPath + "/42", adasKey, nil, ""}, jobRoute, 404, notFound, nil, nil},
-
-		{"manifest without a key", request{"GET", own + "/manifest", "", nil, ""}, manifestRoute, 401, unauthorized, nil, nil},
-		{"manifest of another consumer's job", request{"GET", foreign + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
 		{"manifest not yet written", request{"GET", jobsPath + "/" + newAdaJob.String() + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
 		{"manifest missing in storage", request{"GET", own + "/manifest", adasKey, nil, ""}, manifestRoute, 404, notFound, nil, nil},
 		{"media before the manifest", request{"GET", jobsPath + "/" + newAdaJob.String() + "/media/recording.mp4", adasKey, nil, ""}, mediaRoute, 404, notFound, nil, nil},
-		{"media without a key", request{"HEAD", own + "/media/recording.mp4", "", nil, ""}, mediaRoute, 401, nil, nil, challenge},
 
 		{"internal error", request{"GET", own, brokenKey, nil, ""}, jobRoute, 500, []string{`"error":"internal_server_error"`, "req_"}, nil, nil},
 	})
@@ -197,14 +157,10 @@ func TestPathsAndMethods(t *testing.T) {
 	notFound := []string{`"error":"not_found"`}
 	wrong := []string{`"error":"method_not_allowed"`}
 	s.run(t, []surfaceCase{
-		{"health", request{"GET", "/healthz", "", nil, ""}, "/healthz", 200, []string{"ok\n"}, nil, map[string]string{"Content-Type": "text/plain; charset=utf-8"}},
 		{"health with a wrong key", request{"GET", "/healthz", "x", nil, ""}, "/healthz", 200, nil, nil, nil},
 		{"readiness", request{"GET", "/readyz", "", nil, ""}, "/readyz", 503, []string{`{"ready":false,"checks":[{"name":"database","ok":true},{"name":"launcher","ok":false}]}`}, nil, nil},
 		{"readiness without the launcher", request{"GET", "/readyz?exclude=storage,launcher", "", nil, ""}, "/readyz", 200, []string{`{"ready":true,"checks":[{"name":"database","ok":true}]}`}, nil, nil},
 		{"readiness without checks", request{"GET", "/readyz?exclude=database&exclude=launcher", "", nil, ""}, "/readyz", 200, []string{`{"ready":true,"checks":[]}`}, nil, nil},
-		{"description", request{"GET", "/openapi.json", "", nil, ""}, "/openapi.json", 200, []string{`"openapi":"3.1.0"`}, nil, map[string]string{"Content-Type": "application/json"}},
-		{"description as YAML", request{"GET", "/openapi.yaml", "", nil, ""}, "/openapi.yaml", 200, []string{"openapi: 3.1.0"}, nil, map[string]string{"Content-Type": "application/yaml"}},
-		{"manifest schema", request{"GET", "/manifest.schema.json", "", nil, ""}, "/manifest.schema.json", 200, []string{"schemaVersion"}, nil, nil},
 		{"root", request{"GET", "/", "", nil, ""}, "", 404, notFound, nil, nil},
 		{"unknown", request{"POST", "/api/v2/jobs", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
 		{"extra slash at the end", request{"POST", "/api/v1/jobs/", adasKey, nil, minimalJob}, "", 404, notFound, nil, nil},
@@ -214,7 +170,6 @@ func TestPathsAndMethods(t *testing.T) {
 		{"escaped dots", request{"GET", "/api/v1/jobs/%2e%2e/jobs", adasKey, nil, ""}, "", 404, notFound, nil, nil},
 		{"put jobs", request{"PUT", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD, POST"}},
 		{"put a job", request{"PUT", jobsPath + "/42", adasKey, nil, "{}"}, "", 405, wrong, nil, map[string]string{"Allow": "DELETE, GET, HEAD, PATCH"}},
-		{"post health", request{"POST", "/healthz", "", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "GET, HEAD"}},
 		{"get an ingest path", request{"GET", ingest.EventPath, "x", nil, ""}, "", 405, wrong, nil, map[string]string{"Allow": "POST"}},
 		{"unknown method", request{"BREW", "/healthz", "", nil, ""}, "", 405, wrong, nil, nil},
 		{"options", request{"OPTIONS", jobsPath, adasKey, nil, ""}, "", 405, wrong, nil, nil},
@@ -235,7 +190,6 @@ func TestBotSurface(t *testing.T) {
 	path, beat := ingest.EventPath, ingest.HeartbeatPath
 	unauthorized := []string{`"error":"unauthorized"`}
 	s.run(t, []surfaceCase{
-		{"event", request{"POST", path, good, nil, event}, path, 200, []string{`"ok":true`, `"applied":true`, `"commands":[]`}, []string{"reason"}, nil},
 		{"event with an upper-case id", request{"POST", path, good, nil, strings.ReplaceAll(event, adasJob.String(), strings.ToUpper(adasJob.String()))}, path, 200, nil, nil, nil},
 		{"event with an integer with a decimal point", request{"POST", path, good, nil, strings.Replace(event, `"attempt":0`, `"attempt":0.0`, 1)}, path, 200, nil, nil, nil},
 		{"missing bearer is checked first", request{"POST", path, "", nil, "{"}, path, 401, unauthorized, nil, nil},
@@ -245,16 +199,12 @@ func TestBotSurface(t *testing.T) {
 		{"malformed attempt is checked before the token", request{"POST", path, "x", nil, `{"jobId":"` + adasJob.String() + `","attempt":-1}`}, path, 400, []string{`"path":["attempt"]`, `"code":"minimum"`}, nil, nil},
 		{"a list", request{"POST", path, "x", nil, `[]`}, path, 400, []string{`"path":[]`, `"code":"type"`}, nil, nil},
 		{"token is checked before other fields", request{"POST", path, "x", nil, `{` + identity + `}`}, path, 401, unauthorized, []string{"kind"}, nil},
-		{"the token of another attempt", request{"POST", path, token(adasJob, 1), nil, event}, path, 401, unauthorized, nil, nil},
 		{"the token of another job", request{"POST", path, token(bobsJob, 0), nil, event}, path, 401, unauthorized, nil, nil},
 		{"a consumer's key", request{"POST", path, adasKey, nil, event}, path, 401, unauthorized, nil, nil},
 		{"other fields", request{"POST", path, good, nil, `{` + identity + `,"kind":"x"}`}, path, 400, []string{`"path":["kind"]`, `"code":"enum"`, `"path":["emittedAt"]`, `"code":"required"`}, nil, nil},
 		{"a job that does not exist", request{"POST", path, token(nobodysJob, 0), nil, unknown}, path, 400, []string{`"error":"invalid_input"`, `"path":["jobId"]`}, nil, nil},
-		{"too long", request{"POST", path, good, nil, padded(1<<20 + 1)}, path, 413, []string{"payload_too_large"}, nil, nil},
 
-		{"heartbeat", request{"POST", beat, good, nil, `{` + identity + `}`}, beat, 200, []string{`"commands":[]`, `"nextSeconds":5`}, nil, nil},
 		{"heartbeat with everything", request{"POST", beat + "?wait=0", good, nil, `{` + identity + `,"acked":["` + bobsJob.String() + `"],"stats":{"bytesRecorded":1}}`}, beat, 200, nil, nil, nil},
-		{"heartbeat without a bearer", request{"POST", beat, "", nil, ""}, beat, 401, unauthorized, nil, nil},
 		{"heartbeat with a wrong token", request{"POST", beat + "?wait=x", "x", nil, `{` + identity + `}`}, beat, 401, unauthorized, nil, nil},
 		{"heartbeat with a bad wait and a bad list", request{"POST", beat + "?wait=soon", good, nil, `{` + identity + `,"acked":7}`}, beat, 400, []string{`"path":["acked"]`, `"path":["wait"]`}, nil, nil},
 		{"heartbeat with a negative wait", request{"POST", beat + "?wait=-1", good, nil, `{` + identity + `}`}, beat, 400, []string{`"path":["wait"]`, `"code":"minimum"`}, nil, nil},
@@ -292,23 +242,18 @@ func TestUploads(t *testing.T) {
 	if err != nil || len(uploads) != 1 || len(uploads[0].Files) != 1 || uploads[0].Files[0].Bytes != int64(len(body)) {
 		t.Fatalf("storage has %+v (%v)", uploads, err)
 	}
-	large := strings.Repeat("x", 1<<20+1)
 	unauthorized := []string{`"error":"unauthorized"`}
 	s.run(t, []surfaceCase{
-		{"again", request{"PUT", path, good, checksum(body), body}, uploadRoute, 200, []string{`"ok":true`}, nil, nil},
 		{"another body under the name", request{"PUT", path, good, checksum("other"), "other"}, uploadRoute, 409, []string{`"error":"invalid_state"`}, nil, nil},
 		{"missing bearer is checked first", request{"PUT", at("x", "y", "Z"), "", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
 		{"malformed jobId is checked before the token", request{"PUT", at("x", "y", "Z"), "x", nil, body}, uploadRoute, 400,
 			[]string{`"path":["jobId"]`, `"path":["attempt"]`, `"path":["name"]`, `"path":["x-content-sha256"]`}, nil, nil},
 		{"token is checked before other fields", request{"PUT", at(adasJob.String(), "0", "Z"), "x", nil, body}, uploadRoute, 401, unauthorized, nil, nil},
-		{"the token of another attempt", request{"PUT", path, token(adasJob, 1), checksum(body), body}, uploadRoute, 401, unauthorized, nil, nil},
-		{"no checksum", request{"PUT", path, good, nil, body}, uploadRoute, 400, []string{`"path":["x-content-sha256"]`, `"code":"required"`}, nil, nil},
 		{"malformed checksum", request{"PUT", path, good, map[string]string{ingest.ChecksumHeader: "abc"}, body}, uploadRoute, 400, []string{`"code":"pattern"`}, nil, nil},
 		{"a wrong checksum", request{"PUT", at(adasJob.String(), "0", "recording-000-000001.mp4s"), good, checksum("other"), body}, uploadRoute, 400, []string{`"code":"checksum"`}, nil, nil},
 		{"invalid name", request{"PUT", at(adasJob.String(), "0", "a%2Fb.mp4"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
 		{"reserved name", request{"PUT", at(adasJob.String(), "0", "a.attrs"), good, checksum(body), body}, uploadRoute, 400, []string{`"path":["name"]`}, nil, nil},
 		{"a job that does not exist", request{"PUT", at(nobodysJob.String(), "0", segment), token(nobodysJob, 0), checksum(body), body}, uploadRoute, 400, []string{`"path":["jobId"]`}, nil, nil},
-		{"too long", request{"PUT", path, good, checksum(large), large}, uploadRoute, 413, []string{"payload_too_large", "1048576"}, nil, nil},
 	})
 }
 
@@ -362,8 +307,6 @@ func TestMediaIsRedirectedToSignedURLs(t *testing.T) {
 	s.storeRecording("video")
 	media := jobsPath + "/" + adasJob.String() + "/media/"
 	s.run(t, []surfaceCase{
-		{"get", request{"GET", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 307, nil, nil,
-			map[string]string{"Location": "https://bucket.example/signed/recording.mp4", "Cache-Control": "no-store"}},
 		{"head", request{"HEAD", media + "recording.mp4", adasKey, nil, ""}, mediaRoute, 200, nil, nil, map[string]string{"Content-Length": "5"}},
 		{"a file that is not in the manifest", request{"GET", media + "other.mp4", adasKey, nil, ""}, mediaRoute, 404, nil, nil, nil},
 	})
