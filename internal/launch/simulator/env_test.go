@@ -24,7 +24,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/jobfiles"
-	"standin/internal/launch"
+	"standin/internal/launch/manual"
 	"standin/internal/launch/simulator"
 	"standin/internal/lifecycle"
 	"standin/internal/recording/build"
@@ -45,6 +45,7 @@ type testEnv struct {
 	jobs     *lifecycle.Service
 	receiver *receiver
 	caller   account.Caller
+	timeouts dispatch.Timeouts // of run
 	dir      string
 }
 
@@ -59,19 +60,12 @@ func (instantClock) Timer(time.Duration) (<-chan time.Time, func() bool) {
 	return passed, func() bool { return true }
 }
 
-// timeouts returns the dispatcher's timeouts, short where an outcome waits for
-// one.
-func timeouts() dispatch.Timeouts {
-	t := dispatch.DefaultTimeouts()
-	t.Launch, t.FirstHeartbeat, t.Heartbeat = 500*time.Millisecond, 10*time.Second, 10*time.Second
-	return t
-}
-
 // newTestEnv returns an environment with a database and a consumer. Nothing
 // runs in it.
 func newTestEnv(t *testing.T) *testEnv {
 	t.Helper()
-	e := &testEnv{dir: t.TempDir(), receiver: newReceiver(t)}
+	e := &testEnv{dir: t.TempDir(), receiver: newReceiver(t), timeouts: dispatch.DefaultTimeouts()}
+	e.timeouts.Launch, e.timeouts.FirstHeartbeat, e.timeouts.Heartbeat = 500*time.Millisecond, 10*time.Second, 10*time.Second
 	var err error
 	if e.store, err = store.Open(t.Context(), storetest.FreshSQLite(t)); err != nil {
 		t.Fatal(err)
@@ -114,8 +108,8 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 		OnExit: func(jobID uuid.UUID, _ int) { events.Publish(event.BotChanged{JobID: jobID}) },
 	})
 	dispatcher := dispatch.New(dispatch.Settings{
-		Store: e.store, Jobs: e.jobs, Launcher: simulator.Router{Test: simulated, Live: noLiveLauncher{t}}, Recordings: recordings,
-		SigningKey: []byte("key"), Timeouts: timeouts(), SingleNode: true, Now: time.Now, Log: log,
+		Store: e.store, Jobs: e.jobs, Launcher: simulator.Router{Test: simulated, Live: manual.Launcher{}}, Recordings: recordings,
+		SigningKey: []byte("key"), Timeouts: e.timeouts, SingleNode: true, Now: time.Now, Log: log,
 	})
 	events.Subscribe(func(e event.Event) {
 		switch e := e.(type) {
@@ -145,17 +139,6 @@ func (e *testEnv) run(t *testing.T, clock simulator.Clock, wrap func(simulator.S
 	t.Cleanup(stop)
 	return stop
 }
-
-// noLiveLauncher fails the test if it launches a job.
-type noLiveLauncher struct{ t *testing.T }
-
-func (n noLiveLauncher) Launch(_ context.Context, a launch.Assignment) error {
-	n.t.Errorf("job %s of a test key went to the live launcher", a.JobID)
-	return nil
-}
-func (noLiveLauncher) State(uuid.UUID, int) launch.State          { return launch.NotStarted }
-func (noLiveLauncher) Reason(uuid.UUID, int) string               { return "" }
-func (noLiveLauncher) Stop(context.Context, uuid.UUID, int) error { return nil }
 
 // create creates a job with the given metadata.simulate.
 func (e *testEnv) create(t *testing.T, simulate any, change ...func(*lifecycle.NewJob)) job.Job {
@@ -226,7 +209,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
-	ticker := time.NewTicker(50 * time.Millisecond)
+	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
 	for !condition() {
 		select {
