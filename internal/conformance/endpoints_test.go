@@ -1,136 +1,72 @@
 package conformance_test
 
 import (
-	"context"
-	"encoding/json"
-	"io"
-	"log/slog"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
-	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
 	"standin/client"
 	"standin/internal/job"
-	"standin/internal/service"
 )
 
-// TestFailedWebhooks redelivers a webhook that failed permanently, and lists its
-// URL. The consumer receives payloads of version 1.
-func TestFailedWebhooks(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	s, err := service.Start(t.Context(), service.Settings{
-		Listen: "127.0.0.1:0", DataSettings: service.DataSettings{DataDir: t.TempDir()}, LauncherSettings: service.LauncherSettings{Launcher: "manual"}, IngestSigningKey: "key", Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close the service: %v", err)
-		}
-	})
-	live, liveKey, err := s.Keys.Issue(ctx, "ada", "", job.Live)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, testKey, err := s.Keys.Issue(ctx, "ada", "", job.Test)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Store().SetWebhookVersion(ctx, live.ConsumerID, 1); err != nil {
-		t.Fatal(err)
-	}
-	api, err := client.New(s.BaseURL(), liveKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests, err := client.New(s.BaseURL(), testKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := tests.RotateWebhookSecret(ctx); !client.Is(err, "invalid_state") {
+// failedWebhooks redelivers a webhook that failed permanently, with a new secret.
+func failedWebhooks(t *testing.T, w world) {
+	ctx := t.Context()
+	other, _ := w.team(t, "webhooks", job.Live)
+	if _, _, err := w.RotateWebhookSecret(ctx); !client.Is(err, "invalid_state") {
 		t.Errorf("rotate with a test key: %v", err)
 	}
-	secret, until, err := api.RotateWebhookSecret(ctx)
+	secret, until, err := other.RotateWebhookSecret(ctx)
 	if err != nil || time.Until(until) < 23*time.Hour || time.Until(until) > 24*time.Hour {
 		t.Fatalf("rotate: the old secret signs until %v (%v)", until, err)
 	}
-
-	var open atomic.Bool
-	received := make(chan map[string]any, 100)
-	refused := make(chan struct{}, 100)
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
-		if err := client.VerifyWebhook(r.Header, body, secret, time.Now()); err != nil {
-			t.Errorf("verify a webhook: %v", err)
+	attempts := make(chan client.Webhook, 100)
+	receiver := httptest.NewServer(http.HandlerFunc(func(answer http.ResponseWriter, r *http.Request) {
+		got, err := client.ReceiveWebhook(r, secret)
+		if err != nil {
+			t.Errorf("receive a webhook: %v", err)
 		}
-		if !open.Load() {
-			w.WriteHeader(http.StatusGone)
-			refused <- struct{}{}
-			return
+		if got.Attempt == 1 {
+			answer.WriteHeader(http.StatusGone)
 		}
-		var got map[string]any
-		if err := json.Unmarshal(body, &got); err != nil {
-			t.Errorf("decode a webhook: %v", err)
-		}
-		got["header"] = r.Header.Get("x-service-webhook-version")
-		received <- got
+		attempts <- got
 	}))
 	t.Cleanup(receiver.Close)
-	created, _, err := api.CreateJob(ctx, client.NewJob{
-		ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: later(), Webhooks: &client.Webhooks{OnStatusChange: receiver.URL},
-	})
+	created, _, err := other.CreateJob(ctx, client.NewJob{ExternalID: "1", MeetingURL: meetURL, JoinAt: later(), Webhooks: &client.Webhooks{OnStatusChange: receiver.URL}})
 	if err == nil {
-		err = api.CancelJob(ctx, created.ID)
+		err = other.CancelJob(ctx, created.ID)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case <-refused:
-	case <-ctx.Done():
-		t.Fatal("no webhook was received")
-	}
-	open.Store(true)
+	<-attempts
 	for failed := 0; failed == 0; { // the attempt is recorded after its response
-		if failed, err = api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: created.ID}); err != nil {
+		if failed, err = other.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: created.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	listed := 0
-	for endpoint, err := range api.WebhookEndpoints(ctx) {
+	if again := <-attempts; again.Event != "job.status_changed" || again.Attempt < 2 {
+		t.Errorf("received %+v, want a second attempt", again)
+	}
+	for delivery, err := range other.Deliveries(ctx, created.ID) {
+		for sent := (client.Delivery{}); err == nil && sent.DeliveryID == ""; { // until the attempt is recorded
+			if sent, err = other.Redeliver(ctx, created.ID, delivery.DeliveryID); client.Is(err, "invalid_state") {
+				err = nil
+			}
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		listed++
-		if endpoint.URL != receiver.URL {
-			t.Errorf("got endpoint %+v, want URL %s", endpoint, receiver.URL)
+	}
+	<-attempts
+	for endpoint, err := range other.WebhookEndpoints(ctx) {
+		if err != nil || endpoint.URL != receiver.URL {
+			t.Errorf("listed %+v (%v)", endpoint, err)
 		}
-	}
-	if listed != 1 {
-		t.Errorf("%d endpoints are listed, want 1", listed)
-	}
-	select {
-	case got := <-received:
-		data, _ := got["data"].(map[string]any)
-		_, versioned := got["version"]
-		_, coded := data["failure_code"]
-		if got["event"] != "job.status_changed" || got["attempt"].(float64) < 2 || versioned || coded || got["header"] != "1" {
-			t.Errorf("received %v, want a second attempt with a payload of version 1", got)
-		}
-	case <-ctx.Done():
-		t.Fatal("the webhook was not redelivered")
-	}
-	if _, err := api.RedeliverFailed(ctx, client.FailedDeliveryFilter{}); !client.Is(err, "invalid_input") {
-		t.Errorf("redeliver without a filter: %v", err)
-	}
-	if _, err := api.RedeliverFailed(ctx, client.FailedDeliveryFilter{JobID: "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"}); !client.Is(err, "not_found") {
-		t.Errorf("redeliver for a job that does not exist: %v", err)
 	}
 }
 
@@ -204,19 +140,47 @@ func keys(t *testing.T, w world) {
 }
 
 func calendars(t *testing.T, w world) {
-	if listed, err := w.Calendars(t.Context()); err != nil || len(listed) > 0 {
-		t.Errorf("listed %+v (%v)", listed, err)
-	}
 	if _, err := w.ConnectCalendar(t.Context(), client.NewCalendar{Name: "Ada", ICSURL: "https://example.com/a.ics"}); !client.Is(err, "invalid_state") {
 		t.Errorf("connect with a test key: %v", err)
 	}
-	if _, err := w.Calendar(t.Context(), "0192f5c8-5c1e-7a30-9a4f-3f1d2b6c7e80"); !client.Is(err, "not_found") {
-		t.Errorf("read an unknown calendar: %v", err)
+	connected, err := w.live.ConnectCalendar(t.Context(), client.NewCalendar{Name: "Ada", ICSURL: "https://calendar.example.com/secret.ics"})
+	if err != nil || strings.Contains(connected.Address, "secret") {
+		t.Fatalf("connected %+v (%v)", connected, err)
+	}
+	name, rules := "Ada Lovelace", client.CalendarRules{Record: "none"}
+	changed, err := w.live.PatchCalendar(t.Context(), connected.ID, client.CalendarPatch{Name: &name, Rules: &rules})
+	if err != nil || changed.Name != name || changed.Rules.Record != "none" || changed.PollSeconds != connected.PollSeconds {
+		t.Errorf("changed to %+v (%v)", changed, err)
+	}
+	if listed, err := w.live.Calendars(t.Context()); err != nil || len(listed) != 1 || listed[0].Name != name {
+		t.Errorf("listed %+v (%v)", listed, err)
+	}
+	if err := w.live.DisconnectCalendar(t.Context(), connected.ID); err != nil {
+		t.Error(err)
+	}
+	if _, err := w.live.Calendar(t.Context(), connected.ID); !client.Is(err, "not_found") {
+		t.Errorf("after the disconnection: %v", err)
 	}
 }
 
-// later returns a time after the end of the test.
-func later() *time.Time {
-	at := time.Now().Add(time.Hour)
-	return &at
+// login completes a device flow with the request that the page would send.
+func login(t *testing.T, w world) {
+	started, err := w.StartLogin(t.Context())
+	if err != nil || !strings.HasPrefix(started.VerifyURL, w.base+"/cli?nonce=") {
+		t.Fatalf("start: %+v (%v)", started, err)
+	}
+	body := `{"nonce":"` + started.Nonce + `","apiKey":"standin_test_minted","email":"ada@example.com"}`
+	answer, err := http.Post(w.base+"/api/v1/cli-auth/complete", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	grant, err := w.AwaitLogin(t.Context(), started, 0)
+	if err != nil || grant.APIKey != "standin_test_minted" || grant.Email != "ada@example.com" {
+		t.Errorf("grant %+v (%v)", grant, err)
+	}
+	started.Nonce = "never-opened"
+	if _, err := w.AwaitLogin(t.Context(), started, 0); !errors.Is(err, client.ErrLoginExpired) {
+		t.Errorf("a flow that does not exist: %v", err)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 )
 
 // faults is a proxy of a service that breaks requests. The first segment of a path
@@ -88,32 +89,26 @@ func (f *faults) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// alter breaks a live stream or a file.
+// alter breaks a live stream or a file. A body that is cut ends with an error, so that the
+// proxy ends the connection.
 func alter(fault string, response *http.Response) {
-	kind := response.Header.Get("Content-Type")
+	isStream, isVideo := strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream"), strings.HasPrefix(response.Header.Get("Content-Type"), "video/")
+	body := response.Body
 	switch {
-	case fault == "cut" && strings.HasPrefix(kind, "text/event-stream"):
-		response.Body = &cut{response.Body, cutStream}
-	case fault == "cut" && strings.HasPrefix(kind, "video/"):
-		response.Body = &cut{response.Body, cutFile}
-	case fault == "damaged" && strings.HasPrefix(kind, "video/"):
-		response.Body = &damaged{response.Body}
+	case fault == "cut" && isStream:
+		response.Body = cut(body, cutStream)
+	case fault == "cut" && isVideo:
+		response.Body = cut(body, cutFile)
+	case fault == "damaged" && isVideo:
+		response.Body = &damaged{body}
 	}
 }
 
-// cut is a body that fails after some bytes, so that the proxy ends the connection.
-type cut struct {
-	io.ReadCloser
-	left int
-}
-
-func (c *cut) Read(into []byte) (int, error) {
-	if c.left == 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n, err := c.ReadCloser.Read(into[:min(len(into), c.left)])
-	c.left -= n
-	return n, err
+func cut(body io.ReadCloser, bytes int64) io.ReadCloser {
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(io.LimitReader(body, bytes), iotest.ErrReader(io.ErrUnexpectedEOF)), body}
 }
 
 // damaged is a body with other bytes.
