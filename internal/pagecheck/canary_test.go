@@ -1,20 +1,15 @@
 package pagecheck
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"net/http/httputil"
 	"net/netip"
-	"net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,7 +22,6 @@ import (
 	"standin/internal/job"
 	"standin/internal/launch"
 	"standin/internal/replica"
-	"standin/internal/testing/testbrowser"
 	"standin/internal/webhook"
 )
 
@@ -63,53 +57,13 @@ func receive(t *testing.T, secret string) (address string, events <-chan event) 
 	return server.URL, received
 }
 
-// openChangingReplica opens a meeting that admits guests, behind a proxy that renames the
-// join button while changed is set.
-func openChangingReplica(t *testing.T, changed *atomic.Bool) (opened *replica.Meeting, address string) {
-	t.Helper()
-	server, err := replica.Start(t.Context(), replica.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	if opened, err = server.Open(replica.Settings{AdmitAfter: 300 * time.Millisecond}); err != nil {
-		t.Fatal(err)
-	}
-	target, err := url.Parse(server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
-	proxy := httputil.NewSingleHostReverseProxy(target)
-	proxy.ModifyResponse = func(r *http.Response) error {
-		if !changed.Load() || !strings.HasSuffix(r.Request.URL.Path, "/meet.js") {
-			return nil
-		}
-		script, err := io.ReadAll(r.Body)
-		renamed := bytes.ReplaceAll(script, []byte(`"Ask to join"`), []byte(`"Enter the call"`))
-		if err == nil && bytes.Equal(renamed, script) {
-			err = fmt.Errorf("the replica's script has no such label")
-		}
-		r.Body = io.NopCloser(bytes.NewReader(renamed))
-		r.Header.Set("Content-Length", strconv.Itoa(len(renamed)))
-		return err
-	}
-	front := httptest.NewServer(proxy)
-	t.Cleanup(front.Close)
-	return opened, front.URL + strings.TrimPrefix(opened.URL(), server.URL())
-}
-
-// TestCanary visits a page that matches, then changes, and matches again.
+// TestCanary visits a page that matches the profile, then does not, and matches again.
 func TestCanary(t *testing.T) {
 	t.Parallel()
-	path := testbrowser.ForPages(t) // a canary does not record
-	testbrowser.Reserve(t)
-	var changed atomic.Bool
-	opened, address := openChangingReplica(t, &changed)
-	host, _, _ := strings.Cut(strings.TrimPrefix(address, "http://"), "/")
+	page, opened := pageSettings(t, replica.Settings{AdmitAfter: 300 * time.Millisecond})
+	other := profilesWith(t, func(text string) string {
+		return strings.Replace(text, `'button:not([role="dialog"] *), [role="button"]:not([role="dialog"] *)'`, `'#no-such-button'`, 1)
+	})
 	secret := webhook.NewSecret()
 	hook, events := receive(t, secret)
 	autoLeave := job.DefaultAutoLeave()
@@ -119,9 +73,9 @@ func TestCanary(t *testing.T) {
 		Bot: session.Settings{
 			BotConfig: launch.BotConfig{
 				Assignment: launch.Assignment{
-					MeetingURL: address, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: []string{host}, LoopbackPeers: true,
+					MeetingURL: page.URL, Platform: job.Meet, DisplayName: "Canary of Eve", AutoLeave: autoLeave, AllowedHosts: page.AllowedHosts, LoopbackPeers: true,
 				},
-				BotSettings: launch.BotSettings{Browser: path, BrowserMode: string(browser.Headless)},
+				BotSettings: launch.BotSettings{Browser: page.Browser, BrowserMode: string(browser.Headless)},
 			},
 			Timeouts: session.Timeouts{Join: 12 * time.Second, Leave: 20 * time.Second}, Log: slog.New(slog.DiscardHandler),
 		},
@@ -129,10 +83,10 @@ func TestCanary(t *testing.T) {
 		Log: slog.New(slog.DiscardHandler),
 	})
 	for _, visit := range []struct {
-		changed bool
-		event   string // of the webhook; empty: none
-	}{{false, ""}, {true, EventMismatch}, {false, EventMatch}} {
-		changed.Store(visit.changed)
+		profiles, event string // of the webhook; empty: none
+	}{{"", ""}, {other, EventMismatch}, {"", EventMatch}} {
+		changed := visit.profiles != ""
+		watcher.settings.Bot.Profiles = visit.profiles
 		report, err := watcher.Visit(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -142,15 +96,15 @@ func TestCanary(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Log(text.String())
-		if report.Match == visit.changed || report.Profile != "embedded/meet.yaml" {
-			t.Errorf("changed %v: %+v", visit.changed, report.Problems)
+		if report.Match == changed || strings.HasPrefix(report.Profile, other) != changed {
+			t.Errorf("changed %v: %s, %+v", changed, report.Profile, report.Problems)
 		}
-		if !visit.changed && !report.Left {
+		if !changed && !report.Left {
 			t.Error("the canary did not leave by the page's control")
 		}
 		checkEvent(t, events, visit.event)
-		checkMetrics(t, watcher, report, visit.changed)
-		if visit.changed {
+		checkMetrics(t, watcher, report, changed)
+		if changed {
 			checkCapture(t, report)
 		}
 	}
@@ -202,7 +156,7 @@ func checkCapture(t *testing.T, report Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(made.Page), "Enter the call") || len(made.Snapshots) == 0 || strings.Contains(string(made.Page), "Canary of Eve") {
+	if !strings.Contains(string(made.Page), "Ask to join") || len(made.Snapshots) == 0 || strings.Contains(string(made.Page), "Canary of Eve") {
 		t.Errorf("the capture of %d snapshots holds %s", len(made.Snapshots), made.Page)
 	}
 }

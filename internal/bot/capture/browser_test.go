@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,27 +13,15 @@ import (
 	"standin/internal/bot/meeting"
 	"standin/internal/bot/recorder"
 	"standin/internal/job"
-	"standin/internal/replica"
 	"standin/internal/testing/testbrowser"
 )
 
 // launchBrowser starts a browser for live pages.
 func launchBrowser(t *testing.T) (context.Context, *browser.Browser) {
 	t.Helper()
-	executable := testbrowser.ForPages(t)
+	running := testbrowser.Launch(t, browser.Options{Width: 960, Height: 540})
 	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(cancel)
-	running, err := browser.Launch(ctx, browser.Options{
-		Executable: executable, ProfileDir: filepath.Join(t.TempDir(), "profile"), LoopbackPeers: true, Width: 960, Height: 540,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := running.Close(); err != nil {
-			t.Error(err)
-		}
-	})
 	return ctx, running
 }
 
@@ -82,25 +69,6 @@ func serve(t *testing.T, documents map[string]string) (address string) {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
-}
-
-// openReplica opens a meeting of a new replica without media.
-func openReplica(t *testing.T, settings replica.Settings) *replica.Meeting {
-	t.Helper()
-	server, err := replica.Start(context.WithoutCancel(t.Context()), replica.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	opened, err := server.Open(settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return opened
 }
 
 // profileOf returns the embedded profile of a platform.

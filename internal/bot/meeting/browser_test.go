@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -20,42 +20,16 @@ import (
 // browserTestTimeout limits the browser's work in one test.
 const browserTestTimeout = 15 * time.Minute
 
+// observeInterval is how often a bot observes its page.
+const observeInterval = 250 * time.Millisecond
+
 // launchBrowser starts a browser for pages that is closed with the test. The adapters
-// use only pages; package bot tests them with the browser that bots use. Without a
-// browser, a test fails in CI and is skipped elsewhere.
+// use only pages; package session tests them with the browser that bots use.
 func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	t.Helper()
-	return launchBrowserFor(t, browserTestTimeout)
-}
-
-// launchSmallBrowser is launchBrowser with pages of 640x360.
-func launchSmallBrowser(t testing.TB) (context.Context, *browser.Browser) {
-	t.Helper()
-	return launchBrowserWith(t, browserTestTimeout, browser.Options{Width: 640, Height: 360})
-}
-
-// launchBrowserFor is launchBrowser with another timeout.
-func launchBrowserFor(t testing.TB, most time.Duration) (context.Context, *browser.Browser) {
-	t.Helper()
-	return launchBrowserWith(t, most, browser.Options{})
-}
-
-// launchBrowserWith is launchBrowserFor with options.
-func launchBrowserWith(t testing.TB, most time.Duration, options browser.Options) (context.Context, *browser.Browser) {
-	t.Helper()
-	executable := testbrowser.ForPages(t)
-	ctx, cancel := context.WithTimeout(t.Context(), most)
+	running := testbrowser.Launch(t, browser.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), browserTestTimeout)
 	t.Cleanup(cancel)
-	options.Executable, options.ProfileDir, options.LoopbackPeers = executable, filepath.Join(t.TempDir(), "profile"), true
-	running, err := browser.Launch(ctx, options)
-	if err != nil {
-		t.Fatalf("launching the browser: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := running.Close(); err != nil {
-			t.Errorf("closing the browser: %v", err)
-		}
-	})
 	return ctx, running
 }
 
@@ -186,21 +160,6 @@ func await(t *testing.T, ctx context.Context, adapter Adapter, page Page, what s
 	}
 }
 
-// observeDocument observes the page for some seconds, because a terminal screen has
-// to last, with a new adapter for which the bot was or was not admitted. The time
-// between the observations does not pass.
-func observeDocument(t *testing.T, ctx context.Context, platform job.Platform, page Page, admitted bool) Observation {
-	t.Helper()
-	site := siteOf(t, platform)
-	site.visit.past.Admitted = admitted
-	now := time.Now()
-	observation := site.observe(snapshotOf(t, ctx, site, page), now)
-	if observation.Pending != "" {
-		observation = site.observe(snapshotOf(t, ctx, site, page), now.Add(confirmTime(classification{})))
-	}
-	return observation
-}
-
 // snapshotOf takes a snapshot of a page.
 func snapshotOf(t *testing.T, ctx context.Context, site *site, page Page) Snapshot {
 	t.Helper()
@@ -212,8 +171,9 @@ func snapshotOf(t *testing.T, ctx context.Context, site *site, page Page) Snapsh
 }
 
 // showsCall reports whether the bot was admitted before a page shows a screen.
-func showsCall(screen Screen) bool {
-	return screen == InMeeting || screen == Removed || screen == Ended || screen == Reconnecting
+func showsCall(shows string) bool {
+	screen, _, _ := strings.Cut(shows, ",")
+	return slices.Contains([]Screen{InMeeting, Removed, Ended, Reconnecting}, Screen(screen))
 }
 
 // on returns the condition that the page shows a screen.

@@ -20,14 +20,14 @@ func insideRows(replicaPlatform replica.Platform) []row {
 			askByPage(t, s, meeting, page, true)
 		}
 	}
-	rows := []row{{name: "pin, permission, chat", test: func(t *testing.T, s env) {
-		meeting, page := s.inside(t, replica.Settings{})
+	rows := []row{{"pin, permission, chat", func(t *testing.T, s env) {
+		meeting, page := s.inside(t, replica.Settings{Framed: s.replicaPlatform == replica.Zoom})
 		testPin(t, s, meeting, page)
 		ask(t, s, meeting, page)
 		testChat(t, s, meeting, page)
 	}}}
 	if replicaPlatform == replica.Zoom {
-		rows = append(rows, row{name: "permission refused", test: func(t *testing.T, s env) {
+		rows = append(rows, row{"permission refused", func(t *testing.T, s env) {
 			meeting, page := s.inside(t, replica.Settings{})
 			askByPage(t, s, meeting, page, false)
 		}})
@@ -110,35 +110,6 @@ func askByChat(t *testing.T, s env, meeting *replica.Meeting, page *browser.Page
 		t.Fatalf("closing the chat: %v", err)
 	}
 	s.await(t, page, "no chat", func(o Observation) bool { return len(o.Chat) == 0 })
-}
-
-// framedRows visits a meeting whose client is in a frame of the page.
-func framedRows(replicaPlatform replica.Platform) []row {
-	if replicaPlatform != replica.Zoom {
-		return nil
-	}
-	return []row{{name: "in a frame", test: func(t *testing.T, s env) {
-		meeting, page := s.joined(t, replica.Settings{Framed: true, Passcode: "k3Yq7a", CookieBanner: true, DeviceDialog: true})
-		s.await(t, page, "the lobby", on(Lobby))
-		meeting.Admit()
-		observation := s.await(t, page, "the others", func(o Observation) bool { return o.Screen == InMeeting && len(o.Notices) == 0 && o.Others == 2 })
-		wantPeople(t, observation, 2, "Ada Quill", "Ben Okafor")
-		if err := s.site.SendChat(s.ctx, page, "Hello from a frame"); err != nil {
-			t.Fatalf("sending: %v", err)
-		}
-		if messages := meeting.Messages(); len(messages) != 1 || messages[0].Text != "Hello from a frame" {
-			t.Errorf("messages = %+v", messages)
-		}
-		if err := s.site.Pin(s.ctx, page, observation.Participants[0]); err != nil {
-			t.Errorf("pinning: %v", err)
-		}
-		if err := s.site.Leave(s.ctx, page); err != nil {
-			t.Fatalf("leaving: %v", err)
-		}
-		if _, err := meeting.Wait(s.ctx, replica.EventKind(replica.StateLeft)); err != nil {
-			t.Error(err)
-		}
-	}}}
 }
 
 // TestRequestSteps runs the steps of the page's request, snapshot by snapshot.

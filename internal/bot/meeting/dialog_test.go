@@ -68,6 +68,14 @@ func TestSafestButton(t *testing.T) {
 			}
 		})
 	}
+	for _, agree := range knownWords().Dialogs.Agree { // in every language
+		for _, stage := range []stage{beforeEntry, inLobby, inCall} {
+			terms := Dialog{Text: "Example Inc.", Marked: true, Buttons: []DialogButton{button("Cancel"), button(agree)}}
+			if got := safestButton(terms, stage); got != 1 {
+				t.Errorf("terms with %q are answered by button %d", agree, got)
+			}
+		}
+	}
 }
 
 // TestDialogState checks that an unknown dialog is closed after a while, a few

@@ -15,7 +15,7 @@ import (
 	"standin/internal/job"
 )
 
-var updateFacts = flag.Bool("update", false, "write the table of facts to docs/internals/platforms.md")
+var update = flag.Bool("update", false, "write the table of facts to docs/internals/platforms.md, and the records of pages to testdata/records")
 
 // fact is an entry of facts.yaml, whose comment describes it.
 type fact struct {
@@ -82,7 +82,7 @@ func checkFactsTable(t *testing.T, table string) {
 	if !started || !ended {
 		t.Fatalf("%s has no place for the table", factsDocument)
 	}
-	if *updateFacts {
+	if *update {
 		if err := os.WriteFile(factsDocument, []byte(before+factsStart+table+factsEnd+after), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -47,13 +47,19 @@ const (
 // A document is HTML, or the body of an async function. It logs what really happens:
 // asked (the detail names the devices that are on), lobby, absent (the host), admitted,
 // over, done (nothing more will happen) and mistake. The functions are in field.js.
+//
+// The short run evaluates the records of the visits.
 func TestField(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
 		t.Run(fieldScripts()[platform], func(t *testing.T) {
+			kept, all := readRecords(t, fieldScripts()[platform]), readFieldDocuments(t, platform)
+			if testing.Short() {
+				for _, document := range all {
+					document.checkRecords(t, kept)
+				}
+				return
+			}
 			ctx, running := launchBrowser(t)
 			documents := make(chan fieldDocument)
 			var visits sync.WaitGroup
@@ -64,11 +70,11 @@ func TestField(t *testing.T) {
 				}
 				visits.Go(func() {
 					for document := range documents {
-						t.Run(document.name, func(t *testing.T) { document.visit(t, ctx, page) })
+						t.Run(document.name, func(t *testing.T) { document.visit(t, ctx, page, kept) })
 					}
 				})
 			}
-			for _, document := range readFieldDocuments(t, platform) {
+			for _, document := range all {
 				documents <- document
 			}
 			close(documents)
@@ -211,6 +217,7 @@ type fieldEntry struct {
 // fieldVisit is a bot's visit of a document.
 type fieldVisit struct {
 	document fieldDocument
+	site     *site
 
 	mutex   sync.Mutex
 	entries []fieldEntry
@@ -226,13 +233,13 @@ type fieldObservation struct {
 }
 
 // visit sends a bot to the document and checks what it reports.
-func (d fieldDocument) visit(t *testing.T, ctx context.Context, page *browser.Page) {
+func (d fieldDocument) visit(t *testing.T, ctx context.Context, page *browser.Page, kept *records) {
 	ctx, cancel := context.WithTimeout(ctx, visitDuration)
 	defer cancel()
-	v := &fieldVisit{document: d, changed: make(chan struct{})}
+	v := &fieldVisit{document: d, site: siteOf(t, d.platform), changed: make(chan struct{})}
 	server := httptest.NewServer(v)
 	defer server.CloseClientConnections()
-	site := siteOf(t, d.platform)
+	site := v.site
 	if err := page.Navigate(ctx, server.URL+d.path); err != nil {
 		t.Fatal(err)
 	}
@@ -255,6 +262,36 @@ func (d fieldDocument) visit(t *testing.T, ctx context.Context, page *browser.Pa
 		v.attend(t, ctx, site, page)
 	}
 	v.judge(t)
+	kept.keep(t, d.name, false, v.records()...)
+}
+
+// checkRecords checks what a bot concludes from the records of a visit.
+func (d fieldDocument) checkRecords(t *testing.T, kept *records) {
+	t.Helper()
+	if d.want[0] == "home" {
+		return // the platform's home page, which is not looked at
+	}
+	var names []string
+	var last Observation
+	for _, last = range kept.check(t, d.name) {
+		if last.Screen == InMeeting {
+			names = namesOf(last)
+		}
+	}
+	if !slices.Contains(d.want, outcomeOf(last)) || d.knowsPeople && !slices.Equal(names, slices.Sorted(slices.Values(d.people))) {
+		t.Errorf("%s: %s is %s, and the others are %q; want %s and %q", d.name, last.Screen, outcomeOf(last), names, d.want, d.people)
+	}
+}
+
+// records returns the last record of each screen that was seen, and of the end.
+func (v *fieldVisit) records() (kept []record) {
+	for i, one := range v.seen {
+		again := slices.ContainsFunc(v.seen[i+1:], func(later fieldObservation) bool { return later.Screen == one.Screen })
+		if i == len(v.seen)-1 || !again && one.Screen != Unknown {
+			kept = append(kept, record{Platform: v.document.platform, Known: one.Captured.Known, Snapshot: one.Captured.Snapshot})
+		}
+	}
+	return kept
 }
 
 // attend observes the page like a bot until it reported what was expected, or time is up.
@@ -297,7 +334,8 @@ func (v *fieldVisit) isDone(seen Observation) bool {
 	if seen.Screen.Terminal() && seen.Screen != CannotConnect && end.at.IsZero() {
 		return true // too early
 	}
-	return !end.at.IsZero() && (time.Since(end.at) > tellTime || v.isWanted(seen))
+	told := v.isWanted(seen) && (seen.Screen != InMeeting || !v.last("admitted").at.IsZero())
+	return !end.at.IsZero() && (told || time.Since(end.at) > tellTime)
 }
 
 // isWanted reports whether an observation is the expected outcome.
@@ -332,6 +370,8 @@ func (v *fieldVisit) observed(seen Observation) {
 	v.mutex.Lock()
 	defer v.mutex.Unlock()
 	now := time.Now()
+	read := *seen.Captured
+	read.Snapshot, seen.Captured = v.site.visit.withPeople(read.Snapshot, now), &read
 	if last := len(v.seen) - 1; last >= 0 && v.seen[last].Screen == seen.Screen && outcomeOf(v.seen[last].Observation) == outcomeOf(seen) {
 		v.seen[last].Observation, v.seen[last].to = seen, now
 	} else {
@@ -483,19 +523,11 @@ func (v *fieldVisit) judge(t *testing.T) {
 // report logs what happened and what was observed.
 func (v *fieldVisit) report(t *testing.T) {
 	t.Helper()
-	type line struct {
-		at   time.Time
-		text string
-	}
-	var lines []line
 	for _, entry := range v.entries {
-		lines = append(lines, line{entry.at, "page " + entry.kind + " " + entry.detail})
+		t.Logf("%s page %s %s", entry.at.Format("05.000"), entry.kind, entry.detail)
 	}
 	for _, one := range v.seen {
-		lines = append(lines, line{one.from, fmt.Sprintf("  bot %s by %s, closed %t, dialog %q, notices %q", one.Screen, one.Evidence, one.Closed, one.Captured.Snapshot.Elements[dialog].Text, one.Notices)})
-	}
-	slices.SortStableFunc(lines, func(a, b line) int { return a.at.Compare(b.at) })
-	for _, one := range lines {
-		t.Logf("%s %s", one.at.Format("05.000"), one.text)
+		t.Logf("%s to %s bot %s by %s, closed %t, dialog %q, notices %q", one.from.Format("05.000"), one.to.Format("05.000"),
+			one.Screen, one.Evidence, one.Closed, one.Captured.Snapshot.Elements[dialog].Text, one.Notices)
 	}
 }

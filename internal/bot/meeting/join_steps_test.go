@@ -1,6 +1,7 @@
 package meeting
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -23,6 +24,10 @@ func TestJoinSteps(t *testing.T) {
 		return all
 	}
 	wait := step{kind: stepWait}
+	const passcode = "k3Yq7a"
+	asked := map[string]VisibleElement{passcodeInput: {}}
+	given := map[string]VisibleElement{passcodeInput: {Value: passcode}, passcodeSubmit: {}}
+	typed := step{kind: stepType, element: passcodeInput, text: passcode}
 	for title, moments := range map[string][]moment{
 		"the usual way": {
 			{0, Unknown, nil, wait},
@@ -99,6 +104,23 @@ func TestJoinSteps(t *testing.T) {
 			{0, Unknown, nil, wait},
 			{0, Lobby, nil, step{kind: stepDone}},
 		},
+		"passcode beside the name": {
+			{0, PreJoin, ready(map[string]VisibleElement{passcodeInput: {}}), typed},
+			{0, PreJoin, ready(map[string]VisibleElement{joinButton: {Disabled: true}, passcodeInput: {Value: passcode}}), wait},
+		},
+		"passcode as a step of its own": {
+			{0, PreJoin, asked, typed},
+			{0, PreJoin, map[string]VisibleElement{passcodeInput: {Value: passcode}}, step{kind: stepEnter}},
+			{0, PreJoin, given, wait},
+			{pressAgainTime, PreJoin, given, step{kind: stepPress, element: passcodeSubmit}},
+		},
+		"unknown passcode": {
+			{0, PreJoin, asked, wait},
+			{settleTime, PreJoin, asked, step{kind: stepFail, evidence: "the page asks for a passcode, and the meeting's address carries none"}},
+		},
+		"unknown passcode that the page fills in": {
+			{0, PreJoin, ready(map[string]VisibleElement{nameInput: {}, passcodeInput: {Value: "hidden"}}), step{kind: stepType, element: nameInput, text: name}},
+		},
 		"the connection is lost meanwhile": {{0, Reconnecting, ready(nil), wait}},
 		"in the meeting already":           {{0, InMeeting, nil, step{kind: stepDone}}},
 		"the host is absent":               {{0, HostAbsent, nil, step{kind: stepDone}}},
@@ -107,6 +129,9 @@ func TestJoinSteps(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			t.Parallel()
 			progress, now := newJoinSteps(name, ""), time.Unix(0, 0)
+			if strings.HasPrefix(title, "passcode") {
+				progress = newJoinSteps(name, passcode)
+			}
 			for i, moment := range moments {
 				now = now.Add(moment.after)
 				got := progress.next(Snapshot{Elements: moment.shows}, moment.screen, now)
@@ -138,77 +163,23 @@ func TestJoinStepsInNewDocuments(t *testing.T) {
 	}
 }
 
-// TestJoinStepsWithPasscode runs joins on pages that ask for a passcode.
-func TestJoinStepsWithPasscode(t *testing.T) {
+// TestRefusedPasscode checks that a passcode which the page does not take ends the visit,
+// whatever the words of the page.
+func TestRefusedPasscode(t *testing.T) {
 	t.Parallel()
 	const passcode = "k3Yq7a"
-	typed := step{kind: stepType, element: passcodeInput, text: passcode}
-	now := time.Unix(0, 0)
-
-	t.Run("beside the name", func(t *testing.T) {
-		t.Parallel()
-		progress := newJoinSteps("Standin", passcode)
-		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {Value: "Standin"}, joinButton: {Disabled: true}, passcodeInput: {}}}
-		if got := progress.next(field, PreJoin, now); got != typed {
-			t.Fatalf("the step is %+v, want %+v", got, typed)
+	for name, field := range map[string]Snapshot{
+		"in a step of its own":   {Elements: map[string]VisibleElement{passcodeInput: {Value: passcode}, passcodeSubmit: {}}},
+		"beside the join button": {Elements: map[string]VisibleElement{passcodeInput: {Value: passcode}, joinButton: {}}},
+	} {
+		progress, at, presses := newJoinSteps("Standin", passcode), time.Unix(0, 0), 0
+		got := progress.next(field, PreJoin, at)
+		for ; got.kind != stepFail && presses < 20; presses++ {
+			at = at.Add(pressAgainTime)
+			got = progress.next(field, PreJoin, at)
 		}
-		field.Elements[passcodeInput] = VisibleElement{Value: passcode}
-		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
-			t.Errorf("with both fields filled in the step is %+v", got)
+		if got.kind != stepFail || got.evidence == "" || presses <= maxTries {
+			t.Errorf("%s: after %d more steps the step is %+v", name, presses, got)
 		}
-	})
-	t.Run("as a step of its own", func(t *testing.T) {
-		t.Parallel()
-		progress := newJoinSteps("Standin", passcode)
-		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
-		if got := progress.next(field, PreJoin, now); got != typed {
-			t.Fatalf("the step is %+v, want %+v", got, typed)
-		}
-		field.Elements[passcodeInput] = VisibleElement{Value: passcode}
-		if got := progress.next(field, PreJoin, now); got.kind != stepEnter {
-			t.Fatalf("without a button the step is %+v", got)
-		}
-		field.Elements[passcodeSubmit] = VisibleElement{}
-		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
-			t.Fatalf("right after that the step is %+v", got)
-		}
-		if got := progress.next(field, PreJoin, now.Add(pressAgainTime)); got.element != passcodeSubmit {
-			t.Errorf("with a button the step is %+v", got)
-		}
-	})
-	t.Run("refused, whatever the words", func(t *testing.T) {
-		t.Parallel()
-		for name, field := range map[string]Snapshot{
-			"in a step of its own":   {Elements: map[string]VisibleElement{passcodeInput: {Value: passcode}, passcodeSubmit: {}}},
-			"beside the join button": {Elements: map[string]VisibleElement{passcodeInput: {Value: passcode}, joinButton: {}}},
-		} {
-			progress, at, presses := newJoinSteps("Standin", passcode), now, 0
-			got := progress.next(field, PreJoin, at)
-			for ; got.kind != stepFail && presses < 20; presses++ {
-				at = at.Add(pressAgainTime)
-				got = progress.next(field, PreJoin, at)
-			}
-			if got.kind != stepFail || got.evidence == "" || presses <= maxTries {
-				t.Errorf("%s: after %d more steps the step is %+v", name, presses, got)
-			}
-		}
-	})
-	t.Run("unknown", func(t *testing.T) {
-		t.Parallel()
-		progress := newJoinSteps("Standin", "")
-		field := Snapshot{Elements: map[string]VisibleElement{passcodeInput: {}}}
-		if got := progress.next(field, PreJoin, now); got.kind != stepWait {
-			t.Fatalf("at first the step is %+v", got)
-		}
-		if got := progress.next(field, PreJoin, now.Add(settleTime)); got.kind != stepFail || got.evidence == "" {
-			t.Errorf("the step is %+v, want an end with evidence", got)
-		}
-	})
-	t.Run("filled in by the page", func(t *testing.T) {
-		t.Parallel()
-		field := Snapshot{Elements: map[string]VisibleElement{nameInput: {}, joinButton: {Disabled: true}, passcodeInput: {Value: "hidden"}}}
-		if got := newJoinSteps("Standin", "").next(field, PreJoin, now); got.element != nameInput {
-			t.Errorf("the step is %+v, want the name to be typed", got)
-		}
-	})
+	}
 }

@@ -1,9 +1,13 @@
 package meeting
 
 import (
+	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
+
+	"standin/internal/job"
 )
 
 // TestClean: no text of a participant has control characters, changes the direction
@@ -40,4 +44,36 @@ func TestPinCleanedParticipant(t *testing.T) {
 	if !found || entry.name() != snapshot.Tiles[1].name() {
 		t.Errorf("found %+v (%v)", entry, found)
 	}
+}
+
+// FuzzReplay checks that what a page may write into the snapshots of a visit is decided
+// on evidence, and cleaned.
+func FuzzReplay(f *testing.F) {
+	for _, seed := range []string{
+		`[{"known":{"requested":true},"snapshot":{"elements":{"leaveButton":{"text":"Leave"}},"media":1,"tiles":[{"names":["Ada (Host)"],"tracks":["a"]}],"counts":["People 99999999999999999999"]}}]`,
+		`[{"snapshot":{"over":{"text":"Terms","marked":true,"buttons":[{"label":"OK"},{"label":"\u202e","icon":true}]},"outline":{"headings":["The call ended"]}}},{"at":"2026-01-02T03:04:05Z"}]`,
+		`[{"known":{"admitted":true},"snapshot":{"rows":[{"names":["",":"],"mark":"","place":"-1"}],"chat":[{"text":"yes"}],"captions":[{"text":"\u0000"}],"audio":[{"track":"a","level":1e308,"contributors":[{}]}]}}]`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var captured []CapturedSnapshot
+		if json.Unmarshal([]byte(text), &captured) != nil {
+			return
+		}
+		for _, platform := range []job.Platform{job.Meet, job.Teams, job.ZoomWeb} {
+			site := siteOf(t, platform)
+			for i, decision := range Replay(site.profile, captured) {
+				if decision.Screen != Unknown && totalWeight(decision.Evidence) < minWeight {
+					t.Errorf("%s has too little evidence: %+v", decision.Screen, decision.Evidence)
+				}
+				site.visit.resume(captured[i].Known, captured[i].At)
+				seen := site.observe(captured[i].Snapshot, captured[i].At)
+				before := fmt.Sprintf("%+v", seen)
+				if seen.Clean(); fmt.Sprintf("%+v", seen) != before || seen.Others < -1 {
+					t.Errorf("observed %s, which is %+v when it is cleaned", before, seen)
+				}
+			}
+		}
+	})
 }

@@ -1,10 +1,7 @@
 package meeting
 
 import (
-	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -39,14 +36,9 @@ const placesScript = `(() => {
 
 // TestPictureLayouts joins a meeting of each platform and checks the picture of each
 // layout: what is large, and that nothing of the bot and of the page's controls is seen.
-// With STANDIN_TEST_PICTURES the pictures are stored in that folder.
 func TestPictureLayouts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a browser test of make test-long")
-	}
 	t.Parallel()
 	ctx, running := launchBrowser(t)
-	pages := newPagePool(running)
 	media, err := replica.PrepareSmallMedia(ctx, replica.MediaFolder())
 	if err != nil {
 		t.Skip(err)
@@ -54,7 +46,7 @@ func TestPictureLayouts(t *testing.T) {
 	everyone := []string{"Ada Quill", "Ben Moor", "Cleo Tan", "Dan Webb"}
 	for platform := range replicaPlatforms() {
 		t.Run(string(platform), func(t *testing.T) {
-			s := newEnvWith(t, ctx, pages, platform, replica.Options{Media: media})
+			s := newEnvWith(t, ctx, running, platform, replica.Options{Media: media})
 			meeting, page := s.inside(t, replica.Settings{Participants: []replica.Participant{
 				{Name: everyone[0], Beeps: true}, {Name: everyone[1], Muted: true}, {Name: everyone[2], Muted: true}, {Name: everyone[3], CameraOff: true, Muted: true},
 			}})
@@ -74,12 +66,9 @@ func TestPictureLayouts(t *testing.T) {
 					t.Fatal(err)
 				}
 				c.seen["Standin"], c.seen["controls"] = [2]float64{}, [2]float64{}
-				what := fmt.Sprintf("%s-%s-%t", platform, c.layout, c.presenting)
-				s.arranged(t, page, what, c.layout, c.seen)
-				storePicture(t, s.ctx, page, what)
+				s.arranged(t, page, fmt.Sprintf("%s, presenting %t", c.layout, c.presenting), c.layout, c.seen)
 			}
 			s.arranged(t, page, "the page as it is", job.LayoutPage, map[string][2]float64{"Standin": {0.01, 0.3}})
-			storePicture(t, s.ctx, page, string(platform)+"-page")
 		})
 	}
 }
@@ -118,25 +107,11 @@ func (s env) arranged(t *testing.T, page *browser.Page, what string, layout job.
 	}
 }
 
-// storePicture stores a picture of the page for people.
-func storePicture(t *testing.T, ctx context.Context, page *browser.Page, name string) {
-	t.Helper()
-	folder := os.Getenv("STANDIN_TEST_PICTURES")
-	if folder == "" {
-		return
-	}
-	picture, err := page.Screenshot(ctx)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o600)
-	}
-	if err != nil {
-		t.Error(err)
-	}
-}
-
-// testRecordingNotice checks that Meet's notice that the meeting is recorded stays visible
+// TestRecordingNotice checks that Meet's notice that the meeting is recorded stays visible
 // in the arranged picture, unlike the page's controls.
-func testRecordingNotice(t *testing.T, ctx context.Context, running *browser.Browser) {
+func TestRecordingNotice(t *testing.T) {
+	t.Parallel()
+	ctx, running := launchBrowser(t)
 	page := openPage(t, ctx, running)
 	for _, notice := range []string{
 		`<div id=notice role=status style="position:fixed;top:8px;left:8px">This video call is being recorded</div>`,
@@ -146,8 +121,13 @@ func testRecordingNotice(t *testing.T, ctx context.Context, running *browser.Bro
 	} {
 		showDocument(t, ctx, page, `<main><div class=oZRSLe data-participant-id=p1 style="width:300px;height:200px"><span class=notranslate>Ada Quill</span></div></main>
 			<div id=bar role=region aria-label="Call controls" style="position:fixed;bottom:0;left:0;width:400px"><button aria-label="Leave call">x</button><button aria-label="Turn on microphone">m</button></div>`+notice)
-		observation := observeDocument(t, ctx, job.Meet, page, true)
-		if err := siteOf(t, job.Meet).Arrange(ctx, page, observation, job.LayoutSpeaker); err != nil {
+		site := siteOf(t, job.Meet)
+		site.visit.past.Admitted = true
+		observation, err := site.Observe(ctx, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := site.Arrange(ctx, page, observation, job.LayoutSpeaker); err != nil {
 			t.Fatal(err)
 		}
 		var opacity struct{ Notice, Bar float64 }

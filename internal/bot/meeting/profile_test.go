@@ -123,6 +123,43 @@ func write(t *testing.T, folder, name, content string) {
 	}
 }
 
+// FuzzParseProfile checks that a profile is refused with the name of its file, or can be
+// searched for and evaluated.
+func FuzzParseProfile(f *testing.F) {
+	f.Add(small)
+	before, _, _ := strings.Cut(small, "regions")
+	f.Add(before)
+	profiles, err := embeddedProfiles()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, profile := range profiles {
+		f.Add(string(profile.Text()))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		profile, err := ParseProfile("custom.yaml", []byte(text))
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "profile custom.yaml: ") {
+				t.Errorf("error = %v", err)
+			}
+			return
+		}
+		if _, err := newProbe(profile); err != nil {
+			t.Error(err)
+		}
+		snapshot := Snapshot{Elements: map[string]VisibleElement{}, Texts: map[string]string{}}
+		for name := range profile.Elements {
+			snapshot.Elements[name] = VisibleElement{}
+		}
+		for _, one := range profile.textConditions() {
+			snapshot.Texts[one.key] = "text"
+		}
+		if found := profile.classify(snapshot, in); found.screen != Unknown && totalWeight(found.evidence) < minWeight {
+			t.Errorf("screen %s has too little evidence: %+v", found.screen, found.evidence)
+		}
+	})
+}
+
 func TestPlatformsWithoutAdapter(t *testing.T) {
 	t.Parallel()
 	profiles, err := Embedded()

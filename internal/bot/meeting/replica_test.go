@@ -2,9 +2,9 @@ package meeting
 
 import (
 	"context"
-	"os"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +12,7 @@ import (
 	"standin/internal/bot/browser"
 	"standin/internal/job"
 	"standin/internal/replica"
+	"standin/internal/testing/replicatest"
 )
 
 // replicaPlatforms returns the replica of each platform.
@@ -30,30 +31,21 @@ const rowTimeout = 2 * time.Minute
 type row struct {
 	name string
 	test func(t *testing.T, s env)
-	// turn is the platform on which the default run visits the row; empty: each.
-	turn replica.Platform
-}
-
-// isVisited reports whether this run visits the row of a table on a platform. The short
-// run visits the usual rows on each, and the others in turn.
-func (r row) isVisited(table string, index int, on replica.Platform) bool {
-	all := []replica.Platform{replica.Meet, replica.Teams, replica.Zoom}
-	switch {
-	case os.Getenv("STANDIN_TEST_MATRIX") == "full":
-		return true
-	case r.turn != "" || table == "usual" || !testing.Short():
-		return r.turn == "" || r.turn == on
-	}
-	return all[index%len(all)] == on
 }
 
 // TestPlatforms visits the replicas of all platforms, several at once in one
-// browser. Its rows are named after the platform and their table. With
-// STANDIN_TEST_MATRIX=full (make matrix) each row visits every platform.
+// browser. Its rows are named after the platform and their table. The short run evaluates
+// the records of what they awaited.
 func TestPlatforms(t *testing.T) {
 	t.Parallel()
+	kept := readRecords(t, "platforms")
+	if testing.Short() {
+		for page := range kept.Pages {
+			kept.check(t, page)
+		}
+		return
+	}
 	ctx, running := launchBrowser(t)
-	pages := newPagePool(running)
 	positions := make(chan struct{}, pagesAtOnce)
 	var visits sync.WaitGroup
 	defer visits.Wait()
@@ -62,20 +54,19 @@ func TestPlatforms(t *testing.T) {
 		rows func(replica.Platform) []row
 	}{
 		{"usual", usualRows}, {"outcome", outcomeRows}, {"wall", wallRows}, {"passcode", passcodeRows},
-		{"launcher", launcherRows}, {"inside", insideRows}, {"send", sendRows}, {"leaving", leavingRows}, {"framed", framedRows},
+		{"inside", insideRows}, {"send", sendRows}, {"texts", textsRows},
 	} {
 		for platform, replicaPlatform := range replicaPlatforms() {
-			for i, row := range table.rows(replicaPlatform) {
-				if !row.isVisited(table.name, i, replicaPlatform) {
-					continue
-				}
+			for _, row := range table.rows(replicaPlatform) {
 				positions <- struct{}{}
 				visits.Go(func() {
 					defer func() { <-positions }()
 					t.Run(path.Join(string(platform), table.name, row.name), func(t *testing.T) {
 						ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 						defer cancel()
-						row.test(t, newEnv(t, ctx, pages, platform))
+						s := newEnv(t, ctx, running, platform)
+						s.kept = kept
+						row.test(t, s)
 					})
 				})
 			}
@@ -86,33 +77,25 @@ func TestPlatforms(t *testing.T) {
 // env is a platform's replica and an adapter for one visit.
 type env struct {
 	ctx             context.Context
-	pages           pagePool
+	browser         *browser.Browser
 	server          *replica.Server
 	site            *site
 	replicaPlatform replica.Platform
+	kept            *records // of what is awaited; may be nil
 }
 
 // newEnv starts a replica until the end of the test. Each visit has its own,
 // because a browser opens at most six connections to one server, and each page of
 // the replica holds one.
-func newEnv(t *testing.T, ctx context.Context, pages pagePool, platform job.Platform) env {
+func newEnv(t *testing.T, ctx context.Context, running *browser.Browser, platform job.Platform) env {
 	t.Helper()
-	return newEnvWith(t, ctx, pages, platform, replica.Options{})
+	return newEnvWith(t, ctx, running, platform, replica.Options{})
 }
 
 // newEnvWith is newEnv with options of the replica.
-func newEnvWith(t *testing.T, ctx context.Context, pages pagePool, platform job.Platform, options replica.Options) env {
+func newEnvWith(t *testing.T, ctx context.Context, running *browser.Browser, platform job.Platform, options replica.Options) env {
 	t.Helper()
-	server, err := replica.Start(ctx, options)
-	if err != nil {
-		t.Fatalf("starting the replica: %v", err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Errorf("closing the replica: %v", err)
-		}
-	})
-	return env{ctx: ctx, pages: pages, server: server, site: siteOf(t, platform), replicaPlatform: replicaPlatforms()[platform]}
+	return env{ctx: ctx, browser: running, server: replicatest.Start(t, options), site: siteOf(t, platform), replicaPlatform: replicaPlatforms()[platform]}
 }
 
 // visit opens a meeting of the replica in a new page.
@@ -133,7 +116,11 @@ func (s env) visit(t *testing.T, settings replica.Settings) (*replica.Meeting, *
 // open opens a page on an address, for the rest of the test.
 func (s env) open(t *testing.T, address string) *browser.Page {
 	t.Helper()
-	return s.pages.open(t, s.ctx, address)
+	page := openPage(t, s.ctx, s.browser)
+	if err := page.Navigate(s.ctx, address); err != nil {
+		t.Fatalf("opening %q: %v", address, err)
+	}
+	return page
 }
 
 // joined visits a meeting without its launcher and requests to join as Standin.
@@ -157,10 +144,15 @@ func (s env) inside(t *testing.T, settings replica.Settings) (*replica.Meeting, 
 	return meeting, page
 }
 
-// await calls await with the env's adapter.
+// await calls await with the env's adapter, and keeps a record of the result.
 func (s env) await(t *testing.T, page *browser.Page, what string, wanted func(Observation) bool) Observation {
 	t.Helper()
-	return await(t, s.ctx, s.site, page, what, wanted)
+	seen := await(t, s.ctx, s.site, page, what, wanted)
+	if s.kept != nil {
+		_, visit, _ := strings.Cut(t.Name(), "/")
+		s.kept.keep(t, visit+": "+what, false, record{Platform: s.site.platform.name, Known: seen.Captured.Known, Snapshot: seen.Captured.Snapshot})
+	}
+	return seen
 }
 
 // report logs what the page shows.
@@ -179,11 +171,6 @@ func (s env) report(t *testing.T, page *browser.Page) {
 			t.Logf("  %s: %s, candidate %d, %q", element.Name, element.State, element.Candidate, element.Text)
 		}
 	}
-	var text, loaded string
-	err = page.EvalInPage(ctx, "document.body.innerText", &text)
-	t.Logf("its text (%v):\n%s", err, text)
-	err = page.EvalInPage(ctx, `[location.href, document.readyState, ...performance.getEntriesByType("resource").map(one => one.responseStatus + " " + one.name)].join("\n")`, &loaded)
-	t.Logf("its requests (%v):\n%s", err, loaded)
 }
 
 // until observes and tidies the page until a condition holds.

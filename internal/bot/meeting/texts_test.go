@@ -1,33 +1,41 @@
 package meeting
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"image/png"
-	"path"
+	"slices"
 	"testing"
 	"time"
 
 	"standin/internal/bot/browser"
-	"standin/internal/job"
 	"standin/internal/replica"
 )
 
-// TestShowTexts checks on the replica of each platform that chat and captions are
-// read, and that neither is in the picture. On Meet, it chooses a language.
-func TestShowTexts(t *testing.T) {
-	t.Parallel()
-	ctx, running := launchBrowser(t)
-	pages := newPagePool(running)
-	for platform := range replicaPlatforms() {
-		t.Run(path.Join(string(platform)), func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(ctx, rowTimeout)
-			defer cancel()
-			testShowTexts(t, newEnv(t, ctx, pages, platform))
-		})
+// textsRows checks that chat and captions are read, and that neither is in the picture.
+// On Meet, they choose a language, and the settings stay closed until one is wanted.
+func textsRows(platform replica.Platform) []row {
+	rows := []row{{"", testShowTexts}}
+	if platform != replica.Meet {
+		return rows
 	}
+	return append(rows, row{"without a language", func(t *testing.T, s env) {
+		_, page := s.inside(t, replica.Settings{})
+		opened := false
+		err := page.EvalInPage(s.ctx, `document.querySelector("[data-more]").addEventListener("click", () => window.opened = true)`, nil)
+		if err == nil {
+			err = s.site.ShowTexts(s.ctx, page, TextOptions{Chat: true, Captions: true})
+		}
+		if err == nil {
+			err = page.EvalInPage(s.ctx, "window.opened === true", &opened)
+		}
+		if err != nil || opened {
+			t.Errorf("the settings were opened: %v, %v", opened, err)
+		}
+		if seen := s.await(t, page, "captions", func(seen Observation) bool { return seen.CaptionsOn }); !seen.ChatOpen {
+			t.Error("the chat is closed")
+		}
+	}})
 }
 
 func testShowTexts(t *testing.T, s env) {
@@ -37,14 +45,14 @@ func testShowTexts(t *testing.T, s env) {
 	if s.replicaPlatform == replica.Meet {
 		spoken = "de-DE"
 	}
+	showing, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
 	if _, err := meeting.AddCaptionIn(spoken, "Ada Quill", "This is what was said."); err != nil {
 		t.Fatal(err)
 	}
 	if err := meeting.Say("Ben Okafor", "This is what was written."); err != nil {
 		t.Fatal(err)
 	}
-	showing, cancel := context.WithTimeout(s.ctx, time.Minute)
-	defer cancel()
 	for range 2 { // the second call changes nothing
 		if err := s.site.ShowTexts(showing, page, options); err != nil {
 			s.report(t, page)
@@ -63,12 +71,12 @@ func testShowTexts(t *testing.T, s env) {
 		s.testMissingLanguage(t, page)
 	}
 	s.testClosedChat(t, meeting, page, options)
-	hidden := whitePixels(t, s.ctx, page)
-	if err := page.Eval(s.ctx, hideScript+`("")`, nil); err != nil {
-		t.Fatal(err)
-	}
-	if shown := whitePixels(t, s.ctx, page); shown-hidden < 250 {
-		t.Errorf("%d white pixels with the captions hidden, %d with them shown", hidden, shown)
+	for _, hidden := range slices.Concat(s.site.profile.Chat.Hidden, s.site.profile.Captions.Hidden) {
+		transparent := false
+		script := fmt.Sprintf(`[...document.querySelectorAll(%q)].every(element => getComputedStyle(element).opacity < 0.01)`, hidden.CSS)
+		if err := page.EvalInPage(s.ctx, script, &transparent); err != nil || !transparent {
+			t.Errorf("%s is in the picture: %v", hidden.CSS, err)
+		}
 	}
 }
 
@@ -89,31 +97,6 @@ func (s env) testClosedChat(t *testing.T, meeting *replica.Meeting, page *browse
 	s.await(t, page, "both messages", func(seen Observation) bool {
 		return len(seen.Chat) == 2 && seen.Chat[1].Text == "Nobody shows this."
 	})
-}
-
-// TestCaptionsWithoutLanguage turns on the captions of Meet in a small window. The
-// settings stay closed until a language is wanted.
-func TestCaptionsWithoutLanguage(t *testing.T) {
-	t.Parallel()
-	ctx, running := launchSmallBrowser(t)
-	s := newEnv(t, ctx, newPagePool(running), job.Meet)
-	_, page := s.inside(t, replica.Settings{})
-	if err := page.EvalInPage(ctx, `document.querySelector("[data-more]").addEventListener("click", () => window.opened = true)`, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.site.ShowTexts(ctx, page, TextOptions{Chat: true, Captions: true}); err != nil {
-		t.Fatal(err)
-	}
-	opened := false
-	if err := page.EvalInPage(ctx, "window.opened === true", &opened); err != nil || opened {
-		t.Errorf("the settings were opened: %v, %v", opened, err)
-	}
-	if seen := s.await(t, page, "captions", func(seen Observation) bool { return seen.CaptionsOn }); !seen.ChatOpen {
-		t.Error("the chat is closed")
-	}
-	if err := s.site.chooseLanguage(ctx, page, "de"); err != nil {
-		t.Errorf("choose a language: %v", err)
-	}
 }
 
 // TestLanguageSteps checks that each element is pressed once, and that one that
@@ -165,27 +148,4 @@ func (s env) testMissingLanguage(t *testing.T, page *browser.Page) {
 	s.await(t, page, "captions and no settings", func(seen Observation) bool {
 		return seen.CaptionsOn && seen.CloseDialog == nil && len(seen.Captions) == 1
 	})
-}
-
-// whitePixels counts the white pixels of a page, whose captions are white, in every second
-// row and column.
-func whitePixels(t *testing.T, ctx context.Context, page *browser.Page) (count int) {
-	t.Helper()
-	encoded, err := page.Screenshot(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	picture, err := png.Decode(bytes.NewReader(encoded))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bounds := picture.Bounds()
-	for y := bounds.Min.Y; y < bounds.Max.Y; y += 2 {
-		for x := bounds.Min.X; x < bounds.Max.X; x += 2 {
-			if r, g, b, _ := picture.At(x, y).RGBA(); r&g&b >= 0xfafa {
-				count++
-			}
-		}
-	}
-	return count
 }

@@ -58,7 +58,10 @@ func attend(t *testing.T, plan Plan) result {
 	defer meeting.Close()
 	token := ingest.Token([]byte("a signing key"), testJob, 0)
 	service := ingesttest.Start(t, testJob, 0, token)
-	output := &buffer{}
+	level := slog.LevelError
+	if os.Getenv(envMeeting) != "" {
+		level = slog.LevelDebug
+	}
 	settings := session.Settings{
 		BotConfig: launch.BotConfig{
 			Assignment: launch.Assignment{
@@ -77,7 +80,7 @@ func attend(t *testing.T, plan Plan) result {
 			Unresponsive: 40 * time.Second, RejoinPause: 50 * time.Millisecond, MaxRejoins: 2,
 		},
 		Version: "v9",
-		Log:     slog.New(slog.NewTextHandler(output, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Log:     slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: level})),
 	}
 	if plan.Scenario == "alone" {
 		settings.AutoLeave.AfterSoloSeconds = int(soloLimit.Seconds())
@@ -106,7 +109,6 @@ func attend(t *testing.T, plan Plan) result {
 		r.captured = r.captured || strings.Contains(name, "diagnostics") || strings.Contains(name, "capture")
 	}
 	service.Unlock()
-	r.log = output.String()
 	return r
 }
 
@@ -145,7 +147,6 @@ type result struct {
 	problems       []string // what is wrong, for people
 	truth          []Entry
 	events         []ingest.Event
-	log            string
 }
 
 func (r result) right() bool { return len(r.problems) == 0 }
@@ -158,36 +159,21 @@ func (r result) outcome() string {
 	return "completed: " + r.reason
 }
 
-// String describes a mistake: the log of the page and the events of the bot.
+// String describes a meeting: the log of the page and the events of the bot.
 func (r result) String() string {
-	var b strings.Builder
-	kind := "MISTAKE"
-	if r.right() {
-		kind = "DEVICES ON"
+	var lines []string
+	line := func(at time.Time, format string, args ...any) {
+		lines = append(lines, at.Format("15:04:05.000 ")+fmt.Sprintf(format, args...))
 	}
-	fmt.Fprintf(&b, "%s %s %s: %s (%s)\n  %s\n", kind, r.plan, r.took.Round(time.Second), r.outcome(), r.detail, strings.Join(r.problems, "; "))
-	fmt.Fprintf(&b, "  dialogs %v, decoys %t, repeat %t, launcher %t, mutate %t\n", r.plan.Dialogs, r.plan.Decoys, r.plan.Repeat, r.plan.Launcher, r.plan.Mutate)
-	type moment struct {
-		at   time.Time
-		text string
-	}
-	var lines []moment
 	for _, entry := range r.truth {
-		lines = append(lines, moment{entry.At, fmt.Sprintf("page  %s %s", entry.Kind, entry.Detail)})
+		line(entry.At, "page %s %s", entry.Kind, entry.Detail)
 	}
 	for _, event := range r.events {
-		lines = append(lines, moment{event.EmittedAt, fmt.Sprintf("  bot %s %s", event.Kind, event.Data)})
+		line(event.EmittedAt, "  bot %s %s", event.Kind, event.Data)
 	}
-	slices.SortStableFunc(lines, func(a, b moment) int { return a.at.Compare(b.at) })
-	for _, l := range lines {
-		fmt.Fprintf(&b, "  %s %s\n", l.at.Format("15:04:05.000"), l.text)
-	}
-	for text := range strings.Lines(r.log) {
-		if os.Getenv(envMeeting) != "" || strings.Contains(text, "screen") || strings.Contains(text, "level=ERROR") {
-			fmt.Fprintf(&b, "    %s", text)
-		}
-	}
-	return b.String()
+	slices.Sort(lines)
+	return fmt.Sprintf("%+v %s: %s (%s), devices on %t: %s\n  %s", r.plan, r.took.Round(time.Second), r.outcome(), r.detail, r.devicesOn,
+		strings.Join(r.problems, "; "), strings.Join(lines, "\n  "))
 }
 
 // judge compares the events of a bot with what the page really did.
@@ -337,22 +323,4 @@ func firstOf(truth []Entry, kind string) (time.Time, bool) {
 		}
 	}
 	return time.Time{}, false
-}
-
-// buffer is a log that several goroutines write.
-type buffer struct {
-	mutex sync.Mutex
-	text  strings.Builder
-}
-
-func (b *buffer) Write(text []byte) (int, error) {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.text.Write(text)
-}
-
-func (b *buffer) String() string {
-	b.mutex.Lock()
-	defer b.mutex.Unlock()
-	return b.text.String()
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"standin/internal/ingest"
-	"standin/internal/job"
 )
 
 // speechCollar is the time around each beginning and end of speech that is not scored,
@@ -131,10 +130,10 @@ func spokenSpans(truth []Entry) map[string][]span {
 	return spoken
 }
 
-// tallySpeech adds up the results of a platform, or of all if it is empty.
-func tallySpeech(results []result, platform job.Platform) (score speechScore, checked, complete int) {
+// tallySpeech adds up the results of the scenarios in which people talk for a while.
+func tallySpeech(results []result) (score speechScore, checked, complete int) {
 	for _, r := range results {
-		if platform != "" && r.plan.Platform != platform || r.plan.Scenario != "crowd" && r.plan.Scenario != "talk" {
+		if r.plan.Scenario != "crowd" && r.plan.Scenario != "talk" {
 			continue
 		}
 		score.add(r.speech)

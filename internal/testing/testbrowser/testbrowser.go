@@ -5,6 +5,7 @@ package testbrowser
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
 
 	"standin/internal/bot/browser"
@@ -59,6 +60,22 @@ func ForPages(t testing.TB) string {
 	t.Helper()
 	skipShort(t)
 	return VisitForPages(t)
+}
+
+// Launch starts the browser of ForPages, which is closed with the test.
+func Launch(t testing.TB, options browser.Options) *browser.Browser {
+	t.Helper()
+	options.Executable, options.ProfileDir, options.LoopbackPeers = ForPages(t), filepath.Join(t.TempDir(), "profile"), true
+	running, err := browser.Launch(t.Context(), options)
+	if err != nil {
+		t.Fatalf("launching the browser: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := running.Close(); err != nil {
+			t.Errorf("closing the browser: %v", err)
+		}
+	})
+	return running
 }
 
 func skipShort(t testing.TB) {

@@ -1,0 +1,96 @@
+package meeting
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"standin/internal/bot/browser"
+	"standin/internal/job"
+)
+
+// TestTransparentSwitches checks that Teams' switches, whose checkboxes are transparent,
+// are pressed.
+func TestTransparentSwitches(t *testing.T) {
+	t.Parallel()
+	ctx, running := launchBrowser(t)
+	site := siteOf(t, job.Teams)
+	page := openDocument(t, ctx, running, `<main><div class="fui-Switch" style="position:relative;width:40px;height:20px">
+		<input type=checkbox role=switch data-tid="toggle-mute" checked style="opacity:0;position:absolute;width:40px;height:20px;margin:0"></div></main>`)
+	if err := site.press(ctx, page, microphoneOn); err != nil {
+		t.Fatal(err)
+	}
+	if after := snapshotOf(t, ctx, site, page); after.Visible(microphoneOn) || !after.Visible(microphoneOff) {
+		t.Errorf("after the click the elements are %+v", after.Elements)
+	}
+}
+
+// TestPeopleListIsHidden checks that the list of people is transparent while it is read,
+// and closed afterwards.
+func TestPeopleListIsHidden(t *testing.T) {
+	t.Parallel()
+	ctx, running := launchBrowser(t)
+	page := openDocument(t, ctx, running, `<main>`+ownTile+`</main>`+callBar+`<button aria-label="People - 3 joined" onclick="toggle()">p</button><script>
+		window.toggle = () => {
+			const old = document.getElementById("panel");
+			if (old) { old.remove(); return; }
+			document.body.insertAdjacentHTML("beforeend", '<aside id=panel><div role=list aria-label="Mitwirkende">' + ["Standin", "Ada", "Ben"].map(name =>
+				'<div role=listitem aria-label="' + name + '"><span class=notranslate>' + name + '</span></div>').join("") + '</div></aside>');
+			setTimeout(() => { if (getComputedStyle(document.getElementById("panel")).opacity > 0.01) document.title = "seen"; });
+		};</script>`)
+	site := siteOf(t, job.Meet)
+	site.visit.past, site.visit.last = History{OwnName: "Standin", Requested: true, Admitted: true}, InMeeting
+	if err := site.ReadPeople(ctx, page); err != nil {
+		t.Fatal(err)
+	}
+	seen, err := site.Observe(ctx, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantPeople(t, seen, 2, "Ada", "Ben")
+	var state string
+	if err := page.EvalInPage(ctx, `document.title + (document.getElementById("panel") ? ", open" : "")`, &state); err != nil || state != "Meet" {
+		t.Errorf("the list is %q, %v", state, err)
+	}
+}
+
+// TestProbeNamesABadSelector checks that the error for a selector that only a
+// browser can reject names it.
+func TestProbeNamesABadSelector(t *testing.T) {
+	t.Parallel()
+	profile, err := ParseProfile("custom.yaml", []byte(strings.Replace(small, "css: button", "css: 'button:no-such'", 1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, running := launchBrowser(t)
+	_, err = profile.Snapshot(ctx, openDocument(t, ctx, running, ""))
+	var script *browser.ScriptError
+	if !errors.As(err, &script) || !strings.Contains(err.Error(), "button:no-such") {
+		t.Errorf("error = %v; want a ScriptError that names the selector", err)
+	}
+}
+
+// BenchmarkProbe observes a meeting of fifty people with a long open chat.
+func BenchmarkProbe(b *testing.B) {
+	ctx, running := launchBrowser(b)
+	adapter := siteOf(b, job.Meet)
+	adapter.visit.past.Admitted = true
+	var document strings.Builder
+	document.WriteString("<main>" + ownTile + callBar)
+	for i := range 49 {
+		document.WriteString(strings.ReplaceAll(adaTile, `"ada"`, fmt.Sprintf(`"p%d"`, i)))
+	}
+	document.WriteString("<div>")
+	for i := range 500 {
+		fmt.Fprintf(&document, "<div><b>Ada</b><p>Message %d says that the call ended</p></div>", i)
+	}
+	document.WriteString(`</div></main>`)
+	page := openDocument(b, ctx, running, document.String())
+	for b.Loop() {
+		observation, err := adapter.Observe(ctx, page)
+		if err != nil || observation.Screen != InMeeting || observation.Others != 49 {
+			b.Fatalf("observed %s with %d others, %v", observation.Screen, observation.Others, err)
+		}
+	}
+}
