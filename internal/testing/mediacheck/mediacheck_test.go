@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"standin/internal/testing/mediacheck"
@@ -52,13 +53,10 @@ func TestDecodeFindsFlashesAndBeeps(t *testing.T) {
 		flashMs        float64 // of the first
 		differenceMs   float64 // beep after flash
 	}{
-		"together":            {flashingFull, beepAt("0.2", "0.3", ""), 3, 3, 200, 0},
 		"in a tile":           {flashing, beepAt("0.2", "0.3", ""), 3, 3, 200, 0},
 		"sound late":          {flashing, beepAt("0.35", "0.45", ""), 3, 3, 200, 150},
-		"sound early":         {flashing, beepAt("0.1", "0.2", ""), 3, 3, 200, -100},
 		"under talk":          {flashing, beepAt("0.2", "0.3", quietTalk), 3, 3, 200, 0},
 		"talk only":           {flashing, "aevalsrc='0" + quietTalk + "':s=48000:d=3", 3, 0, 200, 0},
-		"another tone":        {flashing, "aevalsrc='0.3*sin(2*PI*1200*t)*between(mod(t,1),0.2,0.3)':s=48000:d=3", 3, 0, 200, 0},
 		"a steady tone":       {flashing, "sine=frequency=1000:duration=3", 3, 0, 200, 0},
 		"no flash, no sound":  {"color=c=0x224466:size=320x180:rate=15:duration=3", "anullsrc=d=3", 0, 0, 0, 0},
 		"a change of picture": {"color=c=0x101010:size=320x180:rate=15:duration=3,drawbox=color=white:t=fill:enable='gte(t,2)'", "anullsrc=d=3", 1, 0, 2000, 0},
@@ -66,6 +64,9 @@ func TestDecodeFindsFlashesAndBeeps(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && !slices.Contains([]string{"sound late", "under talk", "no flash, no sound"}, name) {
+				t.Skip("long: make check-long")
+			}
 			file := makeFile(t, "file.mkv", "-f", "lavfi", "-i", test.picture, "-f", "lavfi", "-i", test.sound,
 				"-c:v", "mpeg4", "-q:v", "3", "-threads", "1", "-c:a", "flac")
 			report, err := mediacheck.Decode(t.Context(), file)
@@ -104,7 +105,6 @@ func TestDecodeDetectsBlackBorders(t *testing.T) {
 		filter string
 		want   bool
 	}{
-		"none":        {"null", false},
 		"above":       {"pad=iw:ih+30:0:30", false},
 		"letterboxed": {"pad=iw:ih+60:0:30", true},
 		"pillarboxed": {"pad=iw+60:ih:30:0", true},
