@@ -250,12 +250,8 @@ func TestPage(t *testing.T) {
 // starts it, as it does Google Chrome.
 func TestKilledBrowser(t *testing.T) {
 	t.Parallel()
-	wrapper := filepath.Join(t.TempDir(), "google-chrome")
-	script := "#!/bin/sh\nexec '" + executable(t) + "' \"$@\"\n"
-	if err := os.WriteFile(wrapper, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	found, err := browser.Find(wrapper)
+	executable(t)
+	found, err := browser.Find(filepath.Join(programs, wrapper))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -351,9 +347,33 @@ func TestMain(m *testing.M) {
 	if err := os.Setenv(secretVariable, "secret"); err != nil {
 		panic(err)
 	}
+	if err := writePrograms(); err != nil {
+		panic(err)
+	}
 	code := m.Run()
 	shared.close()
+	os.RemoveAll(programs)
 	os.Exit(code)
+}
+
+// programs is the folder of brokenBrowser and wrapper. They are written before any test
+// starts a process, which would inherit the open file: an open program cannot be executed.
+var programs string
+
+const (
+	brokenBrowser = "broken-browser"
+	wrapper       = "google-chrome" // starts the browser, if there is one
+)
+
+func writePrograms() (err error) {
+	if programs, err = os.MkdirTemp("", "standin-test-"); err != nil {
+		return err
+	}
+	found, _ := browser.Find("")
+	for name, script := range map[string]string{brokenBrowser: brokenScript, wrapper: "exec '" + found + "' \"$@\""} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(programs, name), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+	return err
 }
 
 // botProcess launches a browser with two pages, prints "ready", and waits to be

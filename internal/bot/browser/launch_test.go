@@ -24,26 +24,22 @@ type attempt struct {
 	profile     string
 }
 
-// attemptLaunch launches a program that notes what it got, and exits.
+// brokenScript notes, beside the profile, what it got, and exits.
+const brokenScript = `find "$HOME" -type f -printf '%m %P\n' > "$HOME/../files"
+env > "$HOME/../environment"
+printf '%s\n' "$@" > "$HOME/../arguments"
+echo no display at all >&2
+exit 1`
+
+// attemptLaunch launches brokenBrowser.
 func attemptLaunch(t *testing.T, options browser.Options) attempt {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "broken-browser")
-	const script = `#!/bin/sh
-find "$HOME" -type f -printf '%m %P\n' > "$0.files"
-env > "$0.environment"
-printf '%s\n' "$@" > "$0.arguments"
-echo no display at all >&2
-exit 1
-`
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	var log bytes.Buffer
 	a := attempt{profile: filepath.Join(t.TempDir(), "profile"), environment: make(map[string]string)}
 	if options.ProfileDir != "" {
 		a.profile = options.ProfileDir
 	}
-	options.Executable, options.ProfileDir, options.Log = program, a.profile, slog.New(slog.NewTextHandler(&log, nil))
+	options.Executable, options.ProfileDir, options.Log = filepath.Join(programs, brokenBrowser), a.profile, slog.New(slog.NewTextHandler(&log, nil))
 	b, err := browser.Launch(t.Context(), options)
 	if err == nil {
 		_ = b.Close()
@@ -51,7 +47,7 @@ exit 1
 	}
 	a.err, a.log = err, log.String()
 	noted := func(what string) []string {
-		content, err := os.ReadFile(program + "." + what)
+		content, err := os.ReadFile(filepath.Join(filepath.Dir(a.profile), what))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
