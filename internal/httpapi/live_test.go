@@ -178,6 +178,9 @@ func TestLive(t *testing.T) {
 // process does not grow with the events. No other test runs at the same time, because
 // it would use the same heap.
 func TestLiveListeners(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	const fast, slow, captions = 475, 25, 60
 	l := newLiveSurface(t, func(settings *httpapi.Settings) {
 		keys := settings.Keys.(keyring)

@@ -84,7 +84,7 @@ func contractSound(t *testing.T, h *contractHarness) {
 	again.sendFrame(t, ingest.SoundFrame{Source: 0, At: startedAt.Add(10*time.Second + ingest.SoundFrameDuration)})
 	mixed.expectFrame(t, 0, 10_020, 960)
 
-	again.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
+	again.leave(t)
 	if got := fmt.Sprint(mixed.text(t)); got != "map[type:end]" {
 		t.Errorf("got %s", got)
 	}
@@ -142,6 +142,13 @@ func (s contractSocket) tell(t *testing.T, message ingest.SoundMessage) {
 	if err := wsjson.Write(t.Context(), s.Conn, message); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// leave says that a bot has left the meeting, and lets the service close the connection.
+func (s contractSocket) leave(t *testing.T) {
+	t.Helper()
+	s.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
+	s.CloseRead(t.Context())
 }
 
 // sendFrame sends a frame of silence.

@@ -102,7 +102,7 @@ func (m *liveMeeting) hold(t *testing.T, length time.Duration, people ...spoken)
 		}
 		send(0, at, mix)
 	}
-	bot.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
+	bot.leave(t)
 }
 
 // heardAt is an event, and when it arrived.

@@ -12,12 +12,13 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/recording"
+	"standin/internal/recording/storage/s3"
 	"standin/internal/retention"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
 )
 
-// TestRecordingsOnS3 stores a recording on a real S3 server while every fourth request
+// TestRecordingsOnS3 stores a recording in an object store while every fourth request
 // fails. It checks that the recording can be read from signed URLs, completely and by
 // range, and that all of its objects are deleted after the retention. It sets
 // environment variables, so it does not run in parallel.
@@ -36,7 +37,7 @@ func TestRecordingsOnS3(t *testing.T) {
 		return s3test.Fault{}
 	})
 	with := settings(storetest.FreshDataDir(t))
-	with.StorageURL = proxy.Address()
+	with.StorageURL, with.OpenS3 = proxy.Address(), s3.Open
 	s := start(t, with)
 	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Test)
 	if err != nil {

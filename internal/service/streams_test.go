@@ -307,7 +307,7 @@ func TestStreamFormats(t *testing.T) {
 	if _, data, err := bot.Read(t.Context()); err != nil || !bytes.Contains(data, []byte(ingest.SoundStopPlaying)) {
 		t.Errorf("after clear: %s, %v", data, err)
 	}
-	bot.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
+	bot.leave(t)
 	if end := toOwn.text(t); end["type"] != "end" {
 		t.Errorf("got %v", end)
 	}
@@ -447,7 +447,7 @@ func TestStreamFaults(t *testing.T) {
 	waitUntil(t, "the stream that its receiver closed", func() bool {
 		return strings.Contains(strings.Join(h.streamChanges(t, id, 5), "\n"), "1 stream_failed")
 	})
-	bot.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
+	bot.leave(t)
 	changes := strings.Join(h.streamChanges(t, id, 7), "\n")
 	for _, want := range []string{
 		"0 stream_connected", "1 stream_connected", "1 stream_disconnected: the receiver closed the connection with the code 1011", "1 stream_failed: the stream is closed by the receiver with the code 1000",
@@ -526,7 +526,7 @@ func TestSoundOfAnotherNode(t *testing.T) {
 	bot.sendFrame(t, ingest.SoundFrame{At: startedAt.Add(time.Second)})
 	listener.expectFrame(t, 0, 1000, 160)
 	second.expectCode(t, 426, "upgrade_required", contractRequest{op: "listenToJob", in: []string{id}, bearer: second.ada})
-	bot.tell(t, ingest.SoundMessage{Type: ingest.SoundEnd})
+	bot.leave(t)
 	if end := listener.text(t); end["type"] != "end" {
 		t.Errorf("got %v", end)
 	}
