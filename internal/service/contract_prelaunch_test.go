@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -32,6 +33,11 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(0)
+	}
+	flag.Parse()
+	// Many of these tests wait: for a stream in real time, a timeout or a closing handshake.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
 	}
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
