@@ -53,6 +53,7 @@ const pageScript = `<!doctype html><script>
 
 func openPage(t *testing.T, content string) (context.Context, *browser.Page) {
 	t.Helper()
+	executable := testbrowser.Full(t)
 	testbrowser.Reserve(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -61,7 +62,6 @@ func openPage(t *testing.T, content string) (context.Context, *browser.Page) {
 		fmt.Fprint(w, content)
 	}))
 	t.Cleanup(server.Close)
-	executable := testbrowser.Full(t)
 	chromium, err := browser.Launch(ctx, browser.Options{
 		Executable: executable, Mode: browser.Headless, ProfileDir: t.TempDir(), LoopbackPeers: true, Width: 640, Height: 360,
 	})
@@ -242,9 +242,6 @@ const picturePage = `<!doctype html><script>
 
 // TestShow shows pictures on the camera and on the shared screen of a page.
 func TestShow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
 	t.Parallel()
 	ctx, page := openPage(t, picturePage)
 	show := func(screen output.Screen, shown color.RGBA) {

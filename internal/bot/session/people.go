@@ -24,6 +24,7 @@ type peopleReader struct {
 	reading bool
 	readAt  time.Time // time of the last reading
 	others  int       // number of others after it
+	counted bool      // others is known
 
 	failures int // in a row
 	retryAt  time.Time
@@ -48,7 +49,7 @@ func (r *peopleReader) read(ctx context.Context, page *meetingPage, now time.Tim
 		onDone: func(ctx context.Context, err error) *exitResult {
 			r.reading = false
 			if err == nil {
-				r.failures, r.readAt = 0, time.Now()
+				r.failures, r.readAt, r.counted = 0, time.Now(), false
 				return nil
 			}
 			r.failures++
@@ -74,7 +75,9 @@ func (r *peopleReader) due(seen meeting.Observation, now time.Time) bool {
 	case r.readAt.IsZero():
 		return missing && now.Sub(r.since) >= peopleDelay
 	case since < minPeoplePause:
-		r.others = seen.Others // as it is with what was read
+		if !r.counted {
+			r.others, r.counted = seen.Others, true // as it is with what was read
+		}
 		return false
 	}
 	return seen.Others != r.others || since >= peopleInterval

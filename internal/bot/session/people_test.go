@@ -38,4 +38,8 @@ func TestPeopleAreRead(t *testing.T) {
 			t.Errorf("%s: due %t, want %t", name, got, c.want)
 		}
 	}
+	r := peopleReader{since: after(0), readAt: after(100)}
+	if r.due(some, after(101)) || r.due(more, after(102)) || !r.due(more, after(116)) {
+		t.Error("who joins soon after a reading is not read")
+	}
 }

@@ -63,7 +63,6 @@ export class Media {
     this.#connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
     this.#connection.ontrack = ({ streams: [stream] }) => this.#onStream(stream.id, stream);
     for (const [device, track] of Object.entries(this.#tracks)) {
-      if (device === "microphone" && !track) continue;
       const kind = device === "microphone" ? "audio" : "video";
       this.#sent[device] = this.#connection.addTransceiver(track ?? kind, { direction: "sendonly" });
     }
