@@ -33,24 +33,32 @@ func launchBrowser(t testing.TB) (context.Context, *browser.Browser) {
 	return ctx, running
 }
 
-// embeddedProfiles reads the built-in profiles once for all tests.
-var embeddedProfiles = sync.OnceValues(Embedded)
+// embeddedProfiles reads the built-in profiles once for all tests, and adapters makes the
+// adapters of their platforms.
+var (
+	embeddedProfiles = sync.OnceValues(Embedded)
+	adapters         = sync.OnceValues(func() (map[job.Platform]*site, error) {
+		profiles, err := embeddedProfiles()
+		all := make(map[job.Platform]*site)
+		for _, platform := range platforms() {
+			if err == nil {
+				all[platform.name], err = newSite(platform, profiles[platform.name])
+			}
+		}
+		return all, err
+	})
+)
 
-// siteOf returns a platform's adapter with a copy of the built-in profile.
+// siteOf returns a new adapter of a platform with a copy of the built-in profile.
 func siteOf(t testing.TB, platform job.Platform) *site {
 	t.Helper()
-	profiles, err := embeddedProfiles()
+	all, err := adapters()
 	if err != nil {
 		t.Fatalf("the embedded profiles are not valid: %v", err)
 	}
-	profile := *profiles[platform]
-	adapter, err := New(platform, Profiles{platform: &profile})
-	if err != nil {
-		t.Fatalf("the embedded profile of %s does not fit the adapter: %v", platform, err)
-	}
-	found := adapter.(*site)
-	found.languageTimeout = time.Minute // a busy machine is slow
-	return found
+	made, profile := all[platform], *all[platform].profile
+	// A busy machine is slow.
+	return &site{driver: made.driver, platform: made.platform, profile: &profile, languageTimeout: time.Minute}
 }
 
 // openDocument opens a page with a document.

@@ -58,6 +58,9 @@ func TestField(t *testing.T) {
 				for _, document := range all {
 					document.checkRecords(t, kept)
 				}
+				if len(kept.Pages) > len(all) {
+					t.Errorf("%d pages are recorded, of %d documents: delete %s and run the test with -update", len(kept.Pages), len(all), kept.path)
+				}
 				return
 			}
 			ctx, running := launchBrowser(t)

@@ -10,22 +10,6 @@ import (
 	"standin/internal/job"
 )
 
-// TestTransparentSwitches checks that Teams' switches, whose checkboxes are transparent,
-// are pressed.
-func TestTransparentSwitches(t *testing.T) {
-	t.Parallel()
-	ctx, running := launchBrowser(t)
-	site := siteOf(t, job.Teams)
-	page := openDocument(t, ctx, running, `<main><div class="fui-Switch" style="position:relative;width:40px;height:20px">
-		<input type=checkbox role=switch data-tid="toggle-mute" checked style="opacity:0;position:absolute;width:40px;height:20px;margin:0"></div></main>`)
-	if err := site.press(ctx, page, microphoneOn); err != nil {
-		t.Fatal(err)
-	}
-	if after := snapshotOf(t, ctx, site, page); after.Visible(microphoneOn) || !after.Visible(microphoneOff) {
-		t.Errorf("after the click the elements are %+v", after.Elements)
-	}
-}
-
 // TestPeopleListIsHidden checks that the list of people is transparent while it is read,
 // and closed afterwards.
 func TestPeopleListIsHidden(t *testing.T) {

@@ -37,13 +37,8 @@ type record struct {
 	Snapshot Snapshot     `json:"snapshot"`
 }
 
-// searched is what the probe searches for, of a profile.
-type searched struct {
-	Elements   map[string]Element `json:"elements"`
-	Conditions []probeCondition   `json:"conditions"`
-	LobbyTexts TextMatch          `json:"lobbyTexts"`
-	HostTexts  TextMatch          `json:"hostTexts"`
-}
+// searched is what the probe searches for, of a profile, as newProbe encodes it.
+type searched map[string]json.RawMessage
 
 // records are the records of a test.
 type records struct {
@@ -51,6 +46,7 @@ type records struct {
 	Pages    map[string][]record       `json:"pages"` // by the name of the page
 
 	path  string
+	made  map[job.Platform]*Profile // by which the records were made
 	mutex sync.Mutex
 	seen  map[string][]record
 }
@@ -59,7 +55,7 @@ type records struct {
 // has kept at its end.
 func readRecords(t *testing.T, name string) *records {
 	t.Helper()
-	r := &records{path: filepath.Join("testdata/records", name+".json"), seen: make(map[string][]record)}
+	r := &records{path: filepath.Join("testdata/records", name+".json"), made: make(map[job.Platform]*Profile), seen: make(map[string][]record)}
 	text, err := os.ReadFile(r.path)
 	if err == nil {
 		err = json.Unmarshal(text, r)
@@ -179,14 +175,16 @@ var codes = regexp.MustCompile(`\b([a-z]{3}-[a-z]{4}-[a-z]{3}|\d{10,13})\b`)
 // write writes what was kept, a line for each part of a snapshot.
 func (r *records) write(t *testing.T) {
 	t.Helper()
-	profiles := make(map[job.Platform]jsontext.Value)
+	all := make(map[string][]record)
+	maps.Copy(all, r.Pages) // those that were not visited stay
+	maps.Copy(all, r.seen)
+	profiles := make(map[job.Platform]string)
 	var pages []string
-	for _, page := range slices.Sorted(maps.Keys(r.seen)) {
+	for _, page := range slices.Sorted(maps.Keys(all)) {
 		var seen []string
-		for _, one := range r.seen[page] {
-			profile := siteOf(t, one.Platform).profile
+		for _, one := range all[page] {
 			known, _ := json.Marshal(one.Known) // of plain fields
-			profiles[one.Platform] = jsontext.Value(lines(t, searchedBy(profile)))
+			profiles[one.Platform] = lines(t, searchedBy(t, siteOf(t, one.Platform)))
 			seen = append(seen, fmt.Sprintf(`{"platform":%s,"shows":%s,"known":%s,"snapshot":%s}`,
 				encode(t, one.Platform), encode(t, one.Shows), known, lines(t, one.Snapshot)))
 		}
@@ -206,25 +204,35 @@ func (r *records) write(t *testing.T) {
 	}
 }
 
-func searchedBy(p *Profile) searched {
-	s := searched{Elements: p.Elements, LobbyTexts: p.Admission.LobbyTexts, HostTexts: p.Admission.HostTexts}
-	for _, one := range p.textConditions() {
-		s.Conditions = append(s.Conditions, probeCondition{one.key, one.In, one.TextMatch})
+// searchedBy returns what the probe of an adapter searches for.
+func searchedBy(t *testing.T, site *site) (s searched) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(site.probe.call, "("+probeScript+")(")), &s); err != nil {
+		t.Fatal(err)
 	}
-	slices.SortFunc(s.Conditions, func(a, b probeCondition) int { return strings.Compare(a.Key, b.Key) })
 	return s
 }
 
-// profile returns the parts of a profile that Snapshot.For uses.
-func (s searched) profile() *Profile {
+// profile returns the parts of a profile that Snapshot.For uses. It fails the test if
+// another part has changed, which only a browser can evaluate.
+func (s searched) profile(t *testing.T, present searched) *Profile {
+	t.Helper()
+	var p Profile
+	var conditions []probeCondition
+	evaluated := map[string]any{"elements": &p.Elements, "conditions": &conditions, "lobbyTexts": &p.Admission.LobbyTexts, "hostTexts": &p.Admission.HostTexts}
+	for name, now := range present {
+		if to := evaluated[name]; to == nil && string(s[name]) != string(now) && (s[name] != nil || len(now) > len("[]")) {
+			t.Fatalf("the profile has another %s than the records, which has to be tested in a browser: run the test with -update, without -short", name)
+		} else if to != nil && json.Unmarshal(s[name], to) != nil {
+			t.Fatalf("the records have an invalid %s", name)
+		}
+	}
 	var rule Rule
-	for _, one := range s.Conditions {
+	for _, one := range conditions {
 		rule.Text = append(rule.Text, TextCondition{In: one.In, TextMatch: one.Match, key: one.Key})
 	}
-	return &Profile{
-		Elements: s.Elements, Screens: map[Screen][]Rule{Unknown: {rule}},
-		Admission: Admission{LobbyTexts: s.LobbyTexts, HostTexts: s.HostTexts},
-	}
+	p.Screens = map[Screen][]Rule{Unknown: {rule}}
+	return &p
 }
 
 // check evaluates the records of a page with the present profiles.
@@ -235,8 +243,11 @@ func (r *records) check(t *testing.T, page string) (all []Observation) {
 	}
 	for _, one := range r.Pages[page] {
 		site := siteOf(t, one.Platform)
+		if r.made[one.Platform] == nil {
+			r.made[one.Platform] = r.Profiles[one.Platform].profile(t, searchedBy(t, site))
+		}
 		before := one.Snapshot.Elements
-		one.Snapshot = one.Snapshot.For(r.Profiles[one.Platform].profile(), site.profile)
+		one.Snapshot = one.Snapshot.For(r.made[one.Platform], site.profile)
 		seen, shows := one.conclude(t, site)
 		if all = append(all, seen); shows != one.Shows {
 			t.Errorf("%s: the page shows %s, by %s; want %s", page, shows, seen.Evidence, one.Shows)

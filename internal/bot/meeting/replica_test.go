@@ -161,16 +161,7 @@ func (s env) report(t *testing.T, page *browser.Page) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), 5*time.Second)
 	defer cancel()
 	inspection, err := Inspect(ctx, page, s.site.profile)
-	if err != nil {
-		t.Logf("the page cannot be inspected: %v", err)
-		return
-	}
-	t.Logf("the page shows %s by %s", inspection.Screen, inspection.Evidence)
-	for _, element := range inspection.Elements {
-		if element.State != ElementMissing {
-			t.Logf("  %s: %s, candidate %d, %q", element.Name, element.State, element.Candidate, element.Text)
-		}
-	}
+	t.Logf("the page shows %+v, %v", inspection, err)
 }
 
 // until observes and tidies the page until a condition holds.
