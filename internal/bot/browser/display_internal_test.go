@@ -180,25 +180,3 @@ func TestDisplayDoesNotStart(t *testing.T) {
 		t.Errorf("CheckMode(Headless) = %v", err)
 	}
 }
-
-func TestMousePath(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		from, to point
-		min, max int
-	}{
-		{point{}, point{}, 1, 1},
-		{point{}, point{30, 40}, 5, 10},
-		{point{}, point{1280, 720}, 40, 60},
-	} {
-		path := mousePath(test.from, test.to)
-		if len(path) < test.min || len(path) > test.max || path[len(path)-1] != test.to {
-			t.Errorf("mousePath(%v, %v) has %d positions and ends at %v", test.from, test.to, len(path), path[len(path)-1])
-		}
-		for i := 1; i < len(path); i++ {
-			if path[i].x < path[i-1].x || path[i].y < path[i-1].y {
-				t.Errorf("mousePath(%v, %v) goes back at %v", test.from, test.to, path[i])
-			}
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package recorder_test
 
 import (
-	"bytes"
 	"math"
 	"strings"
 	"testing"
@@ -53,9 +52,6 @@ func TestAudioOnly(t *testing.T) {
 		if exact() && beep > 150 && math.Abs(off) > 150 { // the recording may start within the first beep
 			t.Errorf("a beep at %.0f ms is %.0f ms from its second", beep, off)
 		}
-	}
-	if content := bytes.Join(chunks(sink), nil); len(content) == 0 {
-		t.Error("no chunks")
 	}
 }
 

@@ -488,31 +488,6 @@ func TestRecordingIsPlayableAfterBrowserIsKilled(t *testing.T) {
 	}
 }
 
-func TestRecordingContinuesAfterReload(t *testing.T) {
-	t.Parallel()
-	ctx, f := prepare(t, "")
-	r, sink := f.record(t, ctx, recorder.Settings{})
-	sink.await(t, ctx, r, 2*time.Second)
-	if err := f.page.Navigate(ctx, f.address+"/?again"); err != nil {
-		t.Fatal(err)
-	}
-	reloaded := time.Since(r.StartedAt()).Seconds() * 1000
-	sink.await(t, ctx, r, time.Since(r.StartedAt())+4*time.Second)
-	if err := r.Stop(ctx); err != nil {
-		t.Fatal(err)
-	}
-	report := decode(t, ctx, sink)
-	after := 0
-	for _, flash := range report.FlashesMs {
-		if flash > reloaded {
-			after++
-		}
-	}
-	if after == 0 {
-		t.Errorf("%d seconds were recorded after the reload at %.0f ms; flashes at %.0f, beeps at %.0f", after, reloaded, report.FlashesMs, report.BeepsMs)
-	}
-}
-
 func TestPausesAreNotRecorded(t *testing.T) {
 	t.Parallel()
 	ctx, f := prepare(t, "")

@@ -98,17 +98,10 @@ func TestBuildListsMediaFaults(t *testing.T) {
 	}
 }
 
+// TestBuildReportsGaps checks the reasons of gaps, and what TestManifestMatchesRecording does not
+// generate.
 func TestBuildReportsGaps(t *testing.T) {
 	t.Parallel()
-	withGap := func(report ingest.Report, from, to float64, reason string) ingest.Report {
-		report.Gaps = append(report.Gaps, ingest.Gap{From: at(from), To: at(to), Reason: reason})
-		return report
-	}
-	unusable := func(number int, loss Loss) PackedPart { return PackedPart{Number: number, Loss: loss} }
-	truncated := func(part PackedPart) PackedPart {
-		part.Loss = LossSegments
-		return part
-	}
 	for name, test := range map[string]struct {
 		reports []ingest.Report
 		packed  []PackedPart
@@ -117,49 +110,20 @@ func TestBuildReportsGaps(t *testing.T) {
 		partial bool
 		gaps    []recording.Gap
 	}{
-		"one complete part": {
-			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
-		},
-		"pause": {
-			reports: []ingest.Report{withGap(leftReport(0, completePart(0, 0, 10), completePart(1, 30, 40)), 10.2, 29.9, "paused")},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
-			gaps:    []recording.Gap{{StartMs: 10000, EndMs: 30000, Reason: "paused"}},
-		},
 		"unreported pause": {
 			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 30, 40))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
 			gaps:    []recording.Gap{{StartMs: 10000, EndMs: 30000, Reason: recording.GapNotRecording}},
-		},
-		"recorder restarted": {
-			reports: []ingest.Report{leftReport(0, openPart(0, 0), completePart(1, 12, 20))},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 12, 8)},
-			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 12000, Reason: recording.GapMediaLost}},
 		},
 		"browser replaced after a complete part": {
 			reports: []ingest.Report{leftReport(0, endedBy(completePart(0, 0, 10), "browser_crashed"), completePart(1, 16, 20))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
 			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 16000, Reason: "browser_crashed"}},
 		},
-		"segments missing at the end": {
-			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
-			packed:  []PackedPart{truncated(packedPart(0, 0, 0, 7))},
-			partial: true, gaps: []recording.Gap{{StartMs: 7000, EndMs: 10000, Reason: recording.GapMediaLost}},
-		},
-		"first part unusable": {
-			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 11, 21))},
-			packed:  []PackedPart{unusable(0, LossBeginning), packedPart(0, 1, 11, 10)},
-			partial: true, gaps: []recording.Gap{{StartMs: 0, EndMs: 11000, Reason: recording.GapMediaLost}},
-		},
 		"second attempt": {
 			reports: []ingest.Report{lostReport(0, openPart(0, 0)), leftReport(1, completePart(0, 25, 40))},
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 25, 15)},
 			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 25000, Reason: recording.GapBotLost}},
-		},
-		"lost while recording": {
-			reports: []ingest.Report{lostReport(0, openPart(0, 0))}, botLost: true,
-			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
-			partial: true,
 		},
 		"lost after the recording was stopped": {
 			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10))}, botLost: true, stopped: 10,

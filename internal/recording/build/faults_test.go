@@ -89,38 +89,6 @@ func written(r *http.Request) int64 {
 	return 1
 }
 
-// TestFinishingWithFaults checks that one run finishes a job despite temporary
-// faults.
-func TestFinishingWithFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make check-long")
-	}
-	t.Parallel()
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 4}))
-	for name, faults := range map[string]func(r *http.Request, nth int64) s3test.Fault{
-		"every third request refused":   func(_ *http.Request, nth int64) s3test.Fault { return s3test.Fault{Refuse: nth%3 == 0} },
-		"every second download cut":     s3test.EveryNth(http.MethodGet, 2, s3test.Fault{CutResponse: 500}),
-		"every second upload cut":       s3test.EveryNth(http.MethodPut, 2, s3test.Fault{CutBody: 5000}),
-		"every second response dropped": s3test.EveryNth(http.MethodPut, 2, s3test.Fault{DropResponse: true}),
-		"slow":                          func(*http.Request, int64) s3test.Fault { return s3test.Fault{Slow: 256 << 10} },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			finisher, proxy := newLostBotHarness(t, segments, segments[:3])
-			proxy.SetFaults(faults)
-			manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "bot_lost", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			proxy.ClearFaults()
-			finisher.check(t, manifest)
-			if duration := manifest.Media[0].DurationMs; duration < 5900 || duration > 6600 {
-				t.Errorf("duration is %d ms, want about 6 s from both attempts", duration)
-			}
-		})
-	}
-}
-
 // TestStoreThatLoses checks that a recording is not finished while the store answers
 // with success and keeps nothing, or does not say what it has.
 func TestStoreThatLoses(t *testing.T) {

@@ -220,33 +220,6 @@ func TestFinishWithoutMedia(t *testing.T) {
 	}
 }
 
-// TestFinishPacksEarlierAttempts checks that the segments of an earlier attempt are
-// packed although the last bot uploaded a finished file.
-func TestFinishPacksEarlierAttempts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make check-long")
-	}
-	t.Parallel()
-	finisher := newFinisherHarness(t)
-	segments := splitSegments(t, encodeRecording(t, source{Seconds: 3}))
-	finisher.upload(t, 0, 0, segments[:3])
-	finisher.report(t, lostReport(0, openPart(0, 0)))
-	finisher.upload(t, 1, 0, segments)
-	finisher.report(t, leftReport(1, ingest.RecordingPart{Number: 0, StartedAt: at(10), EndedAt: at(13), Segments: 4, Complete: true}),
-		finisher.packByBot(t, 1, segments))
-	manifest, err := finisher.Finish(t.Context(), finisher.input)
-	if err != nil {
-		t.Fatal(err)
-	}
-	finisher.check(t, manifest)
-	if duration := manifest.Media[0].DurationMs; duration < 4900 || duration > 5600 {
-		t.Errorf("duration is %d ms, want about 5 s from both attempts", duration)
-	}
-	if !manifest.Partial || len(manifest.Gaps) != 1 || manifest.Gaps[0].EndMs != 10000 || manifest.Gaps[0].Reason != recording.GapBotLost {
-		t.Errorf("partial %v, gaps %v", manifest.Partial, manifest.Gaps)
-	}
-}
-
 func TestFinishWithoutBot(t *testing.T) {
 	t.Parallel()
 	segments := splitSegments(t, encodeRecording(t, source{Seconds: 3}))

@@ -80,7 +80,8 @@ func roster() []ingest.Person {
 func TestFinishWithoutBotTracks(t *testing.T) {
 	t.Parallel()
 	recorded, ada, ben := splitSegments(t, encodeRecording(t, source{Seconds: 3})), encodeTrack(t, 3), encodeTrack(t, 2)
-	all := bundles(t, []time.Time{at(0.5), at(1.25)}, ada, ben)
+	starts := []time.Time{at(0.5), at(1.25)}
+	all := bundles(t, starts, ada, ben)
 	replace := func(index int, bundle []byte) [][]byte {
 		replaced := slices.Clone(all)
 		replaced[index] = bundle
@@ -109,6 +110,7 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 			bundles: replace(3, all[3][:700]), tracks: tracks, durations: []int64{1000, 1000}, persons: []string{"a", "b"}, offsets: []int64{500, 1250},
 		},
 		"no bundles": {bundles: nil, tracks: tracks},
+		"no sound":   {bundles: append(bundles(t, starts, [][]byte{[]byte("no sound at all"), []byte("and no more")}), []byte("no archive")), tracks: tracks},
 		"incomplete track, unknown participants": {
 			bundles: all, tracks: []ingest.AudioTrack{reportedTrack(0, 0.5, len(ada), ""), {Number: 1, StartedAt: at(1.25), Segments: len(ben), PersonID: "nobody"}},
 			durations: []int64{3000, 2000}, persons: []string{"", ""}, offsets: []int64{500, 1250},
@@ -156,32 +158,8 @@ func TestFinishWithoutBotTracks(t *testing.T) {
 	}
 }
 
-// TestUnusableTracks checks that unusable tracks do not affect the recording.
-func TestUnusableTracks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("long: make check-long")
-	}
-	t.Parallel()
-	finisher := newFinisherHarness(t)
-	finisher.upload(t, 0, 0, splitSegments(t, encodeRecording(t, source{Seconds: 3})))
-	finisher.uploadBundles(t, 0, bundles(t, []time.Time{at(0)}, [][]byte{[]byte("no sound at all"), []byte("and no more")}))
-	finisher.uploadBundles(t, 0, nil)
-	put(t, finisher.recordings, finisher.id, 0, ingest.BundleName(7), "no archive")
-	report := leftReport(0, completePart(0, 0, 3))
-	report.AudioTracks = []ingest.AudioTrack{reportedTrack(0, 0, 2, "")}
-	finisher.report(t, report)
-	manifest, err := finisher.FinishWithoutBot(t.Context(), finisher.input, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	finisher.check(t, manifest)
-	if len(manifest.Media) != 1 || !manifest.Partial || len(manifest.Gaps) > 0 {
-		t.Errorf("partial %v, gaps %v, media %+v", manifest.Partial, manifest.Gaps, manifest.Media)
-	}
-}
-
-// TestTracksOfTwoAttempts checks that the tracks of two attempts have different
-// names and the manifest's participant IDs.
+// TestTracksOfTwoAttempts checks that the segments of two attempts are packed, and that their
+// tracks have different names and the manifest's participant IDs.
 func TestTracksOfTwoAttempts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: make check-long")
@@ -211,6 +189,9 @@ func TestTracksOfTwoAttempts(t *testing.T) {
 	}
 	if want := []string{"participant-001.m4a a 500", "participant-001-2.m4a a-2 10500"}; !slices.Equal(tracks, want) {
 		t.Errorf("tracks = %q, want %q", tracks, want)
+	}
+	if gaps := manifest.Gaps; len(gaps) != 1 || gaps[0].EndMs != 10000 || manifest.Media[0].DurationMs < 5900 {
+		t.Errorf("gaps %+v, media %+v; want the segments of both attempts", gaps, manifest.Media[0])
 	}
 }
 
