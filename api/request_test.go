@@ -243,6 +243,30 @@ func TestFindIdentity(t *testing.T) {
 	}
 }
 
+// FuzzFindIdentity checks that the identity of a message has the issues that the check of the
+// whole message has with it.
+func FuzzFindIdentity(f *testing.F) {
+	for _, message := range []string{`{` + goodBot + `}`, ` {"a":[{"jobId":1}],"job\u0049d":7,"attempt":1e0} `, `{"attempt":"x","jobId":7,"attempt":2}`, `{"jobId":null,"attempt":-1}`, `[1]`, `null`, `{"jobId":"\ud800"}`} {
+		f.Add(message)
+	}
+	f.Fuzz(func(t *testing.T, message string) {
+		var wanted []api.Issue
+		whole := description(t).CheckRequest("heartbeat", []byte(message)).Issues
+		for _, issue := range whole {
+			if len(issue.Path) == 0 || issue.Path[0] == "jobId" || issue.Path[0] == "attempt" {
+				wanted = append(wanted, issue)
+			}
+			if issue.Code == api.CodeInvalidJSON || len(whole) >= 100 { // only the whole message has bounds
+				return
+			}
+		}
+		got, want := flat(description(t).FindIdentity([]byte(message)).Issues), flat(wanted)
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(want))) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestMeetingURLs(t *testing.T) {
 	t.Parallel()
 	d := description(t)

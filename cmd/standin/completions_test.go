@@ -50,6 +50,7 @@ func TestCompletions(t *testing.T) { // not parallel: it changes the environment
 		{"jobs create --simulate ", "", []string{"lobby_timeout"}, nil},
 		{"teams show ", "", []string{"crew"}, nil},
 		{"keys create --team ", "1", []string{"crew"}, nil},
+		{"jobs get 'a \"b $(c) \x1b[31m\u202e --status=", "1", nil, nil},
 	} {
 		t.Setenv(envDescriptions, test.descriptions)
 		offered := completionsOf(t, test.typed)

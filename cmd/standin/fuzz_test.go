@@ -75,19 +75,6 @@ func FuzzContexts(f *testing.F) {
 	})
 }
 
-// FuzzCompletions checks that any command line has completions, which are harmless.
-func FuzzCompletions(f *testing.F) {
-	for _, typed := range []string{"", "jobs create --plat", "jobs get '", "recordings \x00", "jobs list --status=", "keys create --team \"a b"} {
-		f.Add(typed)
-	}
-	f.Fuzz(func(t *testing.T, typed string) {
-		typed = strings.ReplaceAll(typed, "\x00", "") // no variable can contain it
-		t.Setenv("STANDIN_CONFIG_DIR", t.TempDir())
-		t.Setenv("STANDIN_DATA_DIR", t.TempDir())
-		checkHarmless(t, strings.Join(completionsOf(t, typed), "\n"))
-	})
-}
-
 // FuzzWebhookHeaders checks that no file of headers makes a webhook genuine.
 func FuzzWebhookHeaders(f *testing.F) {
 	f.Add("webhook-id: dlv_1\r\nwebhook-timestamp: 1\r\nwebhook-signature: v1,a\r\nx-service-signature: sha256=b\r\n")
