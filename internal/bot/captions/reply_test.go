@@ -1,8 +1,10 @@
 package captions
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestReadReply: only a whole message is an answer.
@@ -35,4 +37,22 @@ func TestReadReply(t *testing.T) {
 			t.Errorf("%q is in both lists", text)
 		}
 	}
+}
+
+// FuzzReadReply checks that no text with a refusing word is a consent, and that case and
+// punctuation around a text change nothing.
+func FuzzReadReply(f *testing.F) {
+	for _, text := range []string{"Yes!", "no\u200b", "that\u2019s fine", "\U0001F44D\U0001F3FD", "no problem", "yes\n\nno", "\xff ok"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		granted, ok := readReply(text)
+		words := strings.Fields(normalizeReply(text))
+		if granted && (slices.Contains(words, "not") || slices.Contains(words, "don't") || slices.Contains(words, "no") && words[0] != "no") {
+			t.Errorf("%q is a consent", text)
+		}
+		if again, still := readReply("... " + strings.ToUpper(strings.ToLower(text)) + " !"); ok && (again != granted || !still) && utf8.ValidString(text) {
+			t.Errorf("%q is read as %t, %t and in another form as %t, %t", text, granted, ok, again, still)
+		}
+	})
 }

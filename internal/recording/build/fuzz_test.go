@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -118,6 +119,20 @@ func FuzzReport(f *testing.F) {
 		}
 		if problems := checkManifest(manifest, testInput().Job.ID); len(problems) > 0 {
 			t.Errorf("problems %q", problems)
+		}
+	})
+}
+
+// FuzzCodecs checks that the codecs of media are those of a content type.
+func FuzzCodecs(f *testing.F) {
+	f.Add("h264", "avc1", "LC", "\n00000000: 0142 c01f ffe1 0010 0674 42c0 1f8c 8d40  .B......\n")
+	f.Add("h264", "avc1", "", "00000000: 01  ")
+	f.Add("opus", "Opus", "\"", "00000000: zz")
+	f.Fuzz(func(t *testing.T, codec, tag, profile, extradata string) {
+		stream := probeStream{Type: "video", Codec: codec, Tag: tag, Profile: profile, Extradata: extradata}
+		got := probeResult{Streams: []probeStream{stream, stream}}.codecs()
+		if known := regexp.MustCompile(`^(opus|mp4a\.40\.2|\.[0-9A-F]{6})$`).MatchString(strings.TrimPrefix(got, tag)); got != tag && !known {
+			t.Errorf("the codecs are %q", got)
 		}
 	})
 }
