@@ -1,4 +1,3 @@
-// Package deliverytest tests the sender of webhooks with real databases and
-// receivers: how much it delivers while some of them hang, and that nothing is lost
-// when it is killed.
+// Package deliverytest tests the sender of webhooks with real databases and receivers:
+// that nothing is lost and the order is kept when it is killed or receivers fail.
 package deliverytest
