@@ -80,7 +80,7 @@ func main() {
 
 // run executes a command line and returns its exit code: 0 on success, 2 for a
 // usage error, otherwise one of the codes in exit.go.
-func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
+func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process
@@ -97,7 +97,7 @@ func run(args []string, stdout, stderr io.Writer, extra ...kong.Option) int {
 		args = append([]string{"teams"}, args[1:]...)
 	}
 	shown := false // by a help text or by completions
-	parser, err := newParser(grammar(args[0]), append(extra, kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))...)
+	parser, err := newParser(grammar(args[0]), kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))
 	if err != nil {
 		fmt.Fprintln(to.Err, "standin:", err)
 		return exitUsage

@@ -3,7 +3,6 @@ package deliverytest
 import (
 	"context"
 	"encoding/json"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -31,11 +30,6 @@ func openStore(tb testing.TB, address string) *store.Store {
 		}
 	})
 	return s
-}
-
-func sqliteAddress(tb testing.TB) string {
-	tb.Helper()
-	return filepath.Join(tb.TempDir(), "standin.db")
 }
 
 // newConsumer inserts a consumer.
@@ -84,34 +78,4 @@ func insertEvent(ctx context.Context, tx *store.Tx, j job.Job, sequence int64, u
 		return d, err
 	}
 	return d, tx.InsertDelivery(ctx, d)
-}
-
-// fill inserts deliveries, two events per job, with the URLs in rotation.
-func fill(tb testing.TB, s *store.Store, consumer uuid.UUID, urls []string, count int) {
-	tb.Helper()
-	const ofJob, group = 2, 500
-	for jobs := 0; count > 0; {
-		err := s.Write(tb.Context(), func(ctx context.Context, tx *store.Tx) error {
-			for range group {
-				if count <= 0 {
-					return nil
-				}
-				j, err := newJob(ctx, tx, consumer)
-				if err != nil {
-					return err
-				}
-				for n := range int64(min(ofJob, count)) {
-					if _, err := insertEvent(ctx, tx, j, n+1, urls[jobs%len(urls)]); err != nil {
-						return err
-					}
-				}
-				jobs++
-				count -= min(ofJob, count)
-			}
-			return nil
-		})
-		if err != nil {
-			tb.Fatal(err)
-		}
-	}
 }

@@ -30,7 +30,7 @@ func run(arguments []string) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	command := exec.CommandContext(ctx, arguments[0], arguments[1:]...)
+	command := exec.CommandContext(ctx, arguments[0], arguments[1:]...) //nolint:gosec // the command is the purpose of the program
 	command.Stdin, command.Stdout, command.Stderr = os.Stdin, os.Stdout, os.Stderr
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	cluster, variable, err := storetest.StartShared(ctx)
