@@ -34,7 +34,7 @@ func TestCaptures(t *testing.T) {
 	if !testing.Short() {
 		settings := capture.BrowserSettings{Executable: testbrowser.ForPages(t)}
 		testbrowser.Reserve(t)
-		if viewer, err = capture.NewViewer(limited(t), settings); err != nil {
+		if viewer, err = capture.NewViewer(t.Context(), settings); err != nil {
 			t.Fatal(err)
 		}
 		defer viewer.Close()
@@ -52,7 +52,7 @@ func TestCaptures(t *testing.T) {
 			opened.Page = nil
 		}
 		session := captureSession{capture: opened, profile: profiles[opened.Platform], viewer: viewer}
-		replay, err := session.replay(limited(t))
+		replay, err := session.replay(t.Context())
 		if err != nil {
 			t.Errorf("%s: %v", folder, err)
 			continue
@@ -74,7 +74,7 @@ func TestLearn(t *testing.T) {
 	t.Parallel()
 	settings := ReplaySettings{File: captures + "/meet-renamed-join", Browser: testbrowser.ForPages(t)}
 	testbrowser.Reserve(t)
-	learned, err := Learn(limited(t), LearnSettings{ReplaySettings: settings})
+	learned, err := Learn(t.Context(), LearnSettings{ReplaySettings: settings})
 	if err != nil || len(learned.Missing) != 1 || learned.Missing[0].Element != "joinButton" || len(learned.Missing[0].Proposals) == 0 {
 		t.Fatalf("learned %+v, %v", learned, err)
 	}

@@ -16,15 +16,6 @@ import (
 	"standin/internal/testing/testbrowser"
 )
 
-// launchBrowser starts a browser for live pages.
-func launchBrowser(t *testing.T) (context.Context, *browser.Browser) {
-	t.Helper()
-	running := testbrowser.Launch(t, browser.Options{Width: 960, Height: 540})
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	t.Cleanup(cancel)
-	return ctx, running
-}
-
 // newViewer starts a browser for captured pages.
 func newViewer(t *testing.T) *Viewer {
 	t.Helper()

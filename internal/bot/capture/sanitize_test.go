@@ -208,7 +208,6 @@ func FuzzDecode(f *testing.F) {
 	profile := profileOf(f, job.Meet)
 	history := meeting.History{Requested: true, OwnName: "Standin"}
 	for _, one := range []Capture{
-		{Info: Info{Schema: Schema + 1}},
 		{Info: Info{Schema: Schema, Snapshots: []meeting.CapturedSnapshot{{Known: history, Snapshot: meeting.Snapshot{LobbyText: "Asking to be let in"}}}}, Profile: profile.Text()},
 		{Info: Info{Schema: Schema, Platform: job.Meet, Width: 1280}, Page: []byte("<html/>"), Accessibility: []byte("button"), Screenshot: []byte("PNG"), Profile: []byte("{")},
 	} {

@@ -39,18 +39,6 @@ func entryDelay(plan Plan) time.Duration {
 	return 60 * time.Second
 }
 
-// recorded returns how a meeting is recorded. Video is expensive and not what is tested here:
-// one meeting in eight has it.
-func recorded(plan Plan) launch.Recording {
-	settings := launch.Recording{
-		Layout: job.LayoutPage, Picture: launch.PictureSize{Width: 640, Height: 360}, FrameRate: 2, VideoBitRate: 100_000,
-	}
-	if plan.Seed%8 != 0 {
-		settings.Mode = job.RecordAudio
-	}
-	return settings
-}
-
 // attend sends a bot into a meeting and returns what it reported.
 func attend(t *testing.T, plan Plan) result {
 	t.Helper()
@@ -72,7 +60,7 @@ func attend(t *testing.T, plan Plan) result {
 				},
 				AllowedHosts: meeting.Hosts(), LoopbackPeers: true,
 			},
-			BotSettings: launch.BotSettings{NoSandbox: os.Geteuid() == 0, Recording: recorded(plan)},
+			BotSettings: launch.BotSettings{NoSandbox: os.Geteuid() == 0, Recording: launch.Recording{Layout: job.LayoutPage, Mode: job.RecordAudio}},
 			Dir:         t.TempDir(),
 		},
 		Timeouts: session.Timeouts{
@@ -293,8 +281,9 @@ func (r *result) endedEarly(scenario Scenario, inMeeting bool, exitedAt time.Tim
 		if inMeeting {
 			limit = soloLimit
 		}
-		first, _ := firstOf(r.truth, map[bool]string{true: "admitted", false: "asked"}[inMeeting])
-		if !first.IsZero() && exitedAt.Sub(first) >= limit-time.Second || first.IsZero() {
+		kind := map[bool]string{true: "admitted", false: "asked"}[inMeeting]
+		first := slices.IndexFunc(r.truth, func(e Entry) bool { return e.Kind == kind })
+		if first < 0 || exitedAt.Sub(r.truth[first].At) >= limit-time.Second {
 			return "", false
 		}
 	}
@@ -314,13 +303,4 @@ func lastBefore(truth []Entry, at time.Time, kinds ...string) (last Entry, found
 // admittedAfter reports whether the bot was admitted after a time.
 func admittedAfter(truth []Entry, at time.Time) bool {
 	return slices.ContainsFunc(truth, func(e Entry) bool { return e.Kind == "admitted" && e.At.After(at) })
-}
-
-func firstOf(truth []Entry, kind string) (time.Time, bool) {
-	for _, entry := range truth {
-		if entry.Kind == kind {
-			return entry.At, true
-		}
-	}
-	return time.Time{}, false
 }
