@@ -52,10 +52,22 @@ func (h *harness) play(pcm []byte, args ingest.SoundArgs) string {
 	return id
 }
 
-// awaitOutput waits for an event of a sound.
+// awaitOutput waits for an event of a sound, which must not fail meanwhile.
 func (h *harness) awaitOutput(kind job.Trigger, command string) ingest.EventData {
 	h.Helper()
-	return ingest.ParseEventData(h.matchingEvent(kind, 1, func(e ingest.Event) bool { return ingest.ParseEventData(e.Data).CommandID == command }).Data)
+	found := make(map[job.Trigger]ingest.EventData)
+	h.await(fmt.Sprintf("%s of %s", kind, command), func() bool {
+		for _, event := range h.service.Events {
+			if data := ingest.ParseEventData(event.Data); data.CommandID == command {
+				found[event.Kind] = data
+			}
+		}
+		return found[kind].CommandID != "" || found[job.BotOutputFailed].CommandID != ""
+	})
+	if found[kind].CommandID == "" {
+		h.Fatalf("%s failed: %+v", command, found[job.BotOutputFailed])
+	}
+	return found[kind]
 }
 
 // heardFile writes what arrived of the bot at the other participants to a file.

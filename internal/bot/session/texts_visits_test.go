@@ -63,14 +63,15 @@ type spoken struct {
 	versions []string // the last one is final
 }
 
-// captionScript returns what is said.
+// captionScript returns what is said. Zoom's page shows no names, so sentences that follow each
+// other begin with other words.
 func captionScript() []spoken {
 	return []spoken{
 		{"Ada", []string{"Good", "Good morning every", "Good morning, everyone."}},
 		{"Ben", []string{"Hi aid a", "Hi, Ada."}},
 		{"Ada", []string{"I scream", "Ice cream is the first topic.", "Ice cream is the first topic. We need for tea", "Ice cream is the first topic. We need forty litres."}},
-		{"Dörte", []string{"Ich habe keine", "Ich habe keine Zeit für Eis."}},
 		{"Ben", []string{"I think we should", "I think we should go."}},
+		{"Dörte", []string{"Ich habe keine", "Ich habe keine Zeit für Eis."}},
 		{"Ben", []string{"I think we should", "I think we should stay."}},
 	}
 }
