@@ -95,7 +95,6 @@ func TestCanary(t *testing.T) {
 		if err := report.WriteText(&text); err != nil {
 			t.Fatal(err)
 		}
-		t.Log(text.String())
 		if report.Match == changed || strings.HasPrefix(report.Profile, other) != changed {
 			t.Errorf("changed %v: %s, %+v", changed, report.Profile, report.Problems)
 		}
