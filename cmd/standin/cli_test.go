@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -133,6 +134,7 @@ var sharedService = sync.OnceValues(func() (*service.Service, error) {
 	s, err := startService(context.Background(), dir)
 	endAtExit(func() {
 		if err == nil {
+			http.DefaultClient.CloseIdleConnections() // the service waits for new ones
 			_ = s.Close()
 		}
 		_ = os.RemoveAll(dir)

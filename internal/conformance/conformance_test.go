@@ -99,6 +99,7 @@ func newWorld(t *testing.T) world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections() // the service waits for new ones
 		if err := s.Close(); err != nil {
 			t.Errorf("close the service: %v", err)
 		}

@@ -38,6 +38,7 @@ func newHarness(t *testing.T) *harness {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections() // the service waits for new ones
 		if err := s.Close(); err != nil {
 			t.Errorf("close the service: %v", err)
 		}
