@@ -42,7 +42,6 @@ mapfile -t texts < <(git ls-files '*.md' '*.yaml' '*.yml' '*.sh' '*_test.go' Mak
 replace "s#\"standin/(api|bench|client|cmd/|deploy|docs|internal/|scripts/)#\"$module/\\1#" "${go[@]}"
 replace "s#^(module |replace |[[:space:]]+|require )standin(/| |\$)#\\1$module\\2#" "${modules[@]}"
 replace "s#pkg: standin/#pkg: $module/#" .golangci.yml
-replace "s#'standin/%s#'$module/%s#" scripts/test.sh
 replace "s#-local standin#-local $module#g" "${texts[@]}"
 replace "s#registry\\.example/charts/standin#$chart#g; s#registry\\.example/standin#$image#g" "${texts[@]}"
 if [ "${chart##*/}" != standin ]; then
