@@ -97,8 +97,9 @@ func TestNotifier(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	for _, name := range []string{"first", "second"} {
-		nodes[name] = postgres.NewNotifier(db, func(n postgres.Notification) { notifications <- received{name, n} }, slog.New(slog.DiscardHandler))
-		running.Go(func() { nodes[name].Run(ctx) })
+		node := postgres.NewNotifier(db, func(n postgres.Notification) { notifications <- received{name, n} }, slog.New(slog.DiscardHandler))
+		nodes[name] = node
+		running.Go(func() { node.Run(ctx) })
 	}
 	for range nodes { // each listens
 		if first := <-notifications; !first.Jobs || !first.Deliveries {
