@@ -79,8 +79,6 @@ quickstart-check: ## Run the README's quick start in a new clone of the last com
 matrix: ## Run every bot scenario on every platform
 	@scripts/setup.sh test
 	STANDIN_TEST_MATRIX=full go test ./internal/bot/session -run '^(TestVisits|TestTextVisits|TestParticipantAudio)$$' -count=1 -timeout 30m
-	STANDIN_TEST_MATRIX=full go test ./internal/bot/meeting -run '^TestPlatforms$$' -count=1 -timeout 30m
-	STANDIN_TEST_BROWSER=full STANDIN_TEST_MEETINGS=36 go test ./internal/bot/meeting -run '^TestRandomMeetings$$' -count=1 -timeout 30m
 
 .PHONY: kills
 kills: ## Kill processes of recordings (KILLS=50, 10 to 20 minutes)

@@ -28,7 +28,7 @@ func TestTextVisits(t *testing.T) {
 	t.Parallel()
 	for _, platform := range platforms() {
 		if platform != job.Teams && !fullMatrix() {
-			continue // TestShowTexts reads the pages of all platforms
+			continue // TestPlatforms reads the pages of all platforms
 		}
 		t.Run(string(platform), func(t *testing.T) {
 			visit(t, platform, scenario{
