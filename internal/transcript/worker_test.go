@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -138,9 +139,15 @@ func TestFirstFailure(t *testing.T) {
 	}
 	h.RunNext(t.Context())
 	retrying := h.entries(t, r.ID, lifecycle.TranscriptRetrying)
-	want := `{"detail":"the transcriber answered with status 401","retryAt":"` + h.clock().UTC().Format("2006-01-02T15:04:")
-	if len(retrying) != 1 || !strings.HasPrefix(retrying[0], want[:len(want)-3]) || !strings.HasSuffix(retrying[0], `Z"}`) {
+	var failure struct {
+		Detail  string
+		RetryAt time.Time
+	}
+	if len(retrying) != 1 || json.Unmarshal([]byte(retrying[0]), &failure) != nil || failure.Detail != "the transcriber answered with status 401" {
 		t.Errorf("the timeline has %v", retrying)
+	}
+	if pause := failure.RetryAt.Sub(h.clock()); pause <= 0 || pause > maxRetry {
+		t.Errorf("the next attempt is after %v, want at most %v", pause, maxRetry)
 	}
 	problem, err := h.jobs.TranscriptProblem(t.Context(), r.ID)
 	if err != nil || problem != "The transcription is retried: the transcriber answered with status 401." {
