@@ -125,6 +125,11 @@ func TestBuildReportsGaps(t *testing.T) {
 			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 25, 15)},
 			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 25000, Reason: recording.GapBotLost}},
 		},
+		"second attempt without a gap": {
+			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10)), leftReport(1, completePart(0, 10, 20))},
+			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 10, 10)},
+			partial: true,
+		},
 		"lost after the recording was stopped": {
 			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10))}, botLost: true, stopped: 10,
 			packed: []PackedPart{packedPart(0, 0, 0, 10)},
