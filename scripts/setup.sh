@@ -6,7 +6,6 @@
 #   scripts/setup.sh test   also the requirements of the tests: PostgreSQL, a C
 #                           compiler, shells, nftables and runc; and on Debian
 #                           Chromium's headless shell, which makes them faster
-#   scripts/setup.sh cost       also the sound server that make cost compares with
 #   scripts/setup.sh clients    requirements of scripts/clients.sh only
 #   scripts/setup.sh generators requirements of make clients-check only
 #   scripts/setup.sh deb        requirements of scripts/deb.sh only
@@ -90,7 +89,6 @@ if [ "${1:-run}" = test ]; then
 		missing="$missing postgresql"
 	}
 fi
-[ "${1:-run}" != cost ] || need pulseaudio pulseaudio "the sound server of other bots, for make cost"
 [ "${1:-run}" != packages ] || need mmdebstrap mmdebstrap "installs a Debian system into a folder"
 
 as_root=""

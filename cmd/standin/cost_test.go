@@ -31,28 +31,23 @@ type costRow struct {
 	measure func(t *testing.T, people int, length time.Duration) cost
 }
 
-// costRows returns the ways that TestCost measures: those of the bot, and the ways in
-// which other bots record.
+// costRows returns the ways that TestCost measures.
 func costRows() []costRow {
 	off := map[string]any{"participantAudio": false}
 	headed := modeVariable + "=headed"
-	rows := []costRow{
+	return []costRow{
 		bot("in the meeting, not recording", map[string]any{"recordingPermission": "required"}, nil),
 		bot("the same, headed", map[string]any{"recordingPermission": "required"}, nil, headed),
 		bot("in the meeting, not recording, layout page", map[string]any{"recordingPermission": "required"}, map[string]any{"layout": "page"}),
 		bot("720p, 15 frames per second", off, nil),
 		bot("the same, headed", off, nil, headed),
-		bot("the same, layout page", off, map[string]any{"layout": "page"}), // the picture that the other ways record
+		bot("the same, layout page", off, map[string]any{"layout": "page"}),
 		bot("720p, 15 frames per second, with participant audio", map[string]any{"participantAudio": true}, nil),
 		bot("720p, 25 frames per second", off, nil, "STANDIN_FRAME_RATE=25"),
 		bot("1080p, 15 frames per second", off, map[string]any{"resolution": "1080p"}),
 		bot("audio only", off, map[string]any{"mode": "audio"}),
 		bot("audio only, headed", off, map[string]any{"mode": "audio"}, headed),
 	}
-	for _, way := range peerWays() {
-		rows = append(rows, costRow{way.name, func(t *testing.T, people int, length time.Duration) cost { return measurePeer(t, way, people, length) }})
-	}
-	return rows
 }
 
 // bot returns the row of a bot with these options of its job, and of the service.
@@ -67,8 +62,7 @@ func bot(name string, metadata, recording map[string]any, environment ...string)
 }
 
 // TestCost measures the CPU time and the proportional set size of all processes
-// of a bot, of one in the same meeting that does not record, and of the programs with
-// which other bots record the same meeting. It logs a table for bench/README.md.
+// of a bot, and of one in the same meeting that does not record. It logs a table for bench/README.md.
 // STANDIN_TEST_COST is the length of each measurement in seconds (make cost). -run
 // selects rows and numbers of participants.
 func TestCost(t *testing.T) {
