@@ -223,24 +223,30 @@ func (h *contractHarness) check(t testing.TB, operation api.Operation, reply con
 	}
 }
 
-// expect sends a request and checks the status of the response.
+// contractCodes are the error codes of statuses that have only one.
+var contractCodes = map[int]string{
+	400: "invalid_input", 401: "unauthorized", 403: "forbidden", 404: "not_found", 409: "invalid_state", 413: "payload_too_large", 425: "too_early", 426: "upgrade_required",
+}
+
+// expect sends a request and checks the status and the error code of the response.
 func (h *contractHarness) expect(t testing.TB, status int, a contractRequest) contractResponse {
 	t.Helper()
 	reply := h.do(t, a)
 	if reply.status != status {
 		t.Errorf("%s %v %.200s: got %d %.400s, want %d", a.op, a.in, a.body, reply.status, reply.body, status)
 	}
+	if want := contractCodes[status]; want != "" && len(reply.body) > 0 && reply.text(t, "error") != want {
+		t.Errorf("%s %d has the body %s, want the error %s", a.op, status, reply.body, want)
+	}
 	return reply
 }
 
-// expectCode sends a request and checks the status and the error code of the response.
-func (h *contractHarness) expectCode(t testing.TB, status int, code string, a contractRequest) contractResponse {
+// call is expect for an operation with a query after a question mark, a key or token, a body and the values
+// of the path's parameters.
+func (h *contractHarness) call(t testing.TB, status int, bearer, op, body string, in ...string) contractResponse {
 	t.Helper()
-	reply := h.expect(t, status, a)
-	if got := reply.field(t, "error"); got != code {
-		t.Errorf("%s %d has error code %v, want %s", a.op, reply.status, got, code)
-	}
-	return reply
+	op, query, _ := strings.Cut(op, "?")
+	return h.expect(t, status, contractRequest{op: op, in: in, query: query, bearer: bearer, body: body})
 }
 
 // field returns a field of a response that is a JSON object.
@@ -262,7 +268,7 @@ func (r contractResponse) text(t testing.TB, name string) string {
 // create creates a job and returns its ID.
 func (h *contractHarness) create(t testing.TB, key, body string) string {
 	t.Helper()
-	return h.expect(t, http.StatusCreated, contractRequest{op: "createJob", bearer: key, body: body}).text(t, "id")
+	return h.call(t, http.StatusCreated, key, "createJob", body).text(t, "id")
 }
 
 // contractJob returns the body of a create request with the required fields and more.
@@ -298,7 +304,7 @@ func (h *contractHarness) awaitStatus(t testing.TB, key, id string, statuses ...
 	t.Helper()
 	var reply contractResponse
 	waitUntil(t, fmt.Sprintf("job %s in %v", id, statuses), func() bool {
-		reply = h.expect(t, http.StatusOK, contractRequest{op: "getJob", in: []string{id}, bearer: key})
+		reply = h.call(t, http.StatusOK, key, "getJob", "", id)
 		return slices.Contains(statuses, job.Status(reply.text(t, "status")))
 	})
 	return reply

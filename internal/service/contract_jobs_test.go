@@ -22,7 +22,7 @@ func contractJobs(t *testing.T, h *contractHarness) {
 	full := `{"externalId":"full","meetingUrl":"https://us02web.zoom.us/j/1?pwd=x","joinAt":"2999-11-20T14:00:00.5+01:00",
 		"displayName":"Notes","webhooks":{"onStatusChange":"https://example.com/s","onFinalize":"https://example.com/f"},
 		"metadata":{"a":{"b":[1,null]}},"autoLeave":{"afterSoloSeconds":120,"onBotDetected":true},"beyond":1}`
-	made := h.expect(t, 201, contractRequest{op: "createJob", bearer: h.ada, body: full})
+	made := h.call(t, 201, h.ada, "createJob", full)
 	for name, want := range map[string]any{
 		"externalId": "full", "status": "scheduled", "platform": "zoom-web", "joinAt": "2999-11-20T13:00:00.500Z", "attempts": 0.0,
 		"startedAt": nil, "finalizedAt": nil, "manifestUri": nil, "failureCode": nil, "failureDetail": nil,
@@ -36,7 +36,7 @@ func contractJobs(t *testing.T, h *contractHarness) {
 		}
 	}
 	id := made.text(t, "id")
-	again := h.expect(t, 200, contractRequest{op: "createJob", bearer: h.ada, body: `{"externalId":"full","meetingUrl":"https://other.example"}`})
+	again := h.call(t, 200, h.ada, "createJob", `{"externalId":"full","meetingUrl":"https://other.example"}`)
 	if again.header.Get("Idempotent-Replayed") != "true" || string(again.body) != string(made.body) {
 		t.Errorf("the replay returned %s, want %s", again.body, made.body)
 	}
@@ -45,23 +45,23 @@ func contractJobs(t *testing.T, h *contractHarness) {
 			t.Error("two keys share a job")
 		}
 	}
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "createJob", bearer: h.ada, body: `{"externalId":"","meetingUrl":"nowhere","joinAt":null}`})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "createJob", bearer: "standin_live_x", body: full})
+	h.call(t, 400, h.ada, "createJob", `{"externalId":"","meetingUrl":"nowhere","joinAt":null}`)
+	h.call(t, 401, "standin_live_x", "createJob", full)
 
-	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: h.ada})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJob", in: []string{id}})
-	h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{id}, bearer: h.ada})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJobSettings", in: []string{id}})
-	h.expect(t, 200, contractRequest{op: "getJobDetails", in: []string{id}, bearer: h.ada})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getJobDetails", in: []string{id}})
+	h.call(t, 200, h.ada, "getJob", "", id)
+	h.call(t, 401, "", "getJob", "", id)
+	h.call(t, 200, h.ada, "getJobSettings", "", id)
+	h.call(t, 401, "", "getJobSettings", "", id)
+	h.call(t, 200, h.ada, "getJobDetails", "", id)
+	h.call(t, 401, "", "getJobDetails", "", id)
 	for _, unknown := range []string{"x", uuid.NewString(), strings.ReplaceAll(id, "-", "")} {
 		for _, op := range []string{"getJob", "getJobSettings", "getJobDetails", "cancelJob"} {
-			h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{unknown}, bearer: h.ada})
+			h.call(t, 404, h.ada, op, "", unknown)
 		}
 	}
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "cancelJob", in: []string{id}})
-	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{id}, bearer: h.ada})
-	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{id}, bearer: h.ada}) // an ended job does not change
+	h.call(t, 401, "", "cancelJob", "", id)
+	h.call(t, 204, h.ada, "cancelJob", "", id)
+	h.call(t, 204, h.ada, "cancelJob", "", id) // an ended job does not change
 	if status := h.awaitStatus(t, h.ada, id, job.Cancelled); status.field(t, "failureCode") != nil {
 		t.Errorf("the cancelled job is %s", status.body)
 	}
@@ -70,10 +70,9 @@ func contractJobs(t *testing.T, h *contractHarness) {
 // contractPatch tests patchJob of api/openapi.yaml.
 func contractPatch(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"https://example.com/s"},"autoLeave":{"afterSoloSeconds":7}`))
-	changed := h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada,
-		body: `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"mood":"good"}`})
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"meetingUrl":"https://other.example"}`})
-	h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":"0001-01-01T00:00:00Z"}`})
+	changed := h.call(t, 200, h.ada, "patchJob", `{"joinAt":"2999-02-03T04:05:06+01:00","metadata":{"b":2},"autoLeave":{"afterSilenceSeconds":300},"webhooks":{"onStatusChange":null},"mood":"good"}`, id)
+	h.call(t, 400, h.ada, "patchJob", `{"meetingUrl":"https://other.example"}`, id)
+	h.call(t, 200, h.ada, "patchJob", `{"joinAt":"0001-01-01T00:00:00Z"}`, id)
 	for name, want := range map[string]string{"joinAt": "2999-02-03T03:05:06.000Z", "meetingUrl": "https://meet.google.com/abc-defg-hij"} {
 		if got := changed.text(t, name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
@@ -82,15 +81,15 @@ func contractPatch(t *testing.T, h *contractHarness) {
 	if got := fmt.Sprint(changed.field(t, "autoLeave"), changed.field(t, "metadata")); got != "map[afterEntryDelaySeconds:600 afterMaxSeconds:14400 afterSilenceSeconds:300 afterSoloSeconds:7 onBotDetected:false] map[b:2]" {
 		t.Errorf("patched to %s", got)
 	}
-	same := h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
+	same := h.call(t, 200, h.ada, "patchJob", `{}`, id)
 	if string(same.body) != string(changed.body) {
 		t.Errorf("an empty patch returned %s, want %s", same.body, changed.body)
 	}
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"joinAt":null,"metadata":[],"autoLeave":{"afterSoloSeconds":0}}`})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "patchJob", in: []string{id}, body: `{}`})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "patchJob", in: []string{id}, bearer: h.bob, body: `{}`})
+	h.call(t, 400, h.ada, "patchJob", `{"joinAt":null,"metadata":[],"autoLeave":{"afterSoloSeconds":0}}`, id)
+	h.call(t, 401, "", "patchJob", `{}`, id)
+	h.call(t, 404, h.bob, "patchJob", `{}`, id)
 	h.sendEvent(t, id, "lifecycle.joined", "")
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{}`})
+	h.call(t, 409, h.ada, "patchJob", `{}`, id)
 }
 
 // contractLists tests the filters and pages of listJobs of api/openapi.yaml.
@@ -101,9 +100,9 @@ func contractLists(t *testing.T, h *contractHarness) {
 		made = append(made, h.create(t, key, fmt.Sprintf(`{"externalId":"list %d","meetingUrl":"https://teams.live.com/%d","joinAt":"2999-01-0%dT00:00:00Z"}`, i, i, i+1)))
 	}
 	slices.Reverse(made)
-	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{made[4]}, bearer: key})
+	h.call(t, 204, key, "cancelJob", "", made[4])
 	list := func(query string) (ids []string, next string) {
-		page := h.expect(t, 200, contractRequest{op: "listJobs", query: query, bearer: key})
+		page := h.call(t, 200, key, "listJobs?"+query, "")
 		jobs, _ := page.field(t, "jobs").([]any)
 		for _, one := range jobs {
 			ids = append(ids, one.(map[string]any)["id"].(string))
@@ -133,12 +132,12 @@ func contractLists(t *testing.T, h *contractHarness) {
 		"limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "status=done": "status", "platform=webex": "platform",
 		"cursor=x": "cursor", "createdFrom=now": "createdFrom", "joinTo=2026": "joinTo", "status=": "status", "joinTo=": "joinTo",
 	} {
-		reply := h.expectCode(t, 400, "invalid_input", contractRequest{op: "listJobs", query: query, bearer: key})
+		reply := h.call(t, 400, key, "listJobs?"+query, "")
 		if !strings.Contains(string(reply.body), `"path":["`+field+`"]`) {
 			t.Errorf("?%s returned %s", query, reply.body)
 		}
 	}
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "listJobs"})
+	h.call(t, 401, "", "listJobs", "")
 	tagged := h.create(t, key, contractJob(contractFuture+`,"metadata":{"room":7,"customer":"ada"}`))
 	for _, query := range []string{
 		"metadata.room=7&metadata.customer=ada", "metadata[room]=7&metadata%5Bcustomer%5D=ada", "metadata=room=7&metadata=customer%3Dada",
@@ -164,7 +163,7 @@ func contractControls(t *testing.T, h *contractHarness) {
 	h.sendEvent(t, id, "lifecycle.in_meeting", "")
 	scheduled := h.create(t, h.ada, contractJob(contractFuture))
 	ended := h.create(t, h.ada, contractJob(contractFuture))
-	h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{ended}, bearer: h.ada})
+	h.call(t, 204, h.ada, "cancelJob", "", ended)
 	teardown := h.create(t, h.ada, contractJob(contractFuture))
 	h.sendEvent(t, teardown, "lifecycle.exited", "")
 	verbs := map[string]struct{ kind, body, bad string }{
@@ -178,27 +177,27 @@ func contractControls(t *testing.T, h *contractHarness) {
 	}
 	commands := map[string]string{} // kinds by ID
 	for op, verb := range verbs {
-		reply := h.expect(t, 202, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: verb.body})
+		reply := h.call(t, 202, h.ada, op, verb.body, id)
 		commands[reply.text(t, "commandId")] = verb.kind
-		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{id}, body: verb.body})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: h.bob, body: verb.body})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{"x"}, bearer: h.ada, body: verb.body})
-		h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{ended}, bearer: h.ada, body: verb.body})
-		h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{teardown}, bearer: h.ada, body: verb.body})
+		h.call(t, 401, "", op, verb.body, id)
+		h.call(t, 404, h.bob, op, verb.body, id)
+		h.call(t, 404, h.ada, op, verb.body, "x")
+		h.call(t, 409, h.ada, op, verb.body, ended)
+		h.call(t, 409, h.ada, op, verb.body, teardown)
 		early := h.do(t, contractRequest{op: op, in: []string{scheduled}, bearer: h.ada, body: verb.body})
 		if waits := verb.body != "" || op == "requestRecordingPermission"; waits != (early.status == 202) || !waits && early.status != 409 {
 			t.Errorf("%s before a bot was started: %d %s", op, early.status, early.body)
 		}
 		if verb.bad != "" {
-			h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, bearer: h.ada, body: verb.bad})
+			h.call(t, 400, h.ada, op, verb.bad, id)
 		}
 	}
-	again := h.expect(t, 202, contractRequest{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
+	again := h.call(t, 202, h.ada, "requestRecordingPermission", "", id)
 	if commands[again.text(t, "commandId")] != "request_recording_permission" {
 		t.Errorf("a second request while the first is pending returned %s, of %v", again.body, commands)
 	}
 	beat := `{"jobId":"` + id + `","attempt":0`
-	waiting := h.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(id, 0), body: beat + `}`})
+	waiting := h.call(t, 200, contractToken(id, 0), "heartbeat", beat+`}`)
 	sent, _ := waiting.field(t, "commands").([]any)
 	for _, command := range sent {
 		fields := command.(map[string]any)
@@ -207,12 +206,12 @@ func contractControls(t *testing.T, h *contractHarness) {
 		}
 	}
 	acked := `,"acked":["` + strings.Join(slices.Collect(maps.Keys(commands)), `","`) + `"],"failed":{"` + again.text(t, "commandId") + `":"the host is away"}}`
-	after := h.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(id, 0), body: beat + acked})
+	after := h.call(t, 200, contractToken(id, 0), "heartbeat", beat+acked)
 	if rest, _ := after.field(t, "commands").([]any); len(sent) != len(verbs) || len(rest) > 0 {
 		t.Errorf("%d commands were sent, %v remain after they were acknowledged", len(sent), rest)
 	}
 	waitUntil(t, "the webhook of each outcome", func() bool { return hooks.count("bot.command_outcome") == len(verbs) })
-	fresh := h.expect(t, 202, contractRequest{op: "requestRecordingPermission", in: []string{id}, bearer: h.ada})
+	fresh := h.call(t, 202, h.ada, "requestRecordingPermission", "", id)
 	if commands[fresh.text(t, "commandId")] != "" {
 		t.Error("an acknowledged command was returned again")
 	}
@@ -231,7 +230,7 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	if uri := done.text(t, "manifestUri"); uri != h.BaseURL()+"/api/v1/jobs/"+id+"/manifest" {
 		t.Fatalf("manifest URI %q: %s", uri, done.body)
 	}
-	manifest := h.expect(t, 200, contractRequest{op: "getManifest", in: []string{id}, bearer: key})
+	manifest := h.call(t, 200, key, "getManifest", "", id)
 	if err := h.checker.Manifest(manifest.body); err != nil {
 		t.Error(err)
 	}
@@ -254,13 +253,13 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 
 	running := h.create(t, h.ada, contractJob(contractFuture))
 	h.sendEvent(t, running, "lifecycle.recording_started", "")
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "deleteRecording", in: []string{running}, bearer: h.ada})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "deleteRecording", in: []string{id}})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "deleteRecording", in: []string{id}, bearer: h.bob})
+	h.call(t, 409, h.ada, "deleteRecording", "", running)
+	h.call(t, 401, "", "deleteRecording", "", id)
+	h.call(t, 404, h.bob, "deleteRecording", "", id)
 	for range 2 { // a second deletion succeeds
-		h.expect(t, 204, contractRequest{op: "deleteRecording", in: []string{id}, bearer: key})
-		h.expectCode(t, 404, "not_found", contractRequest{op: "getManifest", in: []string{id}, bearer: key})
-		h.expectCode(t, 404, "not_found", contractRequest{op: "getMedia", in: []string{id, media["name"].(string)}, bearer: key})
+		h.call(t, 204, key, "deleteRecording", "", id)
+		h.call(t, 404, key, "getManifest", "", id)
+		h.call(t, 404, key, "getMedia", "", id, media["name"].(string))
 	}
 }
 
@@ -269,12 +268,12 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 func contractTranscribeAgain(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture))
 	again := contractRequest{op: "transcribeAgain", in: []string{id}, bearer: h.ada, body: `{"model":"whisper-large","language":"de","keyterms":["Standin"]}`}
-	h.expectCode(t, 409, "invalid_state", again)
+	h.expect(t, 409, again)
 	h.sendEvent(t, id, "lifecycle.in_meeting", "")
 	h.sendEvent(t, id, "manifest.finalized", `{"manifestUri":"https://media.example/manifest.json"}`)
 	waitUntil(t, "the end of the first transcription", func() bool { return h.do(t, again).status == 202 })
 	var kinds []string
-	for _, entry := range h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, bearer: h.ada}).field(t, "entries").([]any) {
+	for _, entry := range h.call(t, 200, h.ada, "listTimeline", "", id).field(t, "entries").([]any) {
 		kinds = append(kinds, entry.(map[string]any)["kind"].(string))
 	}
 	if !slices.Contains(kinds, "transcript_requested") {
@@ -290,11 +289,11 @@ func contractTranscribeAgain(t *testing.T, h *contractHarness) {
 			t.Errorf("%s: %d %s", name, reply.status, reply.body)
 		}
 	}
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "transcribeAgain", in: []string{id}, body: again.body})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "transcribeAgain", in: []string{id}, bearer: h.bob, body: again.body})
+	h.call(t, 401, "", "transcribeAgain", again.body, id)
+	h.call(t, 404, h.bob, "transcribeAgain", again.body, id)
 	test := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"speed":100,"seconds":1}}`))
 	h.awaitStatus(t, h.adasTest, test, job.Completed, job.Failed)
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "transcribeAgain", in: []string{test}, bearer: h.adasTest, body: `{}`})
+	h.call(t, 409, h.adasTest, "transcribeAgain", `{}`, test)
 }
 
 // contractTranscript requests the transcript of a finished recording, which is that
@@ -302,10 +301,10 @@ func contractTranscribeAgain(t *testing.T, h *contractHarness) {
 func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	t.Helper()
 	in := []string{id}
-	h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: key})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getTranscript", in: in})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: h.bob})
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "getTranscript", in: in, query: "format=doc", bearer: key})
+	h.call(t, 404, key, "getTranscript", "", in...)
+	h.call(t, 401, "", "getTranscript", "", in...)
+	h.call(t, 404, h.bob, "getTranscript", "", in...)
+	h.call(t, 400, key, "getTranscript?format=doc", "", in...)
 	err := h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		return tx.InsertEntry(ctx, job.TimelineEntry{
 			ID: uuid.Must(uuid.NewV7()), JobID: uuid.MustParse(id), Source: job.SourceService, Kind: lifecycle.TranscriptFailed, Applied: true,
@@ -315,7 +314,7 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := h.expectCode(t, 404, "not_found", contractRequest{op: "getTranscript", in: in, bearer: key})
+	missing := h.call(t, 404, key, "getTranscript", "", in...)
 	if message := missing.field(t, "message"); !strings.HasSuffix(message.(string), "The transcription has failed: the transcriber answered with status 401.") {
 		t.Errorf("the message is %q, want the reason", message)
 	}
@@ -330,7 +329,7 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := h.expect(t, 200, contractRequest{op: "getTranscript", in: in, bearer: key})
+	whole := h.call(t, 200, key, "getTranscript", "", in...)
 	if segments := whole.field(t, "segments").([]any); len(segments) != 1 || segments[0].(map[string]any)["source"] != "captions" {
 		t.Errorf("segments %v, want that of the caption", segments)
 	}
@@ -342,7 +341,7 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 			t.Errorf("got %s, want WebVTT", text.body)
 		}
 	}
-	if text := h.expect(t, 200, contractRequest{op: "getTranscript", in: in, query: "format=text", bearer: key}); !strings.Contains(string(text.body), "Eve <b>: hello & goodbye") {
+	if text := h.call(t, 200, key, "getTranscript?format=text", "", in...); !strings.Contains(string(text.body), "Eve <b>: hello & goodbye") {
 		t.Errorf("got %s, want plain text", text.body)
 	}
 }
@@ -361,16 +360,16 @@ func contractSearch(t *testing.T, h *contractHarness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "searchTexts", query: "q=budget"})
+	h.call(t, 401, "", "searchTexts?q=budget", "")
 	for _, query := range []string{"", "q=", "q=a&limit=0", "q=a&limit=101", "q=a&q=b", "q=" + strings.Repeat("a", 501)} {
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: "searchTexts", query: query, bearer: h.bob})
+		h.call(t, 400, h.bob, "searchTexts?"+query, "")
 	}
 	for _, search := range []struct {
 		bearer, query string
 		matches       int
 	}{{h.bob, "q=BUDG", 2}, {h.bob, "q=budget&limit=1", 1}, {h.bob, "q=budget,+quarterly", 1}, {h.bob, "q=budget&speaker=ada+%3Cb", 1}, {h.bob, "q=budget&speaker=bob", 0},
 		{h.bob, "q=budget&createdFrom=2020-01-01T00:00:00Z", 2}, {h.bob, "q=budget&createdTo=2020-01-01T00:00:00Z", 0}, {h.bob, "q=salary", 0}, {h.ada, "q=quarterly", 0}} {
-		found := h.expect(t, 200, contractRequest{op: "searchTexts", query: search.query, bearer: search.bearer}).field(t, "matches").([]any)
+		found := h.call(t, 200, search.bearer, "searchTexts?"+search.query, "").field(t, "matches").([]any)
 		if len(found) != search.matches {
 			t.Errorf("%s: found %v, want %d matches", search.query, found, search.matches)
 		}
@@ -380,16 +379,16 @@ func contractSearch(t *testing.T, h *contractHarness) {
 // contractUsage reads the usage of a team whose jobs were simulated.
 func contractUsage(t *testing.T, h *contractHarness, key string) {
 	t.Helper()
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getUsage"})
+	h.call(t, 401, "", "getUsage", "")
 	for _, query := range []string{"from=x", "to=2026-11-31", "from=2026-11-02&to=2026-11-01", "from=2020-01-01", "format=pdf"} {
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: "getUsage", query: query, bearer: key})
+		h.call(t, 400, key, "getUsage?"+query, "")
 	}
-	used := h.expect(t, 200, contractRequest{op: "getUsage", bearer: key})
+	used := h.call(t, 200, key, "getUsage", "")
 	total := used.field(t, "total").(map[string]any)
 	if total["completed"].(float64) < 1 || total["recordedHours"].(float64) <= 0 || total["botMinutes"].(float64) <= 0 || used.field(t, "keptBytes").(float64) <= 0 {
 		t.Errorf("used %s", used.body)
 	}
-	table := strings.Split(strings.TrimSpace(string(h.expect(t, 200, contractRequest{op: "getUsage", query: "format=csv", bearer: key}).body)), "\n")
+	table := strings.Split(strings.TrimSpace(string(h.call(t, 200, key, "getUsage?format=csv", "").body)), "\n")
 	if days := used.field(t, "days").([]any); len(table) != len(days)+1 || !strings.HasPrefix(table[0], "date,jobs,completed,") || strings.Count(table[1], ",") != 9 {
 		t.Errorf("the table is %q", table)
 	}
@@ -399,17 +398,17 @@ func contractUsage(t *testing.T, h *contractHarness, key string) {
 func contractLive(t *testing.T, h *contractHarness, key, id string) {
 	t.Helper()
 	in := []string{id}
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "liveJob", in: in})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "liveJob", in: in, bearer: h.bob})
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": "7"}})
-	whole := string(h.expect(t, 200, contractRequest{op: "liveJob", in: in, bearer: key}).body)
+	h.call(t, 401, "", "liveJob", "", in...)
+	h.call(t, 404, h.bob, "liveJob", "", in...)
+	h.expect(t, 400, contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": "7"}})
+	whole := string(h.call(t, 200, key, "liveJob", "", in...).body)
 	if !strings.Contains(whole, "event: state\ndata: {") || !strings.HasSuffix(whole, "event: end\ndata: {\"type\":\"end\",\"status\":\"completed\"}\n\n") {
 		t.Errorf("got %s, want all states and the end", whole)
 	}
-	if got := string(h.expect(t, 200, contractRequest{op: "liveJob", in: in, query: "follow=false", bearer: key}).body); got != whole {
+	if got := string(h.call(t, 200, key, "liveJob?follow=false", "", in...).body); got != whole {
 		t.Errorf("without following: got %s, want %s", got, whole)
 	}
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "liveJob", in: in, query: "follow=no", bearer: key})
+	h.call(t, 400, key, "liveJob?follow=no", "", in...)
 	_, last, _ := strings.Cut(whole[strings.LastIndex(whole, "id: "):], " ")
 	last, _, _ = strings.Cut(last, "\n")
 	before, _ := strings.CutSuffix(last, ".end")
@@ -424,7 +423,7 @@ func contractLive(t *testing.T, h *contractHarness, key, id string) {
 func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size int) {
 	t.Helper()
 	in := []string{id, name}
-	whole := h.expect(t, 200, contractRequest{op: "getMedia", in: in, bearer: key})
+	whole := h.call(t, 200, key, "getMedia", "", in...)
 	if len(whole.body) != size {
 		t.Errorf("%s has %d bytes, want %d", name, len(whole.body), size)
 	}
@@ -435,12 +434,12 @@ func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size 
 		} {
 			h.expect(t, status, contractRequest{op: op, in: in, bearer: key, header: header})
 		}
-		h.expect(t, 401, contractRequest{op: op, in: in})
-		h.expect(t, 404, contractRequest{op: op, in: in, bearer: h.bob})
-		h.expect(t, 404, contractRequest{op: op, in: []string{id, "other.mp4"}, bearer: key})
+		h.call(t, 401, "", op, "", in...)
+		h.call(t, 404, h.bob, op, "", in...)
+		h.call(t, 404, key, op, "", id, "other.mp4")
 	}
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getManifest", in: []string{id}})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "getManifest", in: []string{id}, bearer: h.bob})
+	h.call(t, 401, "", "getManifest", "", id)
+	h.call(t, 404, h.bob, "getManifest", "", id)
 }
 
 // contractHistory tests the timeline, the deliveries and redeliveries.
@@ -450,14 +449,14 @@ func contractHistory(t *testing.T, h *contractHarness) {
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"webhooks":{"onStatusChange":"`+hooks.URL+`"}`))
 	h.sendEvent(t, id, "lifecycle.joined", "")
 	h.sendEvent(t, id, "lifecycle.joined", "")
-	h.expect(t, 202, contractRequest{op: "pauseRecording", in: []string{id}, bearer: h.ada})
+	h.call(t, 202, h.ada, "pauseRecording", "", id)
 
-	first := h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, query: "limit=1", bearer: h.ada})
-	rest := h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, query: "cursor=" + first.text(t, "nextCursor"), bearer: h.ada})
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "listJobs", query: "cursor=" + first.text(t, "nextCursor"), bearer: h.ada})
+	first := h.call(t, 200, h.ada, "listTimeline?limit=1", "", id)
+	rest := h.call(t, 200, h.ada, "listTimeline?cursor="+first.text(t, "nextCursor"), "", id)
+	h.call(t, 400, h.ada, "listJobs?cursor="+first.text(t, "nextCursor"), "")
 	h.create(t, h.ada, contractJob(contractFuture))
-	jobs := h.expect(t, 200, contractRequest{op: "listJobs", query: "limit=1", bearer: h.ada})
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "listTimeline", in: []string{id}, query: "cursor=" + jobs.text(t, "nextCursor"), bearer: h.ada})
+	jobs := h.call(t, 200, h.ada, "listJobs?limit=1", "")
+	h.call(t, 400, h.ada, "listTimeline?cursor="+jobs.text(t, "nextCursor"), "", id)
 	text := string(first.body) + string(rest.body)
 	for _, want := range []string{`"kind":"lifecycle.joined"`, `"reason":"out_of_order"`, `"kind":"command_queued"`} {
 		if !strings.Contains(text, want) {
@@ -466,7 +465,7 @@ func contractHistory(t *testing.T, h *contractHarness) {
 	}
 	var delivery string
 	waitUntil(t, "a failed delivery", func() bool {
-		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, bearer: h.ada})
+		page := h.call(t, 200, h.ada, "listDeliveries", "", id)
 		one, ok := page.field(t, "deliveries").([]any)
 		if !ok || len(one) == 0 {
 			return false
@@ -475,22 +474,22 @@ func contractHistory(t *testing.T, h *contractHarness) {
 		return one[0].(map[string]any)["state"] == "failed"
 	})
 	at := []string{id, delivery}
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "redeliver", in: at})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "redeliver", in: at, bearer: h.bob})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "redeliver", in: []string{id, "dlv_x"}, bearer: h.ada})
+	h.call(t, 401, "", "redeliver", "", at...)
+	h.call(t, 404, h.bob, "redeliver", "", at...)
+	h.call(t, 404, h.ada, "redeliver", "", id, "dlv_x")
 	hooks.mu.Lock() // the receiver does not respond, so the delivery stays in progress
-	h.expect(t, 202, contractRequest{op: "redeliver", in: at, bearer: h.ada})
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "redeliver", in: at, bearer: h.ada})
+	h.call(t, 202, h.ada, "redeliver", "", at...)
+	h.call(t, 409, h.ada, "redeliver", "", at...)
 	hooks.status = http.StatusOK
 	hooks.mu.Unlock()
 	waitUntil(t, "the redelivery", func() bool {
-		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, query: "limit=5", bearer: h.ada})
+		page := h.call(t, 200, h.ada, "listDeliveries?limit=5", "", id)
 		return strings.Contains(string(page.body), `"state":"delivered"`)
 	})
 	for _, op := range []string{"listTimeline", "listDeliveries"} {
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, query: "cursor=%20", bearer: h.ada})
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, query: "limit=-1", bearer: h.ada})
-		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{id}})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: h.bob})
+		h.call(t, 400, h.ada, op+"?cursor=%20", "", id)
+		h.call(t, 400, h.ada, op+"?limit=-1", "", id)
+		h.call(t, 401, "", op, "", id)
+		h.call(t, 404, h.bob, op, "", id)
 	}
 }

@@ -101,7 +101,7 @@ func TestContractRevokedKeysAreRejected(t *testing.T) {
 	t.Parallel()
 	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
 	id := h.create(t, h.ada, contractJob(contractFuture))
-	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: h.ada})
+	h.call(t, 200, h.ada, "getJob", "", id)
 	if found, err := h.Store().RevokeKey(t.Context(), h.adasKeyID, time.Now()); err != nil || !found {
 		t.Fatalf("revoke: %v, %v", found, err)
 	}
@@ -111,7 +111,7 @@ func TestContractRevokedKeysAreRejected(t *testing.T) {
 		}
 	}
 	other, _ := h.newKey(t, "ada", job.Live) // jobs belong to the consumer, not to the key
-	h.expect(t, 200, contractRequest{op: "getJob", in: []string{id}, bearer: other})
+	h.call(t, 200, other, "getJob", "", id)
 }
 
 // TestContractRevokedKeysAreRejectedOnEachNode revokes a key on one of two nodes
@@ -163,7 +163,7 @@ func TestContractIdempotency(t *testing.T) {
 	}
 	replay := func(h *contractHarness, key string) {
 		t.Helper()
-		reply := h.expect(t, 200, contractRequest{op: "createJob", bearer: key, body: `{"externalId":"once","meetingUrl":"https://zoom.us/j/1"}`})
+		reply := h.call(t, 200, key, "createJob", `{"externalId":"once","meetingUrl":"https://zoom.us/j/1"}`)
 		if ids[reply.text(t, "id")] == 0 || reply.header.Get("Idempotent-Replayed") != "true" {
 			t.Errorf("the replay returned %s", reply.body)
 		}
@@ -175,7 +175,7 @@ func TestContractIdempotency(t *testing.T) {
 	h = openContractHarness(t, newContractCoverage(), settings)
 	replay(h, key)
 	for id := range ids {
-		h.expect(t, 204, contractRequest{op: "cancelJob", in: []string{id}, bearer: key})
+		h.call(t, 204, key, "cancelJob", "", id)
 	}
 	replay(h, key)
 }
@@ -221,12 +221,12 @@ func TestContractGracefulStop(t *testing.T) {
 	if now := h.awaitStatus(t, key, id, job.RecordingStarted); now.field(t, "attempts") != 1.0 {
 		t.Errorf("after the restart the bot's job: %s", now.body)
 	}
-	h.expect(t, 202, contractRequest{op: "pauseRecording", in: []string{id}, bearer: key})
+	h.call(t, 202, key, "pauseRecording", "", id)
 	beat.query = "wait=10"
 	if again := h.expect(t, 200, beat); !strings.Contains(string(again.body), "pause_recording") {
 		t.Errorf("heartbeat after the restart: %s", again.body)
 	}
-	if now := h.expect(t, 200, contractRequest{op: "getJob", in: []string{simulated}, bearer: testKey}); job.Status(now.text(t, "status")).Terminal() {
+	if now := h.call(t, 200, testKey, "getJob", "", simulated); job.Status(now.text(t, "status")).Terminal() {
 		t.Errorf("the simulated job did not continue after the restart: %s", now.body)
 	}
 }
@@ -265,7 +265,7 @@ func TestContractFreeTier(t *testing.T) {
 	if spent.text(t, "kind") != "free_tier_exhausted" {
 		t.Fatalf("the third invite returned %s", spent.body)
 	}
-	failed := h.expect(t, 200, contractRequest{op: "getJob", in: []string{spent.text(t, "jobId")}, bearer: h.ada})
+	failed := h.call(t, 200, h.ada, "getJob", "", spent.text(t, "jobId"))
 	if failed.text(t, "status") != "failed" || failed.text(t, "failureCode") != "quota_exceeded" || failed.text(t, "failureDetail") == "" {
 		t.Errorf("job %s", failed.body)
 	}

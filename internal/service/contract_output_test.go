@@ -95,7 +95,7 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 		`{"camera":{}}`: `"camera"`, `{"camera":{"nameCard":true,"page":{"uri":"https://example.com/"}}}`: `"camera"`,
 		`{"camera":{"page":{"uri":"https://a:b@example.com/"}}}`: `"camera","page","uri"`, `{"camera":{"image":{"uri":"data:,a"}}}`: `"camera","image","uri"`,
 	} {
-		refused := h.expectCode(t, 400, "invalid_input", contractRequest{op: "createJob", bearer: h.ada, body: contractJob(contractFuture + `,"output":` + output)})
+		refused := h.call(t, 400, h.ada, "createJob", contractJob(contractFuture+`,"output":`+output))
 		if !strings.Contains(string(refused.body), `"path":["output",`+field+`]`) {
 			t.Errorf("%s: %s", output, refused.body)
 		}
@@ -109,17 +109,17 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	}
 	commands := map[string]string{}
 	for op, body := range bodies {
-		commands[op] = h.expect(t, 202, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body}).text(t, "commandId")
-		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{id}, body: body})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: h.bob, body: body})
-		refused := h.expectCode(t, 409, "invalid_state", contractRequest{op: op, in: []string{without}, bearer: h.ada, body: body})
+		commands[op] = h.call(t, 202, h.ada, op, body, id).text(t, "commandId")
+		h.call(t, 401, "", op, body, id)
+		h.call(t, 404, h.bob, op, body, id)
+		refused := h.call(t, 409, h.ada, op, body, without)
 		if !strings.Contains(refused.text(t, "message"), "output") {
 			t.Errorf("%s without the option: %s", op, refused.body)
 		}
 	}
 	own := func(status int, id, name string) []byte {
 		t.Helper()
-		return h.expect(t, status, contractRequest{op: "readOutput", in: []string{id, "0", name}, bearer: contractToken(id, 0)}).body
+		return h.call(t, status, contractToken(id, 0), "readOutput", "", id, "0", name).body
 	}
 	if image, err := jpeg.DecodeConfig(bytes.NewReader(own(200, greeting, "camera"))); err != nil || image.Width != 1280 {
 		t.Errorf("the camera's image: %+v, %v", image, err)
@@ -133,13 +133,13 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	if got := asked.Load(); got != `Bearer the key {"model":"tts-1","input":"Good morning","voice":"alloy","language":"en","response_format":"wav"}` {
 		t.Errorf("the speech server was asked %q", got)
 	}
-	h.expect(t, 202, contractRequest{op: "playAudio", in: []string{id}, bearer: h.ada, body: `{"uri":"` + server.URL + `/beep.wav","interrupt":true}`})
+	h.call(t, 202, h.ada, "playAudio", `{"uri":"`+server.URL+`/beep.wav","interrupt":true}`, id)
 	for body, field := range map[string]string{
 		`{}`: ``, `{"uri":"https://example.com/a","data":"` + data + `"}`: ``, `{"data":"#"}`: `"data"`, `{"data":"aGVsbG8="}`: `"data"`,
 		`{"uri":"` + server.URL + `/missing"}`: `"uri"`, `{"uri":"` + server.URL + `/page.html"}`: `"uri"`, `{"uri":"http://10.1.2.3/a.mp3"}`: `"uri"`,
 		`{"uri":"file:///etc/passwd"}`: `"uri"`,
 	} {
-		refused := h.expectCode(t, 400, "invalid_input", contractRequest{op: "playAudio", in: []string{id}, bearer: h.ada, body: body})
+		refused := h.call(t, 400, h.ada, "playAudio", body, id)
 		if !strings.Contains(string(refused.body), `"path":[`+field+`]`) {
 			t.Errorf("%.80s: %s", body, refused.body)
 		}
@@ -149,18 +149,16 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 		`{"image":{"uri":"` + server.URL + `/beep.wav"}}`: `"image","uri"`, `{"page":{"uri":"file:///etc/passwd"}}`: `"page","uri"`, `{"none":false}`: `"none"`,
 	} {
 		for _, op := range []string{"setCamera", "shareScreen"} {
-			refused := h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
+			refused := h.call(t, 400, h.ada, op, body, id)
 			if !strings.Contains(string(refused.body), `"path":[`+field+`]`) {
 				t.Errorf("%s %.80s: %s", op, body, refused.body)
 			}
 		}
 	}
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"video":{"data":"` + data + `"}}`})
-	h.expect(t, 202, contractRequest{op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"none":true}`})
-	moving := h.expect(t, 202, contractRequest{
-		op: "setCamera", in: []string{id}, bearer: h.ada, body: `{"video":{"data":"` + base64.StdEncoding.EncodeToString(contractGIF(t)) + `"}}`,
-	}).text(t, "commandId")
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: `{"text":" "}`})
+	h.call(t, 400, h.ada, "setCamera", `{"video":{"data":"`+data+`"}}`, id)
+	h.call(t, 202, h.ada, "setCamera", `{"none":true}`, id)
+	moving := h.call(t, 202, h.ada, "setCamera", `{"video":{"data":"`+base64.StdEncoding.EncodeToString(contractGIF(t))+`"}}`, id).text(t, "commandId")
+	h.call(t, 400, h.ada, "speak", `{"text":" "}`, id)
 	h.sendDocumented(t, server.URL)
 
 	team, err := h.Store().ConsumerByName(t.Context(), "ada")
@@ -170,16 +168,16 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.expect(t, 202, contractRequest{op: "speak", in: []string{without}, bearer: h.ada, body: bodies["speak"]})
+	h.call(t, 202, h.ada, "speak", bodies["speak"], without)
 	own(200, without, "on-join")
 	own(404, id, "on-join") // the job has its own options
 	broken.Store(true)
-	h.expectCode(t, 503, "unavailable", contractRequest{op: "speak", in: []string{id}, bearer: h.ada, body: bodies["speak"]})
+	h.call(t, 503, h.ada, "speak", bodies["speak"], id)
 	own(503, greeting, "on-join")
 
 	sound := func(status int, in []string, bearer string) contractResponse {
 		t.Helper()
-		return h.expect(t, status, contractRequest{op: "readOutput", in: in, bearer: bearer})
+		return h.call(t, status, bearer, "readOutput", "", in...)
 	}
 	spoken := []string{id, "0", commands["speak"]}
 	if pcm := sound(200, spoken, contractToken(id, 0)).body; len(pcm) != 2*48_000 {
@@ -201,7 +199,7 @@ func contractOutput(t *testing.T, coverage *contractCoverage) {
 	h.sendEvent(t, id, "lifecycle.output_started", string(about))
 	h.sendEvent(t, id, "lifecycle.output_failed", string(about))
 	waitUntil(t, "the webhooks of output", func() bool { return hooks.count("bot.output") == 2 })
-	h.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(id, 0), body: `{"jobId":"` + id + `","attempt":0,"acked":["` + commands["speak"] + `"]}`})
+	h.call(t, 200, contractToken(id, 0), "heartbeat", `{"jobId":"`+id+`","attempt":0,"acked":["`+commands["speak"]+`"]}`)
 	waitUntil(t, "the sound is deleted", func() bool {
 		return h.do(t, contractRequest{op: "readOutput", in: spoken, bearer: contractToken(id, 0)}).status == 404
 	})

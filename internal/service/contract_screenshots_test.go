@@ -63,21 +63,21 @@ func contractScreenshots(t *testing.T, h *contractHarness) {
 	}
 
 	for _, refused := range []string{"", "GIF89a", picture[:20], contractPicture(5000)} {
-		h.expectCode(t, 400, "invalid_input", put(refused))
+		h.expect(t, 400, put(refused))
 	}
-	h.expectCode(t, 413, "payload_too_large", put(picture+strings.Repeat("x", ingest.MaxScreenshot)))
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "ingestScreenshot", in: []string{id, "x"}, bearer: contractToken(id, 0)})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "ingestScreenshot", in: []string{id, "1"}, bearer: contractToken(id, 0)})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "ingestScreenshot", in: []string{id, "0"}})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "getScreenshot", in: []string{id}, bearer: "x"})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "getScreenshot", in: []string{id}, bearer: h.bob})
+	h.expect(t, 413, put(picture+strings.Repeat("x", ingest.MaxScreenshot)))
+	h.call(t, 400, contractToken(id, 0), "ingestScreenshot", "", id, "x")
+	h.call(t, 401, contractToken(id, 0), "ingestScreenshot", "", id, "1")
+	h.call(t, 401, "", "ingestScreenshot", "", id, "0")
+	h.call(t, 401, "x", "getScreenshot", "", id)
+	h.call(t, 404, h.bob, "getScreenshot", "", id)
 	for key, more := range map[string]string{h.ada: contractFuture, h.adasTest: ""} {
-		h.expectCode(t, 409, "invalid_state", contractRequest{op: "getScreenshot", in: []string{h.create(t, key, contractJob(more))}, bearer: key})
+		h.call(t, 409, key, "getScreenshot", "", h.create(t, key, contractJob(more)))
 	}
 
 	h.sendEvent(t, id, "lifecycle.exited", `{"failureCode":"removed_from_meeting"}`)
-	h.expectCode(t, 409, "invalid_state", get)
-	h.expectCode(t, 409, "invalid_state", put(picture))
+	h.expect(t, 409, get)
+	h.expect(t, 409, put(picture))
 	if kept, err := h.Store().Screenshot(t.Context(), uuid.MustParse(id)); err != nil || kept.Image != nil || !kept.WatchedUntil.IsZero() {
 		t.Errorf("after the end: %v, %v", kept, err)
 	}

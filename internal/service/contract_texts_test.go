@@ -244,7 +244,7 @@ func (h *contractHarness) checkReadable(t *testing.T) {
 	t.Helper()
 	for _, key := range []string{h.ada, h.adasTest} {
 		for cursor := ""; ; {
-			page := h.expect(t, http.StatusOK, contractRequest{op: "listJobs", bearer: key, query: "limit=100" + cursor})
+			page := h.call(t, http.StatusOK, key, "listJobs?limit=100"+cursor, "")
 			var list struct {
 				Jobs []struct {
 					ID string `json:"id"`
@@ -256,7 +256,7 @@ func (h *contractHarness) checkReadable(t *testing.T) {
 			}
 			for _, j := range list.Jobs {
 				for _, op := range []string{"getJob", "listTimeline", "listDeliveries"} {
-					h.expect(t, http.StatusOK, contractRequest{op: op, in: []string{j.ID}, bearer: key})
+					h.call(t, http.StatusOK, key, op, "", j.ID)
 				}
 			}
 			if list.Next == "" {
@@ -264,8 +264,8 @@ func (h *contractHarness) checkReadable(t *testing.T) {
 			}
 			cursor = "&" + escapeQuery("cursor", list.Next)
 		}
-		h.expect(t, http.StatusOK, contractRequest{op: "listJobs", bearer: key, query: "metadata.a=b"})
-		h.expect(t, http.StatusOK, contractRequest{op: "listWebhookEndpoints", bearer: key})
+		h.call(t, http.StatusOK, key, "listJobs?metadata.a=b", "")
+		h.call(t, http.StatusOK, key, "listWebhookEndpoints", "")
 	}
 }
 
@@ -287,7 +287,7 @@ func TestContractIssuesNameTexts(t *testing.T) {
 		`["meetingUrl"] (invite)`: {op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}, body: `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/\u0007","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`},
 	} {
 		path, _, _ := strings.Cut(path, " ")
-		if reply := h.expectCode(t, 400, "invalid_input", request); !strings.Contains(string(reply.body), `"issues":[{"path":`+path+`,`) {
+		if reply := h.expect(t, 400, request); !strings.Contains(string(reply.body), `"issues":[{"path":`+path+`,`) {
 			t.Errorf("%s: %s, want an issue of %s", request.op, reply.body, path)
 		}
 	}

@@ -22,44 +22,44 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	h.sendEvent(t, id, "lifecycle.joined", "")
 	var listed string
 	waitUntil(t, "a failing endpoint", func() bool {
-		listed = string(h.expect(t, 200, contractRequest{op: "listWebhookEndpoints", bearer: key}).body)
+		listed = string(h.call(t, 200, key, "listWebhookEndpoints", "").body)
 		return strings.Contains(listed, `"state":"failing"`)
 	})
 	if !strings.Contains(listed, hooks.URL) || !strings.Contains(listed, `"lastStatus":410`) || !strings.Contains(listed, `"lastDeliveredAt":null`) {
 		t.Errorf("endpoints %s", listed)
 	}
-	if other := h.expect(t, 200, contractRequest{op: "listWebhookEndpoints", bearer: h.bob}); strings.Contains(string(other.body), hooks.URL) {
+	if other := h.call(t, 200, h.bob, "listWebhookEndpoints", ""); strings.Contains(string(other.body), hooks.URL) {
 		t.Errorf("endpoints of another consumer: %s", other.body)
 	}
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "listWebhookEndpoints", bearer: key, query: "cursor=%20"})
-	h.expectCode(t, 400, "invalid_input", contractRequest{op: "listWebhookEndpoints", bearer: key, query: "limit=101"})
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "listWebhookEndpoints"})
+	h.call(t, 400, key, "listWebhookEndpoints?cursor=%20", "")
+	h.call(t, 400, key, "listWebhookEndpoints?limit=101", "")
+	h.call(t, 401, "", "listWebhookEndpoints", "")
 
 	of := `{"jobId":"` + id + `"}`
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "redeliverFailed", body: of})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "redeliverFailed", bearer: h.bob, body: of})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "redeliverFailed", bearer: test, body: of})
-	h.expectCode(t, 404, "not_found", contractRequest{op: "redeliverFailed", bearer: key, body: `{"jobId":"` + uuid.NewString() + `"}`})
+	h.call(t, 401, "", "redeliverFailed", of)
+	h.call(t, 404, h.bob, "redeliverFailed", of)
+	h.call(t, 404, test, "redeliverFailed", of)
+	h.call(t, 404, key, "redeliverFailed", `{"jobId":"`+uuid.NewString()+`"}`)
 	for _, body := range []string{`{}`, `{"jobId":"x"}`, `{"jobId":null}`, `{"url":""}`, `{"from":"yesterday"}`, `{"to":1}`} {
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: "redeliverFailed", bearer: key, body: body})
+		h.call(t, 400, key, "redeliverFailed", body)
 	}
 	hooks.mu.Lock()
 	hooks.status = http.StatusOK
 	hooks.mu.Unlock()
-	if none := h.expect(t, 202, contractRequest{op: "redeliverFailed", bearer: key, body: `{"to":"2020-01-01T00:00:00Z","url":"` + hooks.URL + `"}`}); none.field(t, "count") != 0.0 {
+	if none := h.call(t, 202, key, "redeliverFailed", `{"to":"2020-01-01T00:00:00Z","url":"`+hooks.URL+`"}`); none.field(t, "count") != 0.0 {
 		t.Errorf("redelivered of 2020: %s", none.body)
 	}
-	if some := h.expect(t, 202, contractRequest{op: "redeliverFailed", bearer: key, body: of}); some.field(t, "count") == 0.0 {
+	if some := h.call(t, 202, key, "redeliverFailed", of); some.field(t, "count") == 0.0 {
 		t.Errorf("redelivered of the job: %s", some.body)
 	}
 	waitUntil(t, "the redelivery", func() bool {
-		page := h.expect(t, 200, contractRequest{op: "listDeliveries", in: []string{id}, bearer: key})
+		page := h.call(t, 200, key, "listDeliveries", "", id)
 		return strings.Contains(string(page.body), `"state":"delivered"`)
 	})
 
-	h.expectCode(t, 401, "unauthorized", contractRequest{op: "rotateWebhookSecret"})
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "rotateWebhookSecret", bearer: test})
-	rotated := h.expect(t, 201, contractRequest{op: "rotateWebhookSecret", bearer: key})
+	h.call(t, 401, "", "rotateWebhookSecret", "")
+	h.call(t, 409, test, "rotateWebhookSecret", "")
+	rotated := h.call(t, 201, key, "rotateWebhookSecret", "")
 	if secret := rotated.text(t, "secret"); !strings.HasPrefix(secret, "whsec_") || secret == contractHookSecret || rotated.header.Get("Cache-Control") != "no-store" {
 		t.Errorf("rotated: %s, %v", rotated.body, rotated.header)
 	}
@@ -70,34 +70,34 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, key, test string) {
 	t.Helper()
 	for _, op := range []string{"createWebhookEndpoint", "listTeamDeliveries"} {
-		h.expectCode(t, 401, "unauthorized", contractRequest{op: op})
+		h.call(t, 401, "", op, "")
 	}
 	for _, body := range []string{`{}`, `{"url":"x","events":["*"]}`, `{"url":"https://example.com/","events":[]}`, `{"url":"https://example.com/","events":["nothing"]}`, `{"url":"https://example.com/","events":["*"],"enabled":null}`} {
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: "createWebhookEndpoint", bearer: key, body: body})
+		h.call(t, 400, key, "createWebhookEndpoint", body)
 	}
 	registration := `{"url":"` + hooks.URL + `/all","events":["job.*","chat.message"],"description":"All"}`
-	created := h.expect(t, 201, contractRequest{op: "createWebhookEndpoint", bearer: key, body: registration})
+	created := h.call(t, 201, key, "createWebhookEndpoint", registration)
 	id := created.text(t, "id")
 	if created.header.Get("Location") != "/api/v1/webhook-endpoints/"+id || created.text(t, "state") != "untried" {
 		t.Errorf("registered %s, %v", created.body, created.header)
 	}
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "createWebhookEndpoint", bearer: key, body: registration})
+	h.call(t, 409, key, "createWebhookEndpoint", registration)
 	since := `{"since":"2020-01-01T00:00:00Z"}`
 	for op, body := range map[string]string{"getWebhookEndpoint": "", "patchWebhookEndpoint": `{}`, "testWebhookEndpoint": `{}`, "retryWebhookEndpoint": "", "redeliverToEndpoint": since, "deleteWebhookEndpoint": ""} {
-		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{id}, body: body})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{"x"}, bearer: key, body: body})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: test, body: body})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{id}, bearer: h.bob, body: body})
+		h.call(t, 401, "", op, body, id)
+		h.call(t, 404, key, op, body, "x")
+		h.call(t, 404, test, op, body, id)
+		h.call(t, 404, h.bob, op, body, id)
 	}
 	for op, body := range map[string]string{"patchWebhookEndpoint": `{"url":"https://example.com/"}`, "testWebhookEndpoint": `{"event":"nothing"}`, "redeliverToEndpoint": `{}`} {
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: op, in: []string{id}, bearer: key, body: body})
+		h.call(t, 400, key, op, body, id)
 	}
-	tested := h.expect(t, 200, contractRequest{op: "testWebhookEndpoint", in: []string{id}, bearer: key, body: `{"event":"chat.message"}`})
+	tested := h.call(t, 200, key, "testWebhookEndpoint", `{"event":"chat.message"}`, id)
 	if tested.field(t, "acknowledged") != true || !hooks.has("chat.message") {
 		t.Errorf("tested: %s", tested.body)
 	}
-	h.expect(t, 200, contractRequest{op: "testWebhookEndpoint", in: []string{id}, bearer: key, body: `{}`})
-	changed := h.expect(t, 200, contractRequest{op: "patchWebhookEndpoint", in: []string{id}, bearer: key, body: `{"events":["job.status_changed"],"enabled":true}`})
+	h.call(t, 200, key, "testWebhookEndpoint", `{}`, id)
+	changed := h.call(t, 200, key, "patchWebhookEndpoint", `{"events":["job.status_changed"],"enabled":true}`, id)
 	if changed.text(t, "description") != "All" {
 		t.Errorf("changed: %s", changed.body)
 	}
@@ -105,7 +105,7 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 	h.sendEvent(t, jobID, "lifecycle.joined", "")
 	var delivery string
 	waitUntil(t, "a delivery to the endpoint", func() bool {
-		page := h.expect(t, 200, contractRequest{op: "listTeamDeliveries", bearer: key, query: "state=delivered&event=job.status_changed&endpointId=" + id + "&jobId=" + jobID + "&from=2020-01-01T00:00:00Z&limit=1"})
+		page := h.call(t, 200, key, "listTeamDeliveries?state=delivered&event=job.status_changed&endpointId="+id+"&jobId="+jobID+"&from=2020-01-01T00:00:00Z&limit=1", "")
 		var log struct {
 			Deliveries []struct{ DeliveryID string }
 		}
@@ -118,27 +118,27 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 		return delivery != ""
 	})
 	for _, query := range []string{"state=lost", "endpointId=x", "jobId=x", "from=x", "cursor=%20", "event="} {
-		h.expectCode(t, 400, "invalid_input", contractRequest{op: "listTeamDeliveries", bearer: key, query: query})
+		h.call(t, 400, key, "listTeamDeliveries?"+query, "")
 	}
-	if page := h.expect(t, 200, contractRequest{op: "listTeamDeliveries", bearer: h.bob, query: "jobId=" + jobID}); strings.Contains(string(page.body), delivery) {
+	if page := h.call(t, 200, h.bob, "listTeamDeliveries?jobId="+jobID, ""); strings.Contains(string(page.body), delivery) {
 		t.Errorf("deliveries of another team: %s", page.body)
 	}
-	details := h.expect(t, 200, contractRequest{op: "getDelivery", in: []string{delivery}, bearer: key})
+	details := h.call(t, 200, key, "getDelivery", "", delivery)
 	if !strings.Contains(string(details.body), "webhook-signature") || !strings.Contains(details.text(t, "body"), jobID) {
 		t.Errorf("details: %s", details.body)
 	}
 	for _, op := range []string{"getDelivery", "redeliverDelivery"} {
-		h.expectCode(t, 401, "unauthorized", contractRequest{op: op, in: []string{delivery}})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{"dlv_x"}, bearer: key})
-		h.expectCode(t, 404, "not_found", contractRequest{op: op, in: []string{delivery}, bearer: test})
+		h.call(t, 401, "", op, "", delivery)
+		h.call(t, 404, key, op, "", "dlv_x")
+		h.call(t, 404, test, op, "", delivery)
 	}
 	hooks.mu.Lock()
 	hooks.status = http.StatusInternalServerError
 	hooks.mu.Unlock()
-	h.expect(t, 202, contractRequest{op: "redeliverDelivery", in: []string{delivery}, bearer: key})
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "redeliverDelivery", in: []string{delivery}, bearer: key}) // it waits for its retry
-	h.expect(t, 202, contractRequest{op: "retryWebhookEndpoint", in: []string{id}, bearer: key})
-	h.expect(t, 202, contractRequest{op: "redeliverToEndpoint", in: []string{id}, bearer: key, body: since})
+	h.call(t, 202, key, "redeliverDelivery", "", delivery)
+	h.call(t, 409, key, "redeliverDelivery", "", delivery) // it waits for its retry
+	h.call(t, 202, key, "retryWebhookEndpoint", "", id)
+	h.call(t, 202, key, "redeliverToEndpoint", since, id)
 	ofJobs := ""
 	var page struct {
 		Endpoints []struct {
@@ -146,7 +146,7 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 			Registered bool
 		}
 	}
-	if err := json.Unmarshal(h.expect(t, 200, contractRequest{op: "listWebhookEndpoints", bearer: key}).body, &page); err != nil {
+	if err := json.Unmarshal(h.call(t, 200, key, "listWebhookEndpoints", "").body, &page); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range page.Endpoints {
@@ -154,8 +154,8 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 			ofJobs = e.ID
 		}
 	}
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "deleteWebhookEndpoint", in: []string{ofJobs}, bearer: key})
-	h.expectCode(t, 409, "invalid_state", contractRequest{op: "patchWebhookEndpoint", in: []string{ofJobs}, bearer: key, body: `{}`})
-	h.expect(t, 200, contractRequest{op: "getWebhookEndpoint", in: []string{ofJobs}, bearer: key})
-	h.expect(t, 204, contractRequest{op: "deleteWebhookEndpoint", in: []string{id}, bearer: key})
+	h.call(t, 409, key, "deleteWebhookEndpoint", "", ofJobs)
+	h.call(t, 409, key, "patchWebhookEndpoint", `{}`, ofJobs)
+	h.call(t, 200, key, "getWebhookEndpoint", "", ofJobs)
+	h.call(t, 204, key, "deleteWebhookEndpoint", "", id)
 }

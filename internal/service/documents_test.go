@@ -38,7 +38,7 @@ func (h *contractHarness) sendDocumented(t *testing.T, server string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			created := h.expect(t, 201, contractRequest{op: "createJob", bearer: h.ada, body: string(encoded)})
+			created := h.call(t, 201, h.ada, "createJob", string(encoded))
 			if ignored := created.header.Get("X-Ignored-Fields"); ignored != "" {
 				t.Errorf("%s: the service ignores %s of %s", name, ignored, block[1])
 			}
@@ -47,7 +47,7 @@ func (h *contractHarness) sendDocumented(t *testing.T, server string) {
 		h.sendEvent(t, id, "lifecycle.in_meeting", "")
 		for _, row := range documentedCommand.FindAllStringSubmatch(text, -1) {
 			commands++
-			h.expect(t, 202, contractRequest{op: operations[row[1]], in: []string{id}, bearer: h.ada, body: row[2]})
+			h.call(t, 202, h.ada, operations[row[1]], row[2], id)
 		}
 	}
 	if bodies != 3 || commands != len(operations) {

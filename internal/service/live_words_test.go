@@ -150,7 +150,7 @@ func (m *liveMeeting) follow(t *testing.T) (stop func(finals int) []heardAt) {
 // entries returns the data of the timeline entries of a kind.
 func (m *liveMeeting) entries(t *testing.T, kind string) (data []string) {
 	t.Helper()
-	for _, entry := range m.expect(t, 200, contractRequest{op: "listTimeline", in: []string{m.id}, bearer: m.ada}).field(t, "entries").([]any) {
+	for _, entry := range m.call(t, 200, m.ada, "listTimeline", "", m.id).field(t, "entries").([]any) {
 		if one := entry.(map[string]any); one["kind"] == kind {
 			text, err := json.Marshal(one["data"])
 			if err != nil {
@@ -218,7 +218,7 @@ func TestLiveWords(t *testing.T) {
 			if data := m.entries(t, test.kind); len(data) != 1 || !strings.Contains(data[0], test.entry) || strings.Contains(data[0], "secret") {
 				t.Errorf("the timeline has %v", data)
 			}
-			if status := m.expect(t, 200, contractRequest{op: "getJob", in: []string{m.id}, bearer: m.ada}).text(t, "status"); status != "joining" {
+			if status := m.call(t, 200, m.ada, "getJob", "", m.id).text(t, "status"); status != "joining" {
 				t.Errorf("the job is %s", status)
 			}
 		})

@@ -120,7 +120,7 @@ func (h *contractHarness) streamChanges(t *testing.T, id string, count int) (cha
 				} `json:"data"`
 			} `json:"entries"`
 		}
-		reply := h.expect(t, 200, contractRequest{op: "listTimeline", in: []string{id}, bearer: h.ada})
+		reply := h.call(t, 200, h.ada, "listTimeline", "", id)
 		if err := json.Unmarshal(reply.body, &page); err != nil {
 			t.Fatal(err)
 		}
@@ -352,8 +352,8 @@ func TestStreamEvents(t *testing.T) {
 	m := openLiveMeeting(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"text": "hello Standin"}`) },
 		fmt.Sprintf(`,"streams":[{"url":%q,"events":["transcript","chat","participants","speaking"]},
 			{"url":%q,"format":"recall","events":["transcript","chat","participants","speaking"]},{"url":%q,"format":"meetingbaas"}]`, own.url(), recall.url(), baas.url()))
-	m.expect(t, 200, contractRequest{op: "heartbeat", bearer: contractToken(m.id, 0), body: `{"jobId":"` + m.id + `","attempt":0,"acked":[],
-		"stats":{"roster":{"participants":[{"id":"p-1","name":"Ada","speaking":true},{"id":"p-2","name":"Bob"}]}}}`})
+	m.call(t, 200, contractToken(m.id, 0), "heartbeat", `{"jobId":"`+m.id+`","attempt":0,"acked":[],
+		"stats":{"roster":{"participants":[{"id":"p-1","name":"Ada","speaking":true},{"id":"p-2","name":"Bob"}]}}}`)
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -459,7 +459,7 @@ func TestStreamFaults(t *testing.T) {
 		}
 	}
 	waitUntil(t, "webhooks", func() bool { return hooks.count("bot.stream_changed") >= 7 })
-	live := string(h.expect(t, 200, contractRequest{op: "liveJob", in: []string{id}, query: "follow=false", bearer: h.ada}).body)
+	live := string(h.call(t, 200, h.ada, "liveJob?follow=false", "", id).body)
 	if strings.Count(live, "event: stream\n") < 7 || !strings.Contains(live, `"state":"failed"`) {
 		t.Errorf("the live stream lacks the changes:\n%s", live)
 	}
@@ -483,18 +483,18 @@ func TestStreamOptions(t *testing.T) {
 		`[{"url":"ws://a/","format":"recall","events":["chat","caption"]}]`:  `["streams",0,"events"]`,
 		`[` + strings.Repeat(`{"url":"ws://a/"},`, 4) + `{"url":"ws://a/"}]`: `["streams"]`,
 	} {
-		reply := h.expectCode(t, 400, "invalid_input", contractRequest{op: "createJob", bearer: h.ada, body: contractJob(`,"streams":` + streams)})
+		reply := h.call(t, 400, h.ada, "createJob", contractJob(`,"streams":`+streams))
 		if !strings.Contains(string(reply.body), `"path":`+path) {
 			t.Errorf("%s: %s", streams, reply.body)
 		}
 	}
 	id := h.create(t, h.ada, contractJob(contractFuture+`,"streams":[{"url":"wss://a.example/x?token=1","send":true}]`))
-	settings := h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{id}, bearer: h.ada})
+	settings := h.call(t, 200, h.ada, "getJobSettings", "", id)
 	if got := fmt.Sprint(settings.field(t, "streams")); got != "[map[send:true url:wss://a.example/x?token=1]]" {
 		t.Errorf("got %s", got)
 	}
-	h.expect(t, 200, contractRequest{op: "patchJob", in: []string{id}, bearer: h.ada, body: `{"streams":[]}`})
-	settings = h.expect(t, 200, contractRequest{op: "getJobSettings", in: []string{id}, bearer: h.ada})
+	h.call(t, 200, h.ada, "patchJob", `{"streams":[]}`, id)
+	settings = h.call(t, 200, h.ada, "getJobSettings", "", id)
 	if strings.Contains(string(settings.body), "a.example") {
 		t.Errorf("got %s", settings.body)
 	}
@@ -525,7 +525,7 @@ func TestSoundOfAnotherNode(t *testing.T) {
 	bot.awaitWanted(t, ingest.SoundWanted{Mixed: true})
 	bot.sendFrame(t, ingest.SoundFrame{At: startedAt.Add(time.Second)})
 	listener.expectFrame(t, 0, 1000, 160)
-	second.expectCode(t, 426, "upgrade_required", contractRequest{op: "listenToJob", in: []string{id}, bearer: second.ada})
+	second.call(t, 426, second.ada, "listenToJob", "", id)
 	bot.leave(t)
 	if end := listener.text(t); end["type"] != "end" {
 		t.Errorf("got %v", end)
