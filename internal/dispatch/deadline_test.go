@@ -18,9 +18,9 @@ func TestEveryStateHasDeadline(t *testing.T) {
 			continue
 		}
 		for name, heartbeats := range map[string]bool{"silent": false, "with heartbeats": true} {
-			r := running(status, 0)
+			r := running(status)
 			if !status.Dispatched() {
-				r = due(at)
+				r = due()
 				r.Status = status
 			}
 			now := at
@@ -53,44 +53,6 @@ func noCapacityFor(status job.Status) string {
 	return "no capacity"
 }
 
-// TestDecideOnOtherNode checks that an attempt of another node is not launched
-// twice, and that time in which the service was unreachable does not count as
-// missed heartbeats.
-func TestDecideOnOtherNode(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		s    situation
-		want decision
-	}{
-		"started on another node and not launched": {
-			situation{job: launching(time.Minute), bot: launch.Unknown, otherNode: true},
-			decision{action: startAttempt, detail: "the node that started the attempt is gone"},
-		},
-		"launched on another node, with heartbeats": {
-			situation{job: running(job.Joining, time.Second), bot: launch.Unknown, otherNode: true},
-			decision{action: wait, until: at.Add(59 * time.Second)},
-		},
-		"no heartbeat while the database was unreachable": {
-			situation{job: running(job.InMeeting, time.Hour), bot: launch.Running, reachable: before(10 * time.Second)},
-			decision{action: wait, until: at.Add(50 * time.Second)},
-		},
-		"another attempt, and no capacity here": {
-			situation{job: running(job.InMeeting, time.Hour), bot: launch.Unknown, noCapacity: "full"},
-			decision{action: wait, until: at.Add(capacityRetry)},
-		},
-		"due soon, and no capacity yet": {
-			situation{job: due(at.Add(time.Second)), bot: launch.NotStarted, noCapacity: "full", prelaunch: 2 * time.Second},
-			decision{action: wait, until: at.Add(time.Second)},
-		},
-		"due soon": {situation{job: due(at.Add(time.Second)), bot: launch.NotStarted, prelaunch: 2 * time.Second}, decision{action: prelaunchBot}},
-	} {
-		test.s.now, test.s.timeouts = at, timeouts
-		if got := decide(test.s); got != test.want {
-			t.Errorf("%s: %+v, want %+v", name, got, test.want)
-		}
-	}
-}
-
 // TestUnreachableTimeDoesNotCount checks that decide waits for a running bot in
 // every state after no bot could reach the service for hours, but not forever.
 func TestUnreachableTimeDoesNotCount(t *testing.T) {
@@ -100,10 +62,10 @@ func TestUnreachableTimeDoesNotCount(t *testing.T) {
 		if !status.Dispatched() && status != job.Cancelled {
 			continue
 		}
-		r := running(status, absence, func(r *job.Record) {
-			r.JoinAt, r.StartedAt, r.StatusSince = before(absence), before(absence), before(absence)
-			r.AttemptStartedAt, r.LaunchedAt = before(absence), before(absence)
-		})
+		r := running(status)
+		for _, moment := range []*time.Time{&r.JoinAt, &r.StartedAt, &r.StatusSince, &r.AttemptStartedAt, &r.LaunchedAt, &r.HeartbeatAt} {
+			*moment = before(absence)
+		}
 		for _, hasMedia := range []bool{false, true} {
 			s := situation{job: r, bot: launch.Running, now: at, hasMedia: hasMedia, timeouts: timeouts, reachable: before(10 * time.Second)}
 			if got := decide(s); got.action != wait {

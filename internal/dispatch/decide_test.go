@@ -1,6 +1,9 @@
 package dispatch
 
 import (
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,169 +34,111 @@ var timeouts = Timeouts{
 // before returns the time that is ago before at.
 func before(ago time.Duration) time.Time { return at.Add(-ago) }
 
-// running returns a job whose bot sent its last heartbeat the given time ago. Its
-// first attempt was started 8 minutes ago.
-func running(status job.Status, heartbeat time.Duration, change ...func(*job.Record)) job.Record {
-	r := job.Record{
+// running returns a job whose bot sends heartbeats. Its first attempt was started 8 minutes ago.
+func running(status job.Status) job.Record {
+	return job.Record{
 		Job: job.Job{
 			JoinAt: before(8 * time.Minute), CreatedAt: before(9 * time.Minute), Platform: job.Meet, AutoLeave: job.DefaultAutoLeave(),
 			State: job.State{Status: status, Attempts: 1, StartedAt: before(7 * time.Minute)},
 		},
-		StatusSince:      before(4 * time.Minute),
-		AttemptStartedAt: before(8 * time.Minute),
-		LaunchedAt:       before(8 * time.Minute),
-		HeartbeatAt:      before(heartbeat),
+		StatusSince: before(4 * time.Minute), AttemptStartedAt: before(8 * time.Minute), LaunchedAt: before(8 * time.Minute), HeartbeatAt: at,
 	}
-	for _, fn := range change {
-		fn(&r)
-	}
-	return r
-}
-
-func attempt(n int) func(*job.Record) {
-	return func(r *job.Record) { r.Attempt, r.Attempts = n, n+1 }
-}
-
-func since(ago time.Duration) func(*job.Record) {
-	return func(r *job.Record) { r.StatusSince = before(ago) }
-}
-
-// silent changes a job to one whose bot was started the given time ago and sent no
-// heartbeat.
-func silent(ago time.Duration) func(*job.Record) {
-	return func(r *job.Record) { r.LaunchedAt, r.HeartbeatAt = before(ago), time.Time{} }
 }
 
 // due returns a job without an attempt.
-func due(joinAt time.Time, change ...func(*job.Record)) job.Record {
-	r := running(job.Scheduled, 0, change...)
-	r.Attempts, r.JoinAt, r.StartedAt = 0, joinAt, time.Time{}
+func due() job.Record {
+	r := running(job.Scheduled)
+	r.Attempts, r.JoinAt, r.StartedAt = 0, at, time.Time{}
 	r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = time.Time{}, time.Time{}, time.Time{}
 	return r
 }
 
-// launching returns a job whose attempt was started the given time ago and whose
-// bot was not launched.
-func launching(ago time.Duration, change ...func(*job.Record)) job.Record {
-	r := running(job.Dispatching, 0, change...)
-	r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt, r.StartedAt = before(ago), time.Time{}, time.Time{}, time.Time{}
-	return r
+// parseSituation returns the situation of a row of testdata/decide.txt.
+func parseSituation(t *testing.T, words, bot string) situation {
+	t.Helper()
+	s := situation{now: at, timeouts: timeouts, noZoomSDK: "zoom-sdk is not configured"}
+	state, reason, _ := strings.Cut(bot, ": ")
+	s.bot, s.botReason = launch.State(state), reason
+	r := &s.job
+	times := map[string]*time.Time{
+		"joinAt": &r.JoinAt, "created": &r.CreatedAt, "began": &r.StartedAt, "since": &r.StatusSince, "attemptStarted": &r.AttemptStartedAt,
+		"launched": &r.LaunchedAt, "heartbeat": &r.HeartbeatAt, "reachable": &s.reachable,
+	}
+	for _, word := range strings.Fields(words) {
+		key, value, _ := strings.Cut(word, "=")
+		number, _ := strconv.Atoi(value)
+		switch key {
+		case "due":
+			*r = due()
+		case "launching":
+			*r = running(job.Dispatching)
+			r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt, r.StartedAt = before(time.Minute), time.Time{}, time.Time{}, time.Time{}
+		case "running":
+			*r = running(job.Dispatching)
+		case "prelaunched":
+			*r, s.prelaunch = due(), time.Minute
+			r.Prelaunch, r.AttemptStartedAt, r.LaunchedAt, r.HeartbeatAt = job.Prelaunched, before(time.Second), before(time.Second), at
+		case "early":
+			s.prelaunch = time.Minute
+		case "status":
+			r.Status = job.Status(value)
+		case "platform":
+			r.Platform = job.Platform(value)
+		case "prelaunch":
+			r.Prelaunch = job.Prelaunch(value)
+		case "attempt":
+			r.Attempt, r.Attempts = number, number+1
+		case "failures":
+			r.LaunchFailures, r.LaunchError = number, "no browser here"
+		case "manifest":
+			r.ManifestURI = "https://standin.test/m"
+		case "media":
+			s.hasMedia = true
+		case "sdk":
+			s.noZoomSDK = ""
+		case "leave":
+			s.leaving = true
+		case "stops":
+			s.stops = number
+		case "otherNode":
+			s.otherNode = true
+		case "full":
+			s.noCapacity = word
+		case "badLink":
+			s.badLink = word
+		default:
+			ago, err := time.ParseDuration(value)
+			if *times[key] = at.Add(ago); value == "never" {
+				*times[key] = time.Time{}
+			} else if err != nil {
+				t.Fatalf("%s: %v", word, err)
+			}
+		}
+	}
+	return s
 }
 
+// TestDecide checks the decisions in testdata/decide.txt.
 func TestDecide(t *testing.T) {
 	t.Parallel()
-	const second, minute = time.Second, time.Minute
-	onZoomSDK := func(r *job.Record) { r.Platform = job.ZoomSDK }
-	createdBefore := func(ago time.Duration) func(*job.Record) {
-		return func(r *job.Record) { r.CreatedAt = before(ago) }
+	table, err := os.ReadFile(filepath.Join("testdata", "decide.txt"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	meetingOver := func(r *job.Record) { r.StartedAt = before(5 * time.Hour) }
-	noBrowser := func(r *job.Record) { r.LaunchFailures, r.LaunchError = minLaunches, "no browser here" }
-	diskFull := func(r *job.Record) { r.LaunchFailures, r.LaunchError = 1, "no space left on device" }
-	manifest := func(r *job.Record) { r.ManifestURI = "https://standin.test/m" }
-	manual := func(r *job.Record) { r.AttemptStartedAt, r.LaunchedAt = time.Time{}, time.Time{} }
-
-	tests := map[string]struct {
-		r      job.Record
-		bot    launch.State
-		media  bool
-		sdk    bool   // the SDK is configured
-		reason string // from the launcher
-		leave  bool   // the bot was told to leave
-		stops  int    // bots that were stopped
-		want   action
-		until  time.Time
-		code   job.FailureCode
-		detail string // part of the failure detail
-	}{
-		"not due yet":                     {r: due(at.Add(second)), want: wait, until: at.Add(second)},
-		"due":                             {r: due(at), want: startAttempt},
-		"due and pending":                 {r: due(at, func(r *job.Record) { r.Status = job.Pending }), want: startAttempt},
-		"created after its joinAt":        {r: due(before(30*24*time.Hour), createdBefore(minute)), want: startAttempt},
-		"meeting time is over":            {r: due(before(4*time.Hour), createdBefore(5*time.Hour)), want: giveUp, code: job.DispatchTimeout, detail: "no bot could be sent"},
-		"meeting time is almost over":     {r: due(before(4*time.Hour-second), createdBefore(5*time.Hour)), want: startAttempt},
-		"zoom-sdk":                        {r: due(at, onZoomSDK), want: giveUp, code: job.InternalError, detail: "zoom-sdk"},
-		"zoom-sdk, configured":            {r: due(at, onZoomSDK), sdk: true, want: startAttempt},
-		"zoom-sdk, not due":               {r: due(at.Add(minute), onZoomSDK), want: wait, until: at.Add(minute)},
-		"bot not started":                 {r: launching(2*minute - second), bot: launch.NotStarted, want: launchBot},
-		"launch was not recorded":         {r: launching(minute), bot: launch.Running, want: adoptBot},
-		"bot launched and gone":           {r: launching(minute), bot: launch.Gone, want: startAttempt, detail: "before its first heartbeat"},
-		"bot cannot be launched":          {r: launching(2*minute, noBrowser), want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no browser here"},
-		"first launch, very late":         {r: launching(time.Hour), bot: launch.NotStarted, want: launchBot},
-		"second launch, very late":        {r: launching(time.Hour, diskFull), bot: launch.NotStarted, want: launchBot},
-		"first launch, after the meeting": {r: launching(time.Hour, func(r *job.Record) { r.JoinAt = before(4 * time.Hour) }), bot: launch.NotStarted, want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s"},
-		"engine is starting the bot":      {r: launching(2*minute - second), bot: launch.Starting, reason: "pulling", want: wait, until: at.Add(second)},
-		"engine never starts the bot":     {r: launching(2*minute, noBrowser), bot: launch.Starting, reason: "no such image", want: giveUp, code: job.DispatchTimeout, detail: "within 2m0s: no such image"},
-		"cancelled while the bot starts":  {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), bot: launch.Starting, want: cleanUp},
-		"gone, with a reason":             {r: running(job.Joining, 0), bot: launch.Gone, reason: "out of memory", want: startAttempt, detail: "ended unexpectedly: out of memory"},
-		"second bot cannot be launched":   {r: launching(2*minute, attempt(1), noBrowser), media: true, want: salvage, detail: "within 2m0s"},
-		"last bot gone at once":           {r: launching(minute, attempt(2)), bot: launch.Gone, want: giveUp, code: job.InternalError, detail: "nothing was recorded"},
-		"started":                         {r: running(job.Dispatching, 0, silent(44*second)), bot: launch.Running, want: wait, until: at.Add(second)},
-		"no heartbeat":                    {r: running(job.Dispatching, 0, silent(45*second)), bot: launch.Running, want: startAttempt, detail: "no heartbeat for 45s"},
-		"no heartbeat, last attempt":      {r: running(job.Dispatching, 0, silent(45*second), attempt(2)), bot: launch.Running, want: giveUp, code: job.DispatchTimeout, detail: "no heartbeat"},
-		"no heartbeat, media":             {r: running(job.Dispatching, 0, silent(45*second), attempt(2)), media: true, want: salvage},
-		"heartbeats, never joins":         {r: running(job.Dispatching, 0), bot: launch.Running, want: giveUp, code: job.InternalError, detail: "longer than the limit of"},
-		"joining":                         {r: running(job.Joining, 5*second), bot: launch.Running, want: wait, until: at.Add(55 * second)},
-		"joining, deadline is sooner":     {r: running(job.Joining, 0, since(5*minute-second)), bot: launch.Running, want: wait, until: at.Add(second)},
-		"joining for too long":            {r: running(job.Joining, 0, since(5*minute)), bot: launch.Running, want: giveUp, code: job.InternalError},
-		"joining, gone":                   {r: running(job.Joining, 0), bot: launch.Gone, want: startAttempt, detail: "ended unexpectedly"},
-		"in the lobby":                    {r: running(job.EnteringLobby, 0, since(13*minute-second)), bot: launch.Running, want: wait, until: at.Add(second)},
-		"in the lobby for too long":       {r: running(job.EnteringLobby, 0, since(13*minute)), bot: launch.Running, want: giveUp, code: job.InternalError},
-		"in the lobby, silent":            {r: running(job.EnteringLobby, minute, attempt(2)), want: giveUp, code: job.DispatchTimeout},
-		"recording":                       {r: running(job.RecordingStarted, 0), bot: launch.Running, want: wait, until: at.Add(minute)},
-		"recording, state unknown":        {r: running(job.RecordingStarted, 0), bot: launch.Unknown, want: wait, until: at.Add(minute)},
-		"recording, silent":               {r: running(job.RecordingStarted, minute), bot: launch.Running, media: true, want: startAttempt, detail: "last heartbeat"},
-		"recording, gone":                 {r: running(job.RecordingStarted, 0), bot: launch.Gone, media: true, want: startAttempt},
-		"recording, gone, told to leave":  {r: running(job.RecordingStarted, 0), bot: launch.Gone, leave: true, media: true, want: salvage},
-		"in the lobby, told to leave":     {r: running(job.EnteringLobby, minute), bot: launch.Running, leave: true, want: giveUp, code: job.MeetingEnded, detail: "told to leave, and nothing was recorded; the bot's last heartbeat"},
-		"never launched, told to leave":   {r: launching(minute), bot: launch.NotStarted, leave: true, want: launchBot},
-		"recording, drained":              {r: running(job.RecordingStarted, 0, attempt(2)), bot: launch.Gone, stops: 1, media: true, want: startAttempt},
-		"recording, drained often":        {r: running(job.RecordingStarted, 0, attempt(4)), bot: launch.Gone, stops: 4, media: true, want: salvage},
-		"recording, gone, last":           {r: running(job.RecordingStarted, 0, attempt(2)), bot: launch.Gone, media: true, want: salvage},
-		"recording, gone, too late":       {r: running(job.RecordingStarted, 0, meetingOver), bot: launch.Gone, media: true, want: salvage},
-		"in meeting, silent, last":        {r: running(job.InMeeting, minute, attempt(2)), want: giveUp, code: job.NetworkLoss, detail: "nothing was recorded"},
-		"in meeting, gone, last":          {r: running(job.InMeeting, 0, attempt(2)), bot: launch.Gone, want: giveUp, code: job.InternalError},
-		"paused, silent":                  {r: running(job.RecordingPaused, minute), media: true, want: startAttempt},
-		"permission, silent, last":        {r: running(job.PermissionRequested, minute, attempt(2)), want: giveUp, code: job.NetworkLoss},
-		"stopped, gone":                   {r: running(job.RecordingStopped, 0), bot: launch.Gone, media: true, want: salvage},
-		"in meeting far too long":         {r: running(job.RecordingStarted, 0, func(r *job.Record) { r.AttemptStartedAt = before(10*minute + 4*time.Hour + 7*minute) }), bot: launch.Running, media: true, want: salvage, detail: "longer than the limit of"},
-		"in meeting, almost too long":     {r: running(job.RecordingStarted, 0, func(r *job.Record) { r.AttemptStartedAt = before(10*minute + 4*time.Hour + 7*minute - second) }), bot: launch.Running, want: wait, until: at.Add(second)},
-		"manual, before joinAt":           {r: running(job.RecordingStarted, 0, manual), bot: launch.NotStarted, want: wait, until: at.Add(minute)},
-		"manual, silent":                  {r: running(job.RecordingStarted, minute, manual, attempt(2)), media: true, want: salvage},
-		"exited":                          {r: running(job.Finalizing, 0), bot: launch.Running, want: wait, until: at.Add(minute)},
-		"exited, a later attempt":         {r: running(job.Finalizing, 0, attempt(1)), bot: launch.Running, want: salvage, detail: "has left the meeting"},
-		"packing, gone":                   {r: running(job.PostProcessing, 0), bot: launch.Gone, media: true, want: salvage},
-		"packing, gone, nothing":          {r: running(job.PostProcessing, 0), bot: launch.Gone, want: giveUp, code: job.InternalError},
-		"uploading, silent, nothing":      {r: running(job.MediaUploading, minute), want: giveUp, code: job.NetworkLoss},
-		"uploading for too long":          {r: running(job.MediaUploading, 0, since(30*minute)), bot: launch.Running, media: true, want: salvage},
-		"cancelled":                       {r: running(job.Cancelled, 0), bot: launch.Running, want: wait, until: at.Add(minute)},
-		"cancelled, deadline sooner":      {r: running(job.Cancelled, 0, since(10*minute-second)), bot: launch.Running, want: wait, until: at.Add(second)},
-		"cancelled, bot keeps running":    {r: running(job.Cancelled, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
-		"cancelled, gone":                 {r: running(job.Cancelled, 0), bot: launch.Gone, want: cleanUp},
-		"cancelled, gone, saved":          {r: running(job.Cancelled, 0), bot: launch.Gone, media: true, want: salvage},
-		"cancelled before the launch":     {r: func() job.Record { r := launching(minute); r.Status = job.Cancelled; return r }(), want: cleanUp},
-		"cancelled, nobody ran its bot":   {r: running(job.Cancelled, 0, silent(second), func(r *job.Record) { r.StartedAt = time.Time{} }), bot: launch.Unknown, want: cleanUp},
-		"cancelled, the operator's bot":   {r: running(job.Cancelled, 0), bot: launch.Unknown, want: wait, until: at.Add(minute)},
-		"cancelled, with a manifest":      {r: running(job.Cancelled, minute, manifest), bot: launch.Gone, media: true, want: cleanUp},
-		"completed, bot runs":             {r: running(job.Completed, 0, manifest), bot: launch.Running, want: wait, until: at.Add(6 * minute)},
-		"completed, bot gone":             {r: running(job.Completed, 0, manifest), bot: launch.Gone, want: cleanUp},
-		"failed, bot keeps running":       {r: running(job.Failed, 0, since(10*minute)), bot: launch.Running, want: cleanUp},
-		"failed, manual bot":              {r: running(job.Failed, 0), bot: launch.Unknown, want: cleanUp},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got := decide(situation{
-				job: test.r, bot: test.bot, now: at, hasMedia: test.media, botReason: test.reason, noZoomSDK: noSDK(test.sdk), timeouts: timeouts,
-				leaving: test.leave, stops: test.stops,
-			})
-			if got.action != test.want || got.code != test.code || !got.until.Equal(test.until) || !strings.Contains(got.detail, test.detail) {
-				t.Errorf("got %+v, want %s until %v with %q and a detail of %q", got, test.want, test.until, test.code, test.detail)
-			}
-			if got.action == giveUp && got.detail == "" {
-				t.Error("giveUp has no detail")
-			}
-		})
+	_, rows, _ := strings.Cut(string(table), "| detail\n")
+	for row := range strings.Lines(rows) {
+		cells := strings.Split(row, "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
+		got, until := decide(parseSituation(t, cells[1], cells[2])), ""
+		if !got.until.IsZero() {
+			until = got.until.Sub(at).String()
+		}
+		if string(got.action) != cells[3] || until != cells[4] || string(got.code) != cells[5] || !strings.Contains(got.detail, cells[6]) ||
+			got.action == giveUp && got.detail == "" {
+			t.Errorf("%s: got %s until %q with %q: %s", row, got.action, until, got.code, got.detail)
+		}
 	}
 }
 
@@ -231,7 +176,7 @@ func TestDecideNeverWaitsForever(t *testing.T) {
 		now := at
 		for range 5 {
 			next := decide(situation{
-				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noZoomSDK: noSDK(false), timeouts: timeouts, prelaunch: time.Minute,
+				job: r, bot: bot, now: now, hasMedia: hasMedia, otherNode: otherNode, noZoomSDK: "none", timeouts: timeouts, prelaunch: time.Minute,
 				leaving: leaving, stops: stops,
 			})
 			if r.Status == job.Scheduled && now.Before(r.JoinAt) && (next.action == startAttempt || next.action == startPrelaunched || next.action == giveUp) {
@@ -271,12 +216,4 @@ func TestOnLoopback(t *testing.T) {
 			t.Errorf("%q: %v", address, got)
 		}
 	}
-}
-
-// noSDK returns why zoom-sdk jobs cannot be dispatched.
-func noSDK(configured bool) string {
-	if configured {
-		return ""
-	}
-	return "zoom-sdk is not configured"
 }
