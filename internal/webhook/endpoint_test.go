@@ -33,7 +33,7 @@ func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 		defer mu.Unlock()
 		ordering[jobOf[m.DeliveryID]] = append(ordering[jobOf[m.DeliveryID]], m.Data.Sequence)
 	})
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	consumer := uuid.New()
 	for range jobs {
 		job := uuid.New()
@@ -64,9 +64,9 @@ func TestRecoveredReceiverGetsWaitingDeliveries(t *testing.T) {
 
 // overtakenAfterFailures reports whether a delivery of the job failed often
 // enough to be overtaken.
-func overtakenAfterFailures(outbox *memoryOutbox, jobOf map[string]string, job string) bool {
+func overtakenAfterFailures(outbox *outbox, jobOf map[string]string, job string) bool {
 	for id, of := range jobOf {
-		if of == job && outbox.row(id).delivery.Failures >= 2 {
+		if of == job && len(outbox.row(id).tries) > 2 {
 			return true
 		}
 	}
@@ -85,7 +85,7 @@ func TestHangingURLsDoNotDelayTheirHost(t *testing.T) {
 		}
 		answered.Add(1)
 	})
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	consumer := uuid.New()
 	for n := range hanging {
 		for range 10 {
@@ -116,7 +116,7 @@ func TestTryPhaseTimeouts(t *testing.T) {
 	for scheme, want := range map[string]string{"https": "TLS handshake", "http": "no response within 1.5s"} {
 		t.Run(scheme, func(t *testing.T) {
 			t.Parallel()
-			outbox := &memoryOutbox{}
+			outbox := newOutbox(t)
 			sent := delivery(scheme + "://" + mute.Addr().String())
 			put(t, outbox, sent)
 			run(t, outbox, webhook.Settings{TryTimeout: 1500 * time.Millisecond})

@@ -44,7 +44,7 @@ func TestMetrics(t *testing.T) {
 	fine, gone, dead := newReceiver(t, ok), newReceiver(t, status(410)), newReceiver(t, status(503))
 	closed := newReceiver(t, ok)
 	closed.Close()
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	put(t, outbox, delivery(fine.URL), delivery(fine.URL), delivery(gone.URL), delivery(dead.URL), delivery(closed.URL))
 	registry := registered(run(t, outbox, webhook.Settings{Schedule: webhook.Schedule{time.Hour}}).Sender)
 	want := map[string]float64{
@@ -71,9 +71,9 @@ func TestMetrics(t *testing.T) {
 // The backlog metrics are absent while the outbox is unavailable.
 func TestBacklogMetrics(t *testing.T) {
 	t.Parallel()
-	at := time.Now()
+	at := time.Now().Truncate(time.Millisecond)
 	settings := webhook.Settings{Now: func() time.Time { return at }}
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	if got := gather(t, registered(webhook.NewSender(outbox, settings))); got["queue_depth"] != 0 || got["oldest_undelivered_seconds"] != 0 {
 		t.Errorf("of an empty outbox: %v", got)
 	}

@@ -1,293 +1,154 @@
 package webhook_test
 
 import (
-	"cmp"
 	"context"
-	"math"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
-	"standin/internal/testing/outboxtest"
+	"standin/internal/account"
+	"standin/internal/job"
+	"standin/internal/store"
+	"standin/internal/testing/storetest"
 	"standin/internal/webhook"
 )
 
-// memoryOutbox is an outbox in memory whose operations can fail and whose
-// retries can be shortened. It passes the same suite as the store.
-type memoryOutbox struct {
-	hurry bool // a retry is due at once, whenever the verdict says
+// outbox is that of a database. Its operations can fail, and its retries can be due at once.
+type outbox struct {
+	*store.Store
+	hurry bool                         // a retry is due at once, whenever the verdict says
+	fail  func(operation string) error // nil: nothing fails
 
-	mu        sync.Mutex
-	rows      []*outboxRow
-	released  int
-	endpoints map[string]int               // failures in a row
-	fail      func(operation string) error // nil: nothing fails
+	mu   sync.Mutex
+	rows map[string]outboxRow // by delivery ID
 }
 
+// outboxRow is what was recorded of a delivery.
 type outboxRow struct {
-	delivery  webhook.Delivery
-	dueAt     time.Time
-	notBefore time.Time
-	final     bool
-	tries     []webhook.Try
-	verdicts  []webhook.Verdict
+	tries    []webhook.Try
+	verdicts []webhook.Verdict
 }
 
-func TestMemoryOutboxKeepsThePromises(t *testing.T) {
-	t.Parallel()
-	outboxtest.Run(t, func(*testing.T) outboxtest.Outbox { return &memoryOutbox{} })
+func (r outboxRow) final() bool {
+	return len(r.verdicts) > 0 && r.verdicts[len(r.verdicts)-1].Outcome != webhook.Retry
 }
 
-func (o *memoryOutbox) failing(operation string) error {
+func newOutbox(t *testing.T) *outbox {
+	t.Helper()
+	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &outbox{Store: s, rows: make(map[string]outboxRow)}
+}
+
+// put inserts waiting deliveries with their jobs and teams.
+func put(t *testing.T, o *outbox, deliveries ...webhook.Delivery) {
+	t.Helper()
+	for _, d := range deliveries {
+		if _, err := o.EnsureConsumer(t.Context(), account.Consumer{ID: d.ConsumerID, Name: d.ConsumerID.String(), WebhookSecret: whsec, WebhookVersion: d.Version, CreatedAt: created}); err != nil {
+			t.Fatal(err)
+		}
+		err := o.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			r := job.Record{Job: meeting(), StatusSince: created, WakeAt: created}
+			r.ID, r.ConsumerID, r.Mode, r.ExternalID = d.JobID, d.ConsumerID, d.Mode, d.JobID.String()
+			if _, err := tx.InsertJob(ctx, r); err != nil {
+				return err
+			}
+			return tx.InsertDelivery(ctx, d)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.mu.Lock()
+		o.rows[d.ID] = outboxRow{}
+		o.mu.Unlock()
+	}
+}
+
+// failing returns the error of an operation that fails.
+func (o *outbox) failing(operation string) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.fail == nil {
 		return nil
 	}
 	return o.fail(operation)
 }
 
-func (o *memoryOutbox) Put(_ context.Context, deliveries ...webhook.Delivery) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, delivery := range deliveries {
-		o.rows = append(o.rows, &outboxRow{delivery: delivery, dueAt: delivery.EmittedAt})
-	}
-	return nil
-}
-
-func (o *memoryOutbox) WriteClaim(ctx context.Context, fn func(context.Context, webhook.ClaimTx) error) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o *outbox) WriteClaim(ctx context.Context, fn func(context.Context, webhook.ClaimTx) error) error {
 	if err := o.failing("claim"); err != nil {
 		return err
 	}
-	return fn(ctx, memoryClaim{o})
+	return o.Store.WriteClaim(ctx, fn)
 }
 
-// memoryClaim implements webhook.ClaimTx.
-type memoryClaim struct{ *memoryOutbox }
-
-func (o memoryClaim) DueDeliveries(_ context.Context, now time.Time, limit int) ([]webhook.DueDelivery, error) {
-	var due []webhook.DueDelivery
-	for _, row := range o.rows {
-		if !row.final && !row.dueAt.After(now) {
-			d := row.delivery
-			d.DueAt = row.dueAt
-			due = append(due, webhook.DueDelivery{Delivery: d, Blocked: o.behind(row, now), Dead: o.dead(row)})
-		}
-	}
-	slices.SortStableFunc(due, func(a, b webhook.DueDelivery) int {
-		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.Sequence, b.Sequence))
-	})
-	return due[:min(len(due), limit)], nil
-}
-
-func (o memoryClaim) OldestWaiting(_ context.Context, d webhook.Delivery, now time.Time) (webhook.Delivery, bool, error) {
-	row := o.oldest(d, now)
-	if row == nil || row.delivery.Lease != "" {
-		return webhook.Delivery{}, false, nil
-	}
-	oldest := row.delivery
-	oldest.DueAt = row.dueAt
-	return oldest, true, nil
-}
-
-func (o memoryClaim) ExpireDeliveries(_ context.Context, ids []string, _ time.Time) error {
-	for _, row := range o.rows {
-		if slices.Contains(ids, row.delivery.ID) {
-			row.final = true
-			row.verdicts = append(row.verdicts, webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: webhook.ReasonExpired})
-		}
-	}
-	return nil
-}
-
-func (o memoryClaim) SaveClaim(_ context.Context, taken []webhook.Delivery, deferred []webhook.Deferral) ([]webhook.Delivery, error) {
-	for _, row := range o.rows {
-		for _, d := range deferred {
-			if d.ID == row.delivery.ID {
-				row.dueAt = d.DueAt
-			}
-		}
-		for _, d := range taken {
-			if d.ID == row.delivery.ID {
-				row.delivery, row.dueAt = d, d.LeasedTo
-			}
-		}
-	}
-	return taken, nil
-}
-
-// dead reports whether the endpoint of the row is dead.
-func (o *memoryOutbox) dead(row *outboxRow) bool {
-	return o.endpoints[webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL)] >= webhook.DeadAfterFailures
-}
-
-// oldest returns the oldest row that waits for the endpoint of a delivery.
-func (o *memoryOutbox) oldest(of webhook.Delivery, now time.Time) (oldest *outboxRow) {
-	for _, row := range o.rows {
-		if row.final || row.notBefore.After(now) || row.delivery.ConsumerID != of.ConsumerID || row.delivery.URL != of.URL {
-			continue
-		}
-		if oldest == nil || cmp.Or(row.delivery.EmittedAt.Compare(oldest.delivery.EmittedAt), cmp.Compare(row.delivery.Sequence, oldest.delivery.Sequence)) < 0 {
-			oldest = row
-		}
-	}
-	return oldest
-}
-
-// behind reports whether the row waits for an earlier one.
-func (o *memoryOutbox) behind(row *outboxRow, now time.Time) bool {
-	return slices.ContainsFunc(o.rows, func(earlier *outboxRow) bool {
-		return !earlier.final &&
-			earlier.delivery.JobID == row.delivery.JobID &&
-			earlier.delivery.URL == row.delivery.URL &&
-			earlier.delivery.Sequence < row.delivery.Sequence &&
-			(earlier.delivery.Lease != "" || !earlier.dueAt.After(now.Add(webhook.BlocksWithin)))
-	})
-}
-
-func (o *memoryOutbox) claimed(delivery webhook.Delivery) *outboxRow {
-	for _, row := range o.rows {
-		if row.delivery.ID == delivery.ID && row.delivery.Lease == delivery.Lease && delivery.Lease != "" {
-			return row
-		}
-	}
-	return nil
-}
-
-func (o *memoryOutbox) ReleaseDeliveries(_ context.Context, deliveries []webhook.Delivery) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if err := o.failing("release"); err != nil {
-		return err
-	}
-	for _, delivery := range deliveries {
-		if row := o.claimed(delivery); row != nil {
-			row.delivery.Lease = ""
-			row.delivery.Attempt--
-			row.dueAt = row.delivery.EmittedAt
-			o.released++
-		}
-	}
-	return nil
-}
-
-func (o *memoryOutbox) RecordTries(_ context.Context, results []webhook.Result) (lost []string, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o *outbox) RecordTries(ctx context.Context, results []webhook.Result) ([]string, error) {
 	if err := o.failing("record"); err != nil {
 		return nil, err
 	}
-	for _, result := range results {
-		row := o.claimed(result.Delivery)
-		if row == nil {
-			lost = append(lost, result.Delivery.ID)
-			continue
-		}
-		row.delivery.Lease = ""
-		row.tries = append(row.tries, result.Try)
-		row.verdicts = append(row.verdicts, result.Verdict)
-		o.note(row, result)
-		row.final = result.Verdict.Outcome != webhook.Retry
-		row.dueAt, row.notBefore = result.Verdict.RetryAt, result.Verdict.NotBefore
-		if o.hurry {
-			row.dueAt = row.delivery.EmittedAt
+	recorded := slices.Clone(results)
+	for i, r := range recorded {
+		if o.hurry && r.Verdict.Outcome == webhook.Retry {
+			recorded[i].Verdict.RetryAt = r.Delivery.EmittedAt
 		}
 	}
-	return lost, nil
-}
-
-// note counts the failures of a delivery and its endpoint, and goes on with an
-// endpoint that is back.
-func (o *memoryOutbox) note(row *outboxRow, result webhook.Result) {
-	if o.endpoints == nil {
-		o.endpoints = make(map[string]int)
-	}
-	key := webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL)
-	if result.Resume {
-		o.resume(key, 0)
-	}
-	if result.Verdict.Outcome != webhook.Delivered {
-		if !result.Verdict.Uncounted {
-			row.delivery.Failures++
-		}
-		o.endpoints[key]++
-		return
-	}
-	if o.endpoints[key] >= webhook.DeadAfterFailures {
-		o.resume(key, math.MaxInt)
-	}
-	o.endpoints[key] = 0
-}
-
-// resume makes the deliveries of an endpoint due that failed at most the given number
-// of times.
-func (o *memoryOutbox) resume(key string, failures int) {
-	for _, row := range o.rows {
-		if row.final || row.delivery.Lease != "" || row.delivery.Failures > failures ||
-			webhook.EndpointKey(row.delivery.ConsumerID, row.delivery.URL) != key {
-			continue
-		}
-		row.dueAt = row.delivery.EmittedAt
-		if row.notBefore.After(row.dueAt) {
-			row.dueAt = row.notBefore
-		}
-	}
-}
-
-func (o *memoryOutbox) Backlog(context.Context) (waiting int64, oldest time.Time, err error) {
+	lost, err := o.Store.RecordTries(ctx, recorded)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if err := o.failing("backlog"); err != nil {
-		return 0, time.Time{}, err
-	}
-	for _, row := range o.rows {
-		if row.final {
-			continue
-		}
-		waiting++
-		if oldest.IsZero() || row.delivery.EmittedAt.Before(oldest) {
-			oldest = row.delivery.EmittedAt
+	for _, r := range results {
+		if row := o.rows[r.Delivery.ID]; err == nil && !slices.Contains(lost, r.Delivery.ID) {
+			o.rows[r.Delivery.ID] = outboxRow{append(row.tries, r.Try), append(row.verdicts, r.Verdict)}
 		}
 	}
-	return waiting, oldest, nil
+	return lost, err
 }
 
-func (o *memoryOutbox) NextDelivery(_ context.Context, after time.Time) (time.Time, bool, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o *outbox) NextDelivery(ctx context.Context, after time.Time) (time.Time, bool, error) {
 	if err := o.failing("next"); err != nil {
 		return time.Time{}, false, err
 	}
-	var next time.Time
-	for _, row := range o.rows {
-		if !row.final && row.dueAt.After(after) && (next.IsZero() || row.dueAt.Before(next)) {
-			next = row.dueAt
-		}
+	return o.Store.NextDelivery(ctx, after)
+}
+
+func (o *outbox) Backlog(ctx context.Context) (int64, time.Time, error) {
+	if err := o.failing("backlog"); err != nil {
+		return 0, time.Time{}, err
 	}
-	return next, !next.IsZero(), nil
+	return o.Store.Backlog(ctx)
 }
 
-func (o *memoryOutbox) Tries(_ context.Context, deliveryID string) ([]webhook.Try, error) {
-	return o.row(deliveryID).tries, nil
+// attempts returns how many tries of a delivery were started.
+func (o *outbox) attempts(t *testing.T, d webhook.Delivery) int {
+	t.Helper()
+	stored, err := o.Delivery(t.Context(), d.JobID, d.ID, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stored.Attempt
 }
 
-// row returns a copy of what is stored of a delivery.
-func (o *memoryOutbox) row(deliveryID string) outboxRow {
+// row returns what was recorded of a delivery.
+func (o *outbox) row(id string) outboxRow {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, row := range o.rows {
-		if row.delivery.ID == deliveryID {
-			return *row
-		}
-	}
-	return outboxRow{}
+	return o.rows[id]
 }
 
 // final reports whether all deliveries are delivered or given up.
-func (o *memoryOutbox) final() bool {
+func (o *outbox) final() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return !slices.ContainsFunc(o.rows, func(row *outboxRow) bool { return !row.final })
+	for _, row := range o.rows {
+		if !row.final() {
+			return false
+		}
+	}
+	return true
 }

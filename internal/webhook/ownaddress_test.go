@@ -37,7 +37,7 @@ func TestWebhookToOwnPublicAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	sent := []webhook.Delivery{delivery(internal.URL), delivery("http://evil.test:" + port), delivery("http://8.8.8.8:1"), delivery("http://standin.test:1")}
 	put(t, outbox, sent...)
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, OwnHosts: []string{"standin.test"}, Resolver: names.resolver()})
@@ -48,7 +48,7 @@ func TestWebhookToOwnPublicAddress(t *testing.T) {
 		}
 	}
 
-	outbox = &memoryOutbox{}
+	outbox = newOutbox(t)
 	allowed := delivery(internal.URL)
 	put(t, outbox, allowed)
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{netip.MustParsePrefix("8.8.4.4/32")}})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/job"
 	"standin/internal/webhook"
 )
 
@@ -86,11 +87,12 @@ func delivery(url string) webhook.Delivery {
 	return deliveryOf(uuid.New(), 1, url)
 }
 
-func deliveryOf(job uuid.UUID, sequence int64, url string) webhook.Delivery {
+func deliveryOf(jobID uuid.UUID, sequence int64, url string) webhook.Delivery {
 	return webhook.Delivery{
 		ID:         webhook.NewDeliveryID(),
-		JobID:      job,
-		ConsumerID: uuid.New(),
+		JobID:      jobID,
+		ConsumerID: jobID, // a team of its own
+		Mode:       job.Live,
 		URL:        url,
 		Event:      webhook.JobStatusChanged,
 		Sequence:   sequence,
@@ -98,13 +100,6 @@ func deliveryOf(job uuid.UUID, sequence int64, url string) webhook.Delivery {
 		Data:       json.RawMessage(fmt.Sprintf(`{"sequence":%d}`, sequence)),
 		Version:    webhook.Version2,
 		Secrets:    []webhook.Secret{{Value: whsec}},
-	}
-}
-
-func put(t *testing.T, outbox *memoryOutbox, deliveries ...webhook.Delivery) {
-	t.Helper()
-	if err := outbox.Put(t.Context(), deliveries...); err != nil {
-		t.Fatal(err)
 	}
 }
 

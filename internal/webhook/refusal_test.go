@@ -70,7 +70,7 @@ func TestRefusalsAreInTheDeliveryLog(t *testing.T) {
 		{"127.1", "a number is not a host name", ""},
 		{"127.0.0.1.", "a number is not a host name", ""},
 	}
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	sent := make([]webhook.Delivery, len(tests))
 	for i, test := range tests {
 		sent[i] = delivery("http://" + test.host + ":" + port + "/hooks?token=t0ken")
@@ -112,7 +112,7 @@ func TestRebinding(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 	})
 	names := newNames(t, map[string][]string{"rebinding.test": {"127.0.0.1"}})
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(got.URL, "http://"))
 	sent := delivery("http://rebinding.test:" + port)
 	put(t, outbox, sent)
@@ -152,7 +152,7 @@ func TestProxies(t *testing.T) {
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(got.URL, "http://"))
 	address := "http://receiver.test:" + port + "/hooks"
 
-	outbox := &memoryOutbox{}
+	outbox := newOutbox(t)
 	put(t, outbox, delivery(address))
 	run(t, outbox, webhook.Settings{Resolver: names.resolver()})
 	eventually(t, "the delivery", outbox.final)
@@ -164,7 +164,7 @@ func TestProxies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outbox = &memoryOutbox{}
+	outbox = newOutbox(t)
 	through, metadata := delivery(address), delivery("http://169.254.169.254/latest")
 	put(t, outbox, through, metadata)
 	run(t, outbox, webhook.Settings{Allow: []netip.Prefix{}, Proxy: at})

@@ -155,6 +155,7 @@ func TestSignWithoutASecret(t *testing.T) {
 	}
 }
 
+// TestVerifyRefuses checks what TestVerifications does not: a header without one of its fields.
 func TestVerifyRefuses(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -162,33 +163,18 @@ func TestVerifyRefuses(t *testing.T) {
 	with := func(name, value string) func(http.Header) {
 		return func(header http.Header) { header.Set(name, value) }
 	}
-	tests := []struct {
-		name   string
-		change func(http.Header)
-		body   []byte
-		secret string
-		now    time.Time
-	}{
-		{"another secret", func(http.Header) {}, body, "whsec_YW5vdGhlcg==", now},
-		{"an altered body", func(http.Header) {}, append(bytes.Clone(body), ' '), whsec, now},
-		{"an old request", func(http.Header) {}, body, whsec, now.Add(6 * time.Minute)},
-		{"a request from the future", func(http.Header) {}, body, whsec, now.Add(-6 * time.Minute)},
-		{"another id", with(webhook.StandardIDHeader, "dlv_2"), body, whsec, now},
-		{"another time", with(webhook.StandardTimestampHeader, fmt.Sprint(now.Unix()+1)), body, whsec, now},
-		{"no time", without(webhook.StandardTimestampHeader), body, whsec, now},
-		{"no service signature", without(webhook.SignatureHeader), body, whsec, now},
-		{"no standard signature", without(webhook.StandardSignatureHeader), body, whsec, now},
-		{"an empty signature", with(webhook.SignatureHeader, "sha256="), body, whsec, now},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			header := sign(t, now, webhook.Secret{Value: whsec})
-			test.change(header)
-			if err := client.VerifyWebhook(header, test.body, test.secret, test.now); !errors.Is(err, client.ErrSignature) {
-				t.Errorf("Verify = %v", err)
-			}
-		})
+	for name, change := range map[string]func(http.Header){
+		"another time":          with(webhook.StandardTimestampHeader, fmt.Sprint(now.Unix()+1)),
+		"no time":               without(webhook.StandardTimestampHeader),
+		"no service signature":  without(webhook.SignatureHeader),
+		"no standard signature": without(webhook.StandardSignatureHeader),
+		"an empty signature":    with(webhook.SignatureHeader, "sha256="),
+	} {
+		header := sign(t, now, webhook.Secret{Value: whsec})
+		change(header)
+		if err := client.VerifyWebhook(header, body, whsec, now); !errors.Is(err, client.ErrSignature) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
