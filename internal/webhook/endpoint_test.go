@@ -1,7 +1,6 @@
 package webhook_test
 
 import (
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -104,29 +103,3 @@ func TestHangingURLsDoNotDelayTheirHost(t *testing.T) {
 	eventually(t, "all deliveries to the responding URL", func() bool { return answered.Load() == deliveries })
 	t.Logf("%d deliveries next to %d hanging URLs of the host took %v", deliveries, hanging, time.Since(began))
 }
-
-// Each phase of a try has its own timeout.
-func TestTryPhaseTimeouts(t *testing.T) {
-	t.Parallel()
-	mute, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = mute.Close() })
-	for scheme, want := range map[string]string{"https": "TLS handshake", "http": "no response within 1.5s"} {
-		t.Run(scheme, func(t *testing.T) {
-			t.Parallel()
-			outbox := newOutbox(t)
-			sent := delivery(scheme + "://" + mute.Addr().String())
-			put(t, outbox, sent)
-			run(t, outbox, webhook.Settings{TryTimeout: 1500 * time.Millisecond})
-			eventually(t, "a try", func() bool { return len(outbox.row(sent.ID).tries) > 0 })
-			if try := outbox.row(sent.ID).tries[0]; !strings.Contains(try.Error, want) || try.Latency > 1500*time.Millisecond+slack {
-				t.Errorf("after %v: %q, want %q", try.Latency, try.Error, want)
-			}
-		})
-	}
-}
-
-// slack is the tolerance of times on a busy machine.
-const slack = 5 * time.Second

@@ -151,25 +151,6 @@ func TestDeliveriesOfHangingEndpointAreDeferred(t *testing.T) {
 	}
 }
 
-// An endpoint that responds is reached within two seconds although 30 others of
-// its host hang.
-func TestRespondingEndpointBehindThirtyHangingOnes(t *testing.T) {
-	t.Parallel()
-	s := newSchedulerTest(t, limits{tries: 4096, perHost: 64, queued: 1024})
-	consumer, good := uuid.New(), "https://shared.example/good"
-	for at := s.at; s.at.Sub(at) <= 2*time.Second; s.at = s.at.Add(sweepInterval) {
-		started := s.sweep()
-		for n := range 30 {
-			started = append(started, s.offer(10, consumer, fmt.Sprintf("https://shared.example/hangs/%d", n))...)
-		}
-		started = append(started, s.offer(1, consumer, good)...)
-		if slices.ContainsFunc(started, func(f *inFlight) bool { return f.URL == good }) {
-			return
-		}
-	}
-	t.Error("no try of the endpoint that responds starts within two seconds")
-}
-
 // The first try to a host runs alone until it is slow. Then others start, up to
 // the limits of the host.
 func TestHostThatNeverResponds(t *testing.T) {

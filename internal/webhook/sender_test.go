@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -36,7 +38,7 @@ func TestReceiverGetsTheEnvelope(t *testing.T) {
 	byID := map[string]message{}
 	for _, message := range got.messages() {
 		byID[message.DeliveryID] = message
-		if err := library(t, whsec, false).Verify(message.body, message.header); err != nil {
+		if err := library(t, whsec).Verify(message.body, message.header); err != nil {
 			t.Errorf("the Standard Webhooks library refuses: %v", err)
 		}
 	}
@@ -77,6 +79,24 @@ func TestResponses(t *testing.T) {
 	elsewhere := newReceiver(t, func(http.ResponseWriter, *http.Request, message) { visited.Store(true) })
 	gone := newReceiver(t, ok)
 	gone.Close()
+	mute, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and sends nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := func(response string, reset bool) func(http.ResponseWriter, *http.Request, message) {
+		return func(w http.ResponseWriter, _ *http.Request, _ message) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_, _ = io.WriteString(conn, response)
+			if reset {
+				_ = conn.(*net.TCPConn).SetLinger(0)
+			}
+			_ = conn.Close()
+		}
+	}
 
 	tests := []struct {
 		name    string
@@ -108,6 +128,7 @@ func TestResponses(t *testing.T) {
 			},
 			outcome: webhook.Retry, status: 307, error: "redirects are not followed",
 		},
+		{name: "no TLS", url: "https://" + mute.Addr().String(), timeout: time.Second, outcome: webhook.Retry, error: "TLS handshake"},
 		{name: "no answer", answer: hang, timeout: time.Second, outcome: webhook.Retry, error: "no response within 1s"},
 		{
 			name: "an answer that stops half-way",
@@ -120,44 +141,12 @@ func TestResponses(t *testing.T) {
 			timeout: time.Second,
 			outcome: webhook.Delivered, status: 200, // the status acknowledges
 		},
-		{
-			name: "a reset connection",
-			answer: func(w http.ResponseWriter, _ *http.Request, _ message) {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_ = conn.(*net.TCPConn).SetLinger(0)
-				_ = conn.Close()
-			},
-			outcome: webhook.Retry, error: "reset",
-		},
-		{
-			name: "a closed connection",
-			answer: func(w http.ResponseWriter, _ *http.Request, _ message) {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_ = conn.Close()
-			},
-			outcome: webhook.Retry, error: "the connection was closed without a response",
-		},
-		{
-			name: "no HTTP",
-			answer: func(w http.ResponseWriter, _ *http.Request, _ message) {
-				conn, _, err := http.NewResponseController(w).Hijack()
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				_, _ = conn.Write([]byte(strings.Repeat("x", 2000) + "\r\n\r\n"))
-				_ = conn.Close()
-			},
-			outcome: webhook.Retry, error: "malformed HTTP",
-		},
+		{name: "a reset connection", answer: raw("", true), outcome: webhook.Retry, error: "reset"},
+		{name: "a closed connection", answer: raw("", false), outcome: webhook.Retry, error: "the connection was closed without a response"},
+		{name: "no HTTP", answer: raw(strings.Repeat("x", 2000)+"\r\n\r\n", false), outcome: webhook.Retry, error: "malformed HTTP"},
+		{name: "two-byte characters", answer: raw(strings.Repeat("é", 1000)+"\r\n\r\n", false), outcome: webhook.Retry, error: "malformed HTTP"},
+		{name: "two-byte characters, cut elsewhere", answer: raw("x"+strings.Repeat("é", 1000)+"\r\n\r\n", false), outcome: webhook.Retry, error: "malformed HTTP"},
+		{name: "no text", answer: raw("\u202e\x00"+strings.Repeat("\xff", 1000)+"\r\n\r\n", false), outcome: webhook.Retry, error: "malformed HTTP"},
 		{name: "nobody there", url: gone.URL + "/?token=t0ken", outcome: webhook.Retry, error: "refused"},
 		{name: "a refused network", answer: ok, refuse: true, outcome: webhook.Retry, error: "STANDIN_WEBHOOK_ALLOW_CIDRS"},
 		{name: "a number for a host", url: "http://2130706433/?token=t0ken", outcome: webhook.Retry, error: "is refused"},
@@ -192,8 +181,11 @@ func TestResponses(t *testing.T) {
 			if !strings.Contains(try.Error, test.error) || test.error == "" && try.Error != "" {
 				t.Errorf("error %q, want %q in it", try.Error, test.error)
 			}
-			if strings.Contains(try.Error, "t0ken") || len(try.Error) > 600 {
+			if strings.Contains(try.Error, "t0ken") || utf8.RuneCountInString(try.Error) > 600 {
 				t.Errorf("error tells too much: %q", try.Error)
+			}
+			if !utf8.ValidString(try.Error) || strings.Contains(try.Error, "\x00") {
+				t.Errorf("PostgreSQL does not store the error %q", try.Error)
 			}
 			if wait := verdict.RetryAt.Sub(began); verdict.Outcome == webhook.Retry && wait < test.wait {
 				t.Errorf("next try after %v, want %v", wait, test.wait)
@@ -204,7 +196,7 @@ func TestResponses(t *testing.T) {
 		})
 	}
 	t.Cleanup(func() {
-		if visited.Load() {
+		if mute.Close(); visited.Load() {
 			t.Error("a redirect was followed")
 		}
 	})
