@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/uuid"
-
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 )
@@ -22,12 +20,7 @@ func TestLinkWithoutMeeting(t *testing.T) {
 		"https://www.google.com/url?q=https%3A%2F%2Fzoom.us%2Fu%2F1": "telephone numbers",
 		"https://evil.test/abc-defg-hij":                             "STANDIN_ALLOWED_MEETING_HOSTS",
 	} {
-		j, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
-			ExternalID: uuid.NewString(), MeetingURL: link, Platform: job.Meet, DisplayName: "Ada", AutoLeave: job.DefaultAutoLeave(),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		j := h.NewJob(t, func(r *lifecycle.NewJob) { r.MeetingURL = link })
 		r := h.until(t, j.ID, "its end", func(r job.Record) bool { return r.Status.Terminal() })
 		if r.Status != job.Failed || r.FailureCode != job.MeetingNotFound || !strings.Contains(r.FailureDetail, detail) || r.Attempts != 0 {
 			t.Errorf("%s: %s %s %q after %d attempts, want meeting_not_found with %q", link, r.Status, r.FailureCode, r.FailureDetail, r.Attempts, detail)
@@ -36,11 +29,6 @@ func TestLinkWithoutMeeting(t *testing.T) {
 			t.Errorf("%s: %d bots were launched", link, n)
 		}
 	}
-	allowed, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
-		ExternalID: uuid.NewString(), MeetingURL: "https://meet.test/room", Platform: job.Meet, DisplayName: "Ada", AutoLeave: job.DefaultAutoLeave(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	allowed := h.NewJob(t, func(r *lifecycle.NewJob) { r.MeetingURL = "https://meet.test/room" })
 	h.untilLaunched(t, allowed.ID, 0)
 }

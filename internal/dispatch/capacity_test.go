@@ -31,29 +31,26 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 			h.untilLaunched(t, id, 0)
 		}
 		for range 3 {
-			h.clock.set(h.clock.Now().Add(30 * time.Second))
+			h.clock.Advance(30 * time.Second)
 			for _, id := range bots {
 				h.beat(t, id, ingest.Stats{CoresUsed: 1.9, MemoryBytes: 512 << 20})
 			}
 		}
-		h.untilFull(t, free)
+		waitFor(t, "no capacity is free", func() bool { return free.FullReason(t.Context(), h.clock.Now()) != "" })
 		waiting := h.create(t, time.Time{})
 		h.untilPending(t, waiting)
-		entries, err := h.store.Timeline(t.Context(), waiting)
+		entries := h.Entries(t, waiting)
 		const reason = "runs 2 bots and has capacity for 2: 4.0 cores and 64.0 GiB of memory, of which a bot uses 1.9 cores and 1.0 GiB of memory (measured"
-		if err != nil || len(entries) != 1 || !strings.Contains(string(entries[0].Data), reason) {
-			t.Errorf("timeline %+v (%v)", entries, err)
+		if len(entries) != 1 || !strings.Contains(string(entries[0].Data), reason) {
+			t.Errorf("timeline %+v", entries)
 		}
-		fleet, err := dispatch.NewFleetReader(h.store, 0, h.clock.Now).Fleet(t.Context())
+		fleet, err := dispatch.NewFleetReader(h.Store, 0, h.clock.Now).Fleet(t.Context())
 		if want := (dispatch.BotResources{Cores: 1.9, Memory: 512 << 20}); err != nil || fleet.BotUsage["a"] != want {
 			t.Errorf("bot usage %+v (%v)", fleet.BotUsage, err)
 		}
 
-		if err := h.jobs.Cancel(t.Context(), h.caller, waiting); err != nil {
-			t.Fatal(err)
-		}
-		h.bots.end(bots[0], 0)
-		d.BotStateChanged(t.Context(), bots[0])
+		h.cancel(t, waiting)
+		h.lose(t, d, bots[0], 0)
 		if r := h.untilLaunched(t, bots[0], 1); len(r.Stats) != 0 {
 			t.Errorf("the new attempt has statistics %s before its first heartbeat", r.Stats)
 		}
@@ -63,23 +60,7 @@ func TestCapacityFollowsReportedUsage(t *testing.T) {
 // beat sends a heartbeat of a job's first bot.
 func (h *harness) beat(t *testing.T, id uuid.UUID, stats ingest.Stats) {
 	t.Helper()
-	if _, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &stats}, 0); err != nil {
+	if _, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &stats}, 0); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// untilFull waits until no capacity is free.
-func (h *harness) untilFull(t *testing.T, free *dispatch.Capacity) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for free.FullReason(ctx, h.clock.Now()) == "" {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("capacity %d, want no free capacity", free.Total(t.Context()))
-		}
 	}
 }

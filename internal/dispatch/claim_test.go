@@ -54,21 +54,15 @@ func (l *errorLog) Write(line []byte) (int, error) {
 }
 
 // until waits for a number of lines.
-func (l *errorLog) until(t *testing.T, count int) []time.Time {
+func (l *errorLog) until(t *testing.T, count int) (logged []time.Time) {
 	t.Helper()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(testTimeout); ; <-ticker.C {
+	waitFor(t, "it was logged: "+l.text, func() bool {
 		l.mu.Lock()
-		logged := l.logged
-		l.mu.Unlock()
-		if len(logged) >= count {
-			return logged
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d lines with %s were logged, want %d", len(logged), l.text, count)
-		}
-	}
+		defer l.mu.Unlock()
+		logged = l.logged
+		return len(logged) >= count
+	})
+	return logged
 }
 
 // TestUnreadableJob checks that a job that cannot be read costs no other job, and keeps
@@ -79,15 +73,14 @@ func TestUnreadableJob(t *testing.T) {
 		joinAt := h.clock.Now().Add(time.Hour)
 		broken, good := h.create(t, joinAt), h.create(t, joinAt)
 		h.exec(t, `UPDATE jobs SET auto_leave = '{' WHERE id = $1`, broken.String())
-		h.clock.set(joinAt)
+		h.clock.Set(joinAt)
 		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 2})
 		log := &errorLog{text: "cannot load due job"}
 		h.run(t, func(s *dispatch.Settings) { s.Capacity, s.Log = capacity, slog.New(slog.NewTextHandler(log, nil)) })
 		h.untilLaunched(t, good, 0)
 		log.until(t, 1)
-		untilUsed(t, capacity, 1)
-		later := h.create(t, time.Time{})
-		h.untilLaunched(t, later, 0)
+		waitFor(t, "one slot is reserved", func() bool { return capacity.Used() == 1 })
+		h.launched(t)
 		if len(log.logged) != 1 || !strings.Contains(log.lines[0], broken.String()) {
 			t.Errorf("logged %q, want one line until the lease ends", log.lines)
 		}
@@ -123,7 +116,7 @@ func TestUnstartableJob(t *testing.T) {
 	onBoth(t, func(t *testing.T, h *harness) {
 		joinAt := h.clock.Now().Add(time.Hour)
 		broken, good := h.create(t, joinAt), h.create(t, joinAt)
-		err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			r, err := tx.LockJob(ctx, broken)
 			if err != nil {
 				return err
@@ -134,7 +127,7 @@ func TestUnstartableJob(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.clock.set(joinAt)
+		h.clock.Set(joinAt)
 		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 2})
 		log := &errorLog{text: broken.String()}
 		h.run(t, func(s *dispatch.Settings) { s.Capacity, s.Log = capacity, slog.New(slog.NewTextHandler(log, nil)) })
@@ -142,8 +135,8 @@ func TestUnstartableJob(t *testing.T) {
 			t.Errorf("the other job: %+v", r)
 		}
 		log.until(t, 1)
-		untilUsed(t, capacity, 1)
-		r := h.record(t, broken)
+		waitFor(t, "one slot is reserved", func() bool { return capacity.Used() == 1 })
+		r := h.Record(t, broken)
 		if r.Status != job.Scheduled || r.Attempts != 0 || len(h.bots.launches(broken)) != 0 {
 			t.Errorf("the job that cannot be started: %+v", r)
 		}
@@ -204,8 +197,7 @@ func TestCapacityIsUsed(t *testing.T) {
 		var creating sync.WaitGroup
 		for range jobs {
 			creating.Go(func() {
-				id := h.create(t, time.Time{})
-				h.untilLaunched(t, id, 0)
+				id := h.launched(t)
 				if names := h.eventNames(t, id); names[0] != string(job.Dispatching) {
 					t.Errorf("the job became %v", names)
 				}
@@ -213,16 +205,4 @@ func TestCapacityIsUsed(t *testing.T) {
 		}
 		creating.Wait()
 	})
-}
-
-// untilUsed waits until a number of slots is reserved.
-func untilUsed(t *testing.T, capacity *dispatch.Capacity, want int) {
-	t.Helper()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.Now().Add(testTimeout); capacity.Used() != want; <-ticker.C {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d slots are reserved, want %d", capacity.Used(), want)
-		}
-	}
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -41,10 +40,9 @@ func TestFilesOfLostBots(t *testing.T) {
 			t.Parallel()
 			h := newHarness(t)
 			d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts, s.Timeouts.MaxStops = 1, 0 })
-			id := h.create(t, time.Time{})
-			h.untilLaunched(t, id, 0)
+			id := h.launched(t)
 			h.playBot(t, id, 0, test.events, "host_ended", media)
-			bot := filepath.Join(h.files.DataDir, "bots", launch.Key{JobID: id}.String())
+			bot := filepath.Join(h.Files.DataDir, "bots", launch.Key{JobID: id}.String())
 			for path, content := range map[string][]byte{
 				"bot.lock": nil, "bot.log": []byte("joined"), "browser-0/Default/History": []byte("https://meet.test/secret"),
 				"spool/events.log": nil, "spool/media/" + ingest.SegmentName(0, 0): media, "packed/recording.mp4": media,
@@ -64,17 +62,14 @@ func TestFilesOfLostBots(t *testing.T) {
 				h.reportStop(t, id, 0, test.events)
 			}
 			if test.cancel {
-				if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
-					t.Fatal(err)
-				}
+				h.cancel(t, id)
 			}
-			h.bots.end(id, 0)
-			d.BotStateChanged(t.Context(), id)
+			h.lose(t, d, id, 0)
 			h.untilCleanedUp(t, id)
 			if left := h.filesOf(t, id); !slices.Equal(left, slices.Sorted(slices.Values(test.want))) {
 				t.Errorf("after the end of the job: %v, want %v", left, test.want)
 			}
-			if err := h.jobs.DeleteRecording(t.Context(), h.caller, id); err != nil {
+			if err := h.DeleteRecording(t.Context(), h.Caller, id); err != nil {
 				t.Fatal(err)
 			}
 			if left := h.filesOf(t, id); len(left) > 0 {
@@ -88,7 +83,7 @@ func TestFilesOfLostBots(t *testing.T) {
 func (h *harness) filesOf(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
 	var files []string
-	for _, root := range []string{h.folder, h.files.DataDir} {
+	for _, root := range []string{h.Folder, h.Files.DataDir} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			if err == nil && !entry.IsDir() && strings.Contains(path, id.String()) {
 				relative, _ := filepath.Rel(root, path)

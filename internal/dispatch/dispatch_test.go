@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,7 +43,7 @@ func TestLaunch(t *testing.T) {
 		}
 		a := launches[0]
 		if a.Token != ingest.Token(signingKey, id.String(), 0) || a.Attempt != 0 || a.ServiceURL != "http://127.0.0.1:1" ||
-			a.MeetingURL != "https://meet.google.com/abc-defg-hij" || a.Platform != job.Meet || a.DisplayName != "Ada's stand-in" ||
+			a.MeetingURL != "https://meet.google.com/abc-defg-hij" || a.Platform != job.Meet || a.DisplayName != "Standin" ||
 			a.AutoLeave != job.DefaultAutoLeave() || !slices.Equal(a.AllowedHosts, []string{"meet.test"}) || a.LoopbackPeers {
 			t.Errorf("assignment %+v", a)
 		}
@@ -58,9 +57,9 @@ func TestNoLaunchBeforeJoinAt(t *testing.T) {
 	h.run(t)
 	joinAt := h.clock.Now().Add(time.Hour)
 	later := h.create(t, joinAt)
-	h.clock.set(joinAt.Add(-time.Millisecond))
-	h.untilLaunched(t, h.create(t, time.Time{}), 0) // the dispatcher has checked both jobs
-	if r := h.record(t, later); r.Status != job.Scheduled || r.Attempts != 0 {
+	h.clock.Set(joinAt.Add(-time.Millisecond))
+	h.launched(t) // the dispatcher has checked both jobs
+	if r := h.Record(t, later); r.Status != job.Scheduled || r.Attempts != 0 {
 		t.Fatalf("before joinAt: %+v", r)
 	}
 	h.at(joinAt)
@@ -99,37 +98,11 @@ func TestFailedLaunchIsRetried(t *testing.T) {
 	if after := r.StatusSince.Sub(began); after < dispatch.DefaultTimeouts().Launch {
 		t.Errorf("failed after %s", after)
 	}
+	if entries := h.Data(t, id, lifecycle.LaunchFailed); len(entries) == 0 || entries[0] != `{"detail":"no Chromium here: install it","node":""}` {
+		t.Errorf("failed launches on the timeline: %s", entries)
+	}
 	if want := []string{"dispatching", "failed", "job.failed", "job.failed"}; !slices.Equal(h.eventNames(t, id), want) {
 		t.Errorf("events: %v, want %v", h.eventNames(t, id), want)
-	}
-}
-
-// TestLaunchAfterFailures checks that the bot is launched when the launcher
-// recovers.
-func TestLaunchAfterFailures(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.bots.fail(errors.New("no capacity"))
-	h.run(t)
-	id := h.create(t, time.Time{})
-	r := h.until(t, id, "retried", func(r job.Record) bool { return r.LaunchFailures == 1 })
-	h.bots.fail(nil)
-	h.at(r.WakeAt)
-	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 {
-		t.Errorf("job %+v", r)
-	}
-	timeline, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var failures []string
-	for _, entry := range timeline {
-		if entry.Kind == lifecycle.LaunchFailed {
-			failures = append(failures, string(entry.Data))
-		}
-	}
-	if want := []string{`{"detail":"no capacity","node":""}`}; !slices.Equal(failures, want) {
-		t.Errorf("failed launches on the timeline: %s, want %s", failures, want)
 	}
 }
 
@@ -143,12 +116,9 @@ func TestLostBotIsReplaced(t *testing.T) {
 	h := newHarness(t)
 	h.reportStops(t)
 	h.run(t, func(s *dispatch.Settings) { s.Timeouts = timeouts })
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
+	id := h.launched(t)
 	h.sendEvent(t, id, 0, job.BotInMeeting, "")
-	if _, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0); err != nil {
-		t.Fatal(err)
-	}
+	h.beat(t, id, ingest.Stats{})
 	h.at(h.clock.Now().Add(timeouts.Heartbeat))
 	r := h.untilLaunched(t, id, 1)
 	if r.Status != job.Dispatching || r.Attempts != 2 || !r.HeartbeatAt.IsZero() {
@@ -171,19 +141,6 @@ func TestLostBotIsReplaced(t *testing.T) {
 	}
 }
 
-// TestGoneBotIsReplacedAtOnce checks that a bot that has exited is replaced
-// without waiting for its heartbeat timeout.
-func TestGoneBotIsReplacedAtOnce(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	d, _ := h.run(t)
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
-	h.bots.end(id, 0)
-	d.BotStateChanged(t.Context(), id)
-	h.untilLaunched(t, id, 1)
-}
-
 // TestHeartbeatsKeepBot checks that an event of the bot restarts its heartbeat
 // timeout.
 func TestHeartbeatsKeepBot(t *testing.T) {
@@ -193,7 +150,7 @@ func TestHeartbeatsKeepBot(t *testing.T) {
 	h.run(t)
 	id := h.create(t, time.Time{})
 	started := h.untilLaunched(t, id, 0)
-	h.clock.set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
+	h.clock.Set(started.LaunchedAt.Add(timeouts.FirstHeartbeat - time.Second))
 	h.sendEvent(t, id, 0, job.BotJoined, "")
 	h.at(started.LaunchedAt.Add(timeouts.FirstHeartbeat + 20*time.Second))
 	r := h.until(t, id, "rescheduled", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
@@ -207,14 +164,12 @@ func TestSalvage(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
+	id := h.launched(t)
 	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
-	h.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
-	h.bots.end(id, 0)
-	d.BotStateChanged(t.Context(), id)
+	h.Upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
+	h.lose(t, d, id, 0)
 	r := h.untilCleanedUp(t, id)
-	if r.Status != job.Completed || r.ManifestURI != h.jobs.ManifestURI(id) {
+	if r.Status != job.Completed || r.ManifestURI != h.ManifestURI(id) {
 		t.Fatalf("job %+v", r.State)
 	}
 	want := []string{"dispatching", "recording_started", "finalizing", "post_processing", "media_uploading", "completed", "job.finalized"}
@@ -228,39 +183,10 @@ func TestSalvage(t *testing.T) {
 	if left := h.uploads(t, id); left != 0 {
 		t.Errorf("%d uploads remain", left)
 	}
-	var stored []string
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		if e.Kind == lifecycle.MediaStored {
-			stored = append(stored, string(e.Data))
-		}
-	}
+	stored := h.Data(t, id, lifecycle.MediaStored)
 	last := fmt.Sprintf(`{"bytesDone":%[1]d,"bytesTotal":%[1]d}`, m.Media[0].Bytes)
 	if len(stored) < 2 || len(stored) > 12 || stored[len(stored)-1] != last {
 		t.Errorf("stored: %v, want at most twelve up to %s", stored, last)
-	}
-}
-
-// TestSecondBotAfterMeeting checks that the recording of the first bot is kept if
-// the meeting is over when the second bot joins.
-func TestSecondBotAfterMeeting(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	d, _ := h.run(t)
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
-	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
-	h.upload(t, id, 0, ingest.SegmentName(0, 0), recorded(t))
-	h.bots.end(id, 0)
-	d.BotStateChanged(t.Context(), id)
-	h.untilLaunched(t, id, 1)
-	h.sendEvent(t, id, 1, job.BotExited, `{"failureCode":"meeting_ended"}`)
-	r := h.untilCleanedUp(t, id)
-	if r.Status != job.Completed || !h.manifest(t, id).Partial {
-		t.Errorf("job %+v", r.State)
 	}
 }
 
@@ -272,30 +198,29 @@ func TestSalvageWithoutMedia(t *testing.T) {
 	h := newHarness(t)
 	d, _ := h.run(t, func(s *dispatch.Settings) { s.Timeouts.MaxAttempts = 1 })
 	for _, cancelled := range []bool{false, true} {
-		id := h.create(t, time.Time{})
-		h.untilLaunched(t, id, 0)
+		id := h.launched(t)
 		h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
-		h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("no MP4"))
+		h.Upload(t, id, 0, ingest.SegmentName(0, 0), []byte("no MP4"))
 		want := job.Failed
 		if cancelled {
 			want = job.Cancelled
-			if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
-				t.Fatal(err)
-			}
+			h.cancel(t, id)
 		}
-		h.bots.end(id, 0)
-		d.BotStateChanged(t.Context(), id)
+		h.lose(t, d, id, 0)
 		if r := h.untilCleanedUp(t, id); r.Status != want || r.ManifestURI != "" || !cancelled && r.FailureCode != job.NetworkLoss {
 			t.Errorf("cancelled %v: %+v", cancelled, r.State)
 		}
 	}
 }
 
-// brokenFinalizer fails every salvage.
-type brokenFinalizer struct{ *dispatch.Finalizer }
+// salvager is a Finalizer whose salvages end as a test wants.
+type salvager struct {
+	*dispatch.Finalizer
+	salvage func(ctx context.Context) error
+}
 
-func (brokenFinalizer) Salvage(context.Context, job.Record, string, func(dispatch.Progress) error) error {
-	return errors.New("the disk is full")
+func (s salvager) Salvage(ctx context.Context, _ job.Record, _ string, _ func(dispatch.Progress) error) error {
+	return s.salvage(ctx)
 }
 
 // TestFailedSalvageIsRetried checks that a failed salvage is retried a limited
@@ -305,18 +230,16 @@ func TestFailedSalvageIsRetried(t *testing.T) {
 	h := newHarness(t)
 	d, _ := h.run(t, func(s *dispatch.Settings) {
 		s.Timeouts.MaxAttempts = 1
-		s.Recordings = brokenFinalizer{h.recordings}
+		s.Recordings = salvager{h.Finalizer, func(context.Context) error { return errors.New("the disk is full") }}
 	})
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
+	id := h.launched(t)
 	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
-	h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
-	h.bots.end(id, 0)
-	d.BotStateChanged(t.Context(), id)
-	acquired := func(r job.Record) bool { return r.Status == job.Finalizing }
-	first := h.untilMatch(t, id, acquired)
+	h.Upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
+	h.lose(t, d, id, 0)
+	var first, again job.Record
+	waitFor(t, "it is salvaged", func() bool { first = h.Record(t, id); return first.Status == job.Finalizing })
 	h.at(first.WakeAt) // the lease has expired
-	again := h.untilMatch(t, id, func(r job.Record) bool { return r.WakeAt.After(first.WakeAt) })
+	waitFor(t, "it is salvaged again", func() bool { again = h.Record(t, id); return again.WakeAt.After(first.WakeAt) })
 	h.at(again.StatusSince.Add(2 * dispatch.DefaultTimeouts().Teardown))
 	r := h.untilCleanedUp(t, id)
 	if r.Status != job.Failed || r.FailureCode != job.InternalError || strings.Contains(r.FailureDetail, "disk") {
@@ -327,14 +250,6 @@ func TestFailedSalvageIsRetried(t *testing.T) {
 	}
 }
 
-// stuckFinalizer makes no progress, as with a store that answers a byte at a time.
-type stuckFinalizer struct{ *dispatch.Finalizer }
-
-func (stuckFinalizer) Salvage(ctx context.Context, _ job.Record, _ string, _ func(dispatch.Progress) error) error {
-	<-ctx.Done()
-	return ctx.Err()
-}
-
 // TestStuckSalvagesEnd checks that salvages without progress end, so that more of them
 // than run at once hold no job, and that the uploads are kept.
 func TestStuckSalvagesEnd(t *testing.T) {
@@ -342,15 +257,17 @@ func TestStuckSalvagesEnd(t *testing.T) {
 	h := newHarness(t)
 	d, _ := h.run(t, func(s *dispatch.Settings) {
 		s.Timeouts.MaxAttempts, s.Timeouts.Teardown = 1, 20*time.Millisecond
-		s.Recordings = stuckFinalizer{h.recordings}
+		s.Recordings = salvager{h.Finalizer, func(ctx context.Context) error {
+			<-ctx.Done() // as with a store that answers a byte at a time
+			return ctx.Err()
+		}}
 	})
 	var jobs []uuid.UUID
 	for range 6 {
-		id := h.create(t, time.Time{})
-		h.untilLaunched(t, id, 0)
+		id := h.launched(t)
 		h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
-		h.upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
-		h.bots.end(id, 0)
+		h.Upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
+		h.bots.setState(id, 0, launch.Gone)
 		jobs = append(jobs, id)
 	}
 	for _, id := range jobs {
@@ -363,69 +280,27 @@ func TestStuckSalvagesEnd(t *testing.T) {
 	}
 }
 
-// untilMatch waits until wanted returns true for the job, whether it is leased or
-// not.
-func (h *harness) untilMatch(t *testing.T, id uuid.UUID, wanted func(job.Record) bool) job.Record {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		if r := h.record(t, id); wanted(r) {
-			return r
-		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("job %+v", h.record(t, id))
-		}
-	}
-}
-
 // TestCancelledJob checks that the bot of a cancelled job gets time to leave and
 // that its uploads are then deleted.
 func TestCancelledJob(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	d, _ := h.run(t)
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
+	id := h.launched(t)
 	h.sendEvent(t, id, 0, job.BotEnteringLobby, "")
-	h.upload(t, id, 0, ingest.ReportName, []byte(`{}`))
-	if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
-		t.Fatal(err)
-	}
-	h.at(h.record(t, id).WakeAt)
+	h.Upload(t, id, 0, ingest.ReportName, []byte(`{}`))
+	h.cancel(t, id)
+	h.at(h.Record(t, id).WakeAt)
 	h.until(t, id, "rescheduled", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if done := h.bots.done(); !slices.Equal(done, []string{"launch 0"}) {
 		t.Errorf("the bot was stopped too early: %v", done)
 	}
-	h.bots.end(id, 0)
-	d.BotStateChanged(t.Context(), id)
+	h.lose(t, d, id, 0)
 	if r := h.untilCleanedUp(t, id); r.Status != job.Cancelled || r.Attempts != 1 {
 		t.Errorf("job %+v", r.State)
 	}
 	if left := h.uploads(t, id); left != 0 {
 		t.Errorf("%d uploads remain", left)
-	}
-}
-
-// TestCancelBeforeJoinAt checks that no bot is launched for a job cancelled before
-// its joinAt.
-func TestCancelBeforeJoinAt(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.run(t)
-	joinAt := h.clock.Now().Add(time.Minute)
-	id := h.create(t, joinAt)
-	if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
-		t.Fatal(err)
-	}
-	h.clock.set(joinAt)
-	h.untilLaunched(t, h.create(t, time.Time{}), 0)
-	if r := h.record(t, id); r.Status != job.Cancelled || r.Attempts != 0 || len(h.bots.launches(id)) != 0 {
-		t.Errorf("job %+v", r.State)
 	}
 }
 
@@ -436,15 +311,13 @@ func TestCompletedJob(t *testing.T) {
 	h := newHarness(t)
 	d, _ := h.run(t)
 	for _, stays := range []bool{false, true} {
-		id := h.create(t, time.Time{})
-		h.untilLaunched(t, id, 0)
+		id := h.launched(t)
 		h.sendEvent(t, id, 0, job.ManifestFinalized, "")
 		r := h.until(t, id, "monitored", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 		if stays {
 			h.at(r.WakeAt)
 		} else {
-			h.bots.end(id, 0)
-			d.BotStateChanged(t.Context(), id)
+			h.lose(t, d, id, 0)
 		}
 		h.untilCleanedUp(t, id)
 		if state := h.bots.State(id, 0); state != launch.Gone {
@@ -472,7 +345,7 @@ func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 			id := h.create(t, time.Time{})
 			<-h.bots.entered
 			stop()
-			left := h.record(t, id)
+			left := h.Record(t, id)
 			if left.Lease == "" || left.Node != "a" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
 				t.Fatalf("after the crash: %+v", left)
 			}
@@ -481,7 +354,7 @@ func TestJobOfCrashedDispatcherIsClaimed(t *testing.T) {
 			attempt := 0
 			if name == "another node" {
 				attempt = 1
-				h.untilLaunched(t, h.create(t, time.Time{}), 0)
+				h.launched(t)
 				if launches := h.bots.launches(id); len(launches) != 0 {
 					t.Error("the job was claimed before its lease expired")
 				}
@@ -513,11 +386,11 @@ func TestLostLease(t *testing.T) {
 			h := newHarness(t)
 			h.reportStops(t)
 			release := h.bots.block()
-			log := &logWatcher{found: make(chan struct{}), text: `"action":"start attempt"`}
+			log := &errorLog{text: `"action":"start attempt"`}
 			h.run(t, func(s *dispatch.Settings) { s.Log = slog.New(slog.NewJSONHandler(log, nil)) })
 			id := h.create(t, time.Time{})
 			<-h.bots.entered
-			taken, err := h.jobs.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
+			taken, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
 				c.Lease, c.WakeAt = "another dispatcher's", c.Now.Add(time.Hour)
 				test.change(ctx, c)
 				return nil
@@ -526,47 +399,14 @@ func TestLostLease(t *testing.T) {
 				t.Fatal(err)
 			}
 			close(release)
-			<-log.found // the step has ended
-			if r := h.record(t, id); r.State != taken.State || r.Lease != taken.Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken.WakeAt) {
+			log.until(t, 1) // the step has ended
+			if r := h.Record(t, id); r.State != taken.State || r.Lease != taken.Lease || !r.LaunchedAt.IsZero() || !r.WakeAt.Equal(taken.WakeAt) {
 				t.Errorf("job %+v", r)
 			}
 			if done := h.bots.done(); !slices.Equal(done, test.want) {
 				t.Errorf("bots %v, want %v", done, test.want)
 			}
 		})
-	}
-}
-
-// logWatcher closes found when text is logged.
-type logWatcher struct {
-	once  sync.Once
-	found chan struct{}
-	text  string
-}
-
-func (l *logWatcher) Write(row []byte) (int, error) {
-	if strings.Contains(string(row), l.text) {
-		l.once.Do(func() { close(l.found) })
-	}
-	return len(row), nil
-}
-
-// TestRunningBotIsAdopted checks that a running bot is adopted and no second bot is
-// launched.
-func TestRunningBotIsAdopted(t *testing.T) {
-	t.Parallel()
-	h := newHarness(t)
-	h.bots.block()
-	_, stop := h.run(t)
-	id := h.create(t, time.Time{})
-	<-h.bots.entered
-	stop()
-	h.bots.mu.Lock()
-	h.bots.states[key(id, 0)] = launch.Running // it was launched, but the launch was not recorded
-	h.bots.mu.Unlock()
-	h.run(t, func(s *dispatch.Settings) { s.SingleNode = true })
-	if r := h.untilLaunched(t, id, 0); r.Attempts != 1 || len(h.bots.launches(id)) != 0 {
-		t.Errorf("job %+v", r)
 	}
 }
 
@@ -579,7 +419,7 @@ func TestManualBot(t *testing.T) {
 	h.run(t, func(s *dispatch.Settings) { s.Launcher, s.Timeouts = manual.Launcher{}, timeouts })
 	id := h.create(t, h.clock.Now().Add(time.Hour))
 	h.sendEvent(t, id, 0, job.BotRecordingStarted, "")
-	h.at(h.record(t, id).WakeAt)
+	h.at(h.Record(t, id).WakeAt)
 	r := h.until(t, id, "monitored", func(r job.Record) bool { return r.WakeAt.After(h.clock.Now()) })
 	if r.Status != job.RecordingStarted || !r.WakeAt.Equal(r.HeartbeatAt.Add(timeouts.Heartbeat)) {
 		t.Errorf("job %+v", r)

@@ -14,8 +14,7 @@ func TestManifestTimeline(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t)
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
+	id := h.launched(t)
 	began := h.clock.Now()
 	for i, step := range []struct {
 		kind job.Trigger
@@ -24,7 +23,7 @@ func TestManifestTimeline(t *testing.T) {
 		{job.BotJoined, ""}, {job.BotInMeeting, ""}, {job.BotRecordingStarted, ""}, {job.BotRecordingPaused, ""}, {job.BotRecordingStarted, ""},
 		{job.BotRecordingStopped, ""}, {job.BotExited, `{"endReason":"host_ended","detail":"The call ended."}`}, {job.ManifestFinalized, ""},
 	} {
-		h.clock.set(began.Add(time.Duration(i) * time.Second))
+		h.clock.Set(began.Add(time.Duration(i) * time.Second))
 		h.sendEvent(t, id, 0, step.kind, step.data)
 	}
 	m := h.manifest(t, id)
@@ -50,13 +49,12 @@ func TestFinalizerRunsOncePerJob(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t)
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
-	r := h.record(t, id)
+	id := h.launched(t)
+	r := h.Record(t, id)
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if err := h.recordings.WriteManifest(t.Context(), r); err != nil {
+			if err := h.Finalizer.WriteManifest(t.Context(), r); err != nil {
 				t.Error(err)
 			}
 		})

@@ -14,6 +14,7 @@ import (
 	"standin/internal/dispatch"
 	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/launch"
 	"standin/internal/launch/manual"
 	"standin/internal/recording"
 )
@@ -94,14 +95,13 @@ func TestLostBots(t *testing.T) {
 					s.Launcher = manual.Launcher{}
 				}
 				if !d.finalize {
-					s.Recordings = noFinalizer{h.recordings}
+					s.Recordings = h.noFinalizer()
 				}
 			}
 			dispatcher, stop := h.run(t, change)
 			jobs := make(map[string]uuid.UUID)
 			for _, m := range moments() {
-				id := h.create(t, time.Time{})
-				h.untilLaunched(t, id, 0)
+				id := h.launched(t)
 				h.playBot(t, id, 0, m.events, m.end, media)
 				jobs[m.name] = id
 			}
@@ -113,7 +113,7 @@ func TestLostBots(t *testing.T) {
 					h.reportStop(t, jobs[m.name], 0, m.events)
 				}
 				if !d.manual {
-					h.bots.end(jobs[m.name], 0)
+					h.bots.setState(jobs[m.name], 0, launch.Gone)
 				}
 				if !d.manual && !d.reboot {
 					dispatcher.BotStateChanged(t.Context(), jobs[m.name])
@@ -137,10 +137,8 @@ func TestLostBots(t *testing.T) {
 
 // noFinalizer finalizes nothing, which takes most of the time of a test. The manifests
 // do not depend on the launcher.
-type noFinalizer struct{ *dispatch.Finalizer }
-
-func (noFinalizer) Salvage(context.Context, job.Record, string, func(dispatch.Progress) error) error {
-	return nil
+func (h *harness) noFinalizer() salvager {
+	return salvager{h.Finalizer, func(context.Context) error { return nil }}
 }
 
 // checkOutcome checks what became of a job whose bot was lost.
@@ -151,10 +149,10 @@ func (h *harness) checkOutcome(t *testing.T, id uuid.UUID, d death, m moment) {
 		if r.Status != job.Dispatching || r.Attempts != 2 || r.FailureCode != "" {
 			t.Errorf("%s: %s after %d attempts (%s)", m.name, r.Status, r.Attempts, r.FailureCode)
 		}
-		if commands, err := h.store.PendingCommands(t.Context(), id); err != nil || (len(commands) == 1 && commands[0].Kind == ingest.PauseRecording) != (m.name == "paused") {
+		if commands, err := h.Store.PendingCommands(t.Context(), id); err != nil || (len(commands) == 1 && commands[0].Kind == ingest.PauseRecording) != (m.name == "paused") {
 			t.Errorf("%s: commands for the next bot: %v (%v)", m.name, commands, err)
 		}
-		if reason := h.reasonOf(t, id, job.AttemptStarted); !strings.Contains(reason, d.detected) {
+		if reason := h.Data(t, id, job.AttemptStarted)[1]; !strings.Contains(reason, d.detected) {
 			t.Errorf("%s: the reason for another attempt is %q, want %q in it", m.name, reason, d.detected)
 		}
 		return
@@ -189,17 +187,16 @@ func TestStoppedBotIsContinued(t *testing.T) {
 	h := newHarness(t)
 	d, _ := h.run(t)
 	media := recorded(t)
-	id := h.create(t, time.Time{})
-	h.untilLaunched(t, id, 0)
+	id := h.launched(t)
 	began := h.clock.Now()
 	recordingEvents := []job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted}
 	h.playBot(t, id, 0, recordingEvents, "", media)
-	h.clock.set(began.Add(time.Second))
+	h.clock.Set(began.Add(time.Second))
 	h.reportStop(t, id, 0, recordingEvents)
 	h.untilLaunched(t, id, 1)
-	h.clock.set(began.Add(21 * time.Second))
+	h.clock.Set(began.Add(21 * time.Second))
 	h.playBot(t, id, 1, recordingEvents, "", media)
-	h.clock.set(began.Add(22 * time.Second))
+	h.clock.Set(began.Add(22 * time.Second))
 	h.uploadReport(t, id, 1, recordingEvents, "host_ended")
 	h.sendEvent(t, id, 1, job.BotExited, `{"endReason":"host_ended"}`)
 	d.Wake()
@@ -221,7 +218,7 @@ func TestStoppedBotIsContinued(t *testing.T) {
 func TestLostBotThatWasToLeave(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
-	d, _ := h.run(t, func(s *dispatch.Settings) { s.Recordings = noFinalizer{h.recordings} })
+	d, _ := h.run(t, func(s *dispatch.Settings) { s.Recordings = h.noFinalizer() })
 	for name, test := range map[string]struct {
 		events []job.Trigger
 		status job.Status
@@ -230,14 +227,12 @@ func TestLostBotThatWasToLeave(t *testing.T) {
 		"recording":    {[]job.Trigger{job.BotJoined, job.BotInMeeting, job.BotRecordingStarted}, job.Completed, ""},
 		"in the lobby": {[]job.Trigger{job.BotJoined, job.BotEnteringLobby}, job.Failed, job.MeetingEnded},
 	} {
-		id := h.create(t, time.Time{})
-		h.untilLaunched(t, id, 0)
+		id := h.launched(t)
 		h.playBot(t, id, 0, test.events, "", recorded(t))
-		if _, err := h.jobs.LeaveCall(t.Context(), h.caller, id); err != nil {
+		if _, err := h.LeaveCall(t.Context(), h.Caller, id); err != nil {
 			t.Fatal(err)
 		}
-		h.bots.end(id, 0)
-		d.BotStateChanged(t.Context(), id)
+		h.lose(t, d, id, 0)
 		if r := h.untilCleanedUp(t, id); r.Status != test.status || r.FailureCode != test.code || r.Attempts != 1 {
 			t.Errorf("%s: %s %s after %d attempts (%s)", name, r.Status, r.FailureCode, r.Attempts, r.FailureDetail)
 		}
@@ -254,8 +249,7 @@ func TestDrainedBots(t *testing.T) {
 	for attempt := range dispatch.DefaultTimeouts().MaxAttempts + 1 {
 		h.untilLaunched(t, id, attempt)
 		h.reportStop(t, id, attempt, nil)
-		h.bots.end(id, attempt)
-		d.BotStateChanged(t.Context(), id)
+		h.lose(t, d, id, attempt)
 	}
 	if r := h.untilLaunched(t, id, dispatch.DefaultTimeouts().MaxAttempts+1); r.Status != job.Dispatching {
 		t.Errorf("the job is %s (%s)", r.Status, r.FailureDetail)
@@ -283,14 +277,14 @@ func TestServiceStopsBot(t *testing.T) {
 func (h *harness) playBot(t *testing.T, id uuid.UUID, attempt int, events []job.Trigger, end string, media []byte) {
 	t.Helper()
 	if slices.Contains(events, job.BotRecordingStarted) {
-		h.upload(t, id, attempt, ingest.SegmentName(0, 0), media)
+		h.Upload(t, id, attempt, ingest.SegmentName(0, 0), media)
 		h.uploadReport(t, id, attempt, events, end)
 	}
 	for _, kind := range events {
 		data := ""
 		switch kind {
 		case job.BotRecordingStopped:
-			h.clock.set(h.clock.Now().Add(time.Second))
+			h.clock.Advance(time.Second)
 		case job.BotExited:
 			data = fmt.Sprintf(`{"endReason":%q}`, end)
 		}
@@ -311,7 +305,7 @@ func (h *harness) reportStop(t *testing.T, id uuid.UUID, attempt int, events []j
 // left if end is not empty.
 func (h *harness) uploadReport(t *testing.T, id uuid.UUID, attempt int, events []job.Trigger, end string) {
 	t.Helper()
-	began := h.record(t, id).LaunchedAt
+	began := h.Record(t, id).LaunchedAt
 	if attempt > 0 {
 		began = h.clock.Now().Add(-time.Second)
 	}
@@ -327,24 +321,5 @@ func (h *harness) uploadReport(t *testing.T, id uuid.UUID, attempt int, events [
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.upload(t, id, attempt, ingest.ReportName, text)
-}
-
-// reasonOf returns the reason in the last timeline entry of a kind.
-func (h *harness) reasonOf(t *testing.T, id uuid.UUID, kind job.Trigger) string {
-	t.Helper()
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var data struct{ Reason string }
-	for _, e := range entries {
-		if e.Kind != kind {
-			continue
-		}
-		if err := json.Unmarshal(e.Data, &data); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return data.Reason
+	h.Upload(t, id, attempt, ingest.ReportName, text)
 }

@@ -1,18 +1,13 @@
 package dispatch_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -20,19 +15,15 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/dispatch"
 	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/jobfiles"
 	"standin/internal/launch"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
-	"standin/internal/recording/build"
-	"standin/internal/recording/storage"
-	"standin/internal/store"
 	"standin/internal/testing/storetest"
+	"standin/internal/testing/world"
 )
 
 // signingKey signs the ingest tokens of these tests.
@@ -40,26 +31,6 @@ var signingKey = []byte("a key for tests")
 
 // testTimeout is the longest that tests wait for a change.
 const testTimeout = 60 * time.Second
-
-// clock is a clock whose time the tests set.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) set(now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now.After(c.now) {
-		c.now = now
-	}
-}
 
 // bots is a launcher whose bots do nothing. Tests set their states.
 type bots struct {
@@ -145,7 +116,7 @@ func (b *bots) Stop(_ context.Context, jobID uuid.UUID, attempt int) error {
 func (h *harness) reportStops(t *testing.T) {
 	t.Helper()
 	h.bots.stopped = func(id uuid.UUID, attempt int) {
-		_, err := h.jobs.Ingest(context.WithoutCancel(t.Context()), ingest.Event{
+		_, err := h.Ingest(context.WithoutCancel(t.Context()), ingest.Event{
 			Kind: job.BotExited, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(),
 			Data: json.RawMessage(`{"endReason":"bot_stopped","detail":"The bot's process was asked to stop."}`),
 		})
@@ -155,11 +126,11 @@ func (h *harness) reportStops(t *testing.T) {
 	}
 }
 
-// end simulates a bot that exits.
-func (b *bots) end(jobID uuid.UUID, attempt int) {
+// setState sets the state that the engine reports for a bot.
+func (b *bots) setState(jobID uuid.UUID, attempt int, state launch.State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.states[key(jobID, attempt)] = launch.Gone
+	b.states[key(jobID, attempt)] = state
 }
 
 func (b *bots) fail(failure error) {
@@ -195,18 +166,12 @@ func (b *bots) done() []string {
 	return slices.Clone(b.history)
 }
 
-// harness is a database, storage and launcher for dispatchers.
+// harness is a world with a launcher for dispatchers.
 type harness struct {
-	address    string // of the database
-	clock      *clock
-	store      *store.Store
-	folder     string // of the storage
-	storage    *storage.Recordings
-	files      jobfiles.Files
-	bots       *bots
-	recordings *dispatch.Finalizer
-	jobs       *lifecycle.Service
-	caller     account.Caller
+	*world.World
+	address string // of the database
+	clock   *world.Clock
+	bots    *bots
 
 	mu          sync.Mutex
 	dispatchers []*dispatch.Dispatcher
@@ -235,43 +200,13 @@ func newHarness(t *testing.T) *harness {
 // newHarnessOn returns a harness on the test's own database.
 func newHarnessOn(t *testing.T, address string) *harness {
 	t.Helper()
-	s, err := store.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folder := filepath.Join(t.TempDir(), "kept")
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: folder}).String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	h := &harness{address: address, folder: folder, clock: &clock{now: time.Now().UTC().Truncate(time.Millisecond)}, store: s, storage: recordings, bots: newBots()}
-	h.files = jobfiles.Files{Recordings: recordings, DataDir: t.TempDir()}
-	h.recordings = &dispatch.Finalizer{Store: s, Files: h.files, Finisher: &build.Finisher{
-		Storage: recordings, BaseURL: "https://standin.test", TempDir: h.files.DataDir, Log: slog.New(slog.DiscardHandler),
-	}}
-	events := new(event.Publisher)
-	events.Subscribe(func(e event.Event) {
+	clock := world.NewClock()
+	h := &harness{World: world.New(t, address, clock.Now), address: address, clock: clock, bots: newBots()}
+	h.Events.Subscribe(func(e event.Event) {
 		if _, ok := e.(event.JobDue); ok {
 			h.wake()
 		}
 	})
-	h.jobs = lifecycle.New(lifecycle.Settings{
-		Store: s, Finalizer: h.recordings, Recordings: h.files, BaseURL: "https://standin.test", Now: h.clock.Now,
-		Events: events,
-	})
-	t.Cleanup(h.jobs.Close)
-	consumer, err := s.EnsureConsumer(t.Context(), account.Consumer{
-		ID: uuid.New(), Name: "ada", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: h.clock.Now(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.caller = account.Caller{ConsumerID: consumer.ID, Mode: job.Live}
 	return h
 }
 
@@ -286,7 +221,7 @@ func (h *harness) wake() {
 
 // at sets the clock and wakes all dispatchers.
 func (h *harness) at(now time.Time) {
-	h.clock.set(now)
+	h.clock.Set(now)
 	h.wake()
 }
 
@@ -294,7 +229,7 @@ func (h *harness) at(now time.Time) {
 func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *dispatch.Dispatcher, stop func()) {
 	t.Helper()
 	settings := dispatch.Settings{
-		Store: h.store, Jobs: h.jobs, Launcher: h.bots, Recordings: h.recordings, SigningKey: signingKey,
+		Store: h.Store, Jobs: h.Service, Launcher: h.bots, Recordings: h.Finalizer, SigningKey: signingKey,
 		ServiceURL: "http://127.0.0.1:1", Options: dispatch.Options{AllowedMeetingHosts: []string{"meet.test"}}, Timeouts: dispatch.DefaultTimeouts(),
 		Now: h.clock.Now, Log: slog.New(slog.DiscardHandler),
 	}
@@ -320,45 +255,48 @@ func (h *harness) run(t *testing.T, change ...func(*dispatch.Settings)) (d *disp
 // create creates a job with the given joinAt. The zero time means now.
 func (h *harness) create(t *testing.T, joinAt time.Time) uuid.UUID {
 	t.Helper()
-	j, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
-		ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, JoinAt: joinAt,
-		DisplayName: "Ada's stand-in", Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(),
-		Webhooks: job.Webhooks{OnStatusChange: "https://hooks.test/s", OnFinalize: "https://hooks.test/f"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return j.ID
-}
-
-// record returns the stored job.
-func (h *harness) record(t *testing.T, id uuid.UUID) job.Record {
-	t.Helper()
-	r, err := h.store.Job(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return h.NewJob(t, func(r *lifecycle.NewJob) { r.JoinAt = joinAt }).ID
 }
 
 // until waits until wanted returns true for the job and the job is not leased, and
 // returns it.
-func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job.Record) bool) job.Record {
+func (h *harness) until(t *testing.T, id uuid.UUID, what string, wanted func(job.Record) bool) (r job.Record) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
+	waitFor(t, what, func() bool { r = h.Record(t, id); return r.Lease == "" && wanted(r) })
+	return r
+}
+
+// waitFor waits until a condition holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	for {
-		r := h.record(t, id)
-		if r.Lease == "" && wanted(r) {
-			return r
+	for deadline := time.Now().Add(testTimeout); !holds(); <-ticker.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("it was never true that %s", what)
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("the job was never %s: %+v", what, r)
-		}
+	}
+}
+
+// launched creates a job and waits for its first bot.
+func (h *harness) launched(t *testing.T) uuid.UUID {
+	t.Helper()
+	id := h.create(t, time.Time{})
+	h.untilLaunched(t, id, 0)
+	return id
+}
+
+// lose ends a bot, which a dispatcher learns.
+func (h *harness) lose(t *testing.T, d *dispatch.Dispatcher, id uuid.UUID, attempt int) {
+	h.bots.setState(id, attempt, launch.Gone)
+	d.BotStateChanged(t.Context(), id)
+}
+
+// cancel cancels a job.
+func (h *harness) cancel(t *testing.T, id uuid.UUID) {
+	t.Helper()
+	if err := h.Cancel(t.Context(), h.Caller, id); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -379,7 +317,7 @@ func (h *harness) untilCleanedUp(t *testing.T, id uuid.UUID) job.Record {
 // sendEvent sends an event as an attempt's bot.
 func (h *harness) sendEvent(t *testing.T, id uuid.UUID, attempt int, kind job.Trigger, data string) {
 	t.Helper()
-	answer, err := h.jobs.Ingest(t.Context(), ingest.Event{
+	answer, err := h.Ingest(t.Context(), ingest.Event{
 		Kind: kind, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now(), Data: json.RawMessage(data),
 	})
 	if err != nil || !answer.Applied {
@@ -387,20 +325,10 @@ func (h *harness) sendEvent(t *testing.T, id uuid.UUID, attempt int, kind job.Tr
 	}
 }
 
-// upload stores what a bot uploads.
-func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int, name string, content []byte) {
-	t.Helper()
-	sum := sha256.Sum256(content)
-	_, err := h.storage.PutUpload(t.Context(), id, attempt, name, bytes.NewReader(content), hex.EncodeToString(sum[:]), 1<<24)
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // uploads returns the number of stored files that the bots of a job uploaded.
 func (h *harness) uploads(t *testing.T, id uuid.UUID) int {
 	t.Helper()
-	attempts, err := h.storage.Uploads(t.Context(), id)
+	attempts, err := h.Storage.Uploads(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +342,7 @@ func (h *harness) uploads(t *testing.T, id uuid.UUID) int {
 // manifest returns the stored manifest of the job.
 func (h *harness) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 	t.Helper()
-	text, err := h.storage.Manifest(t.Context(), id)
+	text, err := h.Storage.Manifest(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -428,7 +356,7 @@ func (h *harness) manifest(t *testing.T, id uuid.UUID) recording.Manifest {
 // eventNames lists the status changes and the final event in the job's webhooks.
 func (h *harness) eventNames(t *testing.T, id uuid.UUID) []string {
 	t.Helper()
-	deliveries, err := storetest.Deliveries(t.Context(), h.store, id)
+	deliveries, err := storetest.Deliveries(t.Context(), h.Store, id)
 	if err != nil {
 		t.Fatal(err)
 	}

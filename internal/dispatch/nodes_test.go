@@ -36,8 +36,7 @@ func TestJobWaitsForCapacity(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		d, _ := h.run(t, node("a", 1))
-		first := h.create(t, time.Time{})
-		h.untilLaunched(t, first, 0)
+		first := h.launched(t)
 		start := h.clock.Now()
 		later := h.create(t, start.Add(2*time.Second))
 		sooner := h.create(t, start.Add(time.Second))
@@ -46,16 +45,15 @@ func TestJobWaitsForCapacity(t *testing.T) {
 		if r := h.untilPending(t, sooner); r.Attempts != 0 || !r.WakeAt.After(h.clock.Now()) {
 			t.Errorf("waiting job %+v", r)
 		}
-		entries, err := h.store.Timeline(t.Context(), sooner)
-		if err != nil || len(entries) != 1 || entries[0].Kind != job.NoCapacity || !strings.Contains(string(entries[0].Data), "1 of 1 bots") {
-			t.Errorf("timeline %+v (%v)", entries, err)
+		entries := h.Entries(t, sooner)
+		if len(entries) != 1 || entries[0].Kind != job.NoCapacity || !strings.Contains(string(entries[0].Data), "1 of 1 bots") {
+			t.Errorf("timeline %+v", entries)
 		}
 
 		h.sendEvent(t, first, 0, job.BotExited, `{"failureCode":"meeting_not_found"}`)
-		h.bots.end(first, 0)
-		d.BotStateChanged(t.Context(), first)
+		h.lose(t, d, first, 0)
 		h.untilLaunched(t, sooner, 0)
-		if r := h.record(t, later); r.Status != job.Pending {
+		if r := h.Record(t, later); r.Status != job.Pending {
 			t.Errorf("the job with the later joinAt is %s", r.Status)
 		}
 		h.run(t, node("b", 4))
@@ -70,10 +68,10 @@ func TestSimulatedBotsUseNoCapacity(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t, node("a", 1))
-	h.untilLaunched(t, h.create(t, time.Time{}), 0)
-	h.caller.Mode = job.Test
-	h.untilLaunched(t, h.create(t, time.Time{}), 0)
-	h.untilLaunched(t, h.create(t, time.Time{}), 0)
+	h.launched(t)
+	h.Caller.Mode = job.Test
+	h.launched(t)
+	h.launched(t)
 }
 
 // TestWaitingForCapacityEnds checks that a job that never gets capacity fails at the
@@ -82,11 +80,8 @@ func TestWaitingForCapacityEnds(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	h.run(t, node("a", 1))
-	first := h.create(t, time.Time{})
-	h.untilLaunched(t, first, 0)
-	h.bots.mu.Lock()
-	h.bots.states[key(first, 0)] = launch.Unknown // it never exits
-	h.bots.mu.Unlock()
+	first := h.launched(t)
+	h.bots.setState(first, 0, launch.Unknown) // it never exits
 	id := h.create(t, h.clock.Now().Add(time.Second))
 	h.at(h.clock.Now().Add(time.Second))
 	r := h.untilPending(t, id)
@@ -167,7 +162,7 @@ func TestNodesShareJobs(t *testing.T) {
 		if nodes["a"] != 10 || nodes["b"] != 10 {
 			t.Errorf("jobs per node: %v", nodes)
 		}
-		alive, err := h.store.Nodes(t.Context(), h.clock.Now().Add(-time.Minute))
+		alive, err := h.Store.Nodes(t.Context(), h.clock.Now().Add(-time.Minute))
 		var names []string
 		for _, n := range alive {
 			names = append(names, n.Name)

@@ -46,15 +46,11 @@ func (h *harness) untilPrelaunched(t *testing.T, id uuid.UUID, attempt int) job.
 // checkHidden checks that a job whose joinAt has not come shows no bot.
 func (h *harness) checkHidden(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	r := h.record(t, id)
+	r := h.Record(t, id)
 	if r.Status != job.Scheduled && r.Status != job.Cancelled || r.Attempts != 0 || !r.StartedAt.IsZero() {
 		t.Errorf("before joinAt the job is %+v", r.State)
 	}
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
+	for _, e := range h.Entries(t, id) {
 		if e.Kind != lifecycle.JobChanged && e.Kind != job.CancelRequested {
 			t.Errorf("before joinAt the timeline has %s %s", e.Kind, e.Data)
 		}
@@ -67,11 +63,7 @@ func (h *harness) checkHidden(t *testing.T, id uuid.UUID) {
 // kinds returns the kinds of a job's timeline entries.
 func (h *harness) kinds(t *testing.T, id uuid.UUID) (kinds []job.Trigger) {
 	t.Helper()
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
+	for _, e := range h.Entries(t, id) {
 		kinds = append(kinds, e.Kind)
 	}
 	return kinds
@@ -91,8 +83,8 @@ func TestPrelaunch(t *testing.T) {
 			d.RecordStart(took * time.Second)
 		}
 		h.at(joinAt.Add(-6 * time.Second))
-		h.untilLaunched(t, h.create(t, time.Time{}), 0) // the dispatcher has checked the other jobs
-		if r := h.record(t, id); r.Prelaunch != job.NotPrelaunched {
+		h.launched(t) // the dispatcher has checked the other jobs
+		if r := h.Record(t, id); r.Prelaunch != job.NotPrelaunched {
 			t.Errorf("prelaunched too early: %+v", r)
 		}
 		h.at(joinAt.Add(-5 * time.Second))
@@ -109,11 +101,10 @@ func TestPrelaunch(t *testing.T) {
 		if events := h.eventNames(t, id); !slices.Equal(events, []string{"dispatching"}) {
 			t.Errorf("webhooks %v", events)
 		}
-		entries, err := h.store.Timeline(t.Context(), id)
-		if err != nil || len(entries) != 2 || string(entries[0].Data) != `{"node":"a"}` || string(entries[1].Data) != `{"lateMs":0,"node":"a"}` {
-			t.Errorf("timeline %+v (%v)", entries, err)
+		if entries := h.Entries(t, id); len(entries) != 2 || string(entries[0].Data) != `{"node":"a"}` || string(entries[1].Data) != `{"lateMs":0,"node":"a"}` {
+			t.Errorf("timeline %+v", entries)
 		}
-		if h.record(t, later).Prelaunch != job.NotPrelaunched {
+		if h.Record(t, later).Prelaunch != job.NotPrelaunched {
 			t.Error("the later job was prelaunched")
 		}
 	})
@@ -145,7 +136,7 @@ func TestChangeWithdrawsPrelaunchedBot(t *testing.T) {
 			h.run(t, node("a", 1), early)
 			id := h.createEarly(t)
 			before := h.untilPrelaunched(t, id, 0)
-			changed, err := h.jobs.Patch(t.Context(), h.caller, id, change(before))
+			changed, err := h.Patch(t.Context(), h.Caller, id, change(before))
 			if err != nil || changed.Status != job.Scheduled {
 				t.Fatalf("patched to %s (%v)", changed.Status, err)
 			}
@@ -172,14 +163,11 @@ func TestChangeWithdrawsPrelaunchedBot(t *testing.T) {
 func (h *harness) checkVoid(t *testing.T, id uuid.UUID, attempt int) {
 	t.Helper()
 	entries := len(h.kinds(t, id))
-	answer, err := h.jobs.Ingest(t.Context(), ingest.Event{Kind: job.BotExited, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now()})
+	answer, err := h.Ingest(t.Context(), ingest.Event{Kind: job.BotExited, JobID: id.String(), Attempt: attempt, EmittedAt: h.clock.Now()})
 	if err != nil || answer.Applied || answer.Reason != job.StaleAttempt || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
 		t.Errorf("response to an event of a withdrawn bot: %+v (%v)", answer, err)
 	}
-	beat, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: attempt}, 0)
-	if err != nil || len(beat.Commands) != 1 || beat.Commands[0].Kind != ingest.LeaveCall {
-		t.Errorf("response to a heartbeat of a withdrawn bot: %+v (%v)", beat, err)
-	}
+	h.checkStale(t, id, attempt)
 	if now := len(h.kinds(t, id)); now != entries {
 		t.Errorf("the withdrawn bot added %d entries to the timeline", now-entries)
 	}
@@ -194,17 +182,15 @@ func TestMovedAwayPrelaunch(t *testing.T) {
 		id := h.createEarly(t)
 		h.untilPrelaunched(t, id, 0)
 		joinAt := h.clock.Now().Add(time.Hour)
-		if _, err := h.jobs.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &joinAt}); err != nil {
-			t.Fatal(err)
-		}
+		h.move(t, id, joinAt)
 		r := h.until(t, id, "waiting", func(r job.Record) bool { return r.Prelaunch == job.NotPrelaunched })
 		if !r.WakeAt.Equal(joinAt) || r.Node != "" || h.bots.State(id, 0) != launch.Gone {
 			t.Errorf("job %+v", r)
 		}
 		h.checkHidden(t, id)
-		h.untilLaunched(t, h.create(t, time.Time{}), 0) // its slot is free again
+		h.launched(t) // its slot is free again
 		h.at(joinAt.Add(-prelaunch))
-		if r := h.record(t, id); r.Prelaunch != job.NotPrelaunched { // the only slot is in use
+		if r := h.Record(t, id); r.Prelaunch != job.NotPrelaunched { // the only slot is in use
 			t.Errorf("job %+v", r)
 		}
 	})
@@ -218,15 +204,13 @@ func TestCancelStopsPrelaunchedBot(t *testing.T) {
 	h.run(t, node("a", 1), early)
 	id := h.createEarly(t)
 	h.untilPrelaunched(t, id, 0)
-	if err := h.jobs.Cancel(t.Context(), h.caller, id); err != nil {
-		t.Fatal(err)
-	}
+	h.cancel(t, id)
 	if r := h.untilCleanedUp(t, id); r.Status != job.Cancelled || r.Prelaunch != job.NotPrelaunched || h.bots.State(id, 0) != launch.Gone {
 		t.Errorf("job %+v", r)
 	}
 	h.checkHidden(t, id)
 	h.checkVoid(t, id, 0)
-	h.untilLaunched(t, h.create(t, time.Time{}), 0) // its slot is free again
+	h.launched(t) // its slot is free again
 }
 
 // TestPrelaunchedBotWaits checks that a bot gets no commands and may report nothing
@@ -238,24 +222,24 @@ func TestPrelaunchedBotWaits(t *testing.T) {
 		_, stop := h.run(t, node("a", 1), early)
 		id := h.createEarly(t)
 		r := h.untilPrelaunched(t, id, 0)
-		if _, err := h.jobs.RequestRecordingPermission(t.Context(), h.caller, id); err != nil {
+		if _, err := h.RequestRecordingPermission(t.Context(), h.Caller, id); err != nil {
 			t.Fatal(err)
 		}
 		stop()
 		beat := func() ingest.HeartbeatResponse {
 			t.Helper()
-			answer, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
+			answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return answer
 		}
-		if answer := beat(); answer.Status != job.Scheduled || len(answer.Commands) != 0 || h.record(t, id).HeartbeatAt.IsZero() {
+		if answer := beat(); answer.Status != job.Scheduled || len(answer.Commands) != 0 || h.Record(t, id).HeartbeatAt.IsZero() {
 			t.Errorf("response before joinAt: %+v", answer)
 		}
-		h.clock.set(r.JoinAt.Add(-time.Millisecond))
+		h.clock.Set(r.JoinAt.Add(-time.Millisecond))
 		for _, kind := range job.BotTriggers() {
-			_, err := h.jobs.Ingest(t.Context(), ingest.Event{
+			_, err := h.Ingest(t.Context(), ingest.Event{
 				Kind: kind, JobID: id.String(), EmittedAt: h.clock.Now(), Data: json.RawMessage(`{"failureCode":"internal_error"}`),
 			})
 			if !job.ErrorIs(err, job.TooEarly) {
@@ -265,9 +249,9 @@ func TestPrelaunchedBotWaits(t *testing.T) {
 		if kinds := h.kinds(t, id); !slices.Equal(kinds, []job.Trigger{lifecycle.CommandQueued}) || len(h.eventNames(t, id)) > 0 {
 			t.Errorf("before joinAt: %v and webhooks %v", kinds, h.eventNames(t, id))
 		}
-		h.clock.set(r.JoinAt)
+		h.clock.Set(r.JoinAt)
 		h.sendEvent(t, id, 0, job.BotJoined, "")
-		if r := h.record(t, id); r.Status != job.Joining || r.Attempts != 1 || r.Attempt != 0 || r.Prelaunch != job.NotPrelaunched || r.Node != "a" {
+		if r := h.Record(t, id); r.Status != job.Joining || r.Attempts != 1 || r.Attempt != 0 || r.Prelaunch != job.NotPrelaunched || r.Node != "a" {
 			t.Errorf("at joinAt: %+v", r)
 		}
 		want := []job.Trigger{lifecycle.CommandQueued, job.AttemptStarted, lifecycle.BotLaunched, job.BotJoined}
@@ -287,8 +271,7 @@ func TestPrelaunchedBotFails(t *testing.T) {
 	for name, fail := range map[string]func(t *testing.T, h *harness, d *dispatch.Dispatcher, id uuid.UUID){
 		"it exits": func(t *testing.T, h *harness, d *dispatch.Dispatcher, id uuid.UUID) {
 			h.untilPrelaunched(t, id, 0)
-			h.bots.end(id, 0)
-			d.BotStateChanged(t.Context(), id)
+			h.lose(t, d, id, 0)
 		},
 		"it sends no heartbeat": func(t *testing.T, h *harness, _ *dispatch.Dispatcher, id uuid.UUID) {
 			r := h.untilPrelaunched(t, id, 0)
@@ -296,8 +279,7 @@ func TestPrelaunchedBotFails(t *testing.T) {
 		},
 		"it is never started": func(t *testing.T, h *harness, d *dispatch.Dispatcher, id uuid.UUID) {
 			h.until(t, id, "starting", func(r job.Record) bool { return r.Prelaunch == job.Prelaunched })
-			h.bots.end(id, 0)
-			d.BotStateChanged(t.Context(), id)
+			h.lose(t, d, id, 0)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -362,7 +344,7 @@ func TestFailedPrelaunchIsRetried(t *testing.T) {
 		h.at(r.WakeAt)
 	}
 	h.bots.fail(nil)
-	h.at(h.record(t, id).WakeAt)
+	h.at(h.Record(t, id).WakeAt)
 	if r := h.untilLaunched(t, id, 0); r.Status != job.Dispatching || r.Attempts != 1 {
 		t.Errorf("job %+v", r)
 	}
@@ -380,9 +362,7 @@ func TestChangeDuringPrelaunch(t *testing.T) {
 		id := h.createEarly(t)
 		<-h.bots.entered
 		joinAt := h.clock.Now().Add(time.Hour)
-		if _, err := h.jobs.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &joinAt}); err != nil {
-			t.Fatal(err)
-		}
+		h.move(t, id, joinAt)
 		close(release)
 		r := h.until(t, id, "waiting", func(r job.Record) bool { return r.Prelaunch == job.NotPrelaunched && r.Attempt == 1 })
 		if !r.WakeAt.Equal(joinAt) || !r.LaunchedAt.IsZero() {
@@ -409,13 +389,11 @@ func TestPrelaunchAndRestart(t *testing.T) {
 		h.until(t, kept, "launched", func(job.Record) bool { return len(h.bots.entered) == 3 })
 		stop()
 		close(release)
-		if r := h.record(t, unlaunched); r.Prelaunch != job.Prelaunched || !r.LaunchedAt.IsZero() || r.Lease == "" {
+		if r := h.Record(t, unlaunched); r.Prelaunch != job.Prelaunched || !r.LaunchedAt.IsZero() || r.Lease == "" {
 			t.Fatalf("after the crash: %+v", r)
 		}
 		joinAt := h.clock.Now().Add(time.Hour)
-		if _, err := h.jobs.Patch(t.Context(), h.caller, changed, lifecycle.Patch{JoinAt: &joinAt}); err != nil {
-			t.Fatal(err)
-		}
+		h.move(t, changed, joinAt)
 
 		capacity := dispatch.NewCapacity(dispatch.CapacitySettings{MaxBots: 3})
 		h.run(t, node("a", 3), early, func(s *dispatch.Settings) { s.Capacity = capacity })
@@ -425,7 +403,7 @@ func TestPrelaunchAndRestart(t *testing.T) {
 		if capacity.Used() != 2 || len(h.bots.launches(kept)) != 1 || h.bots.State(changed, 0) != launch.Gone {
 			t.Errorf("%d slots in use after %v", capacity.Used(), h.bots.done())
 		}
-		h.at(h.record(t, kept).JoinAt)
+		h.at(h.Record(t, kept).JoinAt)
 		for _, id := range []uuid.UUID{kept, unlaunched} {
 			r := h.until(t, id, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
 			if r.Attempts != 1 || r.Attempt != 0 || len(h.bots.launches(id)) != 1 {
@@ -450,10 +428,8 @@ func TestPrelaunchAndLostNode(t *testing.T) {
 		h.until(t, alive, "launched", func(job.Record) bool { return len(h.bots.entered) == 3 })
 		stop()
 
-		h.clock.set(h.clock.Now().Add(time.Minute))
-		if _, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: alive.String()}, 0); err != nil {
-			t.Fatal(err)
-		}
+		h.clock.Advance(time.Minute)
+		h.beat(t, alive, ingest.Stats{})
 		others := newBots()
 		h.run(t, node("b", 3), early, func(s *dispatch.Settings) { s.Launcher = others })
 		r := h.until(t, alive, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
@@ -467,16 +443,24 @@ func TestPrelaunchAndLostNode(t *testing.T) {
 		if r := h.untilLaunched(t, silent, 1); r.Node != "b" {
 			t.Errorf("job with a silent bot: %+v", r)
 		}
-		h.checkStale(t, silent)
+		h.checkStale(t, silent, 0)
 	})
 }
 
-// checkStale checks that the first bot of a job is told to leave.
-func (h *harness) checkStale(t *testing.T, id uuid.UUID) {
+// move changes the joinAt of a job.
+func (h *harness) move(t *testing.T, id uuid.UUID, joinAt time.Time) {
 	t.Helper()
-	answer, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: 0}, 0)
+	if _, err := h.Patch(t.Context(), h.Caller, id, lifecycle.Patch{JoinAt: &joinAt}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// checkStale checks that a bot of a job is told to leave.
+func (h *harness) checkStale(t *testing.T, id uuid.UUID, attempt int) {
+	t.Helper()
+	answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: attempt}, 0)
 	if err != nil || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
-		t.Errorf("response to the first bot: %+v (%v)", answer, err)
+		t.Errorf("response to a heartbeat of an old bot: %+v (%v)", answer, err)
 	}
 }
 
@@ -497,11 +481,9 @@ func TestPrelaunchUsesCapacity(t *testing.T) {
 				second := h.createEarly(t)
 				due := h.create(t, time.Time{})
 				h.untilPending(t, due)
-				if err := h.jobs.Cancel(t.Context(), h.caller, first); err != nil {
-					t.Fatal(err)
-				}
+				h.cancel(t, first)
 				h.untilLaunched(t, due, 0)
-				if r := h.record(t, second); r.Prelaunch != job.NotPrelaunched || r.Status != job.Scheduled {
+				if r := h.Record(t, second); r.Prelaunch != job.NotPrelaunched || r.Status != job.Scheduled {
 					t.Errorf("job %+v", r)
 				}
 			})
@@ -516,13 +498,9 @@ func TestPrelaunchIsSkipped(t *testing.T) {
 	h := newHarness(t)
 	h.run(t, early, func(s *dispatch.Settings) { s.NoZoomSDK = "zoom-sdk is not configured" })
 	for platform, link := range map[job.Platform]string{job.Meet: "https://meet.google.com/new", job.ZoomSDK: "https://zoom.us/j/123456789"} {
-		j, _, err := h.jobs.Create(t.Context(), h.caller, lifecycle.NewJob{
-			ExternalID: uuid.NewString(), MeetingURL: link, Platform: platform, DisplayName: "Ada", AutoLeave: job.DefaultAutoLeave(),
-			JoinAt: h.clock.Now().Add(prelaunch / 2),
+		j := h.NewJob(t, func(r *lifecycle.NewJob) {
+			r.MeetingURL, r.Platform, r.JoinAt = link, platform, h.clock.Now().Add(prelaunch/2)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		r := h.until(t, j.ID, "skipped", func(r job.Record) bool { return r.Prelaunch == job.PrelaunchSkipped })
 		h.checkHidden(t, j.ID)
 		h.at(r.JoinAt)

@@ -9,17 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"standin/internal/dispatch"
-	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/launch"
 )
-
-// setState sets the state that the engine reports for a bot.
-func (b *bots) setState(jobID uuid.UUID, attempt int, state launch.State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.states[key(jobID, attempt)] = state
-}
 
 // untilWaiting waits until a dispatcher has checked a job whose bot is starting and
 // waits for the engine.
@@ -48,7 +40,7 @@ func TestStartingBotIsAwaited(t *testing.T) {
 			h.untilWaiting(t, id)
 			if again != nil {
 				stop()
-				h.clock.set(h.clock.Now().Add(dispatch.DefaultLease))
+				h.clock.Advance(dispatch.DefaultLease)
 				d, _ = h.run(t, again)
 				d.BotStateChanged(t.Context(), id) // the bot is still starting
 				h.untilWaiting(t, id)
@@ -83,7 +75,7 @@ func TestNodeCrashesBeforeRecordingLaunch(t *testing.T) {
 			id := h.create(t, time.Time{})
 			<-h.bots.entered
 			stop() // in the middle of the call to the engine
-			left := h.record(t, id)
+			left := h.Record(t, id)
 			if left.Lease == "" || !left.LaunchedAt.IsZero() || left.Status != job.Dispatching {
 				t.Fatalf("after the crash: %+v", left)
 			}
@@ -115,7 +107,7 @@ func TestStartingBotOfOtherNode(t *testing.T) {
 		h.untilWaiting(t, id)
 		stop()
 
-		h.clock.set(h.clock.Now().Add(dispatch.DefaultLease))
+		h.clock.Advance(dispatch.DefaultLease)
 		others := newBots()
 		b, _ := h.run(t, node("b", 4), func(s *dispatch.Settings) { s.Launcher = others })
 		b.BotStateChanged(t.Context(), id)
@@ -127,10 +119,7 @@ func TestStartingBotOfOtherNode(t *testing.T) {
 		a.BotStateChanged(t.Context(), id)
 		h.sendEvent(t, id, 1, job.BotInMeeting, "")
 		r := h.until(t, id, "in its meeting", func(r job.Record) bool { return r.Status == job.InMeeting })
-		answer, err := h.jobs.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Attempt: 0}, 0)
-		if err != nil || len(answer.Commands) != 1 || answer.Commands[0].Kind != ingest.LeaveCall {
-			t.Errorf("response to the first bot: %+v (%v)", answer, err)
-		}
+		h.checkStale(t, id, 0)
 		if r.Attempt != 1 || r.Node != "b" || len(h.bots.launches(id)) != 1 || len(others.launches(id)) != 1 {
 			t.Errorf("job %+v after %v and %v", r, h.bots.done(), others.done())
 		}
