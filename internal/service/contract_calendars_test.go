@@ -58,7 +58,7 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 	}
 	settings := h.call(t, 200, h.ada, "getJobSettings", "", jobID)
 	j := h.call(t, 200, h.ada, "getJob", "", jobID)
-	if !strings.Contains(string(settings.body), `"displayName":"Notes"`) || !strings.Contains(string(settings.body), `"nameCard":true`) || !strings.Contains(string(settings.body), "wss://agent.example.com/") || !strings.Contains(string(j.body), `"afterSoloSeconds":7`) || !strings.Contains(string(j.body), `"afterMaxSeconds":14400`) {
+	if !settings.has(`"displayName":"Notes"`) || !settings.has(`"nameCard":true`) || !settings.has("wss://agent.example.com/") || !j.has(`"afterSoloSeconds":7`) || !j.has(`"afterMaxSeconds":14400`) {
 		t.Errorf("the job: %s %s", j.body, settings.body)
 	}
 	again := h.call(t, 200, h.ada, "createJob", fmt.Sprintf(
@@ -68,7 +68,7 @@ func contractCalendars(t *testing.T, h *contractHarness) {
 		t.Errorf("the same meeting by the API: %s; details %s", again.body, details.body)
 	}
 	off := h.call(t, 200, h.ada, "patchCalendarEvent", `{"override":false}`, id, eventID)
-	if got := h.call(t, 200, h.ada, "getJob", "", jobID).text(t, "status"); got != "cancelled" || !strings.Contains(string(off.body), "it was switched off") {
+	if got := h.call(t, 200, h.ada, "getJob", "", jobID).text(t, "status"); got != "cancelled" || !off.has("it was switched off") {
 		t.Errorf("after it was switched off: the job is %s, %s", got, off.body)
 	}
 	h.call(t, 200, h.ada, "getCalendar", "", in...)

@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -263,6 +264,23 @@ func (r contractResponse) text(t testing.TB, name string) string {
 	t.Helper()
 	text, _ := r.field(t, name).(string)
 	return text
+}
+
+// has reports whether the body of a response contains a text.
+func (r contractResponse) has(text string) bool { return bytes.Contains(r.body, []byte(text)) }
+
+// refuse checks that a request is refused because of one field, the path of which is given.
+func (h *contractHarness) refuse(t testing.TB, path, bearer, op, body string, in ...string) {
+	t.Helper()
+	if refused := h.call(t, 400, bearer, op, body, in...); !refused.has(`"path":[` + path + `]`) {
+		t.Errorf("%s with %.80s: %s, want the path %s", op, body, refused.body, path)
+	}
+}
+
+// invite sends an invite of a calendar.
+func (h *contractHarness) invite(t testing.TB, status int, body string) contractResponse {
+	t.Helper()
+	return h.expect(t, status, contractRequest{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}, body: body})
 }
 
 // create creates a job and returns its ID.

@@ -46,20 +46,6 @@ func contractJobs(t *testing.T, h *contractHarness) {
 		}
 	}
 	h.call(t, 400, h.ada, "createJob", `{"externalId":"","meetingUrl":"nowhere","joinAt":null}`)
-	h.call(t, 401, "standin_live_x", "createJob", full)
-
-	h.call(t, 200, h.ada, "getJob", "", id)
-	h.call(t, 401, "", "getJob", "", id)
-	h.call(t, 200, h.ada, "getJobSettings", "", id)
-	h.call(t, 401, "", "getJobSettings", "", id)
-	h.call(t, 200, h.ada, "getJobDetails", "", id)
-	h.call(t, 401, "", "getJobDetails", "", id)
-	for _, unknown := range []string{"x", uuid.NewString(), strings.ReplaceAll(id, "-", "")} {
-		for _, op := range []string{"getJob", "getJobSettings", "getJobDetails", "cancelJob"} {
-			h.call(t, 404, h.ada, op, "", unknown)
-		}
-	}
-	h.call(t, 401, "", "cancelJob", "", id)
 	h.call(t, 204, h.ada, "cancelJob", "", id)
 	h.call(t, 204, h.ada, "cancelJob", "", id) // an ended job does not change
 	if status := h.awaitStatus(t, h.ada, id, job.Cancelled); status.field(t, "failureCode") != nil {
@@ -86,8 +72,6 @@ func contractPatch(t *testing.T, h *contractHarness) {
 		t.Errorf("an empty patch returned %s, want %s", same.body, changed.body)
 	}
 	h.call(t, 400, h.ada, "patchJob", `{"joinAt":null,"metadata":[],"autoLeave":{"afterSoloSeconds":0}}`, id)
-	h.call(t, 401, "", "patchJob", `{}`, id)
-	h.call(t, 404, h.bob, "patchJob", `{}`, id)
 	h.sendEvent(t, id, "lifecycle.joined", "")
 	h.call(t, 409, h.ada, "patchJob", `{}`, id)
 }
@@ -132,12 +116,8 @@ func contractLists(t *testing.T, h *contractHarness) {
 		"limit=0": "limit", "limit=101": "limit", "limit=x": "limit", "status=done": "status", "platform=webex": "platform",
 		"cursor=x": "cursor", "createdFrom=now": "createdFrom", "joinTo=2026": "joinTo", "status=": "status", "joinTo=": "joinTo",
 	} {
-		reply := h.call(t, 400, key, "listJobs?"+query, "")
-		if !strings.Contains(string(reply.body), `"path":["`+field+`"]`) {
-			t.Errorf("?%s returned %s", query, reply.body)
-		}
+		h.refuse(t, `"`+field+`"`, key, "listJobs?"+query, "")
 	}
-	h.call(t, 401, "", "listJobs", "")
 	tagged := h.create(t, key, contractJob(contractFuture+`,"metadata":{"room":7,"customer":"ada"}`))
 	for _, query := range []string{
 		"metadata.room=7&metadata.customer=ada", "metadata[room]=7&metadata%5Bcustomer%5D=ada", "metadata=room=7&metadata=customer%3Dada",
@@ -179,9 +159,6 @@ func contractControls(t *testing.T, h *contractHarness) {
 	for op, verb := range verbs {
 		reply := h.call(t, 202, h.ada, op, verb.body, id)
 		commands[reply.text(t, "commandId")] = verb.kind
-		h.call(t, 401, "", op, verb.body, id)
-		h.call(t, 404, h.bob, op, verb.body, id)
-		h.call(t, 404, h.ada, op, verb.body, "x")
 		h.call(t, 409, h.ada, op, verb.body, ended)
 		h.call(t, 409, h.ada, op, verb.body, teardown)
 		early := h.do(t, contractRequest{op: op, in: []string{scheduled}, bearer: h.ada, body: verb.body})
@@ -254,8 +231,6 @@ func contractRecordings(t *testing.T, h *contractHarness) {
 	running := h.create(t, h.ada, contractJob(contractFuture))
 	h.sendEvent(t, running, "lifecycle.recording_started", "")
 	h.call(t, 409, h.ada, "deleteRecording", "", running)
-	h.call(t, 401, "", "deleteRecording", "", id)
-	h.call(t, 404, h.bob, "deleteRecording", "", id)
 	for range 2 { // a second deletion succeeds
 		h.call(t, 204, key, "deleteRecording", "", id)
 		h.call(t, 404, key, "getManifest", "", id)
@@ -289,8 +264,6 @@ func contractTranscribeAgain(t *testing.T, h *contractHarness) {
 			t.Errorf("%s: %d %s", name, reply.status, reply.body)
 		}
 	}
-	h.call(t, 401, "", "transcribeAgain", again.body, id)
-	h.call(t, 404, h.bob, "transcribeAgain", again.body, id)
 	test := h.create(t, h.adasTest, contractJob(`,"metadata":{"simulate":{"speed":100,"seconds":1}}`))
 	h.awaitStatus(t, h.adasTest, test, job.Completed, job.Failed)
 	h.call(t, 409, h.adasTest, "transcribeAgain", `{}`, test)
@@ -302,8 +275,6 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 	t.Helper()
 	in := []string{id}
 	h.call(t, 404, key, "getTranscript", "", in...)
-	h.call(t, 401, "", "getTranscript", "", in...)
-	h.call(t, 404, h.bob, "getTranscript", "", in...)
 	h.call(t, 400, key, "getTranscript?format=doc", "", in...)
 	err := h.Store().Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		return tx.InsertEntry(ctx, job.TimelineEntry{
@@ -337,11 +308,11 @@ func contractTranscript(t *testing.T, h *contractHarness, key, id string) {
 		{query: "format=vtt"}, {header: map[string]string{"Accept": "text/plain;q=0.5, text/vtt"}},
 	} {
 		request.op, request.in, request.bearer = "getTranscript", in, key
-		if text := h.expect(t, 200, request); !strings.HasPrefix(string(text.body), "WEBVTT") || !strings.Contains(string(text.body), "<v Eve &lt;b&gt;>hello &amp; goodbye") {
+		if text := h.expect(t, 200, request); !strings.HasPrefix(string(text.body), "WEBVTT") || !text.has("<v Eve &lt;b&gt;>hello &amp; goodbye") {
 			t.Errorf("got %s, want WebVTT", text.body)
 		}
 	}
-	if text := h.call(t, 200, key, "getTranscript?format=text", "", in...); !strings.Contains(string(text.body), "Eve <b>: hello & goodbye") {
+	if text := h.call(t, 200, key, "getTranscript?format=text", "", in...); !text.has("Eve <b>: hello & goodbye") {
 		t.Errorf("got %s, want plain text", text.body)
 	}
 }
@@ -360,7 +331,6 @@ func contractSearch(t *testing.T, h *contractHarness) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.call(t, 401, "", "searchTexts?q=budget", "")
 	for _, query := range []string{"", "q=", "q=a&limit=0", "q=a&limit=101", "q=a&q=b", "q=" + strings.Repeat("a", 501)} {
 		h.call(t, 400, h.bob, "searchTexts?"+query, "")
 	}
@@ -379,7 +349,6 @@ func contractSearch(t *testing.T, h *contractHarness) {
 // contractUsage reads the usage of a team whose jobs were simulated.
 func contractUsage(t *testing.T, h *contractHarness, key string) {
 	t.Helper()
-	h.call(t, 401, "", "getUsage", "")
 	for _, query := range []string{"from=x", "to=2026-11-31", "from=2026-11-02&to=2026-11-01", "from=2020-01-01", "format=pdf"} {
 		h.call(t, 400, key, "getUsage?"+query, "")
 	}
@@ -398,8 +367,6 @@ func contractUsage(t *testing.T, h *contractHarness, key string) {
 func contractLive(t *testing.T, h *contractHarness, key, id string) {
 	t.Helper()
 	in := []string{id}
-	h.call(t, 401, "", "liveJob", "", in...)
-	h.call(t, 404, h.bob, "liveJob", "", in...)
 	h.expect(t, 400, contractRequest{op: "liveJob", in: in, bearer: key, header: map[string]string{"Last-Event-ID": "7"}})
 	whole := string(h.call(t, 200, key, "liveJob", "", in...).body)
 	if !strings.Contains(whole, "event: state\ndata: {") || !strings.HasSuffix(whole, "event: end\ndata: {\"type\":\"end\",\"status\":\"completed\"}\n\n") {
@@ -434,12 +401,8 @@ func contractMedia(t *testing.T, h *contractHarness, key, id, name string, size 
 		} {
 			h.expect(t, status, contractRequest{op: op, in: in, bearer: key, header: header})
 		}
-		h.call(t, 401, "", op, "", in...)
-		h.call(t, 404, h.bob, op, "", in...)
 		h.call(t, 404, key, op, "", id, "other.mp4")
 	}
-	h.call(t, 401, "", "getManifest", "", id)
-	h.call(t, 404, h.bob, "getManifest", "", id)
 }
 
 // contractHistory tests the timeline, the deliveries and redeliveries.
@@ -454,9 +417,6 @@ func contractHistory(t *testing.T, h *contractHarness) {
 	first := h.call(t, 200, h.ada, "listTimeline?limit=1", "", id)
 	rest := h.call(t, 200, h.ada, "listTimeline?cursor="+first.text(t, "nextCursor"), "", id)
 	h.call(t, 400, h.ada, "listJobs?cursor="+first.text(t, "nextCursor"), "")
-	h.create(t, h.ada, contractJob(contractFuture))
-	jobs := h.call(t, 200, h.ada, "listJobs?limit=1", "")
-	h.call(t, 400, h.ada, "listTimeline?cursor="+jobs.text(t, "nextCursor"), "", id)
 	text := string(first.body) + string(rest.body)
 	for _, want := range []string{`"kind":"lifecycle.joined"`, `"reason":"out_of_order"`, `"kind":"command_queued"`} {
 		if !strings.Contains(text, want) {
@@ -474,8 +434,6 @@ func contractHistory(t *testing.T, h *contractHarness) {
 		return one[0].(map[string]any)["state"] == "failed"
 	})
 	at := []string{id, delivery}
-	h.call(t, 401, "", "redeliver", "", at...)
-	h.call(t, 404, h.bob, "redeliver", "", at...)
 	h.call(t, 404, h.ada, "redeliver", "", id, "dlv_x")
 	hooks.mu.Lock() // the receiver does not respond, so the delivery stays in progress
 	h.call(t, 202, h.ada, "redeliver", "", at...)
@@ -484,12 +442,10 @@ func contractHistory(t *testing.T, h *contractHarness) {
 	hooks.mu.Unlock()
 	waitUntil(t, "the redelivery", func() bool {
 		page := h.call(t, 200, h.ada, "listDeliveries?limit=5", "", id)
-		return strings.Contains(string(page.body), `"state":"delivered"`)
+		return page.has(`"state":"delivered"`)
 	})
 	for _, op := range []string{"listTimeline", "listDeliveries"} {
 		h.call(t, 400, h.ada, op+"?cursor=%20", "", id)
 		h.call(t, 400, h.ada, op+"?limit=-1", "", id)
-		h.call(t, 401, "", op, "", id)
-		h.call(t, 404, h.bob, op, "", id)
 	}
 }

@@ -13,10 +13,6 @@ import (
 // contractManageKeys tests listKeys, createKey and revokeKey.
 func contractManageKeys(t *testing.T, h *contractHarness, scoped func(account.Scope, time.Time) (account.Key, string)) {
 	own, managing := scoped(account.AdminScope, time.Time{})
-	for _, op := range []string{"listKeys", "createKey"} {
-		h.call(t, 401, "", op, "")
-	}
-	h.call(t, 401, "", "revokeKey", "", "x")
 	_, sending := scoped(account.JobsScope, time.Time{})
 	h.call(t, 403, sending, "listKeys", "")
 
@@ -38,7 +34,6 @@ func contractManageKeys(t *testing.T, h *contractHarness, scoped func(account.Sc
 	h.call(t, 401, secret, "listJobs", "")
 	h.call(t, 404, managing, "revokeKey", "", id)
 
-	h.call(t, 401, "", "listAuditLog", "")
 	h.call(t, 403, sending, "listAuditLog", "")
 	h.call(t, 400, managing, "listAuditLog?cursor=x", "")
 	first := h.call(t, 200, managing, "listAuditLog?limit=1", "")
@@ -70,11 +65,10 @@ func contractKeys(t *testing.T, h *contractHarness) {
 	key, sending := scoped(account.JobsScope, time.Now().Add(time.Hour))
 	me := h.call(t, 200, sending, "getMe", "")
 	for _, want := range []string{`"name":"keys"`, `"id":"` + key.ID.String() + `"`, `"name":"CI"`, `"mode":"test"`, `"scope":"jobs"`, `"expiresAt":"2`} {
-		if !strings.Contains(string(me.body), want) {
+		if !me.has(want) {
 			t.Errorf("%s is not in %s", want, me.body)
 		}
 	}
-	h.call(t, 401, "", "getMe", "")
 
 	for _, operation := range h.description.Operations() {
 		if operation.Security != "apiKey" || operation.Method == http.MethodGet || operation.Method == http.MethodHead {
@@ -96,7 +90,7 @@ func contractKeys(t *testing.T, h *contractHarness) {
 	h.call(t, 200, short, "getMe", "")
 	waitUntil(t, "the key expires", func() bool {
 		reply := h.do(t, contractRequest{op: "getMe", bearer: short})
-		return reply.status == http.StatusUnauthorized && strings.Contains(string(reply.body), "expired")
+		return reply.status == http.StatusUnauthorized && reply.has("expired")
 	})
 	for name, options := range map[string]account.KeyOptions{
 		"a name of two lines": {Name: "a\nb"}, "a long name": {Name: strings.Repeat("x", 101)}, "an unknown scope": {Scope: "root"}, "expired": {ExpiresAt: time.Now()},

@@ -60,12 +60,12 @@ func contractBodies(t *testing.T, h *contractHarness) {
 		for _, unreadable := range []string{"", "{", `{"a":1}x`, "\xff", "\x00", "null{}"} {
 			request.body = unreadable
 			reply := h.expect(t, 400, request)
-			if !strings.Contains(string(reply.body), `"issues":[{"path":[],"message":"`) || !strings.Contains(string(reply.body), `"code":"invalid_json"`) {
+			if !reply.has(`"issues":[{"path":[],"message":"`) || !reply.has(`"code":"invalid_json"`) {
 				t.Errorf("%s %q: %s", request.op, unreadable, reply.body)
 			}
 		}
 		request.body = "[]"
-		if reply := h.expect(t, 400, request); !strings.Contains(string(reply.body), `"code":"type"`) {
+		if reply := h.expect(t, 400, request); !reply.has(`"code":"type"`) {
 			t.Errorf("%s []: %s", request.op, reply.body)
 		}
 	}

@@ -22,7 +22,7 @@ func contractOptions(t *testing.T, h *contractHarness) {
 	all := `"title":"Weekly\n review","recording":{"mode":"audio","layout":"gallery"},"captions":{"enabled":true,"language":"de-DE"},"chat":true,` +
 		`"transcript":{"enabled":false,"language":"de"},"consent":{"required":false},"metadata":{"captions":"maybe","chat":false,"captionsLanguage":"fr","recordingPermission":"required"}`
 	made := h.call(t, 201, h.ada, "createJob", `{"externalId":"options","meetingUrl":"https://meet.google.com/opt-ions-abc","joinAt":"2999-01-01T00:00:00Z",`+all+`}`)
-	if warning := made.header.Get("X-Standin-Warning"); warning != "" || strings.Contains(string(made.body), "Weekly") {
+	if warning := made.header.Get("X-Standin-Warning"); warning != "" || made.has("Weekly") {
 		t.Errorf("warning %q about keys that options replace; the job is %s", warning, made.body)
 	}
 	id := made.text(t, "id")
@@ -31,7 +31,7 @@ func contractOptions(t *testing.T, h *contractHarness) {
 		t.Errorf("settings %s, want %s", settings.body, want)
 	}
 	details := h.call(t, 200, h.ada, "getJobDetails", "", id)
-	if details.text(t, "title") != "Weekly review" || !strings.Contains(string(details.body), `"options":{`+want) || details.field(t, "endedAt") != nil || details.field(t, "recording") != nil {
+	if details.text(t, "title") != "Weekly review" || !details.has(`"options":{`+want) || details.field(t, "endedAt") != nil || details.field(t, "recording") != nil {
 		t.Errorf("details %s", details.body)
 	}
 	for body, field := range map[string]string{
@@ -41,22 +41,13 @@ func contractOptions(t *testing.T, h *contractHarness) {
 		`"consent":{"required":"required"}`: `"consent","required"`, `"recording":{"mode":"film"}`: `"recording","mode"`,
 		`"simulate":{"outcome":"success"}`: `"simulate"`, // needs a test key
 	} {
-		for _, request := range []contractRequest{
-			{op: "createJob", bearer: h.ada, body: contractJob(contractFuture + "," + body)},
-			{op: "patchJob", in: []string{id}, bearer: h.ada, body: "{" + body + "}"},
-		} {
-			if refused := h.expect(t, 400, request); !strings.Contains(string(refused.body), `"path":[`+field+`]`) {
-				t.Errorf("%s with %.60s: %s, want the path %s", request.op, body, refused.body, field)
-			}
-		}
+		h.refuse(t, field, h.ada, "createJob", contractJob(contractFuture+","+body))
+		h.refuse(t, field, h.ada, "patchJob", "{"+body+"}", id)
 	}
 	for body, field := range map[string]string{
 		`"outcome":"nonsense"`: `"outcome"`, `"seconds":3601`: `"seconds"`, `"speed":0`: `"speed"`, `"permission":"maybe"`: `"permission"`,
 	} {
-		refused := h.call(t, 400, h.adasTest, "createJob", contractJob(`,"simulate":{`+body+`}`))
-		if !strings.Contains(string(refused.body), `"path":["simulate",`+field+`]`) {
-			t.Errorf("simulate with %s: %s", body, refused.body)
-		}
+		h.refuse(t, `"simulate",`+field, h.adasTest, "createJob", contractJob(`,"simulate":{`+body+`}`))
 	}
 	ignored := h.call(t, 201, h.ada, "createJob", contractJob(contractFuture+`,"captions":{"enable":true}`))
 	if got := ignored.header.Get("X-Ignored-Fields"); got != "captions.enable" {
@@ -65,11 +56,11 @@ func contractOptions(t *testing.T, h *contractHarness) {
 	patched := `{"title":null,"captions":{"enabled":false},"chat":false,"consent":{"required":true}}`
 	h.call(t, 200, h.ada, "patchJob", patched, id)
 	want = `"recording":{"mode":"audio","layout":"gallery"},"captions":{"enabled":false,"language":"de-DE"},"chat":false,"transcript":{"enabled":false,"language":"de"},"consent":{"required":true}}`
-	if settings := h.call(t, 200, h.ada, "getJobSettings", "", id); strings.Contains(string(settings.body), "title") || !strings.HasSuffix(strings.TrimSpace(string(settings.body)), want) {
+	if settings := h.call(t, 200, h.ada, "getJobSettings", "", id); settings.has("title") || !strings.HasSuffix(strings.TrimSpace(string(settings.body)), want) {
 		t.Errorf("patched settings %s, want %s", settings.body, want)
 	}
 	timeline := h.call(t, 200, h.ada, "listTimeline", "", id)
-	if !strings.Contains(string(timeline.body), `"changed":["title","captions","chat","consent"]`) {
+	if !timeline.has(`"changed":["title","captions","chat","consent"]`) {
 		t.Errorf("the timeline does not name what changed: %s", timeline.body)
 	}
 
@@ -136,14 +127,14 @@ func contractDetails(t *testing.T, h *contractHarness, key, id string) {
 		t.Errorf("details of a failed job: %s", one.body)
 	}
 	plain := h.call(t, 200, consumer, "listJobs", "")
-	if strings.Contains(string(plain.body), "displayName") {
+	if plain.has("displayName") {
 		t.Errorf("details that nobody asked for: %s", plain.body)
 	}
 	h.call(t, 400, consumer, "listJobs?expand=everything", "")
 	for range 2 { // a deletion removes who was there
 		h.call(t, 204, key, "deleteRecording", "", id)
 		after := h.call(t, 200, key, "getJobDetails", "", id)
-		if strings.Contains(string(after.body), "Simulated") || after.field(t, "recording") != nil || after.field(t, "transcript") != nil {
+		if after.has("Simulated") || after.field(t, "recording") != nil || after.field(t, "transcript") != nil {
 			t.Errorf("details after the deletion: %s", after.body)
 		}
 	}
@@ -192,20 +183,19 @@ func contractBatches(t *testing.T, h *contractHarness) {
 	for _, refused := range []string{`{}`, `{"jobs":[]}`, `{"jobs":{}}`, `{"jobs":[` + strings.Repeat("{},", 100) + `{}]}`} {
 		h.call(t, 400, h.ada, "createJobs", refused)
 	}
-	h.call(t, 401, "", "createJobs", body)
 }
 
 // contractSeries tests invites for the occurrences of a recurring event, a new subject,
 // and the warning about a link.
 func contractSeries(t *testing.T, h *contractHarness) {
-	invite := func(more string) contractRequest {
-		return contractRequest{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret},
-			body: `{"organizerEmail":"ada@example.com","platform":"zoom-web","icalUid":"series",` + more + `}`}
+	invite := func(status int, more string) contractResponse {
+		t.Helper()
+		return h.invite(t, status, `{"organizerEmail":"ada@example.com","platform":"zoom-web","icalUid":"series",`+more+`}`)
 	}
 	link := `"meetingUrl":"https://zoom.us/j/81234567890",`
-	first := h.expect(t, 201, invite(link+`"joinAt":"2999-06-01T10:00:00Z","recurrenceId":"20320601T100000Z"`)).text(t, "jobId")
-	second := h.expect(t, 201, invite(link+`"joinAt":"2999-06-08T10:00:00Z","recurrenceId":"20320608T100000Z"`)).text(t, "jobId")
-	moved := h.expect(t, 200, invite(link+`"joinAt":"2999-06-02T10:00:00Z","recurrenceId":"20320601T100000Z","subject":"Moved"`))
+	first := invite(201, link+`"joinAt":"2999-06-01T10:00:00Z","recurrenceId":"20320601T100000Z"`).text(t, "jobId")
+	second := invite(201, link+`"joinAt":"2999-06-08T10:00:00Z","recurrenceId":"20320608T100000Z"`).text(t, "jobId")
+	moved := invite(200, link+`"joinAt":"2999-06-02T10:00:00Z","recurrenceId":"20320601T100000Z","subject":"Moved"`)
 	if first == second || moved.text(t, "jobId") != first || moved.text(t, "kind") != "deduped" {
 		t.Errorf("occurrences %s and %s; moved %s", first, second, moved.body)
 	}
@@ -215,8 +205,8 @@ func contractSeries(t *testing.T, h *contractHarness) {
 		}
 	}
 	// An invite that lacks the recurrenceId, or begins to have it, is for the same occurrence.
-	without := h.expect(t, 200, invite(link+`"joinAt":"2999-06-08T10:00:00Z"`))
-	again := h.expect(t, 200, invite(link+`"joinAt":"2999-06-09T10:00:00Z","recurrenceId":"20320608T100000Z"`))
+	without := invite(200, link+`"joinAt":"2999-06-08T10:00:00Z"`)
+	again := invite(200, link+`"joinAt":"2999-06-09T10:00:00Z","recurrenceId":"20320608T100000Z"`)
 	if without.text(t, "jobId") != second || again.text(t, "jobId") != second {
 		t.Errorf("without the recurrenceId: %s; with it again: %s; want %s", without.body, again.body, second)
 	}
@@ -226,15 +216,9 @@ func contractSeries(t *testing.T, h *contractHarness) {
 		t.Errorf("the title after a new subject: %s", details.body)
 	}
 	h.call(t, 200, h.ada, "patchJob", `{"metadata":{"own":1}}`, first)
-	h.expect(t, 200, invite(link+`"joinAt":"2999-06-02T10:00:00Z","recurrenceId":"20320601T100000Z","subject":"Again"`))
+	invite(200, link+`"joinAt":"2999-06-02T10:00:00Z","recurrenceId":"20320601T100000Z","subject":"Again"`)
 	if kept := h.call(t, 200, h.ada, "getJob", "", first); fmt.Sprint(kept.field(t, "metadata")) != "map[own:1]" {
 		t.Errorf("the consumer's metadata after an invite: %s", kept.body)
-	}
-	for address, warned := range map[string]bool{"https://zoom.us/j/meeting-not-number": true, "https://meet.google.com/new": true, "https://zoom.us/j/81234567890": false} {
-		made := h.do(t, invite(`"meetingUrl":"`+address+`","joinAt":"2999-07-01T10:00:00Z"`))
-		if (made.header.Get("X-Standin-Warning") != "") != warned || made.status >= 300 {
-			t.Errorf("%s: %d with the warning %q", address, made.status, made.header.Get("X-Standin-Warning"))
-		}
 	}
 }
 
@@ -254,7 +238,7 @@ func contractSimulatedLive(t *testing.T, h *contractHarness) {
 			t.Errorf("no %s in the stream", want)
 		}
 	}
-	if strings.Contains(string(running.body), `"status":"recording_started"`) && !strings.Contains(string(running.body), `"participants":[`) {
+	if running.has(`"status":"recording_started"`) && !running.has(`"participants":[`) {
 		t.Errorf("details of a running job: %s", running.body)
 	}
 	whole := string(h.call(t, 200, h.adasTest, "liveJob", "", id).body)

@@ -98,7 +98,7 @@ func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 		if entries := strings.ReplaceAll(string(timeline.body), `"kind":"job_changed"`, ""); strings.Contains(entries, `"kind":`) {
 			t.Errorf("the timeline before joinAt: %s", timeline.body)
 		}
-		if page := h.call(t, 200, h.ada, "listDeliveries", "", id); !strings.Contains(string(page.body), `"deliveries":[]`) {
+		if page := h.call(t, 200, h.ada, "listDeliveries", "", id); !page.has(`"deliveries":[]`) {
 			t.Errorf("deliveries before joinAt: %s", page.body)
 		}
 	}
@@ -116,7 +116,7 @@ func contractPrelaunch(t *testing.T, coverage *contractCoverage) {
 		t.Error("the bot that was launched for the old name still runs")
 	}
 	stale := h.expect(t, 200, event(0))
-	if stale.text(t, "reason") != "stale_attempt" || !strings.Contains(string(stale.body), "leave_call") {
+	if stale.text(t, "reason") != "stale_attempt" || !stale.has("leave_call") {
 		t.Errorf("response to the bot that was stopped: %s", stale.body)
 	}
 	hidden()

@@ -2,8 +2,6 @@ package service_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -24,25 +22,24 @@ func contractBots(t *testing.T, h *contractHarness) {
 	for _, op := range []string{"ingestEvent", "ingestTexts", "heartbeat"} {
 		for name, row := range map[string]struct {
 			status       int
-			code, bearer string
-			body         string
+			bearer, body string
 		}{
-			"no bearer before unreadable JSON":              {401, "unauthorized", "", `{`},
-			"unreadable JSON before the token":              {400, "invalid_input", "x", `{`},
-			"a body that is not an object before the token": {400, "invalid_input", "x", `[]`},
-			"a missing jobId before the token":              {400, "invalid_input", "x", `{"attempt":0}`},
-			"a malformed jobId before the token":            {400, "invalid_input", "x", `{"jobId":"x","attempt":0}`},
-			"a missing attempt before the token":            {400, "invalid_input", "x", `{"jobId":"` + id + `"}`},
-			"a malformed attempt before the token":          {400, "invalid_input", "x", `{"jobId":"` + id + `","attempt":-1}`},
-			"a wrong token before other fields":             {401, "unauthorized", "x", `{` + identity + `,"kind":1,"acked":1,"texts":1}`},
-			"another attempt's token":                       {401, "unauthorized", contractToken(id, 1), event},
-			"another job's token":                           {401, "unauthorized", contractToken(nobody, 0), event},
-			"a consumer's key":                              {401, "unauthorized", h.ada, event},
-			"other fields":                                  {400, "invalid_input", good, `{` + identity + `,"kind":1,"acked":1,"texts":1}`},
-			"a valid token of an unknown job":               {400, "invalid_input", contractToken(nobody, 0), strings.ReplaceAll(event, id, nobody)},
+			"no bearer before unreadable JSON":              {401, "", `{`},
+			"unreadable JSON before the token":              {400, "x", `{`},
+			"a body that is not an object before the token": {400, "x", `[]`},
+			"a missing jobId before the token":              {400, "x", `{"attempt":0}`},
+			"a malformed jobId before the token":            {400, "x", `{"jobId":"x","attempt":0}`},
+			"a missing attempt before the token":            {400, "x", `{"jobId":"` + id + `"}`},
+			"a malformed attempt before the token":          {400, "x", `{"jobId":"` + id + `","attempt":-1}`},
+			"a wrong token before other fields":             {401, "x", `{` + identity + `,"kind":1,"acked":1,"texts":1}`},
+			"another attempt's token":                       {401, contractToken(id, 1), event},
+			"another job's token":                           {401, contractToken(nobody, 0), event},
+			"a consumer's key":                              {401, h.ada, event},
+			"other fields":                                  {400, good, `{` + identity + `,"kind":1,"acked":1,"texts":1}`},
+			"a valid token of an unknown job":               {400, contractToken(nobody, 0), strings.ReplaceAll(event, id, nobody)},
 		} {
 			reply := h.call(t, row.status, row.bearer, op, row.body)
-			if name == "a valid token of a job that is not there" && !strings.Contains(string(reply.body), `"path":["jobId"]`) {
+			if name == "a valid token of a job that is not there" && !reply.has(`"path":["jobId"]`) {
 				t.Errorf("%s, %s: %s", op, name, reply.body)
 			}
 		}
@@ -120,34 +117,36 @@ func contractUploads(t *testing.T, h *contractHarness) {
 
 // contractCalendar tests intakeInvite of api/openapi.yaml.
 func contractCalendar(t *testing.T, h *contractHarness) {
-	secret := map[string]string{"x-service-intake-secret": contractIntakeSecret}
 	invite := func(uid, joinAt string) string {
 		return `{"organizerEmail":"Ada@Example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"` + joinAt + `","icalUid":` + uid + `}`
 	}
-	made := h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T10:00:00Z")})
-	again := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-01T12:00:00+02:00")})
-	moved := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-1"`, "2999-05-02T10:00:00Z")})
-	h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`null`, "2999-06-01T10:00:00Z")})
-	h.expect(t, 201, contractRequest{op: "intakeInvite", header: secret, body: invite(`"u-2"`, "0001-01-01T00:00:00.0001Z")})
+	made := h.invite(t, 201, invite(`"u-1"`, "2999-05-01T10:00:00Z"))
+	again := h.invite(t, 200, invite(`"u-1"`, "2999-05-01T12:00:00+02:00"))
+	moved := h.invite(t, 200, invite(`"u-1"`, "2999-05-02T10:00:00Z"))
+	h.invite(t, 201, invite(`null`, "2999-06-01T10:00:00Z"))
+	if warning := made.header.Get("X-Standin-Warning"); !strings.Contains(warning, "no meeting code") {
+		t.Errorf("warning %q about a link that leads to no meeting", warning)
+	}
+	h.invite(t, 201, invite(`"u-2"`, "0001-01-01T00:00:00.0001Z"))
 	id := made.text(t, "jobId")
 	if again.text(t, "jobId") != id || moved.text(t, "jobId") != id || made.text(t, "kind") != "scheduled" || moved.text(t, "kind") != "deduped" {
 		t.Errorf("got %s, %s, %s", made.body, again.body, moved.body)
 	}
 	seen := h.call(t, 200, h.ada, "getJob", "", id) // belongs to ada, by e-mail
-	if seen.text(t, "joinAt") != "2999-05-02T10:00:00.000Z" || !strings.Contains(string(seen.body), "(no subject)") {
+	if seen.text(t, "joinAt") != "2999-05-02T10:00:00.000Z" || !seen.has("(no subject)") {
 		t.Errorf("job of the invite: %s", seen.body)
 	}
 	cancelled := strings.Replace(invite(`"u-1"`, "2999-05-02T10:00:00Z"), "{", `{"cancelled":true,`, 1)
 	for range 2 { // repeating it changes nothing
-		if got := h.expect(t, 200, contractRequest{op: "intakeInvite", header: secret, body: cancelled}); got.text(t, "jobId") != id || got.text(t, "kind") != "deduped" {
+		if got := h.invite(t, 200, cancelled); got.text(t, "jobId") != id || got.text(t, "kind") != "deduped" {
 			t.Errorf("cancelled: %s", got.body)
 		}
 	}
 	if seen := h.call(t, 200, h.ada, "getJob", "", id); seen.text(t, "status") != "cancelled" {
 		t.Errorf("job of the cancelled invite: %s", seen.body)
 	}
-	h.expect(t, 404, contractRequest{op: "intakeInvite", header: secret, body: strings.Replace(cancelled, "u-1", "u-3", 1)})
-	h.expect(t, 400, contractRequest{op: "intakeInvite", header: secret, body: `{"organizerEmail":"nobody","platform":"zoom-sdk","subject":null}`})
+	h.invite(t, 404, strings.Replace(cancelled, "u-1", "u-3", 1))
+	h.invite(t, 400, `{"organizerEmail":"nobody","platform":"zoom-sdk","subject":null}`)
 	for _, wrong := range []map[string]string{nil, {"x-service-intake-secret": ""}, {"x-service-intake-secret": contractAdminSecret}, {"x-service-admin-secret": contractIntakeSecret}} {
 		h.expect(t, 401, contractRequest{op: "intakeInvite", header: wrong, body: `{`})
 	}
@@ -225,12 +224,6 @@ func contractPayments(t *testing.T, h *contractHarness) {
 		{"unknown type", 200, contractSigned(contractPaymentSecret, `{}`, now), `{}`, `{"ok":true,"deduped":false}`},
 		{"provider's header", 200, map[string]string{"Stripe-Signature": contractSigned(contractPaymentSecret, `{"id":"evt_2"}`, now)["Payment-Signature"]}, `{"id":"evt_2"}`, `{"ok":true,"deduped":false}`},
 		{"no signature", 400, nil, event, ""},
-		{"malformed signature", 400, map[string]string{"Payment-Signature": "t=,v1="}, event, ""},
-		{"signature of another secret", 400, contractSigned("whsec_other", event, now), event, ""},
-		{"signature of another body", 400, contractSigned(contractPaymentSecret, event, now), event + " ", ""},
-		{"signature too old", 400, contractSigned(contractPaymentSecret, event, now.Add(-10*time.Minute)), event, ""},
-		{"not an object", 400, contractSigned(contractPaymentSecret, `[]`, now), `[]`, ""},
-		{"not JSON", 400, contractSigned(contractPaymentSecret, `{`, now), `{`, ""},
 	} {
 		reply := h.expect(t, row.status, contractRequest{op: "receivePayment", header: row.header, body: row.body})
 		if got := strings.TrimSpace(string(reply.body)); got != row.answer {
@@ -250,7 +243,7 @@ func contractPayments(t *testing.T, h *contractHarness) {
 	without := openContractHarness(t, h.coverage, settings)
 	without.expect(t, 503, contractRequest{op: "receivePayment", header: contractSigned("", event, now), body: event})
 	without.call(t, 503, "", "receivePayment", "")
-	if contact := without.call(t, 200, "", "securityText", ""); !strings.Contains(string(contact.body), "Contact: mailto:security@example.com\nExpires: 2") {
+	if contact := without.call(t, 200, "", "securityText", ""); !contact.has("Contact: mailto:security@example.com\nExpires: 2") {
 		t.Errorf("security.txt is %s", contact.body)
 	}
 }
@@ -282,49 +275,5 @@ func contractService(t *testing.T, h *contractHarness) {
 	page := h.call(t, 200, "", "reference", "")
 	if page.header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(page.header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Errorf("headers of the reference page: %v", page.header)
-	}
-	open := map[string]bool{"/api/v1/cli-auth/init": true, "/webhooks/payments": true, "/api/v1/cli-auth/poll/%20%00%ff": true}
-	for path, want := range map[string]struct {
-		method string
-		status int
-	}{
-		"/nowhere":                        {"GET", 404},
-		"/api/v1/jobs/":                   {"GET", 404},
-		"/api/v1/jobs/x/nothing":          {"POST", 404},
-		"/api/v1/cli-auth/init":           {"GET", 405},
-		"/api/v1/jobs":                    {"DELETE", 405},
-		"/webhooks/payments":              {"GET", 405},
-		"/api/v1/jobs/x/pause-recording":  {"GET", 405},
-		"/api/v1/intake/calendar-invite":  {"PUT", 405},
-		"/api/v1/admin/host":              {"POST", 405},
-		"/api/v1/cli-auth/poll/%20%00%ff": {"PATCH", 405},
-	} {
-		request, err := http.NewRequestWithContext(t.Context(), want.method, h.BaseURL()+path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want.status == 405 && !open[path] { // 401 takes precedence over 405
-			answer, err := h.client.Do(request.Clone(t.Context()))
-			if err != nil || answer.StatusCode != 401 || answer.Header.Get("Allow") != "" {
-				t.Errorf("%s %s without credentials: %v (%v)", want.method, path, answer, err)
-			} else {
-				answer.Body.Close()
-			}
-		}
-		request.Header.Set("Authorization", "Bearer "+h.ada)
-		request.Header.Set("x-service-intake-secret", contractIntakeSecret)
-		request.Header.Set("x-service-admin-secret", contractAdminSecret)
-		answer, err := h.client.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(answer.Body)
-		answer.Body.Close()
-		if err != nil || answer.StatusCode != want.status || h.checker.Error(body) != nil {
-			t.Errorf("%s %s: %d %s (%v), want %d", want.method, path, answer.StatusCode, body, err, want.status)
-		}
-		if (answer.Header.Get("Allow") != "") != (want.status == 405) {
-			t.Errorf("%s %s: Allow is %q", want.method, path, answer.Header.Get("Allow"))
-		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 // contractExcluded maps the statuses that this test does not cause to the reasons.
 var contractExcluded = map[string]string{
-	"getMedia 307":    "only object storage signs URLs; package httpapi tests it with an object storage",
+	"getMedia 307":    "only object storage signs URLs; TestRecordingsOnS3 tests it",
 	"getMedia 202":    "it takes a conversion of more than 20 seconds; package httpapi tests it with one that does not end",
 	"headMedia 202":   "like getMedia 202",
 	"ingestEvent 429": "a bot's quota of events takes thousands of requests; packages httpapi and lifecycle test it with a small quota",
@@ -30,8 +30,9 @@ func TestContract(t *testing.T) {
 			"calendar": contractCalendar, "calendars": contractCalendars, "login": contractLogin, "operator": contractOperator, "payments": contractPayments,
 			"service": contractService, "keys": contractKeys, "bodies": contractBodies, "webhooks": contractWebhooks,
 			"links": contractLinks, "times": contractTimes, "replays": contractReplays, "ignored fields": contractIgnored,
-			"options": contractOptions, "batches": contractBatches, "series": contractSeries, "live": contractSimulatedLive, "pending": contractPending,
+			"options": contractOptions, "batches": contractBatches, "series": contractSeries, "live": contractSimulatedLive, "pending": contractPending, "streams": contractStreams,
 			"sound": contractSound, "screenshots": contractScreenshots, "cancelled": contractCancelled, "notetaker": contractNotetaker, "invites": contractInvites,
+			"credentials": contractCredentials, "foreign jobs": contractForeign, "issues": contractIssues,
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()

@@ -269,11 +269,9 @@ func (h *contractHarness) checkReadable(t *testing.T) {
 	}
 }
 
-// TestContractIssuesNameTexts checks that a text with a control character is a 400
+// contractIssues checks that a text with a control character is a 400
 // that names its field, and that a bot's manifest URI is one.
-func TestContractIssuesNameTexts(t *testing.T) {
-	t.Parallel()
-	h := openContractHarness(t, newContractCoverage(), contractSettings(t))
+func contractIssues(t *testing.T, h *contractHarness) {
 	finalized := func(uri string) contractRequest {
 		return contractEvent(h.create(t, h.ada, contractJob(contractFuture)), 0, "manifest.finalized", `{"manifestUri":"`+h.BaseURL()+uri+`"}`)
 	}
@@ -287,7 +285,7 @@ func TestContractIssuesNameTexts(t *testing.T) {
 		`["meetingUrl"] (invite)`: {op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}, body: `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/\u0007","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`},
 	} {
 		path, _, _ := strings.Cut(path, " ")
-		if reply := h.expect(t, 400, request); !strings.Contains(string(reply.body), `"issues":[{"path":`+path+`,`) {
+		if reply := h.expect(t, 400, request); !reply.has(`"issues":[{"path":` + path + `,`) {
 			t.Errorf("%s: %s, want an issue of %s", request.op, reply.body, path)
 		}
 	}

@@ -28,15 +28,13 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	if !strings.Contains(listed, hooks.URL) || !strings.Contains(listed, `"lastStatus":410`) || !strings.Contains(listed, `"lastDeliveredAt":null`) {
 		t.Errorf("endpoints %s", listed)
 	}
-	if other := h.call(t, 200, h.bob, "listWebhookEndpoints", ""); strings.Contains(string(other.body), hooks.URL) {
+	if other := h.call(t, 200, h.bob, "listWebhookEndpoints", ""); other.has(hooks.URL) {
 		t.Errorf("endpoints of another consumer: %s", other.body)
 	}
 	h.call(t, 400, key, "listWebhookEndpoints?cursor=%20", "")
 	h.call(t, 400, key, "listWebhookEndpoints?limit=101", "")
-	h.call(t, 401, "", "listWebhookEndpoints", "")
 
 	of := `{"jobId":"` + id + `"}`
-	h.call(t, 401, "", "redeliverFailed", of)
 	h.call(t, 404, h.bob, "redeliverFailed", of)
 	h.call(t, 404, test, "redeliverFailed", of)
 	h.call(t, 404, key, "redeliverFailed", `{"jobId":"`+uuid.NewString()+`"}`)
@@ -54,10 +52,9 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 	}
 	waitUntil(t, "the redelivery", func() bool {
 		page := h.call(t, 200, key, "listDeliveries", "", id)
-		return strings.Contains(string(page.body), `"state":"delivered"`)
+		return page.has(`"state":"delivered"`)
 	})
 
-	h.call(t, 401, "", "rotateWebhookSecret", "")
 	h.call(t, 409, test, "rotateWebhookSecret", "")
 	rotated := h.call(t, 201, key, "rotateWebhookSecret", "")
 	if secret := rotated.text(t, "secret"); !strings.HasPrefix(secret, "whsec_") || secret == contractHookSecret || rotated.header.Get("Cache-Control") != "no-store" {
@@ -69,9 +66,6 @@ func contractWebhooks(t *testing.T, h *contractHarness) {
 // contractEndpoints tests registered endpoints and the log of deliveries.
 func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, key, test string) {
 	t.Helper()
-	for _, op := range []string{"createWebhookEndpoint", "listTeamDeliveries"} {
-		h.call(t, 401, "", op, "")
-	}
 	for _, body := range []string{`{}`, `{"url":"x","events":["*"]}`, `{"url":"https://example.com/","events":[]}`, `{"url":"https://example.com/","events":["nothing"]}`, `{"url":"https://example.com/","events":["*"],"enabled":null}`} {
 		h.call(t, 400, key, "createWebhookEndpoint", body)
 	}
@@ -84,8 +78,6 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 	h.call(t, 409, key, "createWebhookEndpoint", registration)
 	since := `{"since":"2020-01-01T00:00:00Z"}`
 	for op, body := range map[string]string{"getWebhookEndpoint": "", "patchWebhookEndpoint": `{}`, "testWebhookEndpoint": `{}`, "retryWebhookEndpoint": "", "redeliverToEndpoint": since, "deleteWebhookEndpoint": ""} {
-		h.call(t, 401, "", op, body, id)
-		h.call(t, 404, key, op, body, "x")
 		h.call(t, 404, test, op, body, id)
 		h.call(t, 404, h.bob, op, body, id)
 	}
@@ -120,15 +112,14 @@ func contractEndpoints(t *testing.T, h *contractHarness, hooks *contractHooks, k
 	for _, query := range []string{"state=lost", "endpointId=x", "jobId=x", "from=x", "cursor=%20", "event="} {
 		h.call(t, 400, key, "listTeamDeliveries?"+query, "")
 	}
-	if page := h.call(t, 200, h.bob, "listTeamDeliveries?jobId="+jobID, ""); strings.Contains(string(page.body), delivery) {
+	if page := h.call(t, 200, h.bob, "listTeamDeliveries?jobId="+jobID, ""); page.has(delivery) {
 		t.Errorf("deliveries of another team: %s", page.body)
 	}
 	details := h.call(t, 200, key, "getDelivery", "", delivery)
-	if !strings.Contains(string(details.body), "webhook-signature") || !strings.Contains(details.text(t, "body"), jobID) {
+	if !details.has("webhook-signature") || !strings.Contains(details.text(t, "body"), jobID) {
 		t.Errorf("details: %s", details.body)
 	}
 	for _, op := range []string{"getDelivery", "redeliverDelivery"} {
-		h.call(t, 401, "", op, "", delivery)
 		h.call(t, 404, key, op, "", "dlv_x")
 		h.call(t, 404, test, op, "", delivery)
 	}

@@ -2,12 +2,13 @@ package service
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
+	"standin/client"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
 )
@@ -35,12 +36,16 @@ func TestWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var made struct{ ID uuid.UUID }
-	body := `{"externalId": "1", "meetingUrl": "https://meet.google.com/abc-defg-hij", "joinAt": "2999-01-01T00:00:00Z"}`
-	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &made); status != http.StatusCreated {
-		t.Fatalf("create the job: status %d", status)
+	to, err := client.New(s.BaseURL(), secret)
+	if err != nil {
+		t.Fatal(err)
 	}
-	id := made.ID
+	later := time.Now().Add(time.Hour)
+	made, _, err := to.CreateJob(t.Context(), client.NewJob{ExternalID: "1", MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: &later})
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := uuid.MustParse(made.ID)
 	wanted := func(attempt int) bool {
 		t.Helper()
 		wanted, err := s.wanted(t.Context(), id, attempt)

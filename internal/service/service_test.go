@@ -2,7 +2,6 @@ package service
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,12 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/uuid"
-
-	"standin/internal/ingest"
-	"standin/internal/job"
 	"standin/internal/testing/storetest"
 )
 
@@ -47,29 +41,6 @@ func closeService(t *testing.T, s *Service) {
 	case err := <-s.Failed():
 		t.Errorf("a component failed: %v", err)
 	default:
-	}
-}
-
-// TestStart checks that a service on port 0 reports its port, responds there, and that
-// its data folder is private.
-func TestStart(t *testing.T) {
-	t.Parallel()
-	dir := filepath.Join(t.TempDir(), "data")
-	s := start(t, settings(dir))
-	defer closeService(t, s)
-	if strings.HasSuffix(s.Addr(), ":0") || s.BaseURL() != "http://"+s.Addr() || s.settings.BotServiceURL != s.BaseURL() {
-		t.Errorf("address %s, base URL %s, URL for bots %s", s.Addr(), s.BaseURL(), s.settings.BotServiceURL)
-	}
-	answer, err := http.Get(s.BaseURL() + "/healthz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if body, err := io.ReadAll(answer.Body); err != nil || string(body) != "ok\n" {
-		t.Errorf("healthz: %q (%v)", body, err)
-	}
-	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
-		t.Errorf("data folder mode %v (%v)", info.Mode(), err)
 	}
 }
 
@@ -150,19 +121,6 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestReachable checks the conversion of listening addresses into addresses to connect
-// to.
-func TestReachable(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{
-		"0.0.0.0:80": "127.0.0.1:80", "[::]:80": "127.0.0.1:80", "127.0.0.1:80": "127.0.0.1:80", "[::1]:80": "[::1]:80", "10.1.2.3:80": "10.1.2.3:80",
-	} {
-		if got := reachable(address); got != want {
-			t.Errorf("%s: %s, want %s", address, got, want)
-		}
-	}
-}
-
 // TestSigningKey checks that the key is created once, readable only by its owner, and
 // used again.
 func TestSigningKey(t *testing.T) {
@@ -224,109 +182,4 @@ func TestStartErrors(t *testing.T) {
 			closeService(t, start(t, settings(dir))) // the folder is not locked
 		})
 	}
-}
-
-// TestClose checks that Close answers an open heartbeat and stops serving, and that the
-// next service on the data folder has the job.
-func TestClose(t *testing.T) {
-	t.Parallel()
-	with := settings(storetest.FreshDataDir(t))
-	s := start(t, with)
-	_, secret, err := s.Keys.Issue(t.Context(), "ada", "", job.Live)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var created struct{ ID string }
-	body := `{"externalId":"1","meetingUrl":"https://meet.google.com/abc-defg-hij"}`
-	if status := post(t, s.BaseURL()+"/api/v1/jobs", secret, body, &created); status != http.StatusCreated {
-		t.Fatalf("create: %d", status)
-	}
-	// The start of an attempt clears earlier heartbeats, so it must have finished.
-	waitFor(t, s, created.ID, "dispatching", func(r job.Record) bool { return r.Status == job.Dispatching })
-	token := ingest.Token([]byte("key"), created.ID, 0)
-	type heartbeatResult struct {
-		status int
-		answer ingest.HeartbeatResponse
-	}
-	beats := make(chan heartbeatResult, 1)
-	go func() {
-		var h heartbeatResult
-		h.status = post(t, s.BaseURL()+ingest.HeartbeatPath+"?wait=60", token, fmt.Sprintf(`{"jobId":%q,"attempt":0}`, created.ID), &h.answer)
-		beats <- h
-	}()
-	waitFor(t, s, created.ID, "heartbeat", func(r job.Record) bool { return !r.HeartbeatAt.IsZero() })
-
-	began := time.Now()
-	closeService(t, s)
-	if took := time.Since(began); took > drainTime/2 {
-		t.Errorf("closing took %s", took)
-	}
-	if h := <-beats; h.status != http.StatusOK || !h.answer.OK {
-		t.Errorf("the open heartbeat got %+v", h)
-	}
-	if answer, err := http.Get(s.BaseURL() + "/healthz"); err == nil {
-		answer.Body.Close()
-		t.Error("the closed service still responds")
-	}
-
-	again := start(t, with)
-	defer closeService(t, again)
-	if status := post(t, again.BaseURL()+"/api/v1/jobs", secret, body, nil); status != http.StatusOK {
-		t.Errorf("replay: status %d", status)
-	}
-}
-
-// post posts JSON and decodes the response.
-func post(t *testing.T, address, bearer, body string, into any) int {
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
-	if err != nil {
-		t.Error(err)
-		return 0
-	}
-	request.Header.Set("Authorization", "Bearer "+bearer)
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Error(err)
-		return 0
-	}
-	defer answer.Body.Close()
-	if into != nil {
-		if err := json.NewDecoder(answer.Body).Decode(into); err != nil {
-			t.Error(err)
-		}
-	}
-	return answer.StatusCode
-}
-
-// waitFor waits until wanted returns true for the job.
-func waitFor(t *testing.T, s *Service, id, what string, wanted func(job.Record) bool) {
-	t.Helper()
-	deadline := time.NewTimer(10 * time.Second)
-	defer deadline.Stop()
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for {
-		r, err := s.Store().Job(t.Context(), parse(t, id))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if wanted(r) {
-			return
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline.C:
-			t.Fatalf("timeout waiting for the job to be %s: %s", what, r.Status)
-		}
-	}
-}
-
-func parse(t *testing.T, id string) uuid.UUID {
-	t.Helper()
-	parsed, err := uuid.Parse(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parsed
 }
