@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,15 @@ type corpusTest struct {
 // november is the time of the later messages.
 var november = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
 
+// readYAML reads a file of tests.
+func readYAML(t *testing.T, name string, into any) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+	if err := errors.Join(err, yaml.Unmarshal(content, into)); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestCorpus checks which jobs messages cause, and that receiving the last one again and
 // continuing the series changes nothing.
 func TestCorpus(t *testing.T) {
@@ -32,14 +42,8 @@ func TestCorpus(t *testing.T) {
 	if err != nil || len(files) < 60 {
 		t.Fatalf("the corpus has %d messages: %v", len(files), err)
 	}
-	content, err := os.ReadFile("testdata/corpus.yaml")
 	var corpus []corpusTest
-	if err == nil {
-		err = yaml.Unmarshal(content, &corpus)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	readYAML(t, "corpus", &corpus)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".eml")
 		if !slices.ContainsFunc(corpus, func(test corpusTest) bool { return slices.Contains(strings.Fields(test.Messages), name) }) {
@@ -53,7 +57,7 @@ func TestCorpus(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := newHarness(t, nil)
+			h := newHarness(t, func(s *Settings) { s.Policy.MeetingHosts = []string{"zoom-x.de"} })
 			if !test.At.IsZero() {
 				h.now = test.At
 			}

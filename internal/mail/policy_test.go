@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -9,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -69,65 +71,23 @@ func (k dnsKeys) signFields(t testing.TB, raw []byte, domain string, fields ...s
 func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	keys := newKeys("example.test", "mail.example.test", "example.org", "google.test", "evil.test")
-	base := sample(t, "google-single")
-	with := func(fields ...string) []byte { return append([]byte(strings.Join(fields, "\r\n")+"\r\n"), base...) }
-	results := func(text string) []byte { return with("Authentication-Results: " + text) }
-	signedResults := func(text, domain string) []byte {
-		return append([]byte("Authentication-Results: "+text+"\r\n"), keys.sign(t, base, domain)...)
+	base := string(sample(t, "google-single"))
+	var tests []struct {
+		Name, Source, Remote, Auth, Refusal string
+		Replaced, Signed, Altered, Headers  []string
 	}
-	tests := map[string]struct {
-		raw     []byte
-		source  string // smtp when empty
-		remote  string // 203.0.113.9 when empty
-		auth    string // empty: refused
-		refusal string
-	}{
-		"not signed":                  {raw: base, refusal: "it has no DKIM signature"},
-		"signed":                      {raw: keys.sign(t, base, "example.test"), auth: "DKIM signature of example.test"},
-		"signed by a subdomain":       {raw: keys.sign(t, base, "mail.example.test"), auth: "DKIM signature of mail.example.test"},
-		"signed by another":           {raw: keys.sign(t, base, "evil.test"), refusal: "the signature of evil.test is not for the domain"},
-		"signed by an allowed signer": {raw: keys.sign(t, base, "google.test"), auth: "DKIM signature of google.test"},
-		"two signatures":              {raw: keys.sign(t, keys.sign(t, base, "evil.test"), "example.test"), auth: "DKIM signature of example.test"},
-		"no key":                      {raw: dnsKeys{}.sign(t, base, "example.test"), refusal: "is not valid"},
-		"changed afterwards":          {raw: bytes.Replace(keys.sign(t, base, "example.test"), []byte("20261021T130000Z"), []byte("20261021T140000Z"), 1), refusal: "is not valid"},
-		"another From":                {raw: bytes.Replace(keys.sign(t, base, "example.test"), []byte("From: Ada Lovelace <ada@"), []byte("From: Ada Lovelace <eve@"), 1), refusal: "is not valid"},
-		"a second From": {
-			raw: append([]byte("From: Ada Lovelace <ada@example.test>\r\n"), keys.sign(t, bytes.Replace(base, []byte("ada@example.test>\r\nTo"), []byte("eve@evil.test>\r\nTo"), 1), "evil.test")...), refusal: "exactly one author",
-		},
-		"a trusted network": {raw: base, remote: "192.0.2.77", auth: "network 192.0.2.77"},
-		"another network":   {raw: base, remote: "198.51.100.1", refusal: "no DKIM signature"},
-
-		"results of the mailbox's host":        {raw: results("mx.example.test; spf=pass smtp.mailfrom=bounce@example.test"), source: "imap", auth: "SPF, checked by mx.example.test"},
-		"results for a domain of the operator": {raw: signedResults("MX.example.test 1; dkim=pass header.i=@google.test header.s=s1", "google.test"), source: "imap", auth: "DKIM, checked by MX.example.test"},
-		"DMARC":                                {raw: results("mx.example.test; dmarc=pass header.from=example.test"), source: "imap", auth: "DMARC, checked by mx.example.test"},
-		"results of a relay":                   {raw: signedResults("mx.example.test; dkim=pass header.d=example.test", "example.test"), remote: "198.51.100.7", auth: "DKIM, checked by mx.example.test"},
-		"results of any client":                {raw: results("mx.example.test; dkim=pass header.d=example.test"), refusal: "no DKIM signature"},
-		"results of another host":              {raw: results("mx.evil.test; dkim=pass header.d=example.test"), source: "imap", refusal: "no DKIM signature"},
-		"SPF of another domain":                {raw: results("mx.example.test; spf=pass smtp.mailfrom=eve@evil.test"), source: "imap", refusal: "no DKIM signature"},
-		"results that fail":                    {raw: results("mx.example.test; dkim=fail header.d=example.test; spf=softfail smtp.mailfrom=ada@example.test"), source: "imap", refusal: "no DKIM signature"},
-		"forged results below": {
-			raw: with("Authentication-Results: mx.example.test; dkim=none", "Authentication-Results: mx.example.test; dkim=pass header.d=example.test"), source: "imap", refusal: "no DKIM signature",
-		},
-		"results without a name": {
-			raw: results("spf=pass (sender IP is 198.51.100.1)\r\n smtp.mailfrom=example.test; dkim=none (message not signed)\r\n header.d=none;dmarc=pass action=none\r\n header.from=example.test;compauth=pass reason=100"), source: "imap", auth: "SPF, checked by none",
-		},
-		"signed results without a name": {
-			raw: signedResults("spf=fail smtp.mailfrom=evil.test; dkim=pass (signature was verified)\r\n header.d=example.test;dmarc=pass action=none header.from=example.test", "example.test"), source: "imap", auth: "DKIM, checked by none",
-		},
-		"failed results without a name": {
-			raw: results("spf=fail smtp.mailfrom=example.test; dkim=none header.d=none;dmarc=fail action=none header.from=example.test"), source: "imap", refusal: "no DKIM signature",
-		},
-		"results without a name below": {
-			raw: with("Authentication-Results: spf=fail smtp.mailfrom=evil.test", "Authentication-Results: spf=pass smtp.mailfrom=example.test"), source: "imap", refusal: "no DKIM signature",
-		},
-		"results of a host that is called none": {raw: results("none; spf=pass smtp.mailfrom=ada@example.test"), source: "imap", refusal: "no DKIM signature"},
-		"results in a comment": {
-			raw: results(`mx.example.test; spf=pass (sender "x; dkim=pass header.d=example.test; y"@evil.test) smtp.mailfrom="a; dkim=pass header.d=example.test; b"@evil.test`), source: "imap", refusal: "no DKIM signature",
-		},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
+	readYAML(t, "authentication", &tests)
+	for _, test := range tests {
+		t.Run(test.Name, func(t *testing.T) {
 			t.Parallel()
+			raw := []byte(strings.NewReplacer(test.Replaced...).Replace(base))
+			for _, domain := range test.Signed {
+				raw = keys.sign(t, raw, domain)
+			}
+			raw = []byte(strings.NewReplacer(test.Altered...).Replace(string(raw)))
+			for _, field := range slices.Backward(test.Headers) {
+				raw = append([]byte(field+"\r\n"), raw...)
+			}
 			h := newHarness(t, func(s *Settings) {
 				var signer, everyone Sender
 				if err := errors.Join(signer.UnmarshalText([]byte("example.test=google.test")), everyone.UnmarshalText([]byte("*"))); err != nil {
@@ -136,25 +96,19 @@ func TestAuthentication(t *testing.T) {
 				s.Policy.Senders, s.Policy.AuthservIDs, s.Policy.LookupTXT = []Sender{signer, everyone}, []string{"mx.example.test", NoAuthservID}, keys.lookup
 				s.Policy.Relays = prefixes("198.51.100.7/32")
 			})
-			m := received{source: "smtp", remote: "203.0.113.9", raw: test.raw}
-			if test.source != "" {
-				m.source = test.source
-			}
-			if test.remote != "" {
-				m.remote = test.remote
-			}
+			m := received{source: cmp.Or(test.Source, "smtp"), remote: cmp.Or(test.Remote, "203.0.113.9"), raw: raw}
 			if err := h.receive(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
 			got := h.run(t)
 			want := accepted
-			if test.auth == "" {
+			if test.Auth == "" {
 				want = refused
 			}
-			if got.Verdict != want || got.Auth != test.auth || !strings.Contains(got.Detail, test.refusal) {
+			if got.Verdict != want || got.Auth != test.Auth || !strings.Contains(got.Detail, test.Refusal) {
 				t.Errorf("%s by %q: %s", got.Verdict, got.Auth, got.Detail)
 			}
-			if jobs := h.service.scheduled(); (len(jobs) > 0) != (test.auth != "") {
+			if jobs := h.service.scheduled(); (len(jobs) > 0) != (test.Auth != "") {
 				t.Errorf("jobs %q", jobs)
 			}
 		})
