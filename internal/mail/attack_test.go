@@ -2,6 +2,7 @@ package mail
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -80,14 +81,7 @@ func TestAttackReplayedInvitation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.settings.Policy.LookupTXT })
-			m := received{source: "smtp", remote: "203.0.113.9", raw: test.raw}
-			if test.source != "" {
-				m.source = test.source
-			}
-			if err := h.receive(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
-			got := h.run(t)
+			got := h.processFrom(t, cmp.Or(test.source, "smtp"), "203.0.113.9", test.raw)
 			if jobs := h.service.scheduled(); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) {
 				t.Errorf("%s by %q, %q, jobs %q", got.Verdict, got.Auth, got.Detail, jobs)
 			}
@@ -101,10 +95,7 @@ func TestAttackOldSignature(t *testing.T) {
 	raw := messageOf(vevent("1", "boss@good.test", "RRULE:FREQ=DAILY"), "From: boss@good.test", "To: notes@bots.example.test", "Content-Type: text/calendar")
 	h, keys := attacked(t, func(s *Settings) { s.Now = func() time.Time { return time.Now().Add(8 * 24 * time.Hour) } })
 	signed := keys.signFields(t, raw, "good.test", "From", "To", "Content-Type") // now
-	if err := h.receive(t.Context(), received{source: "smtp", remote: "203.0.113.9", raw: signed}); err != nil {
-		t.Fatal(err)
-	}
-	if got := h.run(t); got.Verdict != refused || !strings.Contains(got.Detail, "older than 7 days") {
+	if got := h.processFrom(t, "smtp", "203.0.113.9", signed); got.Verdict != refused || !strings.Contains(got.Detail, "older than 7 days") {
 		t.Errorf("%s: %s", got.Verdict, got.Detail)
 	}
 }
@@ -143,10 +134,7 @@ func TestAttackUnsignedContentType(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, _ := attacked(t, func(s *Settings) { s.Policy.LookupTXT = h.settings.Policy.LookupTXT })
-			if err := h.receive(t.Context(), received{source: "smtp", remote: "203.0.113.9", raw: test.raw}); err != nil {
-				t.Fatal(err)
-			}
-			got := h.run(t)
+			got := h.processFrom(t, "smtp", "203.0.113.9", test.raw)
 			if jobs := h.service.scheduled(); (test.want == "") != (len(jobs) == 1) || !strings.Contains(got.Detail, test.want) || got.Auth == "" {
 				t.Errorf("%s by %q, %q, jobs %q", got.Verdict, got.Auth, got.Detail, jobs)
 			}
@@ -163,10 +151,7 @@ func TestAttackSubdomainVouches(t *testing.T) {
 		raw := messageOf(vevent("1", "ceo@"+domain), "From: ceo@"+domain, "To: notes@bots.example.test", "Content-Type: text/calendar")
 		for signer, want := range map[string]string{"mail." + domain: want, domain: ""} {
 			signed := keys.signFields(t, raw, signer, "From", "To", "Content-Type")
-			if err := h.receive(t.Context(), received{source: "smtp", remote: "203.0.113.9", raw: signed}); err != nil {
-				t.Fatal(err)
-			}
-			if got := h.run(t); (got.Auth != "") != (want == "") || !strings.Contains(got.Detail, want) {
+			if got := h.processFrom(t, "smtp", "203.0.113.9", signed); (got.Auth != "") != (want == "") || !strings.Contains(got.Detail, want) {
 				t.Errorf("%s signs for %s: %q, %s", signer, domain, got.Auth, got.Detail)
 			}
 		}
@@ -186,10 +171,7 @@ func TestAttackForeignSignatures(t *testing.T) {
 		}
 	})
 	raw := keys.sign(t, sample(t, "google-single"), "evil.test")
-	if err := h.receive(t.Context(), received{source: "smtp", remote: "203.0.113.9", raw: raw}); err != nil {
-		t.Fatal(err)
-	}
-	if got := h.run(t); got.Verdict != refused || lookups.Load() != 0 {
+	if got := h.processFrom(t, "smtp", "203.0.113.9", raw); got.Verdict != refused || lookups.Load() != 0 {
 		t.Errorf("%s: %s, after %d lookups", got.Verdict, got.Detail, lookups.Load())
 	}
 }

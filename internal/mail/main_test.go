@@ -179,7 +179,13 @@ func (h *harness) start(t *testing.T) {
 // process receives a message from a trusted client and does all work that is due.
 func (h *harness) process(t testing.TB, raw []byte) Record {
 	t.Helper()
-	if err := h.receive(t.Context(), received{source: "smtp", remote: "192.0.2.1", raw: raw}); err != nil {
+	return h.processFrom(t, "smtp", "192.0.2.1", raw)
+}
+
+// processFrom receives a message and does all work that is due.
+func (h *harness) processFrom(t testing.TB, source, remote string, raw []byte) Record {
+	t.Helper()
+	if err := h.receive(t.Context(), received{source: source, remote: remote, raw: raw}); err != nil {
 		t.Fatal(err)
 	}
 	return h.run(t)

@@ -96,11 +96,7 @@ func TestAuthentication(t *testing.T) {
 				s.Policy.Senders, s.Policy.AuthservIDs, s.Policy.LookupTXT = []Sender{signer, everyone}, []string{"mx.example.test", NoAuthservID}, keys.lookup
 				s.Policy.Relays = prefixes("198.51.100.7/32")
 			})
-			m := received{source: cmp.Or(test.Source, "smtp"), remote: cmp.Or(test.Remote, "203.0.113.9"), raw: raw}
-			if err := h.receive(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
-			got := h.run(t)
+			got := h.processFrom(t, cmp.Or(test.Source, "smtp"), cmp.Or(test.Remote, "203.0.113.9"), raw)
 			want := accepted
 			if test.Auth == "" {
 				want = refused
@@ -128,10 +124,7 @@ func TestAuthenticationIsRetried(t *testing.T) {
 			return keys.lookup(ctx, name)
 		}
 	})
-	if err := h.receive(t.Context(), received{source: "smtp", remote: "203.0.113.9", raw: keys.sign(t, sample(t, "google-single"), "example.test")}); err != nil {
-		t.Fatal(err)
-	}
-	if got := h.run(t); got.Verdict != waiting || got.NextAt.IsZero() || !strings.Contains(got.Detail, "DKIM") {
+	if got := h.processFrom(t, "smtp", "203.0.113.9", keys.sign(t, sample(t, "google-single"), "example.test")); got.Verdict != waiting || got.NextAt.IsZero() || !strings.Contains(got.Detail, "DKIM") {
 		t.Fatalf("without DNS: %+v", got)
 	}
 	broken = false

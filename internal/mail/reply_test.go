@@ -198,10 +198,7 @@ func TestNoReply(t *testing.T) {
 			t.Errorf("%s: %q", name, got.Reply)
 		}
 	}
-	if err := h.receive(t.Context(), received{source: "smtp", remote: "203.0.113.9", raw: invitation}); err != nil {
-		t.Fatal(err)
-	}
-	if got := h.run(t); got.Verdict != refused || got.Reply != "" {
+	if got := h.processFrom(t, "smtp", "203.0.113.9", invitation); got.Verdict != refused || got.Reply != "" {
 		t.Errorf("a forged message: %+v", got)
 	}
 	for range 3 { // copies by other paths
