@@ -51,9 +51,8 @@ func TestChanges(t *testing.T) {
 			if !errors.Is(errs[i], wantErr) || !errors.Is(errs[jobs+i], wantErr) {
 				t.Errorf("changes of job %d: %v, %v, want %v", i, errs[i], errs[jobs+i], wantErr)
 			}
-			entries, err := h.store.Timeline(t.Context(), id)
-			if r := h.record(t, id); r.LaunchFailures != want || err != nil || len(entries) != want {
-				t.Errorf("job %d was changed %d times, with %d entries (%v), want %d", i, r.LaunchFailures, len(entries), err, want)
+			if r, entries := h.Record(t, id), len(h.Entries(t, id)); r.LaunchFailures != want || entries != want {
+				t.Errorf("job %d was changed %d times, with %d entries, want %d", i, r.LaunchFailures, entries, want)
 			}
 		}
 		if _, err := h.Change(t.Context(), uuid.New(), unchanged); !job.ErrorIs(err, job.NotFound) {
@@ -76,7 +75,7 @@ func TestFailedStart(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
-	before, woken, sent := h.record(t, id), h.woken.Load(), h.sent.Load()
+	before, woken, sent := h.Record(t, id), h.woken.Load(), h.sent.Load()
 	refused := errors.New("refused")
 	_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
 		if started, err := c.StartAttempt(ctx, "node", "name", ""); !started || err != nil {
@@ -84,7 +83,7 @@ func TestFailedStart(t *testing.T) {
 		}
 		return refused
 	})
-	if after := h.record(t, id); !errors.Is(err, refused) || after.Status != before.Status || after.Attempts != 0 || after.Sequence != before.Sequence {
+	if after := h.Record(t, id); !errors.Is(err, refused) || after.Status != before.Status || after.Attempts != 0 || after.Sequence != before.Sequence {
 		t.Errorf("after a failed start: %+v, %v", after, err)
 	}
 	if n := h.count(t, id, job.AttemptStarted); n != 0 {
@@ -106,7 +105,7 @@ func withLockedJob(t *testing.T, fn func(h *harness, started *sync.WaitGroup, lo
 	h := newHarness(t, cluster.Fresh(t))
 	lockedID, freeID := h.newJob(t), h.newJob(t)
 	var started sync.WaitGroup
-	err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.LockJob(ctx, lockedID); err != nil {
 			return err
 		}
@@ -116,7 +115,7 @@ func withLockedJob(t *testing.T, fn func(h *harness, started *sync.WaitGroup, lo
 		t.Error(err)
 	}
 	started.Wait()
-	return h.record(t, lockedID), h.record(t, freeID)
+	return h.Record(t, lockedID), h.Record(t, freeID)
 }
 
 // TestChangeOfLockedJob checks that a job that another transaction has locked delays
@@ -174,7 +173,7 @@ func TestIngestAtOnce(t *testing.T) {
 			if i == 7 {
 				want, status = 0, job.Dispatching
 			}
-			if r := h.record(t, id); r.BotEvents != want || r.Status != status {
+			if r := h.Record(t, id); r.BotEvents != want || r.Status != status {
 				t.Errorf("job %d: %d events, %s, want %d, %s", i, r.BotEvents, r.Status, want, status)
 			}
 			h.checkHistory(t, id)

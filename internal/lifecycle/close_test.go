@@ -38,13 +38,13 @@ func TestClose(t *testing.T) {
 		}
 		synctest.Wait()
 		for i, id := range ids {
-			if recorded := !h.record(t, id).HeartbeatAt.IsZero(); recorded != (i == 0) {
+			if recorded := !h.Record(t, id).HeartbeatAt.IsZero(); recorded != (i == 0) {
 				t.Fatalf("the heartbeat of job %d is recorded before Close: %v", i, recorded)
 			}
 		}
 		h.Close()
 		for i, id := range ids {
-			if h.record(t, id).HeartbeatAt.IsZero() {
+			if h.Record(t, id).HeartbeatAt.IsZero() {
 				t.Errorf("the heartbeat of job %d is not recorded", i)
 			}
 		}
@@ -71,16 +71,8 @@ func TestCloseWithHangingStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHarness(t, path)
 		h.Outputs = hangingOutputs{}
-		id := h.newJob(t)
-		h.begin(t, id)
-		var command uuid.UUID
-		_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) (err error) {
-			command, err = c.QueueCommand(ctx, ingest.PlayAudio, nil)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		id := h.begun(t)
+		command := h.queue(t, id, ingest.PlayAudio)
 		beat(t, h.Service, id, 0, command.String())
 		h.Close()
 	})

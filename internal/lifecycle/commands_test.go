@@ -16,36 +16,22 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
-
-// serviceAt returns a service on the harness's database and recordings, with another
-// clock.
-func (h *harness) serviceAt(t *testing.T, now func() time.Time) *lifecycle.Service {
-	t.Helper()
-	return newService(t, lifecycle.Settings{
-		Store: h.store, Recordings: h.storage, BaseURL: baseURL, Now: now,
-		Events: h.events(),
-	})
-}
 
 // setStatus sets a job's status, whatever its current status.
 func (h *harness) setStatus(t *testing.T, id uuid.UUID, status job.Status) {
 	t.Helper()
-	if _, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
-		c.Status = status
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	h.Update(t, id, func(_ context.Context, c *lifecycle.Change) error { c.Status = status; return nil })
 }
 
 // otherCallers returns callers that do not own the harness's jobs.
 func (h *harness) otherCallers(t *testing.T) map[string]account.Caller {
 	t.Helper()
-	testKey := h.caller
+	testKey := h.Caller
 	testKey.Mode = job.Test
-	return map[string]account.Caller{"another consumer": h.newCaller(t), "a test key": testKey}
+	return map[string]account.Caller{"another consumer": h.NewCaller(t), "a test key": testKey}
 }
 
 // control is a control operation and the command that its bot must get.
@@ -87,7 +73,7 @@ func TestControlsQueueCommands(t *testing.T) {
 					t.Errorf("%s of %s, job %s: %v", control.kind, who, status, err)
 				}
 			}
-			command, err := control.call(h.Service, t.Context(), h.caller, id)
+			command, err := control.call(h.Service, t.Context(), h.Caller, id)
 			waits := len(control.args) > 0 || control.kind == ingest.RequestRecordingPermission // for a bot
 			if status.Terminal() || status.Teardown() || !status.Dispatched() && !waits {
 				if !job.ErrorIs(err, job.InvalidState) {
@@ -105,7 +91,7 @@ func TestControlsQueueCommands(t *testing.T) {
 			}
 			beat(t, h.Service, id, 0, command.String())
 		}
-		if _, err := control.call(h.Service, t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+		if _, err := control.call(h.Service, t.Context(), h.Caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("%s of an unknown job: %v", control.kind, err)
 		}
 	}
@@ -117,11 +103,11 @@ func TestTimelineOmitsCommandContent(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
-	command, err := h.SendChatMessage(t.Context(), h.caller, id, "secret")
+	command, err := h.SendChatMessage(t.Context(), h.Caller, id, "secret")
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries, _, err := h.Timeline(t.Context(), h.caller, id, lifecycle.Page{})
+	entries, _, err := h.Timeline(t.Context(), h.Caller, id, lifecycle.Page{})
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%+v, %v", entries, err)
 	}
@@ -139,17 +125,17 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.newJob(t)
-		first, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
+		first, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.SendChatMessage(t.Context(), h.caller, id, "hello"); err != nil {
+		if _, err := h.SendChatMessage(t.Context(), h.Caller, id, "hello"); err != nil {
 			t.Fatal(err)
 		}
 		var group sync.WaitGroup
 		for range 20 {
 			group.Go(func() {
-				again, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
+				again, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
 				if err != nil || again != first {
 					t.Errorf("second request: %s, %v, want %s", again, err, first)
 				}
@@ -159,7 +145,7 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 		if waiting := beat(t, h.Service, id, 0, first.String()).Commands; len(waiting) != 1 || waiting[0].Kind != ingest.SendChatMessage {
 			t.Errorf("pending after the acknowledgement: %+v", waiting)
 		}
-		second, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
+		second, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
 		if err != nil || second == first {
 			t.Errorf("request after the acknowledgement: %s, %v", second, err)
 		}
@@ -171,9 +157,8 @@ func TestPermissionIsRequestedOnce(t *testing.T) {
 func TestCommandAnswersOpenHeartbeat(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
-	executing, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
+	id := h.begun(t)
+	executing, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,7 +172,7 @@ func TestCommandAnswersOpenHeartbeat(t *testing.T) {
 	}()
 	h.untilHeartbeat(t, id)
 	queued := time.Now()
-	command, err := h.LeaveCall(t.Context(), h.caller, id)
+	command, err := h.LeaveCall(t.Context(), h.Caller, id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +193,7 @@ func TestCommandTextsAreBounded(t *testing.T) {
 		"": false, " \n": false, "x": true,
 		strings.Repeat("é", lifecycle.MaxChatText): true, strings.Repeat("é", lifecycle.MaxChatText+1): false,
 	} {
-		_, err := h.SendChatMessage(t.Context(), h.caller, id, text)
+		_, err := h.SendChatMessage(t.Context(), h.Caller, id, text)
 		if ok && err != nil || !ok && !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("a chat message of %d bytes: %v", len(text), err)
 		}
@@ -216,7 +201,7 @@ func TestCommandTextsAreBounded(t *testing.T) {
 	for participant, ok := range map[string]bool{
 		"": false, "spaces/x/devices/1": true, strings.Repeat("x", lifecycle.MaxParticipantID+1): false,
 	} {
-		_, err := h.PinParticipant(t.Context(), h.caller, id, participant)
+		_, err := h.PinParticipant(t.Context(), h.Caller, id, participant)
 		if ok && err != nil || !ok && !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("participant %.40q: %v", participant, err)
 		}
@@ -231,15 +216,14 @@ func TestCommandTextsAreBounded(t *testing.T) {
 func TestPermissionIsStored(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
-	command, err := h.RequestRecordingPermission(t.Context(), h.caller, id)
+	id := h.begun(t)
+	command, err := h.RequestRecordingPermission(t.Context(), h.Caller, id)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotPermissionRequest)
 	h.ingest(t, botEvent(id, 0, 3, job.BotPermissionResponse, `{"granted":false,"outcome":"timeout"}`))
-	kept, err := h.store.CommandsOfKind(t.Context(), id, ingest.RequestRecordingPermission)
+	kept, err := h.Store.CommandsOfKind(t.Context(), id, ingest.RequestRecordingPermission)
 	if err != nil || len(kept) != 1 || kept[0].ID != command {
 		t.Errorf("stored %+v, %v", kept, err)
 	}
@@ -258,28 +242,15 @@ func TestCommandOutcomes(t *testing.T) {
 	var enabled bool
 	queue := func(id uuid.UUID, kinds ...ingest.CommandKind) (commands []string) {
 		for _, kind := range kinds {
-			_, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
-				command, err := c.QueueCommand(ctx, kind, nil)
-				commands = append(commands, command.String())
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			commands = append(commands, h.queue(t, id, kind).String())
 		}
 		return commands
 	}
 	check := func(id uuid.UUID, want ...string) {
 		t.Helper()
-		entries, err := h.store.Timeline(t.Context(), id)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var got []string
-		for _, e := range entries {
-			if e.Kind == lifecycle.CommandDone || e.Kind == lifecycle.CommandFailed {
-				got = append(got, string(e.Kind)+" "+string(e.Data))
-			}
+		for _, e := range h.Entries(t, id, lifecycle.CommandDone, lifecycle.CommandFailed) {
+			got = append(got, string(e.Kind)+" "+string(e.Data))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("outcomes:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -292,7 +263,7 @@ func TestCommandOutcomes(t *testing.T) {
 				entry["reason"] = e.Reason
 			}
 			data, err := json.Marshal(entry)
-			if err != nil || e.URL != statusURL {
+			if err != nil || e.URL != world.StatusURL {
 				t.Errorf("%+v (%v)", e, err)
 			}
 			sent = append(sent, "command_"+e.Outcome+" "+string(data))
@@ -313,20 +284,18 @@ func TestCommandOutcomes(t *testing.T) {
 
 	enable := func(to bool) {
 		enabled = to
-		if err := h.store.SetCommandEvent(t.Context(), h.caller.ConsumerID, to); err != nil {
+		if err := h.Store.SetCommandEvent(t.Context(), h.Caller.ConsumerID, to); err != nil {
 			t.Fatal(err)
 		}
 	}
 
-	silent := h.newJob(t)
-	h.begin(t, silent)
+	silent := h.begun(t)
 	commands := queue(silent, ingest.PauseRecording)
 	beat(t, h.Service, silent, 0, commands[0])
 	check(silent, done(ingest.PauseRecording, commands[0]))
 
 	enable(true)
-	reported := h.newJob(t)
-	h.begin(t, reported)
+	reported := h.begun(t)
 	commands = queue(reported, ingest.SendChatMessage, ingest.PinParticipant)
 	for range 2 { // the second heartbeat repeats the first one
 		_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{
@@ -338,19 +307,15 @@ func TestCommandOutcomes(t *testing.T) {
 	}
 	check(reported, done(ingest.SendChatMessage, commands[0]), failed(ingest.PinParticipant, commands[1], "no such participant"))
 
-	ended := h.newJob(t)
-	h.begin(t, ended)
+	ended := h.begun(t)
 	commands = queue(ended, ingest.SendChatMessage, ingest.LeaveCall)
 	h.ingest(t, botEvent(ended, 0, 0, job.BotExited, `{"failureCode":"meeting_ended"}`))
 	check(ended, failed(ingest.SendChatMessage, commands[0], "the job has ended: it is failed"), done(ingest.LeaveCall, commands[1]))
 
-	cancelled := h.newJob(t)
-	h.begin(t, cancelled)
+	cancelled := h.begun(t)
 	commands = queue(cancelled, ingest.PauseRecording)
-	if err := h.cancel(cancelled); err != nil {
-		t.Fatal(err)
-	}
-	waiting, err := h.store.PendingCommands(t.Context(), cancelled)
+	h.cancel(t, cancelled)
+	waiting, err := h.Store.PendingCommands(t.Context(), cancelled)
 	if err != nil || len(waiting) != 1 || waiting[0].Kind != ingest.LeaveCall {
 		t.Fatalf("after the cancellation the bot is sent %v (%v)", waiting, err)
 	}

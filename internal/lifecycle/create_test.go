@@ -11,6 +11,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
 
@@ -25,7 +26,7 @@ func TestCreateOnce(t *testing.T) {
 		var group sync.WaitGroup
 		for range callers {
 			group.Go(func() {
-				j, replayed, err := h.Create(t.Context(), h.caller, request("invoice 7"))
+				j, replayed, err := h.Create(t.Context(), h.Caller, world.Request("invoice 7"))
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -46,27 +47,34 @@ func TestCreateOnce(t *testing.T) {
 	})
 }
 
-// TestReplay checks that a replay changes nothing, for any request and any status of
-// the job.
+// TestReplay checks that a replay changes nothing, for any request, and also after the job
+// was erased, when it is no longer found by its ID.
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	h := newSQLiteHarness(t)
-	first, _, err := h.Create(t.Context(), h.caller, request("invoice 8"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := h.Cancel(t.Context(), h.caller, first.ID); err != nil {
-		t.Fatal(err)
-	}
-	other := request("invoice 8")
-	other.MeetingURL, other.JoinAt = "https://meet.google.com/xyz-xyzw-xyz", time.Now().Add(time.Hour)
-	again, replayed, err := h.Create(t.Context(), h.caller, other)
-	if err != nil || !replayed {
-		t.Fatalf("replayed %v (%v)", replayed, err)
-	}
-	if again.ID != first.ID || again.MeetingURL != first.MeetingURL || !again.JoinAt.Equal(first.JoinAt) || again.Status != job.Cancelled {
-		t.Errorf("the replay returned %+v, want %+v", again, first)
-	}
+	onBoth(t, func(t *testing.T, h *harness) {
+		first, _, err := h.Create(t.Context(), h.Caller, world.Request("standup"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.cancel(t, first.ID)
+		other := world.Request("standup")
+		other.MeetingURL, other.JoinAt = "https://meet.google.com/xyz-xyzw-xyz", time.Now().Add(time.Hour)
+		for _, url := range []string{first.MeetingURL, ""} {
+			again, replayed, err := h.Create(t.Context(), h.Caller, other)
+			if err != nil || !replayed || again.ID != first.ID || again.MeetingURL != url || !again.JoinAt.Equal(first.JoinAt) || again.Status != job.Cancelled {
+				t.Errorf("the replay returned %+v, replayed %v (%v), want %+v", again, replayed, err, first)
+			}
+			if known, err := h.JobByExternalID(t.Context(), h.Caller, "standup"); err != nil || known.ID != first.ID {
+				t.Errorf("by externalId: %+v, %v", known, err)
+			}
+			if err := h.Store.EraseJob(t.Context(), first.ID, time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := h.Job(t.Context(), h.Caller, first.ID); !job.ErrorIs(err, job.NotFound) {
+			t.Errorf("read the erased job: %v", err)
+		}
+	})
 }
 
 // TestCreate checks the fields of a new job.
@@ -85,14 +93,14 @@ func TestCreate(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			requested := request(uuid.NewString())
+			requested := world.Request(uuid.NewString())
 			requested.JoinAt = test.joinAt
 			before := time.Now().Truncate(time.Millisecond)
-			created, _, err := h.Create(t.Context(), h.caller, requested)
+			created, _, err := h.Create(t.Context(), h.Caller, requested)
 			if err != nil {
 				t.Fatal(err)
 			}
-			kept, err := h.Job(t.Context(), h.caller, created.ID)
+			kept, err := h.Job(t.Context(), h.Caller, created.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -109,7 +117,7 @@ func TestCreate(t *testing.T) {
 			if due.Before(created.CreatedAt) {
 				due = created.CreatedAt
 			}
-			if r := h.record(t, created.ID); !r.WakeAt.Equal(due) {
+			if r := h.Record(t, created.ID); !r.WakeAt.Equal(due) {
 				t.Errorf("due at %s, want %s", r.WakeAt, due)
 			}
 		})
@@ -120,31 +128,31 @@ func TestCreate(t *testing.T) {
 func TestScope(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	mine, _, err := h.Create(t.Context(), h.caller, request("the same"))
+	mine, _, err := h.Create(t.Context(), h.Caller, world.Request("the same"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	testMode := h.caller
+	testMode := h.Caller
 	testMode.Mode = job.Test
-	for name, caller := range map[string]account.Caller{"another consumer": h.newCaller(t), "the same in test mode": testMode} {
+	for name, caller := range map[string]account.Caller{"another consumer": h.NewCaller(t), "the same in test mode": testMode} {
 		if _, err := h.Job(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("%s reads the job: %v", name, err)
 		}
 		if err := h.Cancel(t.Context(), caller, mine.ID); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("%s cancels the job: %v", name, err)
 		}
-		theirs, replayed, err := h.Create(t.Context(), caller, request("the same"))
+		theirs, replayed, err := h.Create(t.Context(), caller, world.Request("the same"))
 		if err != nil || replayed || theirs.ID == mine.ID {
 			t.Errorf("%s with the same externalId: %s, replayed %v (%v), the first job is %s", name, theirs.ID, replayed, err, mine.ID)
 		}
 	}
-	if r := h.record(t, mine.ID); r.Status != job.Scheduled {
+	if r := h.Record(t, mine.ID); r.Status != job.Scheduled {
 		t.Errorf("after requests of others: status %s", r.Status)
 	}
-	if _, err := h.Job(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+	if _, err := h.Job(t.Context(), h.Caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
 		t.Errorf("an unknown job: %v", err)
 	}
-	if err := h.Cancel(t.Context(), h.caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
+	if err := h.Cancel(t.Context(), h.Caller, uuid.New()); !job.ErrorIs(err, job.NotFound) {
 		t.Errorf("cancelling an unknown job: %v", err)
 	}
 }
@@ -153,50 +161,37 @@ func TestScope(t *testing.T) {
 func TestCancel(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	tests := map[string]struct {
-		started bool
-		walk    []job.Trigger
-		want    job.Status
-		leave   bool // the bot gets a leave command
-		moved   bool
-	}{
-		"scheduled":            {want: job.Cancelled, moved: true},
-		"dispatching":          {started: true, want: job.Cancelled, leave: true, moved: true},
-		"in the lobby":         {started: true, walk: []job.Trigger{job.BotJoined, job.BotEnteringLobby}, want: job.Cancelled, leave: true, moved: true},
-		"recording":            {started: true, walk: []job.Trigger{job.BotRecordingStarted}, want: job.Cancelled, leave: true, moved: true},
-		"permission requested": {started: true, walk: []job.Trigger{job.BotPermissionRequest}, want: job.Cancelled, leave: true, moved: true},
-		"uploading":            {started: true, walk: []job.Trigger{job.BotMediaUploading}, want: job.Cancelled, leave: true, moved: true},
-		"completed":            {started: true, walk: []job.Trigger{job.ManifestFinalized}, want: job.Completed},
-	}
-	for name, test := range tests {
+	for name, walk := range map[string][]job.Trigger{
+		"scheduled": nil, "dispatching": {}, "in the lobby": {job.BotJoined, job.BotEnteringLobby}, "recording": {job.BotRecordingStarted},
+		"permission requested": {job.BotPermissionRequest}, "uploading": {job.BotMediaUploading}, "completed": {job.ManifestFinalized},
+	} {
+		want, leaves, webhooks := job.Cancelled, walk != nil, 1 // leaves: the bot gets a command
+		if name == "completed" {
+			want, leaves, webhooks = job.Completed, false, 0
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			id := h.newJob(t)
-			if test.started {
+			if walk != nil {
 				h.begin(t, id)
 			}
-			h.walk(t, id, test.walk...)
+			h.walk(t, id, walk...)
 			before := len(h.outbox(t, id))
 			for range 2 { // the second time nothing changes
-				if err := h.Cancel(t.Context(), h.caller, id); err != nil {
-					t.Fatal(err)
-				}
+				h.cancel(t, id)
 			}
-			r := h.record(t, id)
-			if r.Status != test.want {
-				t.Errorf("status %s, want %s", r.Status, test.want)
+			r := h.Record(t, id)
+			if r.Status != want || webhooks > 0 && r.WakeAt.IsZero() == leaves {
+				t.Errorf("status %s, want %s; wake time %s, bot running %v", r.Status, want, r.WakeAt, leaves)
 			}
-			if tracked := !r.WakeAt.IsZero(); test.moved && tracked != test.leave {
-				t.Errorf("wake time %s, bot running %v", r.WakeAt, test.leave)
-			}
-			commands, err := h.store.PendingCommands(t.Context(), id)
+			commands, err := h.Store.PendingCommands(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if reported := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; reported != test.leave || len(commands) > 1 {
+			if reported := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; reported != leaves || len(commands) > 1 {
 				t.Errorf("commands for the bot: %v", commands)
 			}
-			if after := len(h.outbox(t, id)); after-before != map[bool]int{true: 1}[test.moved] {
+			if after := len(h.outbox(t, id)); after-before != webhooks {
 				t.Errorf("%d webhooks for the cancellation", after-before)
 			}
 			h.checkHistory(t, id)
@@ -207,13 +202,10 @@ func TestCancel(t *testing.T) {
 func TestCancelWithdrawsOlderCommands(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
-	queue(t, h.Service, id, ingest.PauseRecording)
-	queue(t, h.Service, id, ingest.SendChatMessage)
-	if err := h.Cancel(t.Context(), h.caller, id); err != nil {
-		t.Fatal(err)
-	}
+	id := h.begun(t)
+	h.queue(t, id, ingest.PauseRecording)
+	h.queue(t, id, ingest.SendChatMessage)
+	h.cancel(t, id)
 	if commands := beat(t, h.Service, id, 0).Commands; len(commands) != 1 || commands[0].Kind != ingest.LeaveCall {
 		t.Errorf("the bot gets %+v, want only leave_call", commands)
 	}
@@ -224,26 +216,23 @@ func TestCancelWithdrawsOlderCommands(t *testing.T) {
 func TestManifestOfCancelledRecording(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
+	id := h.begun(t)
 	h.walk(t, id, job.BotRecordingStarted)
-	if err := h.Cancel(t.Context(), h.caller, id); err != nil {
-		t.Fatal(err)
-	}
+	h.cancel(t, id)
 	if answer := h.ingest(t, botEvent(id, 0, 7, job.BotExited, `{"endReason":"left_on_command"}`)); answer.Applied || answer.Reason != job.Terminal {
 		t.Errorf("response to the exit: %+v", answer)
 	}
 	if answer := h.ingest(t, botEvent(id, 0, 8, job.ManifestFinalized, "")); !answer.Applied || answer.Status != job.Cancelled {
 		t.Errorf("response to the manifest: %+v", answer)
 	}
-	r := h.record(t, id)
+	r := h.Record(t, id)
 	if r.Status != job.Cancelled || r.ManifestURI != h.ManifestURI(id) || r.FinalizedAt.IsZero() {
 		t.Errorf("job %+v", r.State)
 	}
 	if r.WakeAt.After(time.Now()) {
 		t.Errorf("cleaned up only at %s", r.WakeAt)
 	}
-	if _, err := h.storage.Manifest(t.Context(), id); err != nil {
+	if _, err := h.Storage.Manifest(t.Context(), id); err != nil {
 		t.Errorf("read the manifest: %v", err)
 	}
 	if finalized := eventsNamed(h.outbox(t, id), webhook.JobFinalized); len(finalized) > 0 {
@@ -260,11 +249,11 @@ func TestOtherJob(t *testing.T) {
 		const link = "https://meet.google.com/abc-defg-hij"
 		soon := h.Now().Add(2 * time.Hour)
 		ask := func(externalID, link string, at time.Time, dedupe bool) lifecycle.NewJob {
-			r := request(externalID)
+			r := world.Request(externalID)
 			r.MeetingURL, r.JoinAt, r.Dedupe = link, at, dedupe
 			return r
 		}
-		made, _, err := h.Create(t.Context(), h.caller, ask("first", link, soon, true))
+		made, _, err := h.Create(t.Context(), h.Caller, ask("first", link, soon, true))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -280,38 +269,38 @@ func TestOtherJob(t *testing.T) {
 			"now":             {link, time.Time{}, false},
 			"another meeting": {"https://meet.google.com/new-link-new", soon, false},
 		} {
-			j, replayed, err := h.Create(t.Context(), h.caller, ask(name, test.link, test.at, true))
+			j, replayed, err := h.Create(t.Context(), h.Caller, ask(name, test.link, test.at, true))
 			if err != nil || replayed != test.same || (j.ID == made.ID) != test.same {
 				t.Errorf("%s: job %s, replayed %v, %v", name, j.ID, replayed, err)
 			}
 			if !test.same {
-				if err := h.Cancel(t.Context(), h.caller, j.ID); err != nil {
+				if err := h.Cancel(t.Context(), h.Caller, j.ID); err != nil {
 					t.Error(err)
 				}
 			}
 		}
-		second, replayed, err := h.Create(t.Context(), h.caller, ask("second", link, soon, false))
+		second, replayed, err := h.Create(t.Context(), h.Caller, ask("second", link, soon, false))
 		if other, _, otherErr := h.OtherJob(t.Context(), second); err != nil || replayed || otherErr != nil || other != made.ID {
 			t.Errorf("without dedupe: replayed %v, %v; the other job is %s, %v", replayed, err, other, otherErr)
 		}
-		if again, replayed, err := h.Create(t.Context(), h.caller, ask("second", link, soon, true)); err != nil || !replayed || again.ID != second.ID {
+		if again, replayed, err := h.Create(t.Context(), h.Caller, ask("second", link, soon, true)); err != nil || !replayed || again.ID != second.ID {
 			t.Errorf("the externalId again: %s, %v, %v", again.ID, replayed, err)
 		}
-		testMode := h.caller
+		testMode := h.Caller
 		testMode.Mode = job.Test
 		if _, replayed, err := h.Create(t.Context(), testMode, ask("test", link, soon, true)); err != nil || replayed {
 			t.Errorf("in test mode: replayed %v, %v", replayed, err)
 		}
 
 		// A bot in the meeting counts whenever it came, and one that has left does not.
-		running, _, err := h.Create(t.Context(), h.caller, ask("running", "https://zoom.us/j/2", h.Now().Add(-3*time.Hour), false))
+		running, _, err := h.Create(t.Context(), h.Caller, ask("running", "https://zoom.us/j/2", h.Now().Add(-3*time.Hour), false))
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.begin(t, running.ID)
 		for status, same := range map[job.Status]bool{job.RecordingStarted: true, job.Finalizing: false} {
 			h.setStatus(t, running.ID, status)
-			other, found, err := h.OtherJob(t.Context(), job.Job{ConsumerID: h.caller.ConsumerID, Mode: job.Live, MeetingURL: "https://us02web.zoom.us/j/2?pwd=x", JoinAt: h.Now()})
+			other, found, err := h.OtherJob(t.Context(), job.Job{ConsumerID: h.Caller.ConsumerID, Mode: job.Live, MeetingURL: "https://us02web.zoom.us/j/2?pwd=x", JoinAt: h.Now()})
 			if (found && other == running.ID) != same || err != nil {
 				t.Errorf("beside a job that is %s: %s, %v", status, other, err)
 			}
@@ -323,7 +312,7 @@ func TestOtherJob(t *testing.T) {
 		ids := make(map[uuid.UUID]bool)
 		for range 12 {
 			group.Go(func() {
-				j, _, err := h.Create(t.Context(), h.caller, ask(uuid.NewString(), "https://zoom.us/j/1", soon, true))
+				j, _, err := h.Create(t.Context(), h.Caller, ask(uuid.NewString(), "https://zoom.us/j/1", soon, true))
 				mu.Lock()
 				defer mu.Unlock()
 				if ids[j.ID] = true; err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
@@ -21,13 +21,13 @@ import (
 // storeRecording stores a recording of the job: a manifest, a file and an upload.
 func (h *harness) storeRecording(t *testing.T, id uuid.UUID) {
 	t.Helper()
-	h.upload(t, id, 0)
+	h.Upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
 	const media = "media"
 	sum := sha256.Sum256([]byte(media))
-	if err := h.storage.PutMedia(t.Context(), id, "recording.mp4", strings.NewReader(media), hex.EncodeToString(sum[:])); err != nil {
+	if err := h.Storage.PutMedia(t.Context(), id, "recording.mp4", strings.NewReader(media), hex.EncodeToString(sum[:])); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.storage.PutManifest(t.Context(), id, recording.Manifest{SchemaVersion: 1}); err != nil {
+	if err := h.Storage.PutManifest(t.Context(), id, recording.Manifest{SchemaVersion: 1}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -42,14 +42,14 @@ func (h *harness) stored(t *testing.T, id uuid.UUID) bool {
 		}
 		return err != nil
 	}
-	_, manifestErr := h.storage.Manifest(t.Context(), id)
-	content, _, _, mediaErr := h.storage.OpenMedia(t.Context(), id, "recording-000-000000.mp4s")
+	_, manifestErr := h.Storage.Manifest(t.Context(), id)
+	content, _, _, mediaErr := h.Storage.OpenMedia(t.Context(), id, "recording-000-000000.mp4s")
 	if mediaErr == nil {
 		if err := content.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	uploads, err := h.storage.Uploads(t.Context(), id)
+	uploads, err := h.Storage.Uploads(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +61,13 @@ func (h *harness) stored(t *testing.T, id uuid.UUID) bool {
 func TestDeleteRecording(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		s := h.serviceAt(t, time.Now)
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.storeRecording(t, id)
-		err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 			_, err := tx.AppendTexts(ctx, id, []job.MeetingText{{Kind: job.ChatText, ID: "1", Author: "Ada", Text: "a secret", StartedAt: time.Now()}})
 			return err
 		})
-		if has, readErr := h.store.HasTexts(t.Context(), id); err != nil || readErr != nil || !has {
+		if has, readErr := h.Store.HasTexts(t.Context(), id); err != nil || readErr != nil || !has {
 			t.Fatalf("store a text: %v, %v", err, readErr)
 		}
 		for _, status := range job.Statuses() {
@@ -77,7 +75,7 @@ func TestDeleteRecording(t *testing.T) {
 				continue
 			}
 			h.setStatus(t, id, status)
-			if err := s.DeleteRecording(t.Context(), h.caller, id); !job.ErrorIs(err, job.InvalidState) {
+			if err := h.DeleteRecording(t.Context(), h.Caller, id); !job.ErrorIs(err, job.InvalidState) {
 				t.Errorf("job with status %s: %v", status, err)
 			}
 		}
@@ -92,52 +90,39 @@ func TestDeleteRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		for who, stranger := range h.otherCallers(t) {
-			if err := s.DeleteRecording(t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
+			if err := h.DeleteRecording(t.Context(), stranger, id); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("%s: %v", who, err)
 			}
 		}
-		before := h.record(t, id)
+		before := h.Record(t, id)
 		for range 3 {
-			if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil {
+			if err := h.DeleteRecording(t.Context(), h.Caller, id); err != nil {
 				t.Fatal(err)
 			}
 			if h.stored(t, id) {
 				t.Fatal("files remain")
 			}
-			if has, err := h.store.HasTexts(t.Context(), id); has || err != nil {
+			if has, err := h.Store.HasTexts(t.Context(), id); has || err != nil {
 				t.Fatalf("texts remain: %v, %v", has, err)
 			}
 		}
-		after := h.record(t, id)
+		after := h.Record(t, id)
 		if after.Status != job.Completed || after.ManifestURI != before.ManifestURI || after.ManifestURI == "" || after.RecordingDeletedAt.IsZero() {
 			t.Errorf("after the deletion: %+v", after)
 		}
-		if n := h.count(t, id, lifecycle.RecordingDeleted); n != 1 {
-			t.Errorf("%d timeline entries for the deletion", n)
-		}
-		if who := h.deletedBy(t, id); who != "consumer" || after.RecordingErasedAt.IsZero() {
-			t.Errorf("deleted by %q, erased at %v", who, after.RecordingErasedAt)
+		h.checkDeletion(t, id, "consumer")
+		if after.RecordingErasedAt.IsZero() {
+			t.Error("the recording is not erased")
 		}
 	})
 }
 
-// deletedBy returns the actor in the timeline entry of the deletion.
-func (h *harness) deletedBy(t *testing.T, id uuid.UUID) string {
+// checkDeletion checks that one entry of the timeline says who deleted the recording.
+func (h *harness) checkDeletion(t *testing.T, id uuid.UUID, by string) {
 	t.Helper()
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
+	if data := h.Data(t, id, lifecycle.RecordingDeleted); len(data) != 1 || !strings.Contains(data[0], `"by":"`+by+`"`) {
+		t.Errorf("the deletions on the timeline are %s, want one by %s", data, by)
 	}
-	for _, e := range entries {
-		if e.Kind == lifecycle.RecordingDeleted {
-			var data struct{ By string }
-			if err := json.Unmarshal(e.Data, &data); err != nil {
-				t.Fatal(err)
-			}
-			return data.By
-		}
-	}
-	return ""
 }
 
 // TestExpireRecording checks that an expired recording is deleted and the timeline
@@ -146,29 +131,24 @@ func (h *harness) deletedBy(t *testing.T, id uuid.UUID) string {
 func TestExpireRecording(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	s := h.serviceAt(t, time.Now)
 	ended := func() uuid.UUID {
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.storeRecording(t, id)
 		h.setStatus(t, id, job.Failed)
 		return id
 	}
-	running := h.newJob(t)
-	h.begin(t, running)
+	running := h.begun(t)
 	h.storeRecording(t, running)
-	if err := s.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !h.stored(t, running) {
+	if err := h.ExpireRecording(t.Context(), running); !job.ErrorIs(err, job.InvalidState) || !h.stored(t, running) {
 		t.Errorf("a job that has not ended: %v", err)
 	}
 	old := ended()
 	for range 2 {
-		if err := s.ExpireRecording(t.Context(), old); err != nil || h.stored(t, old) {
+		if err := h.ExpireRecording(t.Context(), old); err != nil || h.stored(t, old) {
 			t.Errorf("a job that has ended: %v", err)
 		}
 	}
-	if who, n := h.deletedBy(t, old), h.count(t, old, lifecycle.RecordingDeleted); who != "retention" || n != 1 {
-		t.Errorf("%d timeline entries for a deletion by %q", n, who)
-	}
+	h.checkDeletion(t, old, "retention")
 	interrupted := ended()
 	if _, err := h.Change(t.Context(), interrupted, func(ctx context.Context, c *lifecycle.Change) error {
 		c.RecordingDeletedAt, c.RecordingDeletedBy = c.Now, "consumer"
@@ -176,46 +156,38 @@ func TestExpireRecording(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ExpireRecording(t.Context(), interrupted); err != nil || h.stored(t, interrupted) {
+	if err := h.ExpireRecording(t.Context(), interrupted); err != nil || h.stored(t, interrupted) {
 		t.Errorf("an interrupted deletion: %v", err)
 	}
-	if who := h.deletedBy(t, interrupted); who != "consumer" {
-		t.Errorf("deleted by %q", who)
-	}
+	h.checkDeletion(t, interrupted, "consumer")
 }
 
 // count returns the number of timeline entries of a kind.
 func (h *harness) count(t *testing.T, id uuid.UUID, kind job.Trigger) int {
 	t.Helper()
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, e := range entries {
-		if e.Kind == kind {
-			n++
-		}
-	}
-	return n
+	return len(h.Entries(t, id, kind))
 }
 
-// TestUploadAfterDeletion checks that uploads to a deleted recording are rejected.
+// TestUploadAfterDeletion checks that uploads to a deleted or complete recording are
+// rejected.
 func TestUploadAfterDeletion(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	s := h.serviceAt(t, time.Now)
-	id := h.newJob(t)
-	h.begin(t, id)
+	id := h.begun(t)
 	h.ingest(t, botEvent(id, 0, 0, job.BotExited, `{"failureCode":"network_loss"}`))
-	if err := s.AdmitUpload(t.Context(), id); err != nil {
+	if err := h.AdmitUpload(t.Context(), id); err != nil {
 		t.Fatalf("upload before the deletion: %v", err)
 	}
-	if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil {
+	if err := h.DeleteRecording(t.Context(), h.Caller, id); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.AdmitUpload(t.Context(), id); !job.ErrorIs(err, job.InvalidState) {
+	if err := h.AdmitUpload(t.Context(), id); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("an upload after the deletion: %v", err)
+	}
+	completed := h.begun(t)
+	h.ingest(t, botEvent(completed, 0, 9, job.ManifestFinalized, ""))
+	if err := h.AdmitUpload(t.Context(), completed); !job.ErrorIs(err, job.InvalidState) {
+		t.Errorf("an upload after completion: %v", err)
 	}
 }
 
@@ -224,15 +196,11 @@ func TestUploadAfterDeletion(t *testing.T) {
 func TestDeleteRecordingOfCancelledJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	s := h.serviceAt(t, time.Now)
-	id := h.newJob(t)
-	h.begin(t, id)
+	id := h.begun(t)
 	h.walk(t, id, job.BotJoined, job.BotInMeeting, job.BotRecordingStarted)
-	if err := h.cancel(id); err != nil {
-		t.Fatal(err)
-	}
+	h.cancel(t, id)
 	h.storeRecording(t, id)
-	if err := s.DeleteRecording(t.Context(), h.caller, id); !job.ErrorIs(err, job.InvalidState) {
+	if err := h.DeleteRecording(t.Context(), h.Caller, id); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("while the bot is running: %v", err)
 	}
 	if _, err := h.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error { // as the dispatcher does when the bot is gone
@@ -241,19 +209,17 @@ func TestDeleteRecordingOfCancelledJob(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
+	if err := h.DeleteRecording(t.Context(), h.Caller, id); err != nil || h.stored(t, id) {
 		t.Errorf("after the bot has exited: %v", err)
 	}
-	answer, err := s.Ingest(t.Context(), botEvent(id, 0, 9, job.ManifestFinalized, ""))
+	answer, err := h.Ingest(t.Context(), botEvent(id, 0, 9, job.ManifestFinalized, ""))
 	if err != nil || !answer.OK {
 		t.Errorf("a late event: %+v, %v", answer, err)
 	}
 
 	never := h.newJob(t)
-	if err := h.cancel(never); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.DeleteRecording(t.Context(), h.caller, never); err != nil {
+	h.cancel(t, never)
+	if err := h.DeleteRecording(t.Context(), h.Caller, never); err != nil {
 		t.Errorf("a job that was cancelled before its start: %v", err)
 	}
 }
@@ -270,20 +236,17 @@ func TestFailedDeletionCanBeRepeated(t *testing.T) {
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
 	h.storeRecording(t, id)
-	if err := h.cancel(id); err != nil {
-		t.Fatal(err)
-	}
+	h.cancel(t, id)
 	unavailable := errors.New("storage unavailable")
-	broken := newService(t, lifecycle.Settings{
-		Store: h.store, Recordings: brokenStorage{unavailable}, BaseURL: baseURL, Now: time.Now,
-	})
-	if err := broken.DeleteRecording(t.Context(), h.caller, id); !errors.Is(err, unavailable) {
+	broken := h.NewService(t, time.Now)
+	broken.Recordings = brokenStorage{unavailable}
+	if err := broken.DeleteRecording(t.Context(), h.Caller, id); !errors.Is(err, unavailable) {
 		t.Errorf("with unavailable storage: %v", err)
 	}
 	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 0 {
 		t.Error("the timeline contains the failed deletion")
 	}
-	if err := h.serviceAt(t, time.Now).DeleteRecording(t.Context(), h.caller, id); err != nil || h.stored(t, id) {
+	if err := h.DeleteRecording(t.Context(), h.Caller, id); err != nil || h.stored(t, id) {
 		t.Errorf("second deletion: %v", err)
 	}
 	if n := h.count(t, id, lifecycle.RecordingDeleted); n != 1 {

@@ -9,6 +9,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
 
@@ -18,15 +19,14 @@ func TestEndpointEvents(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	const live, all = "https://hooks.test/live", "https://hooks.test/all"
-	h.registerEndpoint(t, h.caller, live, "participant.*", "chat.message")
-	h.registerEndpoint(t, h.caller, all, "*")
-	h.registerEndpoint(t, h.caller, statusURL, webhook.JobStatusChanged) // also of the job
-	other := h.caller
+	h.registerEndpoint(t, h.Caller, live, "participant.*", "chat.message")
+	h.registerEndpoint(t, h.Caller, all, "*")
+	h.registerEndpoint(t, h.Caller, world.StatusURL, webhook.JobStatusChanged) // also of the job
+	other := h.Caller
 	other.Mode = job.Test
 	h.registerEndpoint(t, other, "https://hooks.test/other", "*")
 
-	id := h.newJob(t)
-	h.begin(t, id)
+	id := h.begun(t)
 	h.walk(t, id, job.BotJoined)
 	ada, ben := ingest.LiveParticipant{ID: "p1", Name: "Ada", Speaking: true}, ingest.LiveParticipant{ID: "p2", Name: "Ben"}
 	for _, roster := range [][]ingest.LiveParticipant{{ada}, {ada, ben}, {ada, ben}, {ben}} {
@@ -55,7 +55,7 @@ func TestEndpointEvents(t *testing.T) {
 		webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantJoined, webhook.ParticipantSpeaking, webhook.ParticipantLeft, webhook.ChatMessage,
 	}
 	changes := []string{webhook.JobStatusChanged, webhook.JobStatusChanged}
-	for url, want := range map[string][]string{statusURL: changes, live: inMeeting, all: slices.Concat(changes, inMeeting)} {
+	for url, want := range map[string][]string{world.StatusURL: changes, live: inMeeting, all: slices.Concat(changes, inMeeting)} {
 		if !slices.Equal(got[url], want) {
 			t.Errorf("%s got %v, want %v", url, got[url], want)
 		}
@@ -64,7 +64,7 @@ func TestEndpointEvents(t *testing.T) {
 	if len(got) > 0 {
 		t.Errorf("others got %v", got)
 	}
-	if r := h.record(t, id); r.Sequence != 8 {
+	if r := h.Record(t, id); r.Sequence != 8 {
 		t.Errorf("the job has %d events, want 8", r.Sequence)
 	}
 }
@@ -88,16 +88,16 @@ func TestEndpointChoice(t *testing.T) {
 		{URL: "ftp://hooks.test/", Events: []string{"*"}}, {URL: "/hooks", Events: []string{"*"}}, {URL: "https://hooks.test/\n", Events: []string{"*"}},
 		{URL: "https://hooks.test/", Events: make([]string, 51)}, {URL: "https://hooks.test/", Events: []string{"*"}, Description: "\x00"},
 	} {
-		if _, err := h.RegisterEndpoint(t.Context(), h.caller, wrong); !job.ErrorIs(err, job.InvalidInput) {
+		if _, err := h.RegisterEndpoint(t.Context(), h.Caller, wrong); !job.ErrorIs(err, job.InvalidInput) {
 			t.Errorf("register %+v: %v", wrong, err)
 		}
 	}
-	e := h.registerEndpoint(t, h.caller, "https://hooks.test/", "job.failed", "bot.*", "bot.*")
+	e := h.registerEndpoint(t, h.Caller, "https://hooks.test/", "job.failed", "bot.*", "bot.*")
 	if !slices.Equal(e.Events, []string{"bot.*", "job.failed"}) || lifecycle.StateOf(e) != lifecycle.Untried {
 		t.Errorf("registered %+v", e)
 	}
 	off := false
-	if e, err := h.ChangeEndpoint(t.Context(), h.caller, e.ID, lifecycle.EndpointPatch{Enabled: &off}); err != nil || e.Enabled || len(e.Events) != 2 {
+	if e, err := h.ChangeEndpoint(t.Context(), h.Caller, e.ID, lifecycle.EndpointPatch{Enabled: &off}); err != nil || e.Enabled || len(e.Events) != 2 {
 		t.Errorf("changed %+v, %v", e, err)
 	}
 	for who, stranger := range h.otherCallers(t) {
@@ -108,10 +108,10 @@ func TestEndpointChoice(t *testing.T) {
 			t.Errorf("%s deletes it: %v", who, err)
 		}
 	}
-	if err := h.DeleteEndpoint(t.Context(), h.caller, e.ID); err != nil {
+	if err := h.DeleteEndpoint(t.Context(), h.Caller, e.ID); err != nil {
 		t.Error(err)
 	}
-	if _, err := h.Endpoint(t.Context(), h.caller, e.ID); !job.ErrorIs(err, job.NotFound) {
+	if _, err := h.Endpoint(t.Context(), h.Caller, e.ID); !job.ErrorIs(err, job.NotFound) {
 		t.Errorf("a deleted endpoint: %v", err)
 	}
 }

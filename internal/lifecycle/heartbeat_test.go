@@ -3,7 +3,6 @@ package lifecycle_test
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,18 +12,16 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
-	"standin/internal/store"
 )
 
-// queue queues a command for the job's bot.
-func queue(t *testing.T, s *lifecycle.Service, id uuid.UUID, kind ingest.CommandKind) {
+// queue queues a command for the job's bot and returns its ID.
+func (h *harness) queue(t *testing.T, id uuid.UUID, kind ingest.CommandKind) (command uuid.UUID) {
 	t.Helper()
-	if _, err := s.Change(t.Context(), id, func(ctx context.Context, c *lifecycle.Change) error {
-		_, err := c.QueueCommand(ctx, kind, nil)
+	h.Update(t, id, func(ctx context.Context, c *lifecycle.Change) (err error) {
+		command, err = c.QueueCommand(ctx, kind, nil)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
+	return command
 }
 
 // beat sends a heartbeat that is answered immediately.
@@ -42,18 +39,9 @@ func beat(t *testing.T, s *lifecycle.Service, id uuid.UUID, attempt int, acked .
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	path := filepath.Join(t.TempDir(), "standin.db")
-	first, err := store.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.store = first
-	h.Service = h.serviceOn(t, first)
-	h.caller = h.newCaller(t)
-	id := h.newJob(t)
-	h.begin(t, id)
-	queue(t, h.Service, id, ingest.PauseRecording)
-	queue(t, h.Service, id, ingest.ResumeRecording)
+	id := h.begun(t)
+	h.queue(t, id, ingest.PauseRecording)
+	h.queue(t, id, ingest.ResumeRecording)
 	sent := beat(t, h.Service, id, 0).Commands
 	if len(sent) != 2 || sent[0].Kind != ingest.PauseRecording || sent[1].Kind != ingest.ResumeRecording {
 		t.Fatalf("sent: %+v", sent)
@@ -61,21 +49,7 @@ func TestCommands(t *testing.T) {
 	if answer := h.ingest(t, botEvent(id, 0, 0, job.BotJoined, "")); len(answer.Commands) != 2 {
 		t.Errorf("in the response to an event: %+v", answer.Commands)
 	}
-	h.Close()
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-
-	second, err := store.Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := second.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	again := h.serviceOn(t, second)
+	again := h.NewService(t, time.Now)
 	if resent := beat(t, again, id, 0).Commands; len(resent) != 2 || resent[0].ID != sent[0].ID || resent[1].ID != sent[1].ID {
 		t.Errorf("after the restart: %+v, before %+v", resent, sent)
 	}
@@ -95,41 +69,48 @@ func TestAckOfAnotherJob(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	mine, other := h.newJob(t), h.newJob(t)
-	queue(t, h.Service, mine, ingest.PauseRecording)
+	h.queue(t, mine, ingest.PauseRecording)
 	beat(t, h.Service, other, 0, beat(t, h.Service, mine, 0).Commands[0].ID)
 	if left := beat(t, h.Service, mine, 0).Commands; len(left) != 1 {
 		t.Errorf("pending: %+v", left)
 	}
 }
 
-// TestOpenHeartbeat checks that a command answers an open heartbeat request. The
-// target is 200 ms; the test allows more for a busy machine.
+// TestOpenHeartbeat checks that an open heartbeat is answered when a command is queued or
+// the bot is replaced, by its service or by another one, of which no notification arrives.
+// The target for a command is 200 ms; the test allows more for a busy machine.
 func TestOpenHeartbeat(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.newJob(t)
-		h.begin(t, id)
-		type heartbeatResult struct {
-			answer ingest.HeartbeatResponse
-			at     time.Time
-			err    error
-		}
-		answers := make(chan heartbeatResult, 1)
-		go func() {
-			answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
-			answers <- heartbeatResult{answer, time.Now(), err}
-		}()
-		h.untilHeartbeat(t, id) // the heartbeat request is open
-		queued := time.Now()
-		queue(t, h.Service, id, ingest.PauseRecording)
-		got := <-answers
-		if got.err != nil || len(got.answer.Commands) != 1 || got.answer.Commands[0].Kind != ingest.PauseRecording {
-			t.Fatalf("got %+v (%v)", got.answer, got.err)
-		}
-		if late := got.at.Sub(queued); late > time.Second {
-			t.Errorf("the command took %s", late)
-		} else {
-			t.Logf("the command took %s", late)
+		for name, change := range map[string]func(context.Context, *lifecycle.Change) error{
+			"command": func(ctx context.Context, c *lifecycle.Change) error {
+				_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
+				return err
+			},
+			"attempt": func(ctx context.Context, c *lifecycle.Change) error {
+				_, err := c.StartAttempt(ctx, "", "", "lost")
+				return err
+			},
+		} {
+			for _, s := range []*lifecycle.Service{h.Service, h.NewService(t, time.Now)} {
+				id := h.begun(t)
+				commands := make(chan []ingest.Command, 1)
+				go func() {
+					answer, _ := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 5*time.Minute)
+					commands <- answer.Commands
+				}()
+				h.untilHeartbeat(t, id) // the heartbeat request is open
+				if _, err := s.Change(t.Context(), id, change); err != nil {
+					t.Fatal(err)
+				}
+				changed := time.Now()
+				if reported := <-commands; len(reported) != 1 || reported[0].Kind != ingest.LeaveCall {
+					t.Errorf("%s: got %+v", name, reported)
+				}
+				if late := time.Since(changed); s == h.Service && name == "command" && late > time.Second {
+					t.Errorf("the command took %s", late)
+				}
+			}
 		}
 	})
 }
@@ -141,7 +122,7 @@ func (h *harness) untilHeartbeat(t *testing.T, id uuid.UUID) {
 	defer cancel()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
-	for h.record(t, id).HeartbeatAt.IsZero() {
+	for h.Record(t, id).HeartbeatAt.IsZero() {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -155,8 +136,7 @@ func (h *harness) untilHeartbeat(t *testing.T, id uuid.UUID) {
 func TestOpenHeartbeatEnds(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
+	id := h.begun(t)
 	answer, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 20*time.Millisecond)
 	if err != nil || !answer.OK || answer.Commands == nil || len(answer.Commands) != 0 || answer.Status != job.Dispatching {
 		t.Errorf("after the wait time: %+v (%v)", answer, err)
@@ -173,12 +153,10 @@ func TestOpenHeartbeatEnds(t *testing.T) {
 func TestHeartbeatsOfStaleBots(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	stale := h.newJob(t)
+	stale := h.begun(t)
 	h.begin(t, stale)
-	h.begin(t, stale)
-	heardBefore := h.record(t, stale).HeartbeatAt
-	failed := h.newJob(t)
-	h.begin(t, failed)
+	heardBefore := h.Record(t, stale).HeartbeatAt
+	failed := h.begun(t)
 	h.ingest(t, botEvent(failed, 0, 0, job.BotExited, `{"failureCode":"internal_error"}`))
 
 	for name, id := range map[string]uuid.UUID{"stale": stale, "failed": failed} {
@@ -187,7 +165,7 @@ func TestHeartbeatsOfStaleBots(t *testing.T) {
 			t.Errorf("%s: got %+v and %+v", name, once, again)
 		}
 	}
-	if received := h.record(t, stale).HeartbeatAt; !received.Equal(heardBefore) {
+	if received := h.Record(t, stale).HeartbeatAt; !received.Equal(heardBefore) {
 		t.Errorf("the heartbeat of a stale bot was recorded for the current one: %s", received)
 	}
 	if commands := beat(t, h.Service, stale, 1).Commands; len(commands) != 0 {
@@ -195,73 +173,18 @@ func TestHeartbeatsOfStaleBots(t *testing.T) {
 	}
 }
 
-// TestOpenHeartbeatOfReplacedBot checks that the open heartbeat of a replaced bot is
-// answered with a leave command within about a second, although none was queued.
-func TestOpenHeartbeatOfReplacedBot(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
-	commands := make(chan []ingest.Command, 1)
-	go func() {
-		answer, _ := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, time.Minute)
-		commands <- answer.Commands
-	}()
-	h.untilHeartbeat(t, id)
-	h.begin(t, id)
-	if reported := <-commands; len(reported) != 1 || reported[0].Kind != ingest.LeaveCall {
-		t.Errorf("got %+v", reported)
-	}
-}
-
-// TestPolledHeartbeat checks that an open heartbeat is answered although no
-// notification of the change arrives: another service on the same database queues
-// the command, or starts the next attempt.
-func TestPolledHeartbeat(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		other := h.serviceOn(t, h.store)
-		for name, change := range map[string]func(context.Context, *lifecycle.Change) error{
-			"command": func(ctx context.Context, c *lifecycle.Change) error {
-				_, err := c.QueueCommand(ctx, ingest.LeaveCall, nil)
-				return err
-			},
-			"attempt": func(ctx context.Context, c *lifecycle.Change) error {
-				_, err := c.StartAttempt(ctx, "", "", "lost")
-				return err
-			},
-		} {
-			id := h.newJob(t)
-			h.begin(t, id)
-			commands := make(chan []ingest.Command, 1)
-			go func() {
-				answer, _ := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 5*time.Minute)
-				commands <- answer.Commands
-			}()
-			h.untilHeartbeat(t, id)
-			if _, err := other.Change(t.Context(), id, change); err != nil {
-				t.Fatal(err)
-			}
-			if reported := <-commands; len(reported) != 1 || reported[0].Kind != ingest.LeaveCall {
-				t.Errorf("%s: got %+v", name, reported)
-			}
-		}
-	})
-}
-
 // TestHeartbeatKeepsStats checks that statistics are stored until a heartbeat
 // contains new ones.
 func TestHeartbeatKeepsStats(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
+	id := h.begun(t)
 	_, err := h.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{BytesRecorded: 7}}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	beat(t, h.Service, id, 0)
-	if stats := string(h.record(t, id).Stats); stats != `{"bytesRecorded":7,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0}` {
+	if stats := string(h.Record(t, id).Stats); stats != `{"bytesRecorded":7,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0}` {
 		t.Errorf("stored: %s", stats)
 	}
 }
@@ -282,8 +205,7 @@ func TestHeartbeatOfUnknownJob(t *testing.T) {
 func TestUploadProgressOnTimeline(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
+	id := h.begun(t)
 	report := func(done, total int64) {
 		t.Helper()
 		beat := ingest.Heartbeat{JobID: id.String(), Stats: &ingest.Stats{FinalBytes: total, FinalBytesSent: done}}
@@ -296,16 +218,7 @@ func TestUploadProgressOnTimeline(t *testing.T) {
 	for _, done := range []int64{0, 40, 99, 100, 180, 450, 450, 380, 1000, 1000} {
 		report(done, 1000)
 	}
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var reported []string
-	for _, entry := range entries {
-		if entry.Kind == lifecycle.MediaStored {
-			reported = append(reported, string(entry.Data))
-		}
-	}
+	reported := h.Data(t, id, lifecycle.MediaStored)
 	want := []string{
 		`{"bytesDone":100,"bytesTotal":1000}`, `{"bytesDone":450,"bytesTotal":1000}`, `{"bytesDone":1000,"bytesTotal":1000}`,
 	}

@@ -21,7 +21,7 @@ func TestHeartbeatsTogether(t *testing.T) {
 			h.begin(t, ids[i])
 			switch i % 4 {
 			case 1:
-				queue(t, h.Service, ids[i], ingest.PauseRecording)
+				h.queue(t, ids[i], ingest.PauseRecording)
 			case 2:
 				h.begin(t, ids[i]) // replaces the bot of attempt 0
 			}
@@ -48,7 +48,7 @@ func TestHeartbeatsTogether(t *testing.T) {
 		}
 		all.Wait()
 		for i, id := range ids {
-			if r := h.record(t, id); r.HeartbeatAt.IsZero() != (i%4 == 2) || len(r.Stats) == 0 != (i%4 == 2) {
+			if r := h.Record(t, id); r.HeartbeatAt.IsZero() != (i%4 == 2) || len(r.Stats) == 0 != (i%4 == 2) {
 				t.Errorf("job %d: heartbeat at %s, statistics %s", i, r.HeartbeatAt, r.Stats)
 			}
 		}

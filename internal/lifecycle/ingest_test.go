@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -8,61 +9,18 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"standin/internal/ingest"
 	"standin/internal/job"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
-
-// TestIngestKinds checks the status after each kind of event, for a job whose bot has
-// just been started.
-func TestIngestKinds(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	tests := map[job.Trigger]job.Status{
-		job.BotJoined:             job.Joining,
-		job.BotEnteringLobby:      job.EnteringLobby,
-		job.BotInMeeting:          job.InMeeting,
-		job.BotRecordingStarted:   job.RecordingStarted,
-		job.BotRecordingPaused:    job.RecordingPaused,
-		job.BotRecordingStopped:   job.RecordingStopped,
-		job.BotPermissionRequest:  job.PermissionRequested,
-		job.BotPermissionResponse: job.Dispatching, // no transition
-		job.BotCompetingDetected:  job.Dispatching, // no transition
-		job.BotMediaFault:         job.Dispatching, // no transition
-		job.BotOutputStarted:      job.Dispatching, // no transition
-		job.BotOutputFinished:     job.Dispatching, // no transition
-		job.BotOutputFailed:       job.Dispatching, // no transition
-		job.BotPostProcessing:     job.PostProcessing,
-		job.BotMediaUploading:     job.MediaUploading,
-		job.BotExited:             job.Finalizing,
-		job.ManifestFinalized:     job.Completed,
-	}
-	if len(tests) != len(job.BotTriggers()) {
-		t.Fatalf("%d kinds are tested, want %d", len(tests), len(job.BotTriggers()))
-	}
-	for kind, want := range tests {
-		t.Run(string(kind), func(t *testing.T) {
-			t.Parallel()
-			id := h.newJob(t)
-			h.begin(t, id)
-			answer := h.ingest(t, botEvent(id, 0, 0, kind, ""))
-			if !answer.OK || !answer.Applied || answer.Reason != "" || answer.Status != want || answer.Commands == nil {
-				t.Errorf("response %+v, want %s", answer, want)
-			}
-			if r := h.record(t, id); r.StartedAt.IsZero() || r.HeartbeatAt.IsZero() {
-				t.Errorf("started %s, last heartbeat %s", r.StartedAt, r.HeartbeatAt)
-			}
-			h.checkHistory(t, id)
-		})
-	}
-}
 
 // TestIngestRejections checks that rejected events are answered with the reason, are
 // on the timeline, and change no status.
 func TestIngestRejections(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.begin(t, id) // attempt 0 was lost
 		steps := []struct {
 			attempt, n int
@@ -91,12 +49,11 @@ func TestIngestRejections(t *testing.T) {
 				t.Errorf("step %d, %s of attempt %d: %+v, want %q and %s", i, step.kind, step.attempt, answer, step.want, step.status)
 			}
 		}
-		timeline, err := h.store.Timeline(t.Context(), id)
-		if err != nil || len(timeline) != len(steps)+2 {
-			t.Errorf("%d timeline entries for %d events and 2 attempts (%v)", len(timeline), len(steps), err)
+		if entries := h.Entries(t, id); len(entries) != len(steps)+2 {
+			t.Errorf("%d timeline entries for %d events and 2 attempts", len(entries), len(steps))
 		}
 		h.checkHistory(t, id)
-		if finalized := eventsNamed(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != finalizeURL {
+		if finalized := eventsNamed(h.outbox(t, id), webhook.JobFinalized); len(finalized) != 1 || finalized[0].ManifestURI != h.ManifestURI(id) || finalized[0].URL != world.FinalizeURL {
 			t.Errorf("job.finalized: %+v", finalized)
 		}
 	})
@@ -149,8 +106,7 @@ func TestFailure(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := h.newJob(t)
-			h.begin(t, id)
+			id := h.begun(t)
 			exit := botEvent(id, 0, 1, job.BotExited, test.data)
 			if answer := h.ingest(t, exit); answer.Status != job.Failed {
 				t.Fatalf("response %+v", answer)
@@ -171,7 +127,7 @@ func TestFailure(t *testing.T) {
 			if first := changes[0]; first.FailureCode != nil || first.FailureDetail != nil || string(first.Job.Metadata) != `{"ticket":7}` {
 				t.Errorf("a status change without failure: %+v", first)
 			}
-			if r := h.record(t, id); test.code != job.InternalError && (r.FailureCode != test.code || r.WakeAt.IsZero()) {
+			if r := h.Record(t, id); test.code != job.InternalError && (r.FailureCode != test.code || r.WakeAt.IsZero()) {
 				t.Errorf("failed with %s, cleanup at %s", r.FailureCode, r.WakeAt)
 			}
 		})
@@ -186,11 +142,10 @@ func TestFailureOfLaterAttempt(t *testing.T) {
 	for name, saved := range map[string]bool{"something saved": true, "nothing saved": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := h.newJob(t)
-			h.begin(t, id)
+			id := h.begun(t)
 			h.walk(t, id, job.BotRecordingStarted)
 			if saved {
-				h.upload(t, id, 0)
+				h.Upload(t, id, 0, ingest.SegmentName(0, 0), []byte("media"))
 			}
 			h.begin(t, id)
 			answer := h.ingest(t, botEvent(id, 1, 1, job.BotExited, `{"failureCode":"meeting_ended"}`))
@@ -204,7 +159,7 @@ func TestFailureOfLaterAttempt(t *testing.T) {
 			if failures := eventsNamed(h.outbox(t, id), webhook.JobFailed); (len(failures) > 0) == saved {
 				t.Errorf("job.failed: %+v", failures)
 			}
-			if r := h.record(t, id); r.WakeAt.After(r.StatusSince) {
+			if r := h.Record(t, id); r.WakeAt.After(r.StatusSince) {
 				t.Errorf("wake time %s, %s after the exit", r.WakeAt, r.WakeAt.Sub(r.StatusSince))
 			}
 		})
@@ -233,15 +188,14 @@ func TestPermissionResponse(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			id := h.newJob(t)
-			h.begin(t, id)
+			id := h.begun(t)
 			h.walk(t, id, job.BotRecordingStarted, job.BotPermissionRequest)
 			if answer := h.ingest(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data)); answer.Status != job.RecordingStarted {
 				t.Errorf("status %s after the response", answer.Status)
 			}
 			h.ingest(t, botEvent(id, 0, 9, job.BotPermissionResponse, test.data))
 			responses := eventsNamed(h.outbox(t, id), webhook.BotPermissionResponse)
-			if len(responses) != 1 || responses[0].URL != statusURL || responses[0].Granted == nil || *responses[0].Granted != test.granted {
+			if len(responses) != 1 || responses[0].URL != world.StatusURL || responses[0].Granted == nil || *responses[0].Granted != test.granted {
 				t.Fatalf("delivered: %+v", responses)
 			}
 			if detail := responses[0].Detail; detail == nil && test.detail != "" || detail != nil && *detail != test.detail {
@@ -269,9 +223,9 @@ func TestCompetingBot(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			requested := request(uuid.NewString())
+			requested := world.Request(uuid.NewString())
 			requested.AutoLeave.OnBotDetected = test.setting
-			j, _, err := h.Create(t.Context(), h.caller, requested)
+			j, _, err := h.Create(t.Context(), h.Caller, requested)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -295,42 +249,24 @@ func TestManifestURIFromBot(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	for data, elsewhere := range map[string]string{
-		`{"manifestUri":"https://files.test/manifests/m.json"}`:   "https://files.test/manifests/m.json",
-		`{"manifestUri":"https://files.test/manifests-2/m.json"}`: "",
-		`{"manifestUri":"https://attacker.test/collect-keys"}`:    "",
-		`{"manifestUri":"` + baseURL + `.attacker.test/m.json"}`:  "",
-		`{"manifestUri":"` + baseURL + `/somewhere/m.json"}`:      baseURL + "/somewhere/m.json",
-		`{"manifestUri":"javascript:alert(1)"}`:                   "",
-		`{"manifestUri":"/etc/passwd"}`:                           "",
-		`{}`:                                                      "",
+		`{"manifestUri":"https://files.test/manifests/m.json"}`:        "https://files.test/manifests/m.json",
+		`{"manifestUri":"https://files.test/manifests-2/m.json"}`:      "",
+		`{"manifestUri":"https://attacker.test/collect-keys"}`:         "",
+		`{"manifestUri":"` + world.BaseURL + `.attacker.test/m.json"}`: "",
+		`{"manifestUri":"` + world.BaseURL + `/somewhere/m.json"}`:     world.BaseURL + "/somewhere/m.json",
+		`{"manifestUri":"javascript:alert(1)"}`:                        "",
+		`{"manifestUri":"/etc/passwd"}`:                                "",
+		`{}`:                                                           "",
 	} {
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.ingest(t, botEvent(id, 0, 1, job.ManifestFinalized, data))
 		want := elsewhere
 		if want == "" {
 			want = h.ManifestURI(id)
 		}
-		if r := h.record(t, id); r.Status != job.Completed || r.ManifestURI != want {
+		if r := h.Record(t, id); r.Status != job.Completed || r.ManifestURI != want {
 			t.Errorf("%s: %s with %s, want %s", data, r.Status, r.ManifestURI, want)
 		}
-	}
-}
-
-// TestUploadsAreAdmitted checks that uploads are accepted until the recording is
-// complete.
-func TestUploadsAreAdmitted(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	id := h.newJob(t)
-	h.begin(t, id)
-	h.walk(t, id, job.BotRecordingStarted)
-	if err := h.AdmitUpload(t.Context(), id); err != nil {
-		t.Errorf("while recording: %v", err)
-	}
-	h.ingest(t, botEvent(id, 0, 9, job.ManifestFinalized, ""))
-	if err := h.AdmitUpload(t.Context(), id); !job.ErrorIs(err, job.InvalidState) {
-		t.Errorf("after completion: %v", err)
 	}
 }
 
@@ -339,9 +275,9 @@ func TestUploadsAreAdmitted(t *testing.T) {
 func TestSequenceCountsUndeliveredEvents(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
-	requested := request(uuid.NewString())
-	requested.Webhooks = job.Webhooks{OnFinalize: finalizeURL}
-	j, _, err := h.Create(t.Context(), h.caller, requested)
+	requested := world.Request(uuid.NewString())
+	requested.Webhooks = job.Webhooks{OnFinalize: world.FinalizeURL}
+	j, _, err := h.Create(t.Context(), h.Caller, requested)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +315,7 @@ func TestAnyInterleaving(t *testing.T) {
 		return s
 	})
 	rapid.Check(t, func(rt *rapid.T) {
-		j, _, err := h.Create(t.Context(), h.caller, request(uuid.NewString()))
+		j, _, err := h.Create(t.Context(), h.Caller, world.Request(uuid.NewString()))
 		if err != nil {
 			rt.Fatalf("create: %v", err)
 		}
@@ -391,13 +327,13 @@ func TestAnyInterleaving(t *testing.T) {
 }
 
 // do executes a step.
-func (h *harness) do(t failer, id uuid.UUID, s step) {
+func (h *harness) do(t world.T, id uuid.UUID, s step) {
 	t.Helper()
 	switch {
 	case s.kind == job.AttemptStarted:
 		h.begin(t, id)
 	case s.byService:
-		if err := h.cancel(id); err != nil {
+		if err := h.Cancel(context.Background(), h.Caller, id); err != nil {
 			t.Fatalf("cancel: %v", err)
 		}
 	case s.failing:
@@ -411,8 +347,7 @@ func (h *harness) do(t failer, id uuid.UUID, s step) {
 func TestConcurrentBots(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		path := []job.Trigger{
 			job.BotJoined, job.BotEnteringLobby, job.BotInMeeting, job.BotRecordingStarted,
 			job.BotRecordingStopped, job.BotExited, job.BotPostProcessing, job.BotMediaUploading, job.ManifestFinalized,
@@ -427,7 +362,7 @@ func TestConcurrentBots(t *testing.T) {
 		}
 		group.Wait()
 		h.checkHistory(t, id)
-		if r := h.record(t, id); r.Status != job.Completed {
+		if r := h.Record(t, id); r.Status != job.Completed {
 			t.Errorf("status %s", r.Status)
 		}
 	})

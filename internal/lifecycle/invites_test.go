@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/store"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
 
@@ -39,8 +41,8 @@ func newInviteHarness(t *testing.T, h *harness) *inviteHarness {
 	d := &inviteHarness{harness: h}
 	d.clock.Store(middle.UnixMilli())
 	d.InviteScheduler = lifecycle.InviteScheduler{
-		Jobs:  h.serviceAt(t, func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
-		Plans: h.store,
+		Jobs:  h.NewService(t, func() time.Time { return time.UnixMilli(d.clock.Load()).UTC() }),
+		Plans: h.Store,
 	}
 	return d
 }
@@ -82,7 +84,7 @@ func TestSchedule(t *testing.T) {
 		if h.woken.Load() == woken {
 			t.Error("the dispatcher was not woken")
 		}
-		r := h.record(t, result.JobID)
+		r := h.Record(t, result.JobID)
 		if r.ExternalID != "calendar-invite:"+r.ID.String() || r.MeetingURL != invite.MeetingURL || r.Platform != job.Meet || r.Mode != job.Live ||
 			r.Status != job.Scheduled || !r.JoinAt.Equal(invite.JoinAt) || !r.WakeAt.Equal(invite.JoinAt) || !r.CreatedAt.Equal(middle) ||
 			r.DisplayName != job.DefaultDisplayName || r.AutoLeave != job.DefaultAutoLeave() || r.Webhooks != (job.Webhooks{}) || r.ICalUID != invite.ICalUID {
@@ -93,7 +95,7 @@ func TestSchedule(t *testing.T) {
 			metadata["organizerEmail"] != "ada@example.test" || metadata["icalUid"] != invite.ICalUID {
 			t.Errorf("metadata %s, %v", r.Metadata, err)
 		}
-		consumer, err := h.store.Consumer(t.Context(), result.ConsumerID)
+		consumer, err := h.Store.Consumer(t.Context(), result.ConsumerID)
 		if err != nil || consumer.Email != "ada@example.test" || consumer.Name != "ada@example.test" || consumer.WebhookVersion != 2 ||
 			!strings.HasPrefix(consumer.WebhookSecret, "whsec_") {
 			t.Errorf("created the consumer %+v, %v", consumer, err)
@@ -115,7 +117,7 @@ func TestScheduleForExistingConsumer(t *testing.T) {
 	h := newSQLiteHarness(t)
 	d := newInviteHarness(t, h)
 	d.WebhookSecret = "whsec_everybodys"
-	known, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
+	known, err := h.Store.EnsureConsumer(t.Context(), account.Consumer{
 		ID: uuid.New(), Name: "acme", Email: "Ada@Example.test", WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
 	})
 	if err != nil {
@@ -127,7 +129,7 @@ func TestScheduleForExistingConsumer(t *testing.T) {
 	other := invitation()
 	other.OrganizerEmail = "bob@example.test"
 	result := d.schedule(t, other, calendar.Scheduled)
-	bob, err := h.store.Consumer(t.Context(), result.ConsumerID)
+	bob, err := h.Store.Consumer(t.Context(), result.ConsumerID)
 	if err != nil || bob.ID == known.ID || bob.WebhookSecret != "whsec_everybodys" {
 		t.Errorf("another organizer's consumer: %+v, %v", bob, err)
 	}
@@ -198,7 +200,7 @@ func TestScheduleAfterCancellation(t *testing.T) {
 	if again := d.schedule(t, invitation(), calendar.Deduped); again.JobID != second.JobID {
 		t.Errorf("the invite again: %+v, want job %s", again, second.JobID)
 	}
-	if r := h.record(t, first.JobID); r.Status != job.Cancelled {
+	if r := h.Record(t, first.JobID); r.Status != job.Cancelled {
 		t.Errorf("the cancelled job is %s", r.Status)
 	}
 	d.schedule(t, cancelled, calendar.Deduped)
@@ -244,7 +246,7 @@ func TestDismissedMeeting(t *testing.T) {
 				if test.want == calendar.Scheduled {
 					return
 				}
-				r := h.record(t, first.JobID)
+				r := h.Record(t, first.JobID)
 				if moved.JobID != first.JobID || !moved.Dismissed || r.Status != job.Cancelled || !r.WakeAt.IsZero() || !r.JoinAt.Equal(invite.JoinAt) {
 					t.Errorf("the moved invite: %+v, the job %+v", moved, r)
 				}
@@ -285,12 +287,12 @@ func TestDedupeInEveryStatus(t *testing.T) {
 			continue // see TestScheduleAfterCancellation and TestCorrectedInvite
 		}
 		h.setStatus(t, result.JobID, status)
-		before := h.record(t, result.JobID)
+		before := h.Record(t, result.JobID)
 		if again := d.schedule(t, changed, calendar.Deduped); again.JobID != result.JobID {
 			t.Errorf("job with status %s: %+v", status, again)
 		}
 		open := status == job.Scheduled || status == job.Pending
-		if after := h.record(t, result.JobID); (after.MeetingURL == changed.MeetingURL) != (open || before.MeetingURL == changed.MeetingURL) {
+		if after := h.Record(t, result.JobID); (after.MeetingURL == changed.MeetingURL) != (open || before.MeetingURL == changed.MeetingURL) {
 			t.Errorf("job with status %s: meeting %s, was %s", status, after.MeetingURL, before.MeetingURL)
 		}
 	}
@@ -317,14 +319,14 @@ func TestInviteMovesJob(t *testing.T) {
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
 			t.Fatalf("moved %+v", again)
 		}
-		r := h.record(t, first.JobID)
+		r := h.Record(t, first.JobID)
 		if !r.JoinAt.Equal(moved.JoinAt) || !r.WakeAt.Equal(moved.JoinAt) || r.MeetingURL != moved.MeetingURL || r.Platform != job.ZoomWeb ||
 			string(r.Metadata) != `{"mine":1}` || r.Status != job.Scheduled || h.woken.Load() == woken {
 			t.Errorf("after the move: %+v", r)
 		}
-		entries, err := h.store.Timeline(t.Context(), first.JobID)
-		if err != nil || len(entries) != 2 || string(entries[1].Data) != `{"by":"calendar invite","changed":["joinAt","meetingUrl","platform"],"joinAt":"2026-11-16T14:00:00.000Z"}` {
-			t.Errorf("the timeline: %s, %v", entries[len(entries)-1].Data, err)
+		changes := h.Data(t, first.JobID, lifecycle.JobChanged)
+		if len(changes) != 2 || changes[1] != `{"by":"calendar invite","changed":["joinAt","meetingUrl","platform"],"joinAt":"2026-11-16T14:00:00.000Z"}` {
+			t.Errorf("the timeline: %s", changes)
 		}
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
 			t.Errorf("the moved invite again: %+v", again)
@@ -336,17 +338,15 @@ func TestInviteMovesJob(t *testing.T) {
 			t.Fatal(err)
 		}
 		d.schedule(t, moved, calendar.Deduped)
-		if r := h.record(t, first.JobID); !r.JoinAt.Equal(own) {
+		if r := h.Record(t, first.JobID); !r.JoinAt.Equal(own) {
 			t.Errorf("the same invite moved the job to %v from its consumer's %v", r.JoinAt, own)
 		}
 
 		// A bot that was launched for the old time is withdrawn.
-		if _, err := h.Change(t.Context(), first.JobID, func(ctx context.Context, c *lifecycle.Change) error { c.BeginPrelaunch("a"); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		h.Update(t, first.JobID, func(_ context.Context, c *lifecycle.Change) error { c.BeginPrelaunch("a"); return nil })
 		moved.JoinAt = moved.JoinAt.Add(time.Hour)
 		d.schedule(t, moved, calendar.Deduped)
-		if r := h.record(t, first.JobID); r.Prelaunch != job.PrelaunchWithdrawn || !r.JoinAt.Equal(moved.JoinAt) || r.WakeAt.Equal(moved.JoinAt) {
+		if r := h.Record(t, first.JobID); r.Prelaunch != job.PrelaunchWithdrawn || !r.JoinAt.Equal(moved.JoinAt) || r.WakeAt.Equal(moved.JoinAt) {
 			t.Errorf("the moved job with a prelaunched bot: %+v", r)
 		}
 
@@ -356,7 +356,7 @@ func TestInviteMovesJob(t *testing.T) {
 		later := moved
 		later.JoinAt = moved.JoinAt.Add(24 * time.Hour)
 		second := d.schedule(t, later, calendar.Scheduled)
-		if r := h.record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(moved.JoinAt) {
+		if r := h.Record(t, first.JobID); second.JobID == first.JobID || !r.JoinAt.Equal(moved.JoinAt) {
 			t.Errorf("after the dispatch: %+v, the first job is at %v", second, r.JoinAt)
 		}
 		if again := d.schedule(t, moved, calendar.Deduped); again.JobID != first.JobID {
@@ -410,25 +410,25 @@ func TestCorrectedInvite(t *testing.T) {
 		if err != nil || (second.Kind == calendar.Scheduled) != test.scheduled || (second.JobID != first.JobID) != test.scheduled {
 			t.Errorf("%s: %+v (%v), want a new job: %v", name, second, err, test.scheduled)
 		}
-		old := h.record(t, first.JobID)
+		old := h.Record(t, first.JobID)
 		if old.Status != test.old {
 			t.Errorf("%s: the first job is %s, want %s", name, old.Status, test.old)
 		}
-		commands, err := h.store.PendingCommands(t.Context(), first.JobID)
+		commands, err := h.Store.PendingCommands(t.Context(), first.JobID)
 		if leaves := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; err != nil || leaves != (test.old == job.Cancelled) {
 			t.Errorf("%s: the first bot has the commands %+v (%v)", name, commands, err)
 		}
 		if again := d.schedule(t, corrected, calendar.Deduped); again.JobID != second.JobID {
 			t.Errorf("%s: the invite again: %+v, want job %s", name, again, second.JobID)
 		}
-		if r := h.record(t, second.JobID); test.scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
+		if r := h.Record(t, second.JobID); test.scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
 			t.Errorf("%s: the new job %+v", name, r)
 		}
 		// A cancellation of the event leaves no bot at any of its doors.
 		corrected.Cancelled = true
 		d.schedule(t, corrected, calendar.Deduped)
 		for _, id := range []uuid.UUID{first.JobID, second.JobID} {
-			if r := h.record(t, id); r.Status == job.Scheduled || outsideMeeting(r.Status) {
+			if r := h.Record(t, id); r.Status == job.Scheduled || outsideMeeting(r.Status) {
 				t.Errorf("%s: a job is %s after the cancellation", name, r.Status)
 			}
 		}
@@ -451,7 +451,7 @@ func TestInviteCancelsJob(t *testing.T) {
 		t.Fatalf("an unknown organizer: %v", err)
 	}
 	first := d.schedule(t, invitation(), calendar.Scheduled)
-	if _, err := h.store.ConsumerByEmail(t.Context(), cancelled.OrganizerEmail); err != nil {
+	if _, err := h.Store.ConsumerByEmail(t.Context(), cancelled.OrganizerEmail); err != nil {
 		t.Fatal(err)
 	}
 	woken := h.woken.Load()
@@ -460,38 +460,37 @@ func TestInviteCancelsJob(t *testing.T) {
 			t.Fatalf("cancelled %+v", again)
 		}
 	}
-	if r := h.record(t, first.JobID); r.Status != job.Cancelled || !r.WakeAt.IsZero() {
+	if r := h.Record(t, first.JobID); r.Status != job.Cancelled || !r.WakeAt.IsZero() {
 		t.Errorf("after the cancellation: %+v", r)
 	}
-	entries, err := h.store.Timeline(t.Context(), first.JobID)
-	if err != nil || len(entries) != 1 || entries[0].Kind != job.CancelRequested || string(entries[0].Data) != `{"by":"calendar invite"}` {
-		t.Errorf("the timeline: %+v, %v", entries, err)
+	if entries := h.Data(t, first.JobID, job.CancelRequested); !slices.Equal(entries, []string{`{"by":"calendar invite"}`}) {
+		t.Errorf("the timeline: %s", entries)
 	}
 
 	// A bot leaves, also when the cancellation has another time.
 	second := d.schedule(t, invitation(), calendar.Scheduled)
 	h.begin(t, second.JobID)
 	d.schedule(t, cancelled, calendar.Deduped)
-	if r := h.record(t, second.JobID); r.Status != job.Cancelled || r.WakeAt.IsZero() || h.woken.Load() == woken {
+	if r := h.Record(t, second.JobID); r.Status != job.Cancelled || r.WakeAt.IsZero() || h.woken.Load() == woken {
 		t.Errorf("a running bot after the cancellation: %+v", r)
 	}
 	third := invitation()
 	third.ICalUID = "uid-3"
 	moved := d.schedule(t, third, calendar.Scheduled)
 	third.JoinAt, third.Cancelled = third.JoinAt.Add(time.Hour), true
-	if got := d.schedule(t, third, calendar.Deduped); got.JobID != moved.JobID || h.record(t, moved.JobID).Status != job.Cancelled {
+	if got := d.schedule(t, third, calendar.Deduped); got.JobID != moved.JobID || h.Record(t, moved.JobID).Status != job.Cancelled {
 		t.Errorf("cancelled at another time: %+v", got)
 	}
 
 	// The consumer's own job for the same meeting continues.
-	own := request("mine")
+	own := world.Request("mine")
 	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", cancelled.JoinAt
 	made, _, err := h.Create(t.Context(), owner(first), own)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancelled.ICalUID, cancelled.MeetingURL = "uid-2", own.MeetingURL
-	if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) || h.record(t, made.ID).Status != job.Scheduled {
+	if _, err := d.Schedule(t.Context(), cancelled); !job.ErrorIs(err, job.NotFound) || h.Record(t, made.ID).Status != job.Scheduled {
 		t.Errorf("the consumer's own job: %v", err)
 	}
 }
@@ -511,11 +510,11 @@ func TestSharedJob(t *testing.T) {
 		moved := first
 		moved.JoinAt = first.JoinAt.Add(time.Hour)
 		own := d.schedule(t, moved, calendar.Scheduled)
-		if r := h.record(t, shared.JobID); own.JobID == shared.JobID || r.Status != job.Scheduled || !r.JoinAt.Equal(second.JoinAt) || r.ICalUID != "uid-2" {
+		if r := h.Record(t, shared.JobID); own.JobID == shared.JobID || r.Status != job.Scheduled || !r.JoinAt.Equal(second.JoinAt) || r.ICalUID != "uid-2" {
 			t.Errorf("after the first event was moved, the shared job is %+v", r)
 		}
 		back := d.schedule(t, first, calendar.Deduped)
-		if r := h.record(t, own.JobID); back.JobID != own.JobID && r.Status != job.Cancelled {
+		if r := h.Record(t, own.JobID); back.JobID != own.JobID && r.Status != job.Cancelled {
 			t.Errorf("moved back: job %s, and job %s is %s", back.JobID, own.JobID, r.Status)
 		}
 		for _, one := range []calendar.Invite{second, first} {
@@ -523,7 +522,7 @@ func TestSharedJob(t *testing.T) {
 			d.schedule(t, one, calendar.Deduped)
 		}
 		for _, id := range []uuid.UUID{shared.JobID, own.JobID} {
-			if r := h.record(t, id); r.Status != job.Cancelled {
+			if r := h.Record(t, id); r.Status != job.Cancelled {
 				t.Errorf("after both were cancelled, job %s is %s", id, r.Status)
 			}
 		}
@@ -534,7 +533,7 @@ func TestSharedJob(t *testing.T) {
 		d.schedule(t, fourth, calendar.Deduped)
 		third.Cancelled = true
 		d.schedule(t, third, calendar.Deduped)
-		if r := h.record(t, kept.JobID); r.Status != job.Scheduled {
+		if r := h.Record(t, kept.JobID); r.Status != job.Scheduled {
 			t.Errorf("one of two events is cancelled: the job is %s", r.Status)
 		}
 	})
@@ -547,7 +546,7 @@ func TestInviteMatchesConsumerJob(t *testing.T) {
 	h := newSQLiteHarness(t)
 	d := newInviteHarness(t, h)
 	consumer := owner(d.schedule(t, invitation(), calendar.Scheduled))
-	own := request("mine")
+	own := world.Request("mine")
 	own.MeetingURL, own.JoinAt = "https://meet.google.com/own-meet-ing", invitation().JoinAt
 	made, _, err := h.Create(t.Context(), consumer, own)
 	if err != nil {
@@ -555,11 +554,11 @@ func TestInviteMatchesConsumerJob(t *testing.T) {
 	}
 	invite := invitation()
 	invite.ICalUID, invite.MeetingURL = "uid-2", own.MeetingURL
-	before := h.record(t, made.ID)
+	before := h.Record(t, made.ID)
 	if result := d.schedule(t, invite, calendar.Deduped); result.JobID != made.ID {
 		t.Errorf("scheduled %+v", result)
 	}
-	if after := h.record(t, made.ID); after.ICalUID != "" || after.CalendarKey != "" || !after.WakeAt.Equal(before.WakeAt) {
+	if after := h.Record(t, made.ID); after.ICalUID != "" || after.CalendarKey != "" || !after.WakeAt.Equal(before.WakeAt) {
 		t.Errorf("the consumer's own job became %+v", after)
 	}
 	invite.JoinAt = invite.JoinAt.Add(time.Hour)
@@ -613,7 +612,7 @@ func TestFreeTier(t *testing.T) {
 			invite.ICalUID, invite.MeetingURL = fmt.Sprint("uid-", n), fmt.Sprint("https://meet.google.com/room-", n)
 			return invite
 		}
-		if _, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
+		if _, err := h.Store.EnsureConsumer(t.Context(), account.Consumer{
 			ID: uuid.New(), Name: "ada", Email: "ada@example.test", WebhookURL: "https://hooks.test/default",
 			WebhookSecret: "s", WebhookVersion: 2, CreatedAt: middle,
 		}); err != nil {
@@ -632,11 +631,11 @@ func TestFreeTier(t *testing.T) {
 		}
 		moved := numbered(2)
 		d.schedule(t, moved, calendar.Scheduled)
-		if _, _, err := h.Create(t.Context(), owner(first), request("mine")); err != nil { // jobs without an invite do not count
+		if _, _, err := h.Create(t.Context(), owner(first), world.Request("mine")); err != nil { // jobs without an invite do not count
 			t.Fatal(err)
 		}
 		spent := d.schedule(t, numbered(3), calendar.FreeTierExhausted)
-		r := h.record(t, spent.JobID)
+		r := h.Record(t, spent.JobID)
 		if r.Status != job.Failed || r.FailureCode != job.QuotaExceeded || r.FailureDetail == "" || !r.WakeAt.IsZero() || r.Attempts != 0 {
 			t.Errorf("rejected as %+v", r)
 		}
@@ -674,7 +673,7 @@ func TestFreeTier(t *testing.T) {
 // pay gives a consumer a subscription with the given status.
 func pay(t *testing.T, h *harness, consumer uuid.UUID, status billing.Status, n int) {
 	t.Helper()
-	err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		if _, err := tx.SubscriptionEvents(ctx, "sub_1"); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
 
@@ -26,7 +27,7 @@ func TestJobs(t *testing.T) {
 			var got []uuid.UUID
 			page := lifecycle.Page{Limit: limit}
 			for {
-				jobs, next, err := h.Jobs(t.Context(), h.caller, job.Filter{}, page)
+				jobs, next, err := h.Jobs(t.Context(), h.Caller, job.Filter{}, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -46,7 +47,7 @@ func TestJobs(t *testing.T) {
 				t.Errorf("%s lists %d jobs, %q, %v", who, len(jobs), next, err)
 			}
 		}
-		filtered, _, err := h.Jobs(t.Context(), h.caller, job.Filter{Statuses: []job.Status{job.Completed}}, lifecycle.Page{})
+		filtered, _, err := h.Jobs(t.Context(), h.Caller, job.Filter{Statuses: []job.Status{job.Completed}}, lifecycle.Page{})
 		if err != nil || len(filtered) != 0 {
 			t.Errorf("completed: %d, %v", len(filtered), err)
 		}
@@ -60,9 +61,9 @@ func TestJobsByLargeMetadata(t *testing.T) {
 	h := newSQLiteHarness(t)
 	create := func(metadata string) uuid.UUID {
 		t.Helper()
-		wanted := request(uuid.NewString())
+		wanted := world.Request(uuid.NewString())
 		wanted.Metadata = []byte(metadata)
-		j, _, err := h.Create(t.Context(), h.caller, wanted)
+		j, _, err := h.Create(t.Context(), h.Caller, wanted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +76,7 @@ func TestJobsByLargeMetadata(t *testing.T) {
 	var got []uuid.UUID
 	pages, page := 0, lifecycle.Page{}
 	for more := true; more; more = page.Cursor != "" {
-		found, next, err := h.Jobs(t.Context(), h.caller, job.Filter{Metadata: map[string]string{"team": "blue"}}, page)
+		found, next, err := h.Jobs(t.Context(), h.Caller, job.Filter{Metadata: map[string]string{"team": "blue"}}, page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,15 +98,15 @@ func TestInvalidPagesAndFilters(t *testing.T) {
 		id := h.newJob(t)
 		lists := map[string]func(lifecycle.Page) error{
 			"jobs": func(p lifecycle.Page) error {
-				_, _, err := h.Jobs(t.Context(), h.caller, job.Filter{}, p)
+				_, _, err := h.Jobs(t.Context(), h.Caller, job.Filter{}, p)
 				return err
 			},
 			"timeline": func(p lifecycle.Page) error {
-				_, _, err := h.Timeline(t.Context(), h.caller, id, p)
+				_, _, err := h.Timeline(t.Context(), h.Caller, id, p)
 				return err
 			},
 			"deliveries": func(p lifecycle.Page) error {
-				_, _, err := h.Deliveries(t.Context(), h.caller, id, p)
+				_, _, err := h.Deliveries(t.Context(), h.Caller, id, p)
 				return err
 			},
 		}
@@ -119,17 +120,12 @@ func TestInvalidPagesAndFilters(t *testing.T) {
 					t.Errorf("%s of %+v: %v", list, page, err)
 				}
 			}
-			for _, cursor := range []string{"!", "AAAA", strings.Repeat("A", 31), strings.Repeat("A", 33), strings.Repeat("A", 10_000), "AAAAAAAAAAH_AA\n"} {
-				if err := call(lifecycle.Page{Cursor: cursor}); !job.ErrorIs(err, job.InvalidInput) {
-					t.Errorf("%s with cursor %.40q: %v", list, cursor, err)
-				}
-			}
 			if err := call(lifecycle.Page{Limit: lifecycle.MaxPage + 1}); !job.ErrorIs(err, job.InvalidInput) {
 				t.Errorf("%s with a limit above the maximum: %v", list, err)
 			}
 		}
 		for field, filter := range map[string]job.Filter{"status": {Statuses: []job.Status{"x\x00"}}, "platform": {Platform: "x\x00"}} {
-			_, _, err := h.Jobs(t.Context(), h.caller, filter, lifecycle.Page{})
+			_, _, err := h.Jobs(t.Context(), h.Caller, filter, lifecycle.Page{})
 			if !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
 				t.Errorf("filter %+v: %v", filter, err)
 			}
@@ -142,8 +138,7 @@ func TestInvalidPagesAndFilters(t *testing.T) {
 func TestTimeline(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.walk(t, id, job.BotJoined, job.BotInMeeting)
 		h.ingest(t, botEvent(id, 0, 1, job.BotInMeeting, ""))
 		h.ingest(t, botEvent(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
@@ -165,7 +160,7 @@ func TestTimeline(t *testing.T) {
 			var got []entryView
 			page := lifecycle.Page{Limit: limit}
 			for {
-				entries, next, err := h.Timeline(t.Context(), h.caller, id, page)
+				entries, next, err := h.Timeline(t.Context(), h.Caller, id, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -199,15 +194,14 @@ func TestTimeline(t *testing.T) {
 func TestDeliveriesAndRedelivery(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.walk(t, id, job.BotJoined, job.BotInMeeting)
 		list := func(limit int) []webhook.DeliveryRecord {
 			t.Helper()
 			var all []webhook.DeliveryRecord
 			page := lifecycle.Page{Limit: limit}
 			for {
-				deliveries, next, err := h.Deliveries(t.Context(), h.caller, id, page)
+				deliveries, next, err := h.Deliveries(t.Context(), h.Caller, id, page)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -222,21 +216,21 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			t.Fatalf("%d deliveries, want one for each transition", len(all))
 		}
 		for i, d := range all {
-			if d.Sequence != int64(i+1) || d.URL != statusURL || d.State != webhook.DeliveryWaiting || d.Event != webhook.JobStatusChanged {
+			if d.Sequence != int64(i+1) || d.URL != world.StatusURL || d.State != webhook.DeliveryWaiting || d.Event != webhook.JobStatusChanged {
 				t.Errorf("delivery %d: %+v", i, d)
 			}
 		}
 		first := all[0].ID
-		if _, err := h.Redeliver(t.Context(), h.caller, id, first); !job.ErrorIs(err, job.InvalidState) {
+		if _, err := h.Redeliver(t.Context(), h.Caller, id, first); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("redeliver a pending delivery: %v", err)
 		}
-		claimed, _, err := webhook.ClaimDeliveries(t.Context(), h.store, webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
+		claimed, _, err := webhook.ClaimDeliveries(t.Context(), h.Store, webhook.Claim{Now: time.Now(), Lease: time.Minute, Limit: 10})
 		if err != nil || len(claimed) != 1 || claimed[0].ID != first {
 			t.Fatalf("claimed %+v, %v", claimed, err)
 		}
 		try := webhook.Try{DeliveryID: first, Number: 1, StartedAt: time.Now(), Latency: time.Second, StatusCode: 410, ResponseBody: []byte("gone")}
 		gone := webhook.Result{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "410"}}
-		if _, err := h.store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
+		if _, err := h.Store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}
 		if d := list(0)[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
@@ -250,17 +244,17 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 			}
 		}
 		for _, unknown := range []string{"", "dlv_unknown", "dlv_\x00", strings.Repeat("x", 10_000)} {
-			if _, err := h.Redeliver(t.Context(), h.caller, id, unknown); !job.ErrorIs(err, job.NotFound) {
+			if _, err := h.Redeliver(t.Context(), h.Caller, id, unknown); !job.ErrorIs(err, job.NotFound) {
 				t.Errorf("delivery %.40q: %v", unknown, err)
 			}
 		}
-		if _, err := h.Redeliver(t.Context(), h.caller, h.newJob(t), first); !job.ErrorIs(err, job.NotFound) {
+		if _, err := h.Redeliver(t.Context(), h.Caller, h.newJob(t), first); !job.ErrorIs(err, job.NotFound) {
 			t.Errorf("delivery of another job: %v", err)
 		}
 		if h.sent.Load() != sent {
 			t.Error("a rejected redelivery woke the sender")
 		}
-		again, err := h.Redeliver(t.Context(), h.caller, id, first)
+		again, err := h.Redeliver(t.Context(), h.Caller, id, first)
 		if err != nil || again.State != webhook.DeliveryWaiting || again.Attempt != 1 || len(again.Tries) != 1 || again.NextTryAt.IsZero() {
 			t.Errorf("redelivered: %+v, %v", again, err)
 		}

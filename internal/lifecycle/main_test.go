@@ -1,16 +1,10 @@
 package lifecycle_test
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"log/slog"
-	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -18,17 +12,12 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
-	"standin/internal/dispatch"
 	"standin/internal/event"
 	"standin/internal/ingest"
 	"standin/internal/job"
-	"standin/internal/jobfiles"
 	"standin/internal/lifecycle"
-	"standin/internal/recording/build"
-	"standin/internal/recording/storage"
-	"standin/internal/store"
 	"standin/internal/testing/storetest"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
 
@@ -40,20 +29,11 @@ func TestMain(m *testing.M) {
 	os.Exit(storetest.Main(m, func(c *storetest.Cluster) { cluster = c }))
 }
 
-const (
-	statusURL   = "https://hooks.test/status"
-	finalizeURL = "https://hooks.test/final"
-	baseURL     = "https://standin.test"
-)
-
-// harness is a lifecycle.Service on a real database and storage, with a consumer.
+// harness is a world that counts what its services publish.
 type harness struct {
-	*lifecycle.Service
-	store   *store.Store
-	storage *storage.Recordings
-	caller  account.Caller
-	woken   atomic.Int64 // how often the dispatcher was woken
-	sent    atomic.Int64 // how often the webhook sender was woken
+	*world.World
+	woken atomic.Int64 // how often the dispatcher was woken
+	sent  atomic.Int64 // how often the webhook sender was woken
 }
 
 // onBoth runs a test on SQLite and on PostgreSQL.
@@ -70,53 +50,8 @@ func newSQLiteHarness(t *testing.T) *harness {
 
 func newHarness(t *testing.T, address string) *harness {
 	t.Helper()
-	s, err := store.Open(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	h := &harness{store: s, storage: recordings}
-	h.Service = h.serviceOn(t, s)
-	h.caller = h.newCaller(t)
-	return h
-}
-
-// serviceOn returns another service on a database, such as that of another node or
-// after a restart. It is closed at the end of the test, before a database that was
-// opened earlier.
-func (h *harness) serviceOn(t *testing.T, s *store.Store) *lifecycle.Service {
-	t.Helper()
-	return newService(t, lifecycle.Settings{
-		Store: s,
-		Finalizer: &dispatch.Finalizer{Store: s, Files: jobfiles.Files{Recordings: h.storage, DataDir: t.TempDir()}, Finisher: &build.Finisher{
-			Storage: h.storage, BaseURL: baseURL, TempDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
-		}},
-		BaseURL: baseURL, Options: lifecycle.Options{ManifestPrefixes: []string{"https://files.test/manifests"}},
-		Now:    time.Now,
-		Events: h.events(),
-	})
-}
-
-// newService returns a service that is closed at the end of the test.
-func newService(t *testing.T, settings lifecycle.Settings) *lifecycle.Service {
-	t.Helper()
-	s := lifecycle.New(settings)
-	t.Cleanup(s.Close)
-	return s
-}
-
-// events returns a publisher that counts what the service publishes.
-func (h *harness) events() *event.Publisher {
-	events := new(event.Publisher)
-	events.Subscribe(func(published event.Event) {
+	h := &harness{World: world.New(t, address, time.Now)}
+	h.Events.Subscribe(func(published event.Event) {
 		switch published.(type) {
 		case event.JobDue:
 			h.woken.Add(1)
@@ -124,61 +59,30 @@ func (h *harness) events() *event.Publisher {
 			h.sent.Add(1)
 		}
 	})
-	return events
-}
-
-// newCaller creates a consumer.
-func (h *harness) newCaller(t *testing.T) account.Caller {
-	t.Helper()
-	c, err := h.store.EnsureConsumer(t.Context(), account.Consumer{
-		ID: uuid.New(), Name: uuid.NewString(), WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: time.Now(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return account.Caller{KeyID: uuid.New(), ConsumerID: c.ID, Mode: job.Live}
-}
-
-// request returns a valid request for a new job.
-func request(externalID string) lifecycle.NewJob {
-	return lifecycle.NewJob{
-		ExternalID:  externalID,
-		MeetingURL:  "https://meet.google.com/abc-defg-hij",
-		Platform:    job.Meet,
-		DisplayName: job.DefaultDisplayName,
-		Webhooks:    job.Webhooks{OnStatusChange: statusURL, OnFinalize: finalizeURL},
-		Metadata:    json.RawMessage(`{"ticket":7}`),
-		AutoLeave:   job.DefaultAutoLeave(),
-	}
+	return h
 }
 
 // newJob creates a job.
-func (h *harness) newJob(t testing.TB) uuid.UUID {
+func (h *harness) newJob(t world.T) uuid.UUID {
 	t.Helper()
-	j, replayed, err := h.Create(t.Context(), h.caller, request(uuid.NewString()))
-	if err != nil || replayed {
-		t.Fatalf("create: %v (replayed %v)", err, replayed)
-	}
-	return j.ID
+	return h.NewJob(t).ID
 }
 
 // begin starts an attempt, as the dispatcher does.
-func (h *harness) begin(t failer, id uuid.UUID) {
+func (h *harness) begin(t world.T, id uuid.UUID) {
 	t.Helper()
-	_, err := h.Change(context.Background(), id, func(ctx context.Context, c *lifecycle.Change) error {
+	h.Update(t, id, func(ctx context.Context, c *lifecycle.Change) error {
 		_, err := c.ApplyFromService(ctx, job.Event{Trigger: job.AttemptStarted}, nil)
 		return err
 	})
-	if err != nil {
-		t.Fatalf("start an attempt: %v", err)
-	}
 }
 
-// failer has the methods that *testing.T and *rapid.T share.
-type failer interface {
-	Helper()
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
+// begun creates a job and starts its first attempt.
+func (h *harness) begun(t world.T) uuid.UUID {
+	t.Helper()
+	id := h.newJob(t)
+	h.begin(t, id)
+	return id
 }
 
 // started is the time of the first event of the bots of these tests.
@@ -192,7 +96,7 @@ func botEvent(id uuid.UUID, attempt, n int, kind job.Trigger, data string) inges
 }
 
 // ingest sends an event to the service.
-func (h *harness) ingest(t failer, e ingest.Event) ingest.EventResponse {
+func (h *harness) ingest(t world.T, e ingest.Event) ingest.EventResponse {
 	t.Helper()
 	answer, err := h.Ingest(context.Background(), e)
 	if err != nil {
@@ -202,33 +106,12 @@ func (h *harness) ingest(t failer, e ingest.Event) ingest.EventResponse {
 }
 
 // walk sends events of attempt 0 in order, all of which must be applied.
-func (h *harness) walk(t failer, id uuid.UUID, kinds ...job.Trigger) {
+func (h *harness) walk(t world.T, id uuid.UUID, kinds ...job.Trigger) {
 	t.Helper()
 	for n, kind := range kinds {
 		if answer := h.ingest(t, botEvent(id, 0, n, kind, "")); !answer.Applied {
 			t.Fatalf("%s was not applied: %s", kind, answer.Reason)
 		}
-	}
-}
-
-// record returns the stored job.
-func (h *harness) record(t failer, id uuid.UUID) job.Record {
-	t.Helper()
-	r, err := h.store.Job(context.Background(), id)
-	if err != nil {
-		t.Fatalf("read the job: %v", err)
-	}
-	return r
-}
-
-// upload stores the first segment of a recording, as its bot would.
-func (h *harness) upload(t *testing.T, id uuid.UUID, attempt int) {
-	t.Helper()
-	media := []byte("media")
-	sum := sha256.Sum256(media)
-	_, err := h.storage.PutUpload(t.Context(), id, attempt, ingest.SegmentName(0, 0), bytes.NewReader(media), hex.EncodeToString(sum[:]), 1<<20)
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -261,9 +144,9 @@ type deliveredEvent struct {
 }
 
 // outbox returns the events in a job's outbox, in order.
-func (h *harness) outbox(t failer, id uuid.UUID) []deliveredEvent {
+func (h *harness) outbox(t world.T, id uuid.UUID) []deliveredEvent {
 	t.Helper()
-	deliveries, err := storetest.Deliveries(context.Background(), h.store, id)
+	deliveries, err := storetest.Deliveries(context.Background(), h.Store, id)
 	if err != nil {
 		t.Fatalf("read the outbox: %v", err)
 	}
@@ -293,12 +176,9 @@ func eventsNamed(all []deliveredEvent, event string) []deliveredEvent {
 // checkHistory checks that a job's timeline agrees with the state machine and with
 // the number and bytes of its bots' events, and that its outbox contains each
 // transition once.
-func (h *harness) checkHistory(t failer, id uuid.UUID) {
+func (h *harness) checkHistory(t world.T, id uuid.UUID) {
 	t.Helper()
-	timeline, err := h.store.Timeline(context.Background(), id)
-	if err != nil {
-		t.Fatalf("read the timeline: %v", err)
-	}
+	timeline := h.Entries(t, id)
 	state := job.New()
 	var moves []job.TimelineEntry
 	var botEvents int
@@ -323,7 +203,7 @@ func (h *harness) checkHistory(t failer, id uuid.UUID) {
 			moves = append(moves, entry)
 		}
 	}
-	r := h.record(t, id)
+	r := h.Record(t, id)
 	if r.Status != state.Status || r.Attempt != state.Attempt || r.Attempts != state.Attempts || r.FailureCode != state.FailureCode {
 		t.Errorf("job %+v, want %+v by its timeline", r.State, state)
 	}
@@ -356,7 +236,7 @@ func replayed(entry job.TimelineEntry, state job.State) job.Event {
 }
 
 // checkOutbox checks that the delivered events match the transitions of a job.
-func checkOutbox(t failer, all []deliveredEvent, moves []job.TimelineEntry, last int64) {
+func checkOutbox(t world.T, all []deliveredEvent, moves []job.TimelineEntry, last int64) {
 	t.Helper()
 	changes := eventsNamed(all, webhook.JobStatusChanged)
 	if len(changes) != len(moves) {
@@ -391,8 +271,11 @@ func checkOutbox(t failer, all []deliveredEvent, moves []job.TimelineEntry, last
 }
 
 // cancel cancels a job of the harness's consumer.
-func (h *harness) cancel(id uuid.UUID) error {
-	return h.Cancel(context.Background(), h.caller, id)
+func (h *harness) cancel(t world.T, id uuid.UUID) {
+	t.Helper()
+	if err := h.Cancel(context.Background(), h.Caller, id); err != nil {
+		t.Fatalf("cancel: %v", err)
+	}
 }
 
 // asJobError returns the *job.Error in err. There must be one.

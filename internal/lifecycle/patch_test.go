@@ -61,10 +61,10 @@ func TestPatch(t *testing.T) {
 	}
 	for what, test := range tests {
 		id := h.newJob(t)
-		want := h.record(t, id).Job
+		want := h.Record(t, id).Job
 		test.change(&want)
-		got, err := h.Patch(t.Context(), h.caller, id, test.patch)
-		kept := h.record(t, id)
+		got, err := h.Patch(t.Context(), h.Caller, id, test.patch)
+		kept := h.Record(t, id)
 		if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(kept.Job, want) {
 			t.Errorf("%s: %v\n       %+v\nstored %+v\nwant   %+v", what, err, got, kept.Job, want)
 		}
@@ -81,24 +81,17 @@ func TestPatch(t *testing.T) {
 // changes returns the fields changed by the consumer according to a job's timeline.
 func (h *harness) changes(t *testing.T, id [16]byte) string {
 	t.Helper()
-	entries, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
 	changed := ""
-	for _, e := range entries {
-		if e.Kind != lifecycle.JobChanged {
-			continue
-		}
+	for _, entry := range h.Data(t, id, lifecycle.JobChanged) {
 		var data struct {
 			By      string
 			Changed json.RawMessage
 			JoinAt  *time.Time
 		}
-		if err := json.Unmarshal(e.Data, &data); err != nil || data.By != "consumer" {
-			t.Errorf("timeline entry %s (%v)", e.Data, err)
+		if err := json.Unmarshal([]byte(entry), &data); err != nil || data.By != "consumer" {
+			t.Errorf("timeline entry %s (%v)", entry, err)
 		}
-		if at := h.record(t, id).JoinAt; data.JoinAt != nil && !data.JoinAt.Equal(at) {
+		if at := h.Record(t, id).JoinAt; data.JoinAt != nil && !data.JoinAt.Equal(at) {
 			t.Errorf("joinAt %v on the timeline, %v in the job", data.JoinAt, at)
 		}
 		changed += string(data.Changed)
@@ -115,7 +108,7 @@ func TestPatchAfterDispatch(t *testing.T) {
 	id := h.newJob(t)
 	for _, status := range job.Statuses() {
 		h.setStatus(t, id, status)
-		_, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name})
+		_, err := h.Patch(t.Context(), h.Caller, id, lifecycle.Patch{DisplayName: &name})
 		if open := status == job.Scheduled || status == job.Pending; open && err != nil || !open && !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("job with status %s: %v", status, err)
 		}
@@ -134,27 +127,27 @@ func TestPatchStopsDispatch(t *testing.T) {
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
 	var claimed job.Claimed
-	err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
+	err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
 		claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: time.Now(), Limit: 1, Lease: time.Minute})
 		return err
 	})
 	if err != nil || len(claimed.Jobs) != 1 {
 		t.Fatalf("claimed %+v, %v", claimed, err)
 	}
-	before := h.record(t, id)
+	before := h.Record(t, id)
 	name := "another"
-	if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
+	if _, err := h.Patch(t.Context(), h.Caller, id, lifecycle.Patch{DisplayName: &name}); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.record(t, id); r.Lease == "" || r.Lease != claimed.Jobs[0].Lease || !r.WakeAt.Equal(before.WakeAt) {
+	if r := h.Record(t, id); r.Lease == "" || r.Lease != claimed.Jobs[0].Lease || !r.WakeAt.Equal(before.WakeAt) {
 		t.Errorf("a change of the name ended the lease: %q until %v", r.Lease, r.WakeAt)
 	}
 	woken := h.woken.Load()
 	later := time.Now().Add(time.Hour)
-	if _, err := h.Patch(t.Context(), h.caller, id, lifecycle.Patch{JoinAt: &later}); err != nil {
+	if _, err := h.Patch(t.Context(), h.Caller, id, lifecycle.Patch{JoinAt: &later}); err != nil {
 		t.Fatal(err)
 	}
-	if r := h.record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
+	if r := h.Record(t, id); r.Lease != "" || !r.WakeAt.Equal(r.JoinAt) {
 		t.Errorf("after the move: lease %q, wake time %v, joinAt %v", r.Lease, r.WakeAt, r.JoinAt)
 	}
 	if h.woken.Load() == woken {

@@ -13,6 +13,7 @@ import (
 	"standin/internal/ingest"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
+	"standin/internal/testing/world"
 )
 
 // prelaunchModel is a job whose bots are launched before joinAt, with what must be true
@@ -30,7 +31,7 @@ type prelaunchModel struct {
 func (m *prelaunchModel) now() time.Time { return time.UnixMilli(m.clock.Load()).UTC() }
 
 // change changes the job as a dispatcher does.
-func (m *prelaunchModel) change(t failer, fn func(context.Context, *lifecycle.Change) error) {
+func (m *prelaunchModel) change(t world.T, fn func(context.Context, *lifecycle.Change) error) {
 	t.Helper()
 	ctx := context.Background()
 	if _, err := m.service.Change(ctx, m.id, func(ctx context.Context, c *lifecycle.Change) error { return fn(ctx, c) }); err != nil {
@@ -39,7 +40,7 @@ func (m *prelaunchModel) change(t failer, fn func(context.Context, *lifecycle.Ch
 }
 
 // launched records the bot of the current attempt.
-func (m *prelaunchModel) launched(t failer, attempt int) {
+func (m *prelaunchModel) launched(t world.T, attempt int) {
 	t.Helper()
 	if m.used[attempt] {
 		t.Fatalf("two bots have the attempt number %d", attempt)
@@ -49,7 +50,7 @@ func (m *prelaunchModel) launched(t failer, attempt int) {
 
 // step makes one random change.
 func (m *prelaunchModel) step(t *rapid.T) {
-	before := m.record(t, m.id)
+	before := m.Record(t, m.id)
 	switch rapid.SampledFrom([]string{"launch", "stop", "fail", "joinAt", "name", "cancel", "event", "time", "start"}).Draw(t, "step") {
 	case "launch":
 		m.change(t, func(_ context.Context, c *lifecycle.Change) error {
@@ -84,7 +85,7 @@ func (m *prelaunchModel) step(t *rapid.T) {
 		name := uuid.NewString()
 		m.patch(t, before, lifecycle.Patch{DisplayName: &name})
 	case "cancel":
-		if err := m.service.Cancel(context.Background(), m.caller, m.id); err != nil {
+		if err := m.service.Cancel(context.Background(), m.Caller, m.id); err != nil {
 			t.Fatalf("cancel: %v", err)
 		}
 		if before.Prelaunch == job.Prelaunched && before.Status == job.Scheduled {
@@ -102,11 +103,11 @@ func (m *prelaunchModel) step(t *rapid.T) {
 
 // patch changes the job as its consumer does.
 func (m *prelaunchModel) patch(t *rapid.T, before job.Record, patch lifecycle.Patch) {
-	_, err := m.service.Patch(context.Background(), m.caller, m.id, patch)
+	_, err := m.service.Patch(context.Background(), m.Caller, m.id, patch)
 	if waiting := before.Status == job.Scheduled; waiting != (err == nil) {
 		t.Fatalf("patch while the job is %s: %v", before.Status, err)
 	}
-	after := m.record(t, m.id)
+	after := m.Record(t, m.id)
 	if before.Prelaunch == job.Prelaunched && after.Prelaunch == job.PrelaunchWithdrawn {
 		m.void[before.Attempt] = true
 	}
@@ -136,7 +137,7 @@ func (m *prelaunchModel) sendEvent(t *rapid.T, before job.Record) {
 }
 
 // start starts the first attempt at joinAt.
-func (m *prelaunchModel) start(t failer) {
+func (m *prelaunchModel) start(t world.T) {
 	m.change(t, func(ctx context.Context, c *lifecycle.Change) error {
 		if c.Status != job.Scheduled || c.Now.Before(c.JoinAt) || c.Prelaunch == job.PrelaunchWithdrawn {
 			return nil
@@ -153,15 +154,11 @@ func (m *prelaunchModel) start(t failer) {
 }
 
 // check checks what is true after every change.
-func (m *prelaunchModel) check(t failer) {
+func (m *prelaunchModel) check(t world.T) {
 	t.Helper()
-	r := m.record(t, m.id)
-	entries, err := m.store.Timeline(context.Background(), m.id)
-	if err != nil {
-		t.Fatalf("timeline: %v", err)
-	}
+	r := m.Record(t, m.id)
 	starts := 0
-	for _, e := range entries {
+	for _, e := range m.Entries(t, m.id) {
 		if e.Kind == job.AttemptStarted {
 			starts++
 		}
@@ -192,13 +189,13 @@ func TestAnyPrelaunch(t *testing.T) {
 	t.Parallel()
 	h := newSQLiteHarness(t)
 	m := &prelaunchModel{harness: h}
-	m.service = h.serviceAt(t, m.now)
+	m.service = h.NewService(t, m.now)
 	rapid.Check(t, func(rt *rapid.T) {
 		m.clock.Store(middle.UnixMilli())
 		m.used, m.void, m.events = map[int]bool{}, map[int]bool{}, 0
-		request := request(uuid.NewString())
+		request := world.Request(uuid.NewString())
 		request.JoinAt = middle.Add(10 * time.Second)
-		j, _, err := m.service.Create(t.Context(), m.caller, request)
+		j, _, err := m.service.Create(t.Context(), m.Caller, request)
 		if err != nil {
 			rt.Fatalf("create: %v", err)
 		}

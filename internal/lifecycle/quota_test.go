@@ -19,9 +19,9 @@ func TestBotTokenAfterJobEnd(t *testing.T) {
 	h := newSQLiteHarness(t)
 	id := h.newJob(t)
 	h.setStatus(t, id, job.Failed)
-	ended := h.record(t, id).StatusSince
+	ended := h.Record(t, id).StatusSince
 	for after, expired := range map[time.Duration]bool{24*time.Hour - time.Second: false, 24*time.Hour + time.Second: true} {
-		s := h.serviceAt(t, func() time.Time { return ended.Add(after) })
+		s := h.NewService(t, func() time.Time { return ended.Add(after) })
 		_, eventErr := s.Ingest(t.Context(), botEvent(id, 0, 1, job.BotExited, ""))
 		_, beatErr := s.Heartbeat(t.Context(), ingest.Heartbeat{JobID: id.String()}, 0)
 		for name, err := range map[string]error{"event": eventErr, "heartbeat": beatErr, "upload": s.AdmitUpload(t.Context(), id)} {
@@ -42,13 +42,10 @@ const (
 // of a job.
 func (h *harness) setEvents(t *testing.T, id uuid.UUID, events int, bytes int64) {
 	t.Helper()
-	_, err := h.Change(t.Context(), id, func(_ context.Context, c *lifecycle.Change) error {
+	h.Update(t, id, func(_ context.Context, c *lifecycle.Change) error {
 		c.BotEvents, c.BotEventBytes = events, bytes
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestEventQuota checks that beyond a job's quota only events that end its attempt are
@@ -64,14 +61,13 @@ func TestEventQuota(t *testing.T) {
 		"number": {maxEvents - 1, 0},
 		"bytes":  {0, maxEventBytes - int64(len(data))},
 	} {
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.setEvents(t, id, before.events, before.bytes)
 		h.ingest(t, botEvent(id, 0, 0, job.BotJoined, data))
 		if _, err := h.Ingest(t.Context(), botEvent(id, 0, 1, job.BotInMeeting, data)); !job.ErrorIs(err, job.OverQuota) {
 			t.Errorf("%s: an event beyond the quota: %v", name, err)
 		}
-		if r := h.record(t, id); r.BotEvents != before.events+1 || r.BotEventBytes != before.bytes+int64(len(data)) {
+		if r := h.Record(t, id); r.BotEvents != before.events+1 || r.BotEventBytes != before.bytes+int64(len(data)) {
 			t.Errorf("%s: %d events with %d bytes are counted", name, r.BotEvents, r.BotEventBytes)
 		}
 		h.ingest(t, botEvent(id, 0, 2, job.BotExited, data))
@@ -88,7 +84,7 @@ func TestUploadQuota(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seconds := int64(h.record(t, id).AutoLeave.AfterMaxSeconds)
+	seconds := int64(h.Record(t, id).AutoLeave.AfterMaxSeconds)
 	if least := 2 * seconds * (1_200_000 + 64_000) / 8; quota.Bytes < least || quota.Bytes > 100<<30 {
 		t.Errorf("%d bytes for %d seconds", quota.Bytes, seconds)
 	}

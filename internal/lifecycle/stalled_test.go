@@ -19,8 +19,7 @@ func TestStalledDatabase(t *testing.T) {
 	t.Parallel()
 	storetest.OnBoth(t, cluster, func(t *testing.T, address string) {
 		h := newHarness(t, address)
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		operations := map[string]func(ctx context.Context) error{
 			"heartbeat": func(ctx context.Context) error {
 				_, err := h.Heartbeat(ctx, ingest.Heartbeat{JobID: id.String()}, 0)
@@ -39,7 +38,7 @@ func TestStalledDatabase(t *testing.T) {
 				return err
 			},
 			"command": func(ctx context.Context) error {
-				_, err := h.PauseRecording(ctx, h.caller, id)
+				_, err := h.PauseRecording(ctx, h.Caller, id)
 				return err
 			},
 		}
@@ -48,7 +47,7 @@ func TestStalledDatabase(t *testing.T) {
 		lock := sync.OnceFunc(func() { close(locked) })
 		var stalled sync.WaitGroup
 		stalled.Go(func() {
-			err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+			err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 				_, err := tx.LockJob(ctx, id)
 				lock()
 				<-release

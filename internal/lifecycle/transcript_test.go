@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"standin/internal/job"
+	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
 
@@ -25,14 +26,13 @@ func TestTranscriptReady(t *testing.T) {
 		{true, &job.TranscriptResult{Failure: "the transcriber was away"}, 0},
 		{true, nil, 0}, // only captions were indexed
 	} {
-		if err := h.store.SetTranscriptEvent(t.Context(), h.caller.ConsumerID, test.enabled); err != nil {
+		if err := h.Store.SetTranscriptEvent(t.Context(), h.Caller.ConsumerID, test.enabled); err != nil {
 			t.Fatal(err)
 		}
-		id := h.newJob(t)
-		h.begin(t, id)
+		id := h.begun(t)
 		h.ingest(t, botEvent(id, 0, 0, job.ManifestFinalized, ""))
-		before := h.record(t, id).Sequence
-		claimed, ok, err := h.store.ClaimTranscription(t.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Hour), "lease")
+		before := h.Record(t, id).Sequence
+		claimed, ok, err := h.Store.ClaimTranscription(t.Context(), time.Now().Add(time.Minute), time.Now().Add(time.Hour), "lease")
 		if err != nil || !ok || claimed.JobID != id {
 			t.Fatalf("claimed %+v, %v (%v)", claimed, ok, err)
 		}
@@ -42,11 +42,11 @@ func TestTranscriptReady(t *testing.T) {
 			}
 		}
 		ready := eventsNamed(h.outbox(t, id), webhook.JobTranscriptReady)
-		if len(ready) != test.want || h.record(t, id).Sequence != before+int64(test.want) {
-			t.Errorf("enabled %v, %+v: %d events, sequence %d after %d", test.enabled, test.result, len(ready), h.record(t, id).Sequence, before)
+		if len(ready) != test.want || h.Record(t, id).Sequence != before+int64(test.want) {
+			t.Errorf("enabled %v, %+v: %d events, sequence %d after %d", test.enabled, test.result, len(ready), h.Record(t, id).Sequence, before)
 		}
 		for _, one := range ready {
-			if one.URL != finalizeURL || one.ManifestURI != h.ManifestURI(id) || one.Revision != 2 || one.Segments != 3 {
+			if one.URL != world.FinalizeURL || one.ManifestURI != h.ManifestURI(id) || one.Revision != 2 || one.Segments != 3 {
 				t.Errorf("event %+v", one)
 			}
 		}
