@@ -324,35 +324,6 @@ func TestAPIWatch(t *testing.T) {
 	})
 }
 
-// TestSeveralProviders checks that a meeting which is in the calendars of a feed and of
-// both providers gets one bot.
-func TestSeveralProviders(t *testing.T) {
-	t.Parallel()
-	h := newSQLiteHarness(t)
-	h.apis.Set(calendartest.Main, planningEvent(nil))
-	h.set("/ann.ics", planning+friday+meet)
-	ids := []uuid.UUID{h.connect(t, "/ann.ics", nil), h.connectAPI(t, calendarapi.Google, nil), h.connectAPI(t, calendarapi.Microsoft, nil)}
-	for _, id := range ids {
-		h.sync(t, id)
-	}
-	expect(t, "jobs", h.scheduled(t), []string{"11-27 09:00 abc-defg-hij Planning"})
-	if sources := h.events(t, ids[0])[0].Sources; !slices.Equal(sources, []string{"feed", "google", "microsoft"}) {
-		t.Errorf("sources %q", sources)
-	}
-	for n, id := range ids {
-		if err := h.Disconnect(t.Context(), h.caller, id); err != nil {
-			t.Fatal(err)
-		}
-		for h.RunNext(t.Context()) {
-		}
-		want := []string{"11-27 09:00 abc-defg-hij Planning"}
-		if n == len(ids)-1 {
-			want = nil
-		}
-		expect(t, fmt.Sprintf("jobs without %d calendars", n+1), h.scheduled(t), want)
-	}
-}
-
 // TestLastMoment checks that a calendar is read shortly before a meeting, also if it is
 // not due, so that a move at the last moment is followed.
 func TestLastMoment(t *testing.T) {

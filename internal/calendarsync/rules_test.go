@@ -15,57 +15,30 @@ import (
 // example.test.
 func TestRules(t *testing.T) {
 	t.Parallel()
-	const ann, abe, bob = "ann@example.test", "abe@mail.example.test", "bob@example.org"
-	event := func(organizer, response string, others ...string) calendar.Event {
-		e := calendar.Event{Summary: "Weekly Planning", Description: "Agenda", Organizer: organizer, Attendees: append([]string{"Ann@example.test"}, others...), Responses: map[string]string{}}
-		if response != "" {
-			e.Responses[ann] = response
+	var tests []struct {
+		Name, Organizer, Response, Recorded, Skipped string
+		Rules                                        calendarsync.Rules
+		Attendees                                    map[string]string
+		Alone, Unowned                               bool
+	}
+	readYAML(t, "rules", &tests)
+	for _, test := range tests {
+		owner := "ann@example.test"
+		event := calendar.Event{Summary: "Weekly Planning", Description: "Agenda", Organizer: test.Organizer, Attendees: []string{"Ann@example.test"}, Responses: map[string]string{owner: test.Response}}
+		for address, response := range test.Attendees {
+			event.Attendees, event.Responses[address] = append(event.Attendees, address), response
 		}
-		return e
-	}
-	rules := func(record calendarsync.Record) calendarsync.Rules {
-		return calendarsync.Rules{Record: record, OptOut: calendarsync.DefaultOptOut}
-	}
-	withDeclined := event(abe, "ACCEPTED", bob)
-	withDeclined.Responses[bob] = "DECLINED"
-	for name, test := range map[string]struct {
-		rules  calendarsync.Rules
-		event  calendar.Event
-		owner  string
-		record bool
-		reason string
-	}{
-		"all":                                {rules("all"), event(bob, ""), ann, true, "the calendar records all meetings"},
-		"all, tentative":                     {rules("all"), event(bob, "TENTATIVE"), ann, true, "the calendar records all meetings"},
-		"all, declined":                      {rules("all"), event(bob, "DECLINED"), ann, false, "you declined"},
-		"all, declined, unknown owner":       {rules("all"), event(bob, "DECLINED"), "", true, "the calendar records all meetings"},
-		"none":                               {rules("none"), event(bob, "ACCEPTED"), ann, false, "the calendar records only meetings that are switched on"},
-		"external organizer":                 {rules("external"), event(bob, "ACCEPTED"), ann, true, "somebody of another organization takes part"},
-		"external attendee":                  {rules("external"), event(abe, "ACCEPTED", bob), ann, true, "somebody of another organization takes part"},
-		"external attendee who has declined": {rules("external"), withDeclined, ann, false, "nobody of another organization takes part"},
-		"a subdomain is not external":        {rules("external"), event(abe, "ACCEPTED"), ann, false, "nobody of another organization takes part"},
-		"internal":                           {rules("internal"), event(abe, "ACCEPTED"), ann, true, "nobody of another organization takes part"},
-		"not internal":                       {rules("internal"), event(abe, "ACCEPTED", bob), ann, false, "somebody of another organization takes part"},
-		"internal, unknown owner":            {rules("internal"), event(abe, "ACCEPTED"), "", false, "the calendar has no email address of its owner"},
-		"organized":                          {rules("organized"), event("Ann@Example.test", ""), ann, true, "you organize it"},
-		"not organized":                      {rules("organized"), event(bob, "ACCEPTED"), ann, false, "you do not organize it"},
-		"accepted":                           {rules("accepted"), event(bob, "ACCEPTED"), ann, true, "you have accepted it"},
-		"accepted as organizer":              {rules("accepted"), event(ann, ""), ann, true, "you have accepted it"},
-		"not accepted":                       {rules("accepted"), event(bob, "NEEDS-ACTION"), ann, false, "you have not accepted it"},
-		"title":                              {calendarsync.Rules{Record: "all", TitleMatches: "^weekly"}, event(bob, ""), ann, true, "the calendar records all meetings"},
-		"other title":                        {calendarsync.Rules{Record: "all", TitleMatches: "^planning"}, event(bob, ""), ann, false, "its title does not match the rule"},
-		"enough participants":                {calendarsync.Rules{Record: "all", MinParticipants: 2}, event(bob, ""), ann, true, "the calendar records all meetings"},
-		"too few participants":               {calendarsync.Rules{Record: "all", MinParticipants: 2}, withoutPeople(), ann, false, "it has 0 participants, and the rule asks for 2"},
-		"opt-out":                            {calendarsync.Rules{Record: "all", OptOut: "AGENDA"}, event(bob, ""), ann, false, "it says AGENDA"},
-		"no opt-out":                         {calendarsync.Rules{Record: "all"}, event(bob, ""), ann, true, "the calendar records all meetings"},
-	} {
-		if got := test.rules.Decide(test.event, test.owner); got != (calendarsync.Verdict{Record: test.record, Reason: test.reason}) {
-			t.Errorf("%s: %+v", name, got)
+		if test.Alone {
+			event = calendar.Event{Summary: "Focus"}
+		}
+		if test.Unowned {
+			owner = ""
+		}
+		if got := test.Rules.Decide(event, owner); got != (calendarsync.Verdict{Record: test.Recorded != "", Reason: test.Recorded + test.Skipped}) {
+			t.Errorf("%s: %+v", test.Name, got)
 		}
 	}
 }
-
-func withoutPeople() calendar.Event { return calendar.Event{Summary: "Focus"} }
 
 // TestDecide checks what becomes of a meeting that is in two calendars.
 func TestDecide(t *testing.T) {

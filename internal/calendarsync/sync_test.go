@@ -2,11 +2,15 @@ package calendarsync_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/goccy/go-yaml"
 
 	"standin/internal/calendarsync"
 	"standin/internal/job"
@@ -28,69 +32,42 @@ const (
 // TestFeed checks the jobs and the decisions after each version of a feed.
 func TestFeed(t *testing.T) {
 	t.Parallel()
-	type version struct {
-		events    []string
-		jobs      []string
-		decisions []string
+	var tests []struct {
+		Name     string
+		Versions []struct{ Events, Jobs, Decisions []string }
 	}
-	fridays := []string{"11-27 09:00 abc-defg-hij Planning", "12-04 09:00 abc-defg-hij Planning", "12-11 09:00 abc-defg-hij Planning"}
-	all := " recorded: the calendar records all meetings"
-	for name, versions := range map[string][]version{
-		"moved, other link, cancelled": {
-			{[]string{planning + friday + meet}, fridays[:1], []string{"11-27 09:00 Planning" + all}},
-			{[]string{planning + later + "SEQUENCE:1|" + meet2}, []string{"11-27 14:00 xyz-uvwx-rst Planning"}, []string{"11-27 14:00 Planning" + all}},
-			{[]string{planning + later + "SEQUENCE:2|STATUS:CANCELLED|" + meet2}, nil, []string{"11-27 14:00 Planning not recorded: it is cancelled"}},
-			{[]string{planning + friday + "SEQUENCE:3|" + meet}, fridays[:1], []string{"11-27 09:00 Planning" + all}},
-			{nil, nil, nil},
-		},
-		"the link is removed": {
-			{[]string{planning + friday + meet}, fridays[:1], nil},
-			{[]string{planning + friday + "LOCATION:Room 5"}, nil, []string{"11-27 09:00 Planning not recorded: it has no link to a meeting of a known platform"}},
-		},
-		"a series with a change": {
-			{[]string{planning + weekly + meet}, fridays, nil},
-			{[]string{planning + weekly + meet, planning + change + "DTSTART;TZID=Europe/Berlin:20261128T120000|DURATION:PT1H|" + meet2}, []string{"11-28 11:00 xyz-uvwx-rst Planning", fridays[1], fridays[2]}, nil},
-			{[]string{planning + weekly + "EXDATE;TZID=Europe/Berlin:20261204T100000|" + meet, planning + change + friday + "STATUS:CANCELLED|" + meet}, fridays[2:], nil},
-			{[]string{planning + "DTSTART;TZID=Europe/Berlin:20261127T150000|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=3|" + meet}, []string{"11-27 14:00 abc-defg-hij Planning", "12-04 14:00 abc-defg-hij Planning", "12-11 14:00 abc-defg-hij Planning"}, nil},
-			{[]string{planning + later + meet}, []string{"11-27 14:00 abc-defg-hij Planning"}, nil},
-		},
-		"meetings without a bot": {{
-			[]string{
-				"UID:a|SUMMARY:All day|DTSTART;VALUE=DATE:20261127|" + meet, "UID:b|SUMMARY:Floating|DTSTART:20261127T100000|" + meet,
-				"UID:c|SUMMARY:Nowhere|DTSTART;TZID=Nowhere:20261128T100000|" + meet, "UID:d|SUMMARY:Declined|" + friday + "ATTENDEE;PARTSTAT=DECLINED:mailto:Ann@example.test|" + meet,
-				"UID:e|SUMMARY:Private|" + friday + "DESCRIPTION:please #NoBot|" + meet, "UID:f|SUMMARY:Over|DTSTART:20261125T100000Z|DURATION:PT1H|" + meet,
-				"UID:g|SUMMARY:Far|DTSTART:20270401T100000Z|DURATION:PT1H|" + meet, "SUMMARY:No UID|" + friday + meet,
-			}, nil, []string{
-				"11-27 00:00 All day not recorded: it lasts all day", "11-27 09:00 Declined not recorded: you declined", "11-27 09:00 Private not recorded: it says #nobot",
-				"11-27 10:00 Floating not recorded: it has no time zone, so its start is uncertain",
-			},
-		}},
-		"two events, one meeting": {
-			{[]string{planning + friday + meet, review + friday + meet}, fridays[:1], []string{"11-27 09:00 Planning" + all, "11-27 09:00 Review" + all}},
-			{[]string{planning + later + meet, review + friday + meet}, []string{"11-27 09:00 abc-defg-hij Review", "11-27 14:00 abc-defg-hij Planning"}, nil},
-			{[]string{planning + friday + meet, review + friday + meet}, []string{"11-27 09:00 abc-defg-hij Review"}, nil},
-			{[]string{review + friday + meet}, []string{"11-27 09:00 abc-defg-hij Review"}, nil},
-			{nil, nil, nil},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
+	readYAML(t, "feeds", &tests)
+	lines := map[string]string{"meet": meet, "meet2": meet2, "planning": planning, "friday": friday, "later": later, "review": review, "weekly": weekly, "change": change}
+	for _, test := range tests {
+		t.Run(test.Name, func(t *testing.T) {
 			t.Parallel()
 			h := newSQLiteHarness(t)
 			h.set("/ann.ics")
 			id := h.connect(t, "/ann.ics", nil)
-			for n, version := range versions {
-				h.set("/ann.ics", version.events...)
+			for n, version := range test.Versions {
+				for i, event := range version.Events {
+					version.Events[i] = os.Expand(event, func(name string) string { return lines[name] })
+				}
+				h.set("/ann.ics", version.Events...)
 				h.sync(t, id)
-				jobs := h.scheduled(t)
-				expect(t, fmt.Sprint("jobs of version ", n), jobs, version.jobs)
-				if version.decisions != nil {
-					expect(t, fmt.Sprint("decisions of version ", n), h.decisions(t, id), version.decisions)
+				expect(t, fmt.Sprint("jobs of version ", n), h.scheduled(t), version.Jobs)
+				if version.Decisions != nil {
+					expect(t, fmt.Sprint("decisions of version ", n), h.decisions(t, id), version.Decisions)
 				}
 				if again := h.sync(t, id); again != (calendarsync.Changes{}) {
 					t.Errorf("version %d again: %+v", n, again)
 				}
 			}
 		})
+	}
+}
+
+// readYAML reads a file of tests.
+func readYAML(t *testing.T, name string, into any) {
+	t.Helper()
+	content, err := os.ReadFile("testdata/" + name + ".yaml")
+	if err := errors.Join(err, yaml.Unmarshal(content, into)); err != nil {
+		t.Fatal(err)
 	}
 }
 
