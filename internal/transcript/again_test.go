@@ -43,15 +43,11 @@ func TestTranscribeAgain(t *testing.T) {
 	media, path := tone(t, "recording.m4a", 4*time.Second)
 	to := &dictated{texts: []string{"guten Morgan", "guten Morgen"}}
 	h := newHarness(t, to.ServeHTTP)
-	h.jobs.Transcribe = true
+	h.World.Service.Transcribe = true
 	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
-	_, err := h.jobs.Change(t.Context(), r.ID, func(_ context.Context, c *lifecycle.Change) error { c.ManifestURI = r.ManifestURI; return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
 	caller := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}
 	options := job.TranscriptionOptions{Model: "large", Language: "de-DE", Keyterms: []string{"Frau Özdemir", "Standin"}}
-	request := func() error { return h.jobs.RequestTranscription(t.Context(), caller, r.ID, options) }
+	request := func() error { return h.RequestTranscription(t.Context(), caller, r.ID, options) }
 	if err := request(); !job.ErrorIs(err, job.InvalidState) {
 		t.Errorf("while it is transcribed: %v", err)
 	}
@@ -63,7 +59,7 @@ func TestTranscribeAgain(t *testing.T) {
 		if len(d.Segments) != 1 || d.Segments[0].Text != want {
 			t.Errorf("transcript %+v, want %q", d, want)
 		}
-		found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "guten", job.TextFilter{}, 10)
+		found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "guten", job.TextFilter{}, 10)
 		if err != nil || len(found) != 1 || found[0].Text != want {
 			t.Errorf("the search found %v (%v)", found, err)
 		}
@@ -74,23 +70,19 @@ func TestTranscribeAgain(t *testing.T) {
 	if want := []string{"whisper-1  ", "large de Frau Özdemir, Standin"}; !slices.Equal(to.asked, want) {
 		t.Errorf("asked for %q, want %q", to.asked, want)
 	}
-	attached := h.entries(t, r.ID, lifecycleAttached)
+	attached := h.Data(t, r.ID, lifecycleAttached)
 	if len(attached) != 2 || !strings.Contains(attached[1], `"manifestRevision":3`) {
 		t.Errorf("the timeline has %v", attached)
 	}
 	h.MaxAudio = Minutes(2 * time.Second) // two seconds were sent before
 	h.RunNext(t.Context())
 	d, _ := h.document(t, r.ID)
-	failed := h.entries(t, r.ID, lifecycleFailed)
+	failed := h.Data(t, r.ID, lifecycleFailed)
 	if len(failed) != 1 || !strings.Contains(failed[0], "limit of minutes") || len(d.Segments) != 1 || d.Partial || len(to.asked) != 2 {
 		t.Errorf("the timeline has %v, the transcript is %+v", failed, d)
 	}
-	for name, err := range map[string]error{
-		"of another consumer": h.jobs.RequestTranscription(t.Context(), account.Caller{Mode: job.Live}, r.ID, options),
-	} {
-		if !job.ErrorIs(err, job.NotFound) {
-			t.Errorf("%s: %v", name, err)
-		}
+	if err := h.RequestTranscription(t.Context(), account.Caller{Mode: job.Live}, r.ID, options); !job.ErrorIs(err, job.NotFound) {
+		t.Errorf("of another consumer: %v", err)
 	}
 }
 
@@ -151,7 +143,7 @@ func TestLiveTranscript(t *testing.T) {
 					}
 				}
 			}
-			found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, word, job.TextFilter{}, 10)
+			found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, word, job.TextFilter{}, 10)
 			if err != nil || len(found) != 1 {
 				t.Errorf("the search for %q found %v (%v)", word, found, err)
 			}
@@ -162,12 +154,12 @@ func TestLiveTranscript(t *testing.T) {
 // heard stores what a live transcriber has heard.
 func (h *harness) heard(t *testing.T, r job.Record, ended []job.LiveTranscript) {
 	t.Helper()
-	start := h.clock()
+	start := h.clock.Now()
 	at := func(ms int64) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	word := func(text string, ms int64) job.SpokenWord {
 		return job.SpokenWord{Text: text, StartMs: ms, EndMs: ms + 200}
 	}
-	err := h.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	err := h.Store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
 		_, err := tx.AppendTexts(ctx, r.ID, []job.MeetingText{
 			{Attempt: 1, Kind: job.TranscriptText, ID: "1-000001", ParticipantID: "7", Author: "Ada", Text: "hello there", StartedAt: at(1000), EndedAt: at(2000),
 				Speech: &job.Speech{Revision: 2, Final: true, StartMs: 1000, EndMs: 2000, Confirmed: 2, Words: []job.SpokenWord{word("hello", 1100), word("there", 1500)}}},
@@ -180,13 +172,13 @@ func (h *harness) heard(t *testing.T, r job.Record, ended []job.LiveTranscript) 
 	})
 	for _, one := range ended {
 		if err == nil {
-			err = h.jobs.EndLiveTranscript(t.Context(), r.ID, one)
+			err = h.EndLiveTranscript(t.Context(), r.ID, one)
 		}
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if entries := h.entries(t, r.ID, lifecycle.LiveTranscriptEnded); len(entries) != len(ended) {
+	if entries := h.Data(t, r.ID, lifecycle.LiveTranscriptEnded); len(entries) != len(ended) {
 		t.Fatalf("the timeline has %v", entries)
 	}
 }

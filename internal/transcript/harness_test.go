@@ -5,13 +5,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,69 +20,37 @@ import (
 
 	"github.com/google/uuid"
 
-	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
-	"standin/internal/recording/storage"
 	"standin/internal/store"
 	"standin/internal/testing/storetest"
+	"standin/internal/testing/world"
 )
 
-// harness is a Worker on a real database and real storage, with a clock that the
-// test advances.
+// harness is a Worker in a world with a clock that the test advances.
 type harness struct {
 	*Worker
-	store   *store.Store
-	client  *Client
-	storage *storage.Recordings
-	jobs    *lifecycle.Service
-
-	mu  sync.Mutex
-	now time.Time
+	*world.World
+	clock  *world.Clock
+	client *Client
 }
 
 // newHarness returns a harness whose recognizer is a server with this handler.
 func newHarness(t *testing.T, recognizer http.HandlerFunc) *harness {
 	t.Helper()
-	s, err := store.Open(t.Context(), storetest.FreshSQLite(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	recordings, err := storage.Open(t.Context(), (&url.URL{Scheme: "file", Path: filepath.Join(t.TempDir(), "kept")}).String(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(recordings.Close(), s.Close()); err != nil {
-			t.Error(err)
-		}
-	})
 	server := httptest.NewServer(recognizer)
 	t.Cleanup(server.Close)
 	client, err := NewClient(Config{URL: server.URL, APIKey: "secret-key", Timeout: 2 * time.Minute}, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &harness{store: s, storage: recordings, client: client, now: time.Now().UTC().Truncate(time.Millisecond)}
-	h.jobs = lifecycle.New(lifecycle.Settings{Store: s, Recordings: recordings, Now: h.clock})
-	h.Worker = NewWorker(Settings{
-		Queue: s, Jobs: h.jobs, Storage: recordings, Recognizer: client, BaseURL: "https://standin.test",
-		TempDir: t.TempDir(), Now: h.clock, Log: slog.New(slog.DiscardHandler),
-	})
-	return h
-}
-
-func (h *harness) clock() time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.now
-}
-
-func (h *harness) advance(d time.Duration) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.now = h.now.Add(d)
+	clock := world.NewClock()
+	w := world.New(t, storetest.FreshSQLite(t), clock.Now)
+	return &harness{World: w, clock: clock, client: client, Worker: NewWorker(Settings{
+		Queue: w.Store, Jobs: w.Service, Storage: w.Storage, Recognizer: client, BaseURL: world.BaseURL,
+		TempDir: t.TempDir(), Now: clock.Now, Log: slog.New(slog.DiscardHandler),
+	})}
 }
 
 // finalized inserts a job whose recording was just finalized and is due for
@@ -92,17 +58,13 @@ func (h *harness) advance(d time.Duration) {
 func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string]string) job.Record {
 	t.Helper()
 	ctx := t.Context()
-	c, err := h.store.EnsureConsumer(ctx, account.Consumer{ID: uuid.New(), Name: uuid.NewString(), WebhookVersion: 2, CreatedAt: h.clock()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := job.Record{Job: job.Job{
-		ID: uuid.Must(uuid.NewV7()), ConsumerID: c.ID, Mode: job.Live, ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij",
-		Platform: job.Meet, DisplayName: "Bot", JoinAt: h.clock(), CreatedAt: h.clock(), Metadata: json.RawMessage(`{}`), AutoLeave: job.DefaultAutoLeave(),
-		State: job.State{Status: job.Completed, Attempts: 1, ManifestURI: "https://standin.test/manifest"},
-	}, StatusSince: h.clock()}
+	j := h.NewJob(t)
+	r := h.Update(t, j.ID, func(_ context.Context, c *lifecycle.Change) error {
+		c.Status, c.Attempts, c.ManifestURI = job.Completed, 1, "https://standin.test/manifest"
+		return nil
+	})
 	m.SchemaVersion, m.JobID, m.ExternalID, m.Platform = 1, r.ID.String(), r.ExternalID, "meet"
-	m.Timeline.RecordingStartedAt = recording.Instant{Time: h.clock()}
+	m.Timeline.RecordingStartedAt = recording.Instant{Time: h.clock.Now()}
 	for i, media := range m.Media {
 		content, err := os.ReadFile(files[media.Name])
 		if err != nil {
@@ -110,20 +72,14 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 		}
 		sum := sha256.Sum256(content)
 		m.Media[i].SHA256, m.Media[i].Bytes = hex.EncodeToString(sum[:]), int64(len(content))
-		if err := h.storage.PutMedia(ctx, r.ID, media.Name, bytes.NewReader(content), m.Media[i].SHA256); err != nil {
+		if err := h.World.Storage.PutMedia(ctx, r.ID, media.Name, bytes.NewReader(content), m.Media[i].SHA256); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := h.storage.PutManifest(ctx, r.ID, m); err != nil {
+	if err := h.World.Storage.PutManifest(ctx, r.ID, m); err != nil {
 		t.Fatal(err)
 	}
-	err = h.store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if _, err := tx.InsertJob(ctx, r); err != nil {
-			return err
-		}
-		return tx.InsertTranscription(ctx, r.ID, h.clock())
-	})
-	if err != nil {
+	if err := h.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, h.clock.Now()) }); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -132,7 +88,7 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 // document returns the stored transcript; false without one.
 func (h *harness) document(t *testing.T, id uuid.UUID) (Document, bool) {
 	t.Helper()
-	content, size, _, err := h.storage.OpenMedia(t.Context(), id, FileName)
+	content, size, _, err := h.World.Storage.OpenMedia(t.Context(), id, FileName)
 	if missing := (*recording.NotFoundError)(nil); errors.As(err, &missing) {
 		return Document{}, false
 	}
@@ -149,21 +105,6 @@ func (h *harness) document(t *testing.T, id uuid.UUID) (Document, bool) {
 		t.Fatal(err)
 	}
 	return d, true
-}
-
-// entries returns the data of the job's timeline entries of a kind.
-func (h *harness) entries(t *testing.T, id uuid.UUID, kind job.Trigger) (data []string) {
-	t.Helper()
-	all, err := h.store.Timeline(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range all {
-		if e.Kind == kind {
-			data = append(data, string(e.Data))
-		}
-	}
-	return data
 }
 
 // run runs a tool and skips the test, or fails it in CI, when it is missing.

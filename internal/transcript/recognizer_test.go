@@ -169,7 +169,7 @@ func TestRecognizer(t *testing.T) {
 			}
 			d, ok := h.document(t, r.ID)
 			if !ok {
-				t.Fatalf("no transcript; the timeline has %v", h.entries(t, r.ID, lifecycleFailed))
+				t.Fatalf("no transcript; the timeline has %v", h.Data(t, r.ID, lifecycleFailed))
 			}
 			checkAttribution(t, d, mixed)
 			checkAttached(t, h, r, d)
@@ -240,7 +240,7 @@ func distance(a, b []string) int {
 // checkAttached checks the manifest, the timeline and the search.
 func checkAttached(t *testing.T, h *harness, r job.Record, d Document) {
 	t.Helper()
-	text, err := h.storage.Manifest(context.WithoutCancel(t.Context()), r.ID)
+	text, err := h.World.Storage.Manifest(context.WithoutCancel(t.Context()), r.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,10 +257,10 @@ func checkAttached(t *testing.T, h *harness, r job.Record, d Document) {
 	if m.Revision != 2 || len(names) != 2 {
 		t.Errorf("the manifest has the revision %d and the transcripts %v, want 2 and two", m.Revision, names)
 	}
-	if entries := h.entries(t, r.ID, lifecycleAttached); len(entries) != 1 {
+	if entries := h.Data(t, r.ID, lifecycleAttached); len(entries) != 1 {
 		t.Errorf("the timeline has the entries %v, want one", entries)
 	}
-	found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, d.Segments[0].Words[0].Text, job.TextFilter{}, 10)
+	found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, d.Segments[0].Words[0].Text, job.TextFilter{}, 10)
 	if err != nil || len(found) == 0 || found[0].JobID != r.ID {
 		t.Errorf("the search found %v (%v)", found, err)
 	}

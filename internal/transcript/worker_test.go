@@ -94,25 +94,25 @@ func TestMisbehavingTranscriber(t *testing.T) {
 			var h *harness
 			var start time.Time
 			h = newHarness(t, func(w http.ResponseWriter, _ *http.Request) {
-				test.respond(w, int(requests.Add(1)), h.clock().Sub(start))
+				test.respond(w, int(requests.Add(1)), h.clock.Now().Sub(start))
 			})
 			if test.failure != "" && test.after > 0 {
 				h.GiveUpAfter = test.after
 			}
-			start = h.clock()
+			start = h.clock.Now()
 			r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
-			for h.clock().Sub(start) < 5*time.Hour && len(h.entries(t, r.ID, lifecycleAttached))+len(h.entries(t, r.ID, lifecycleFailed)) == 0 {
+			for h.clock.Now().Sub(start) < 5*time.Hour && len(h.Data(t, r.ID, lifecycleAttached))+len(h.Data(t, r.ID, lifecycleFailed)) == 0 {
 				if !h.RunNext(t.Context()) {
-					h.advance(time.Minute)
+					h.clock.Advance(time.Minute)
 				}
 			}
-			took := h.clock().Sub(start)
+			took := h.clock.Now().Sub(start)
 			if took < test.after || took > test.before {
 				t.Errorf("it took %v and %d requests, want %v to %v", took, requests.Load(), test.after, test.before)
 			}
 			d, ok := h.document(t, r.ID)
-			failures := h.entries(t, r.ID, lifecycleFailed)
-			if retrying := h.entries(t, r.ID, lifecycle.TranscriptRetrying); (len(retrying) == 1) != (test.retried != "") || len(retrying) > 1 || !strings.Contains(strings.Join(retrying, ""), test.retried) {
+			failures := h.Data(t, r.ID, lifecycleFailed)
+			if retrying := h.Data(t, r.ID, lifecycle.TranscriptRetrying); (len(retrying) == 1) != (test.retried != "") || len(retrying) > 1 || !strings.Contains(strings.Join(retrying, ""), test.retried) {
 				t.Errorf("the timeline has the retries %v, want %q", retrying, test.retried)
 			}
 			switch {
@@ -134,11 +134,11 @@ func TestFirstFailure(t *testing.T) {
 	media, path := tone(t, "recording.m4a", 4*time.Second)
 	h := newHarness(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "who are you?", http.StatusUnauthorized) })
 	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
-	if problem, err := h.jobs.TranscriptProblem(t.Context(), r.ID); err != nil || problem != "" {
+	if problem, err := h.TranscriptProblem(t.Context(), r.ID); err != nil || problem != "" {
 		t.Errorf("before the first attempt: %q (%v)", problem, err)
 	}
 	h.RunNext(t.Context())
-	retrying := h.entries(t, r.ID, lifecycle.TranscriptRetrying)
+	retrying := h.Data(t, r.ID, lifecycle.TranscriptRetrying)
 	var failure struct {
 		Detail  string
 		RetryAt time.Time
@@ -146,10 +146,10 @@ func TestFirstFailure(t *testing.T) {
 	if len(retrying) != 1 || json.Unmarshal([]byte(retrying[0]), &failure) != nil || failure.Detail != "the transcriber answered with status 401" {
 		t.Errorf("the timeline has %v", retrying)
 	}
-	if pause := failure.RetryAt.Sub(h.clock()); pause <= 0 || pause > maxRetry {
+	if pause := failure.RetryAt.Sub(h.clock.Now()); pause <= 0 || pause > maxRetry {
 		t.Errorf("the next attempt is after %v, want at most %v", pause, maxRetry)
 	}
-	problem, err := h.jobs.TranscriptProblem(t.Context(), r.ID)
+	problem, err := h.TranscriptProblem(t.Context(), r.ID)
 	if err != nil || problem != "The transcription is retried: the transcriber answered with status 401." {
 		t.Errorf("problem %q (%v)", problem, err)
 	}
@@ -187,10 +187,10 @@ func TestSlowTranscriber(t *testing.T) {
 	r := h.finalized(t, recording.Manifest{Media: []recording.Media{media}}, map[string]string{media.Name: path})
 	for range 60 {
 		if !h.RunNext(t.Context()) {
-			h.advance(time.Minute)
+			h.clock.Advance(time.Minute)
 		}
 	}
-	if attached := h.entries(t, r.ID, lifecycleAttached); len(attached) != 1 || requests.Load() < 2 {
+	if attached := h.Data(t, r.ID, lifecycleAttached); len(attached) != 1 || requests.Load() < 2 {
 		t.Errorf("%d transcripts after %d requests", len(attached), requests.Load())
 	}
 }
@@ -214,7 +214,7 @@ func TestRestart(t *testing.T) {
 	}, map[string]string{first.Name: path, second.Name: path})
 	h.RunNext(t.Context())
 	h.Worker = NewWorker(h.Settings) // after a restart
-	h.advance(time.Minute)
+	h.clock.Advance(time.Minute)
 	if !h.RunNext(t.Context()) {
 		t.Fatal("the transcription is not due")
 	}
@@ -230,8 +230,8 @@ func TestLostLease(t *testing.T) {
 	t.Parallel()
 	var h *harness
 	h = newHarness(t, func(w http.ResponseWriter, request *http.Request) {
-		h.advance(2 * lease)
-		if _, ok, err := h.store.ClaimTranscription(request.Context(), h.clock(), h.clock().Add(lease), "another node's"); !ok || err != nil {
+		h.clock.Advance(2 * lease)
+		if _, ok, err := h.Store.ClaimTranscription(request.Context(), h.clock.Now(), h.clock.Now().Add(lease), "another node's"); !ok || err != nil {
 			t.Errorf("claim the transcription: %t, %v", ok, err)
 		}
 		fmt.Fprint(w, goodResponse)
@@ -242,7 +242,7 @@ func TestLostLease(t *testing.T) {
 	if d, ok := h.document(t, r.ID); ok {
 		t.Errorf("the transcript is stored: %+v", d)
 	}
-	if retries := h.entries(t, r.ID, lifecycle.TranscriptRetrying); len(retries) > 0 {
+	if retries := h.Data(t, r.ID, lifecycle.TranscriptRetrying); len(retries) > 0 {
 		t.Errorf("the node reports its failure: %s", retries)
 	}
 }
@@ -317,7 +317,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 	var r job.Record
 	h = newHarness(t, func(w http.ResponseWriter, request *http.Request) {
 		caller := account.Caller{ConsumerID: r.ConsumerID, Mode: job.Live}
-		if err := h.jobs.DeleteRecording(request.Context(), caller, r.ID); err != nil {
+		if err := h.DeleteRecording(request.Context(), caller, r.ID); err != nil {
 			t.Error(err)
 		}
 		fmt.Fprint(w, goodResponse)
@@ -328,11 +328,11 @@ func TestDeletedMeanwhile(t *testing.T) {
 	if _, ok := h.document(t, r.ID); ok {
 		t.Error("the transcript of a deleted recording is stored")
 	}
-	found, err := h.store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "hello", job.TextFilter{}, 10)
+	found, err := h.Store.SearchTexts(t.Context(), r.ConsumerID, job.Live, "hello", job.TextFilter{}, 10)
 	if err != nil || len(found) > 0 {
 		t.Errorf("the search found %v (%v)", found, err)
 	}
-	h.advance(time.Hour)
+	h.clock.Advance(time.Hour)
 	if h.RunNext(t.Context()) {
 		t.Error("the transcription of a deleted recording is due")
 	}
