@@ -3,109 +3,12 @@ package replica
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/chromedp/chromedp"
 )
-
-// The methods return the number of affected guests.
-func TestDisturbances(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, nil)
-	m := openMeeting(t, s, Settings{NoLobby: true})
-	id := visitor(t, m)
-	offline := func() bool { return m.Guests()[0].Offline }
-	for _, step := range []struct {
-		name   string
-		verb   func() int
-		moved  int
-		result func() bool
-	}{
-		{"disconnect", func() int { return m.Disconnect(id) }, 1, offline},
-		{"disconnect again", func() int { return m.Disconnect() }, 0, offline},
-		{"reconnect another", func() int { return m.Reconnect("g9") }, 0, offline},
-		{"reconnect", func() int { return m.Reconnect() }, 1, func() bool { return !offline() }},
-		{"reload", func() int { return m.Reload() }, 1, func() bool { return m.guests[0].commands.Reload == 1 }},
-		{"freeze", func() int { return m.Freeze() }, 1, func() bool { return m.guests[0].commands.Freeze == 1 }},
-		{"answer nobody", func() int { return m.AnswerPermission(true) }, 0, func() bool { return m.Guests()[0].Permission == PermissionNone }},
-	} {
-		if moved := step.verb(); moved != step.moved || !step.result() {
-			t.Errorf("%s: %d moved, want %d, and its effect is there: %t", step.name, moved, step.moved, step.result())
-		}
-	}
-	for _, address := range []string{"", "about:blank", "file:///etc/passwd", "http:", "::"} {
-		if _, err := m.NavigateAway(address); !errors.Is(err, ErrNotNow) {
-			t.Errorf("wander to %q: %v", address, err)
-		}
-	}
-	for kind, want := range map[EventKind]int{EventDisconnected: 1, EventReconnected: 1, EventReloading: 1} {
-		if got := countOf(m, kind); got != want {
-			t.Errorf("%d events %s, want %d", got, kind, want)
-		}
-	}
-}
-
-func countOf(m *Meeting, kind EventKind) (count int) {
-	for _, event := range m.Events() {
-		if event.Kind == kind {
-			count++
-		}
-	}
-	return count
-}
-
-// A disconnected guest can only leave.
-func TestOfflineGuestsAreMuted(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, nil)
-	m := openMeeting(t, s, Settings{NoLobby: true})
-	id := visitor(t, m)
-	snapshot, _, err := m.snapshotFor(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Disconnect()
-	for name, err := range map[string]error{
-		"chat":  m.sendChat(id, "hello"),
-		"pin":   m.pin(id, snapshot.Participants[0].ID),
-		"media": func() error { _, _, err := m.connect(t.Context(), id, offer{}); return err }(),
-	} {
-		if !errors.Is(err, ErrNotNow) {
-			t.Errorf("%s while offline: %v", name, err)
-		}
-	}
-	if err := m.leave(id); err != nil {
-		t.Errorf("leave while offline: %v", err)
-	}
-	if m.Guests()[0].Offline {
-		t.Error("a guest that left is still offline")
-	}
-}
-
-func TestPinsNameWhomTheyPin(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, nil)
-	m := openMeeting(t, s, Settings{NoLobby: true})
-	id := visitor(t, m)
-	snapshot, _, err := m.snapshotFor(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.pin(id, snapshot.Participants[1].ID); err != nil {
-		t.Fatal(err)
-	}
-	if pinned := waitForEvent(t, m, EventPinned); pinned.Text != "Ben Okafor" || pinned.Guest != id {
-		t.Errorf("pinned %+v", pinned)
-	}
-	if err := m.pin(id, "p99"); !errors.Is(err, ErrNoSuchParticipant) {
-		t.Errorf("pin nobody: %v", err)
-	}
-}
 
 // Platforms handle passcodes differently.
 func TestPasscodes(t *testing.T) {
@@ -147,36 +50,6 @@ func TestPasscodes(t *testing.T) {
 	}
 }
 
-// Only Zoom has requests to record.
-func TestPermission(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, nil)
-	m := openMeeting(t, s, Settings{Platform: Zoom, NoLobby: true})
-	id := visitor(t, m)
-	stand := func() Permission { return m.Guests()[0].Permission }
-	for _, answer := range []struct {
-		granted bool
-		want    Permission
-	}{{false, PermissionDenied}, {true, PermissionGranted}} {
-		if err := m.requestPermission(id); err != nil || stand() != PermissionAsked {
-			t.Fatalf("asked: %v, %q", err, stand())
-		}
-		if err := m.requestPermission(id); !errors.Is(err, ErrNotNow) {
-			t.Errorf("asked twice: %v", err)
-		}
-		if moved := m.AnswerPermission(answer.granted); moved != 1 || stand() != answer.want {
-			t.Errorf("answered %d, now %q, want %q", moved, stand(), answer.want)
-		}
-	}
-	if asked := countOf(m, EventPermissionAsked); asked != 2 {
-		t.Errorf("%d events of asking", asked)
-	}
-	elsewhere := openMeeting(t, s, Settings{NoLobby: true})
-	if err := elsewhere.requestPermission(visitor(t, elsewhere)); !errors.Is(err, ErrNotNow) {
-		t.Errorf("asked on Meet: %v", err)
-	}
-}
-
 // With NeverLoads, the request hangs until the client cancels it, and other requests
 // succeed.
 func TestNeverLoads(t *testing.T) {
@@ -204,104 +77,6 @@ func TestNeverLoads(t *testing.T) {
 	}
 	if err := fetch(t.Context(), loads.URL()); err != nil {
 		t.Errorf("the other document: %v", err)
-	}
-}
-
-// A disconnected page shows that and has no media until it is reconnected.
-func TestMeetOfflineAndSilence(t *testing.T) {
-	t.Parallel()
-	media, _ := mediaForTest(t)
-	s := startServer(t, media)
-	m := openMeeting(t, s, Settings{NoLobby: true, NoTips: true, Participants: []Participant{{Name: "Ada Quill", Beeps: true}}})
-	p := openTab(t, true)
-	p.join(m, "Stand-in")
-	waitForEvent(t, m, EventMediaConnected)
-
-	m.Disconnect()
-	waitForEvent(t, m, EventMediaLost)
-	p.waitForText("You lost your network connection. Trying to reconnect")
-	if p.count("[data-self-name]") != 1 {
-		t.Error("the call is gone from the page")
-	}
-	m.Reconnect()
-	if _, err := m.WaitFor(deadline(t, waitTimeout), nth(EventMediaConnected, 2)); err != nil {
-		t.Fatal(err)
-	}
-	requireMedia(p, "Ada Quill")
-	p.waitUntil(`document.getElementById("offline").hidden`)
-
-	// With SetSilent, the audio is silent, without beeps.
-	const received = `document.querySelector("audio").currentTime`
-	before := evalAs[float64](p, received)
-	m.SetSilent(true)
-	p.waitUntil(`await ` + loudest + ` < 0.001`)
-	p.waitUntil(received + ` > ` + fmt.Sprint(before+3))
-	if muted := evalAs[bool](p, `document.querySelector("audio").srcObject.getAudioTracks()[0].muted`); muted {
-		t.Error("silence is no sound at all")
-	}
-	m.SetSilent(false)
-	p.waitUntil(`await ` + loudest + ` > 0.02`)
-}
-
-// loudest returns the peak of 2.5 seconds.
-const loudest = `(async () => {
-	let peak = 0;
-	for (let i = 0; i < 10; i++) {
-		await new Promise((resolve) => setTimeout(resolve, 250));
-		peak = Math.max(peak, window.loudness());
-	}
-	return peak;
-})()`
-
-// Pages reload, navigate away and hang on command.
-func TestPageDoesAsTold(t *testing.T) {
-	t.Parallel()
-	s := startServer(t, nil)
-	m := openMeeting(t, s, Settings{NoLobby: true, NoTips: true, PageDelay: time.Second})
-	p := openTab(t, true)
-	p.open(m.URL() + "?hl=en")
-	waitForEvent(t, m, EventOpened)
-	p.waitVisible(`[aria-label="Your name"]`)
-	if shown := evalAs[float64](p, `performance.now()`); shown < 1000 {
-		t.Errorf("the slow page shows itself after %.0f ms", shown)
-	}
-	p.do("type the name", chromedp.SendKeys(chromedp.CSS(`[aria-label="Your name"]`), "Stand-in"))
-	p.click("[data-join]")
-	waitForEvent(t, m, EventKind(StateAdmitted))
-
-	if moved := m.Reload(); moved != 1 {
-		t.Fatalf("%d reload", moved)
-	}
-	waitForEvent(t, m, EventVanished)
-	second, err := m.WaitFor(deadline(t, waitTimeout), nth(EventOpened, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.waitVisible(`[aria-label="Your name"]`)
-
-	other := openMeeting(t, s, Settings{})
-	if moved, err := m.NavigateAway(other.URL(), second.Guest); moved != 1 || err != nil {
-		t.Fatalf("%d wander: %v", moved, err)
-	}
-	arrived := waitForEvent(t, other, EventOpened)
-	p.waitVisible(`[aria-label="Your name"]`)
-
-	if moved := other.Freeze(arrived.Guest); moved != 1 {
-		t.Fatalf("%d freeze", moved)
-	}
-	// A page that hangs does not respond.
-	limit := deadline(t, waitTimeout)
-	for answered := true; answered; {
-		if limit.Err() != nil {
-			t.Fatal("the page never hung")
-		}
-		ctx, cancel := context.WithTimeout(p.ctx, 2*time.Second)
-		_, err := chromedp.Run(ctx, chromedp.Evaluate[int]("1"))
-		answered = err == nil
-		cancel()
-	}
-	if other.Guests()[0].Vanished {
-		t.Error("a page that hangs is taken for one that went")
 	}
 }
 

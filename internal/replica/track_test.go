@@ -3,8 +3,6 @@ package replica
 import (
 	"testing"
 	"time"
-
-	"github.com/pion/rtp/codecs"
 )
 
 // boundTracks returns the tracks of a participant, bound without a connection.
@@ -68,23 +66,6 @@ func TestTracksBeginTogether(t *testing.T) {
 	send(6 * time.Second)
 	if sound.packets != 52 || sound.cursor.next != sound.cursor.loop.unitAt(6*time.Second)+1 {
 		t.Errorf("after unmuting, packet %d of unit %d", sound.packets, sound.cursor.next)
-	}
-}
-
-// All frames have the same payload descriptor, without picture IDs.
-func TestPicturesAreDescribedAlike(t *testing.T) {
-	t.Parallel()
-	_, picture := boundTracks(t)
-	for unit := range int64(300) {
-		for _, payload := range picture.payloads(unit) {
-			var packet codecs.VP8Packet
-			if _, err := packet.Unmarshal(payload); err != nil {
-				t.Fatal(err)
-			}
-			if packet.X != 0 || packet.I != 0 {
-				t.Fatalf("picture %d is numbered: %+v", unit, packet)
-			}
-		}
 	}
 }
 
