@@ -14,31 +14,7 @@ import (
 
 	"standin/internal/account/billing"
 	"standin/internal/httpapi"
-	"standin/internal/job"
-	"standin/internal/lifecycle"
 )
-
-// realSurface returns a surface without a log whose requests take effect in a real
-// database.
-func realSurface(f *testing.F) *surface {
-	return newSurface(f, func(settings *httpapi.Settings) {
-		withoutLog(settings)
-		realJobs(settings)
-	})
-}
-
-// scheduled creates a job of Ada's with a joinAt in the far future.
-func (s *surface) scheduled(t testing.TB) string {
-	t.Helper()
-	j, _, err := s.jobs.Create(t.Context(), s.ada, lifecycle.NewJob{
-		ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc", Platform: job.Meet, Metadata: []byte(`{}`),
-		AutoLeave: job.DefaultAutoLeave(), JoinAt: time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return j.ID.String()
-}
 
 func FuzzPatchJob(f *testing.F) {
 	for _, seed := range []string{
@@ -49,11 +25,10 @@ func FuzzPatchJob(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := realSurface(f)
-	id := s.scheduled(f)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.serve(t, fuzzRequest{method: http.MethodPatch, route: jobRoute, path: jobsPath + "/" + id, bearer: adasKey, body: body})
-		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute, path: jobsPath + "/" + id, bearer: adasKey})
+		s.serve(t, fuzzRequest{method: http.MethodPatch, route: jobRoute, path: jobsPath + "/" + newAdaJob.String(), bearer: adasKey, body: body})
+		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute, path: jobsPath + "/" + newAdaJob.String(), bearer: adasKey})
 	})
 }
 
@@ -69,10 +44,9 @@ func fuzzCommand(f *testing.F, verb, field string) {
 	} {
 		f.Add(strings.ReplaceAll(strings.ReplaceAll(seed, "%s", field), "%[1]s", field))
 	}
-	s := realSurface(f)
-	id := s.scheduled(f)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.serve(t, fuzzRequest{method: http.MethodPost, route: jobRoute + "/" + verb, path: jobsPath + "/" + id + "/" + verb, bearer: adasKey, body: body})
+		s.serve(t, fuzzRequest{method: http.MethodPost, route: jobRoute + "/" + verb, path: jobsPath + "/" + newAdaJob.String() + "/" + verb, bearer: adasKey, body: body})
 	})
 }
 
@@ -84,12 +58,11 @@ func FuzzListQueries(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := realSurface(f)
-	id := s.scheduled(f)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, query string) {
 		s.serve(t, fuzzRequest{method: http.MethodGet, route: jobsPath, query: query, bearer: adasKey})
 		for _, list := range []string{"timeline", "deliveries"} {
-			s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute + "/" + list, path: jobsPath + "/" + id + "/" + list, query: query, bearer: adasKey})
+			s.serve(t, fuzzRequest{method: http.MethodGet, route: jobRoute + "/" + list, path: jobsPath + "/" + newAdaJob.String() + "/" + list, query: query, bearer: adasKey})
 		}
 	})
 }
@@ -101,14 +74,13 @@ func FuzzPaths(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	s := realSurface(f)
-	id := s.scheduled(f)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, first, second string) {
 		if strings.ContainsAny(first+second, "/") || first == "" || second == "" || first == "." || first == ".." || second == "." || second == ".." {
 			return // another path
 		}
 		redeliver := jobRoute + "/deliveries/{deliveryId}/redeliver"
-		for _, named := range []string{first, id} {
+		for _, named := range []string{first, newAdaJob.String()} {
 			s.serve(t, fuzzRequest{method: http.MethodPost, route: redeliver, path: jobsPath + "/" + named + "/deliveries/" + second + "/redeliver", bearer: adasKey})
 			s.serve(t, fuzzRequest{method: http.MethodGet, route: mediaRoute, path: jobsPath + "/" + named + "/media/" + second, bearer: adasKey})
 		}
@@ -131,7 +103,7 @@ func FuzzCompleteLogin(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := realSurface(f)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
 		flow, err := s.flows.Init(t.Context(), fmt.Sprint(s.clients.Load()), "")
 		if err != nil {
@@ -153,7 +125,7 @@ func FuzzIntakeInvite(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	s := realSurface(f)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
 		s.serve(t, fuzzRequest{method: http.MethodPost, route: inviteRoute, header: map[string]string{httpapi.IntakeSecretHeader: intakeSecret}, body: body})
 	})
@@ -169,7 +141,7 @@ func FuzzReceivePayment(f *testing.F) {
 	} {
 		f.Add(seed[0], seed[1])
 	}
-	s := realSurface(f)
+	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body, signature string) {
 		if got := s.serve(t, fuzzRequest{method: http.MethodPost, route: paymentRoute, header: map[string]string{billing.Header: signature}, body: body}); got == 200 {
 			t.Errorf("the signature %q is accepted", signature)

@@ -77,41 +77,33 @@ func FuzzCreateJob(f *testing.F) {
 	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
 		s.post(t, jobsPath, "", adasKey, body)
-		s.fake.mu.Lock()
-		defer s.fake.mu.Unlock()
-		for id, j := range s.fake.jobs {
-			if j.ExternalID == s.fake.last.ExternalID && id != adasJob {
-				delete(s.fake.jobs, id)
-			}
-		}
 	})
 }
 
 func FuzzIngestEvent(f *testing.F) {
-	identity := `{"jobId":"` + adasJob.String() + `","attempt":0`
+	identity := `{"jobId":"` + newAdaJob.String() + `","attempt":0`
 	for _, seed := range []string{
 		identity + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
 		identity + `,"kind":"lifecycle.exited","emittedAt":"2026-11-20T14:00:00.5+01:00","data":{"failureCode":7,"failureDetail":"\u0000","granted":"yes"}}`,
 		identity + `.0,"kind":"manifest.finalized","emittedAt":"0000-01-01T00:00:00Z","data":{}}`,
 		identity + `,"kind":"x","emittedAt":7,"data":[]}`,
 		identity + `}`,
-		`{"jobId":"` + strings.ToUpper(adasJob.String()) + `","attempt":2147483647,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
+		`{"jobId":"` + strings.ToUpper(newAdaJob.String()) + `","attempt":2147483647,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
 		`{"jobId":"urn:uuid:x","attempt":-1}`, `{"attempt":1e400}`, `[]`, ``,
 	} {
 		f.Add(seed)
 	}
 	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.post(t, ingest.EventPath, "", token(adasJob, 0), body)
+		s.post(t, ingest.EventPath, "", token(newAdaJob, 0), body)
 		if status := s.post(t, ingest.EventPath, "", "no token", body); status != 400 && status != 401 && status != 413 {
 			t.Errorf("%q: %d without a token", body, status)
 		}
-		s.fake.events = nil
 	})
 }
 
 func FuzzIngestTexts(f *testing.F) {
-	identity := `{"jobId":"` + adasJob.String() + `","attempt":0`
+	identity := `{"jobId":"` + newAdaJob.String() + `","attempt":0`
 	for _, seed := range []string{
 		identity + `,"texts":[{"id":"m-1","kind":"chat","text":"\u0000<b>","startedAt":"0000-01-01T00:00:00Z","endedAt":"9999-12-31T23:59:60Z"}]}`,
 		identity + `,"texts":[{"id":"c:1","kind":"caption","author":null,"language":"en-US"}]}`,
@@ -121,7 +113,7 @@ func FuzzIngestTexts(f *testing.F) {
 	}
 	s := newSurface(f, withoutLog)
 	f.Fuzz(func(t *testing.T, body string) {
-		s.post(t, ingest.TextPath, "", token(adasJob, 0), body)
+		s.post(t, ingest.TextPath, "", token(newAdaJob, 0), body)
 		if status := s.post(t, ingest.TextPath, "", "no token", body); status != 400 && status != 401 && status != 413 {
 			t.Errorf("%q: %d without a token", body, status)
 		}
@@ -129,7 +121,7 @@ func FuzzIngestTexts(f *testing.F) {
 }
 
 func FuzzHeartbeat(f *testing.F) {
-	identity := `{"jobId":"` + adasJob.String() + `","attempt":0`
+	identity := `{"jobId":"` + newAdaJob.String() + `","attempt":0`
 	for _, seed := range [][2]string{
 		{identity + `}`, "0"},
 		{identity + `,"acked":["` + bobsJob.String() + `"],"stats":{"bytesRecorded":9007199254740991,"eventsWaiting":1e3}}`, ""},
@@ -142,9 +134,8 @@ func FuzzHeartbeat(f *testing.F) {
 		f.Add(seed[0], seed[1])
 	}
 	s := newSurface(f, withoutLog)
-	close(s.fake.command) // heartbeats do not wait
+	s.api.Drain() // heartbeats do not wait
 	f.Fuzz(func(t *testing.T, body, wait string) {
-		s.post(t, ingest.HeartbeatPath, "?wait="+url.QueryEscape(wait), token(adasJob, 0), body)
-		s.fake.beats = nil
+		s.post(t, ingest.HeartbeatPath, "?wait="+url.QueryEscape(wait), token(newAdaJob, 0), body)
 	})
 }

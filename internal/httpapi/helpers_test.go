@@ -1,8 +1,6 @@
 package httpapi_test
 
 import (
-	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -17,38 +15,31 @@ import (
 // testTimeout bounds how long tests wait for an event.
 const testTimeout = 10 * time.Second
 
-// eventually polls until a check succeeds and returns its result.
-func eventually[T any](t testing.TB, name string, check func() (T, bool)) T {
+// untilTrue waits until a condition holds.
+func untilTrue(t *testing.T, name string, condition func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
 	ticker := time.NewTicker(5 * time.Millisecond)
 	defer ticker.Stop()
-	for {
-		got, ok := check()
-		if ok {
-			return got
-		}
+	deadline := time.After(2 * time.Minute)
+	for !condition() {
 		select {
 		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatalf("timed out waiting for %s; last result: %v", name, got)
+		case <-deadline:
+			t.Fatalf("timeout while waiting for %s", name)
 		}
 	}
 }
 
-// decodeLines decodes a log with one JSON object per line.
-func decodeLines(t testing.TB, text string) []map[string]any {
+// logged waits for a number of lines in the log, and decodes them.
+func (s *surface) logged(t *testing.T, count int) (lines []map[string]any) {
 	t.Helper()
-	var lines []map[string]any
-	scanner := bufio.NewScanner(strings.NewReader(text))
-	scanner.Buffer(nil, 1<<20)
-	for scanner.Scan() {
-		var row map[string]any
-		if err := json.Unmarshal(scanner.Bytes(), &row); err != nil {
-			t.Fatalf("read the log line %s: %v", scanner.Text(), err)
+	untilTrue(t, "lines in the log", func() bool { return strings.Count(s.log.String(), "\n") >= count })
+	for text := range strings.Lines(s.log.String()) {
+		var line map[string]any
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatalf("read the log line %s: %v", text, err)
 		}
-		lines = append(lines, row)
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -13,7 +13,6 @@ import (
 	"standin/internal/account"
 	"standin/internal/account/device"
 	"standin/internal/httpapi"
-	"standin/internal/httpmw"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 )
@@ -96,28 +95,6 @@ func TestTooManyOpenFlows(t *testing.T) {
 	}
 }
 
-func TestKeyRateLimit(t *testing.T) {
-	t.Parallel()
-	s := newSurface(t, func(settings *httpapi.Settings) { settings.RateLimit = httpmw.Rate{Requests: 5, Per: time.Minute} })
-	fetch := request{"GET", jobsPath + "/" + adasJob.String(), adasKey, nil, ""}
-	if served := s.untilRefused(t, fetch, 20); served < 5 {
-		t.Errorf("only %d requests were served", served)
-	}
-	fetch.bearer = bobsKey
-	if got := s.send(t, fetch); got.status != 404 {
-		t.Errorf("another key: %d", got.status)
-	}
-	fetch.bearer = "standin_live_eve"
-	for range 20 {
-		if got := s.send(t, fetch); got.status != 401 {
-			t.Fatalf("a wrong key: %d", got.status)
-		}
-	}
-	if got := s.send(t, request{"POST", "/api/v1/ingest", token(adasJob, 0), nil, ""}); got.status != 400 {
-		t.Errorf("a bot: %d", got.status)
-	}
-}
-
 // TestWrongSecretsAreRateLimited sends wrong secrets until they are rate limited.
 // The right secret is still accepted.
 func TestWrongSecretsAreRateLimited(t *testing.T) {
@@ -157,7 +134,7 @@ func TestMissingSecretsRefuseAll(t *testing.T) {
 
 // slowJobs counts the lists of jobs that are read at a time.
 type slowJobs struct {
-	*fakeJobs
+	*lifecycle.Service
 	running, most atomic.Int32
 }
 
@@ -169,7 +146,7 @@ func (s *slowJobs) Jobs(ctx context.Context, caller account.Caller, filter job.F
 	for range 1000 {
 		runtime.Gosched() // lets other requests begin
 	}
-	return s.fakeJobs.Jobs(ctx, caller, filter, page)
+	return s.Service.Jobs(ctx, caller, filter, page)
 }
 
 // TestCostlyReads filters jobs by metadata many times at once. A consumer is served one
@@ -178,7 +155,7 @@ func TestCostlyReads(t *testing.T) {
 	t.Parallel()
 	var jobs *slowJobs
 	s := newSurface(t, func(settings *httpapi.Settings) {
-		jobs = &slowJobs{fakeJobs: settings.Jobs.(*fakeJobs)}
+		jobs = &slowJobs{Service: settings.Jobs.(*lifecycle.Service)}
 		settings.Jobs = jobs
 	})
 	var requests sync.WaitGroup

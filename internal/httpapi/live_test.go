@@ -18,15 +18,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/httpapi"
 	"standin/internal/job"
-	"standin/internal/lifecycle"
 	"standin/internal/live"
 	"standin/internal/store"
 )
-
-// adasOtherKey is another key of ada's consumer.
-const adasOtherKey = "standin_live_ada_2"
 
 // liveSurface is a surface with a hub and a job of ada.
 type liveSurface struct {
@@ -38,9 +35,8 @@ type liveSurface struct {
 
 func newLiveSurface(t *testing.T, change func(*httpapi.Settings)) *liveSurface {
 	t.Helper()
-	l := &liveSurface{key: adasKey}
+	l := &liveSurface{key: adasKey, id: newAdaJob}
 	l.surface = newSurface(t, func(settings *httpapi.Settings) {
-		realJobs(settings)
 		l.hub = live.NewHub(settings.JobCounts.(*store.Store), slog.New(slog.DiscardHandler))
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -55,14 +51,6 @@ func newLiveSurface(t *testing.T, change func(*httpapi.Settings)) *liveSurface {
 		settings.Live = l.hub
 		change(settings)
 	})
-	created, _, err := l.jobs.Create(t.Context(), l.ada, lifecycle.NewJob{
-		ExternalID: "live", MeetingURL: "https://meet.google.com/abc-defg-hij", Platform: job.Meet, DisplayName: "Bot",
-		Metadata: []byte(`{}`), AutoLeave: job.DefaultAutoLeave(), JoinAt: time.Now().Add(time.Hour),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.id = created.ID
 	return l
 }
 
@@ -182,11 +170,9 @@ func TestLiveListeners(t *testing.T) {
 		t.Skip("long: make check-long")
 	}
 	const fast, slow, captions = 475, 25, 60
+	var otherKey string // of ada's consumer
 	l := newLiveSurface(t, func(settings *httpapi.Settings) {
-		keys := settings.Keys.(keyring)
-		other := keys[adasKey]
-		other.KeyID = uuid.New()
-		keys[adasOtherKey] = other
+		_, otherKey, _ = settings.Keys.(*account.Keys).Issue(t.Context(), "ada", "", job.Live)
 		settings.LiveLimits = httpapi.LiveLimits{PerConsumer: fast + slow, Total: fast + slow + 1}
 		settings.Timeouts.Stall = 10 * time.Second
 	})
@@ -243,7 +229,7 @@ func TestLiveListeners(t *testing.T) {
 		defer response.Body.Close()
 	}
 	untilTrue(t, "the first caption", func() bool { return got.Load() == fast })
-	l.key = adasOtherKey
+	l.key = otherKey
 	response, err := l.follow(t, readers, "")
 	if err != nil || response.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("one more listener, with another key: %v (%v), want 429", response, err)
@@ -279,19 +265,4 @@ func heap() int64 {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	return int64(stats.HeapAlloc)
-}
-
-// untilTrue waits until a condition holds.
-func untilTrue(t *testing.T, name string, condition func() bool) {
-	t.Helper()
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
-	deadline := time.After(2 * time.Minute)
-	for !condition() {
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatalf("timeout while waiting for %s", name)
-		}
-	}
 }

@@ -2,7 +2,6 @@ package httpapi_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -138,11 +137,12 @@ func TestHeldHeartbeatIgnoresBodyTimeout(t *testing.T) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, ReadJSON: short, Idle: short, WriteJSON: short}
 	})
 	connection := s.heldHeartbeat("60")
-	<-s.fake.waiting
 	waitPast(t, short)
-	s.fake.command <- ingest.Command{ID: nobodysJob.String(), Kind: ingest.LeaveCall}
+	if _, err := s.jobs.SendChatMessage(t.Context(), s.ada, newAdaJob, "hello"); err != nil {
+		t.Fatal(err)
+	}
 	got := readAnswer(t, connection)
-	if got.status != 200 || !strings.Contains(got.body, "leave_call") {
+	if got.status != 200 || !strings.Contains(got.body, "send_chat_message") {
 		t.Errorf("got %d %s", got.status, got.body)
 	}
 	if err := s.checker.Response("POST", ingest.HeartbeatPath, got.status, []byte(got.body)); err != nil {
@@ -152,40 +152,22 @@ func TestHeldHeartbeatIgnoresBodyTimeout(t *testing.T) {
 
 // heldHeartbeat sends a heartbeat that waits for a command.
 func (s *surface) heldHeartbeat(wait string) net.Conn {
-	body := `{"jobId":"` + adasJob.String() + `","attempt":0}`
-	return s.dial(head("POST", ingest.HeartbeatPath+"?wait="+wait, token(adasJob, 0), len(body)) + body)
-}
-
-func TestShutdownEndsHeldHeartbeats(t *testing.T) {
-	t.Parallel()
-	s := newSurface(t, nil)
-	connection := s.heldHeartbeat("60")
-	<-s.fake.waiting
-	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
-	defer cancel()
-	if err := s.http.Shutdown(ctx); err != nil {
-		t.Fatalf("shut down: %v", err)
-	}
-	if got := readAnswer(t, connection); got.status != 200 || !strings.Contains(got.body, `"commands":[]`) {
-		t.Errorf("got %d %s", got.status, got.body)
-	}
+	body := `{"jobId":"` + newAdaJob.String() + `","attempt":0}`
+	return s.dial(head("POST", ingest.HeartbeatPath+"?wait="+wait, token(newAdaJob, 0), len(body)) + body)
 }
 
 func TestClosedHeartbeatIsNotAnError(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	connection := s.heldHeartbeat("1e300")
-	<-s.fake.waiting
+	untilTrue(t, "the heartbeat", func() bool {
+		r, err := s.store.Job(t.Context(), newAdaJob)
+		return err == nil && !r.HeartbeatAt.IsZero()
+	})
 	if err := connection.Close(); err != nil {
 		t.Fatal(err)
 	}
-	text := eventually(t, "a line in the log", func() (map[string]any, bool) {
-		lines := decodeLines(t, s.log.String())
-		if len(lines) == 0 {
-			return nil, false
-		}
-		return lines[0], true
-	})
+	text := s.logged(t, 1)[0]
 	if text["status"] != 499.0 || text["level"] != "DEBUG" {
 		t.Errorf("the log line is %v", text)
 	}
@@ -196,8 +178,8 @@ func TestSlowUploadsSucceed(t *testing.T) {
 	s := newSurface(t, func(settings *httpapi.Settings) {
 		settings.Timeouts = httpapi.Timeouts{Header: short, ReadJSON: short, Stall: 20 * short, Idle: short}
 	})
-	path := ingest.MediaPath + "/" + adasJob.String() + "/0/recording-000-000000.mp4s"
-	header := strings.Replace(head("PUT", path, token(adasJob, 0), 10), "\r\n\r\n", "\r\n"+ingest.ChecksumHeader+": "+sumOf("0123456789")+"\r\n\r\n", 1)
+	path := ingest.MediaPath + "/" + newAdaJob.String() + "/0/recording-000-000000.mp4s"
+	header := strings.Replace(head("PUT", path, token(newAdaJob, 0), 10), "\r\n\r\n", "\r\n"+ingest.ChecksumHeader+": "+sumOf("0123456789")+"\r\n\r\n", 1)
 	slow := s.dial(header + "01234")
 	waitPast(t, short)
 	if _, err := io.WriteString(slow, "56789"); err != nil {
@@ -214,7 +196,7 @@ func TestSlowUploadsSucceed(t *testing.T) {
 	if got := readAnswer(t, stalled); got.status != 408 {
 		t.Errorf("a stalled upload: %d %s, want 408", got.status, got.body)
 	}
-	uploads, err := s.storage.Uploads(t.Context(), adasJob)
+	uploads, err := s.storage.Uploads(t.Context(), newAdaJob)
 	if err != nil || len(uploads) > 0 {
 		t.Errorf("a stalled upload was stored: %+v (%v)", uploads, err)
 	}
@@ -230,34 +212,8 @@ func TestStalledReaderTimesOut(t *testing.T) {
 	video := strings.Repeat("x", 32<<20)
 	s.storeRecording(video)
 	s.dial(head("GET", jobsPath+"/"+adasJob.String()+"/media/recording.mp4", adasKey, 0))
-	text := eventually(t, "a line in the log", func() (map[string]any, bool) {
-		lines := decodeLines(t, s.log.String())
-		if len(lines) == 0 {
-			return nil, false
-		}
-		return lines[0], true
-	})
+	text := s.logged(t, 1)[0]
 	if sent, _ := text["bytes"].(float64); sent >= float64(len(video)) {
 		t.Errorf("the whole file was sent: %v", text)
-	}
-}
-
-func TestConnectionsAreReused(t *testing.T) {
-	t.Parallel()
-	s := newSurface(t, nil)
-	connection := s.dial("")
-	reader := bufio.NewReader(connection)
-	body := `{"externalId":"","meetingUrl":"x"}`
-	for range 3 {
-		if _, err := io.WriteString(connection, head("POST", jobsPath, adasKey, len(body))+body); err != nil {
-			t.Fatal(err)
-		}
-		got, err := http.ReadResponse(reader, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.Copy(io.Discard, got.Body); err != nil || got.StatusCode != 400 {
-			t.Fatalf("%d %v", got.StatusCode, err)
-		}
 	}
 }

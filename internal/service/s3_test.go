@@ -61,6 +61,7 @@ func TestRecordingsOnS3(t *testing.T) {
 		t.Fatalf("the manifest has %d files, %v", len(manifest.Media), err)
 	}
 	for _, media := range manifest.Media {
+		h.call(t, 200, h.adasTest, "headMedia", "", id, media.Name)
 		location := h.call(t, 307, h.adasTest, "getMedia", "", id, media.Name).header.Get("Location")
 		if !strings.Contains(location, "X-Amz-Signature=") || !strings.Contains(location, "X-Amz-Expires=900") {
 			t.Errorf("%s is redirected to %s", media.Name, location)
