@@ -296,11 +296,7 @@ func TestControlCharactersAreRefused(t *testing.T) {
 		"metadata":    {"mode": {"live"}, "meetingUrl": {link}, "metadata": {`{"a":["\u0000"]}`}},
 		"encoding":    {"mode": {"live"}, "meetingUrl": {link}, "externalId": {"\xff"}},
 	} {
-		if got := p.submit("/jobs/new", "/jobs", form); got.status != 400 || !strings.Contains(got.body, "must ") {
-			t.Errorf("%s: %d", name, got.status)
-		}
+		p.submit("/jobs/new", "/jobs", form).want(t, name, 400, "must ")
 	}
-	if got := p.get("/jobs?search=%00"); got.status != 400 {
-		t.Errorf("a query: %d", got.status)
-	}
+	p.get("/jobs?search=%00").want(t, "a query", 400)
 }

@@ -32,9 +32,7 @@ func TestCalendars(t *testing.T) {
 		"The rule “external” needs the email address of the calendar": form("email", ""), "The pattern for titles is not a regular expression.": form("titleMatches", "("),
 		"The number of participants must be between": form("minParticipants", "1001"), "Choose which meetings are recorded.": form("record", "some"),
 	} {
-		if got := ada.submit("/calendars", "/calendars", values); got.status != http.StatusBadRequest || !strings.Contains(got.body, problem) {
-			t.Errorf("%s: %d %s", problem, got.status, got.body)
-		}
+		ada.submit("/calendars", "/calendars", values).want(t, problem, http.StatusBadRequest, problem)
 	}
 	got := ada.submit("/calendars", "/calendars", form())
 	page := got.header.Get("Location")
@@ -58,27 +56,15 @@ func TestCalendars(t *testing.T) {
 		}
 	}
 	jobPage := regexp.MustCompile(`/jobs/[0-9a-f-]{36}`).FindString(ada.get(page).body)
-	if body := ada.get(jobPage).body; !strings.Contains(body, "<dt>Asked for by</dt><dd>iCal address</dd>") {
-		t.Errorf("the page of the job does not say who asked for it: %s", body)
-	}
-	if got := ada.submit(page, page, form("record", "organized", "address", feed+"/gone.ics")); got.status != http.StatusSeeOther {
-		t.Errorf("change: %d %s", got.status, got.body)
-	}
-	if body := ada.get(page).body; !strings.Contains(body, "There is no calendar at this address (404)") || !strings.Contains(body, `<span class="badge bad">failing</span>`) {
-		t.Errorf("a calendar that cannot be read: %s", body)
-	}
+	ada.get(jobPage).want(t, "the page of the job does not say who asked for it", http.StatusOK, "<dt>Asked for by</dt><dd>iCal address</dd>")
+	ada.submit(page, page, form("record", "organized", "address", feed+"/gone.ics")).want(t, "change", http.StatusSeeOther)
+	ada.get(page).want(t, "a calendar that cannot be read", http.StatusOK, "There is no calendar at this address (404)", `<span class="badge bad">failing</span>`)
 	ada.submit(page, page, form("record", "organized"))
-	if body := ada.get(page).body; !strings.Contains(body, "not recorded: you do not organize it") {
-		t.Errorf("other rules: %s", body)
-	}
+	ada.get(page).want(t, "other rules", http.StatusOK, "not recorded: you do not organize it")
 
-	if got := bob.get(page); got.status != http.StatusNotFound {
-		t.Errorf("another consumer reads the calendar: %d", got.status)
-	}
+	bob.get(page).want(t, "another consumer reads the calendar", http.StatusNotFound)
 	for _, path := range []string{page, page + "/sync", page + "/disconnect", event} {
-		if got := bob.submit("/calendars", path, form("override", "on")); got.status != http.StatusNotFound {
-			t.Errorf("another consumer posts to %s: %d", path, got.status)
-		}
+		bob.submit("/calendars", path, form("override", "on")).want(t, "another consumer posts to "+path, http.StatusNotFound)
 	}
 	if got := ada.submit(page, page+"/disconnect", nil); got.header.Get("Location") != "/calendars?note=disconnected" || ada.get(page).status != http.StatusNotFound {
 		t.Errorf("disconnect: %d", got.status)

@@ -3,7 +3,6 @@ package dashboard_test
 import (
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -75,13 +74,9 @@ func TestConsent(t *testing.T) {
 			ada, bob := h.signedIn("ada@example.test"), h.signedIn("bob@example.test")
 			form := url.Values{"provider": {provider}, "name": {"Ada"}, "record": {"accepted"}, "minParticipants": {"0"}, "optOut": {"#nobot"}}
 
-			if got := ada.get(consent(t, ada, "/calendars", "deny", form)); got.status != http.StatusBadRequest || !strings.Contains(got.body, "gave no permission") {
-				t.Errorf("denied: %d %s", got.status, got.body)
-			}
+			ada.get(consent(t, ada, "/calendars", "deny", form)).want(t, "denied", http.StatusBadRequest, "gave no permission")
 			callback := consent(t, ada, "/calendars", "allow", form)
-			if got := bob.get(callback); got.status != http.StatusBadRequest || !strings.Contains(got.body, "not started in this browser") {
-				t.Errorf("a callback for somebody else: %d %s", got.status, got.body)
-			}
+			bob.get(callback).want(t, "a callback for somebody else", http.StatusBadRequest, "not started in this browser")
 			got := ada.get(callback)
 			page := got.header.Get("Location")
 			if got.status != http.StatusSeeOther || !strings.HasPrefix(page, "/calendars/") {
@@ -90,42 +85,30 @@ func TestConsent(t *testing.T) {
 			if body := ada.get(page).body; !strings.Contains(body, "recorded: you have accepted it") || !strings.Contains(body, `<span class="badge good">active</span>`) || strings.Contains(body, "New address") {
 				t.Errorf("the page: %s", body)
 			}
-			if got := ada.get(callback); got.status != http.StatusBadRequest {
-				t.Errorf("the callback again: %d", got.status)
-			}
+			ada.get(callback).want(t, "the callback again", http.StatusBadRequest)
 
-			if body := ada.get(page + "/choices").body; !strings.Contains(body, "(main calendar)") || !strings.Contains(body, ">team</button>") {
-				t.Errorf("the calendars of the account: %s", body)
-			}
+			ada.get(page+"/choices").want(t, "the calendars of the account", http.StatusOK, "(main calendar)", ">team</button>")
 			ada.submit(page, page+"/choices", url.Values{"calendarId": {"team"}})
 			if body := ada.get(page).body; !strings.Contains(body, "Retro") || strings.Contains(body, "Review") {
 				t.Errorf("another calendar of the account: %s", body)
 			}
-			if got := bob.get(page + "/choices"); got.status != http.StatusNotFound {
-				t.Errorf("another consumer lists calendars: %d", got.status)
-			}
+			bob.get(page+"/choices").want(t, "another consumer lists calendars", http.StatusNotFound)
 
 			double.Revoke()
 			ada.submit(page, page+"/sync", nil)
-			if body := ada.get(page).body; !strings.Contains(body, "connect the calendar again") || !strings.Contains(body, `<span class="badge bad">revoked</span>`) {
-				t.Errorf("a withdrawn permission: %s", body)
-			}
+			ada.get(page).want(t, "a withdrawn permission", http.StatusOK, "connect the calendar again", `<span class="badge bad">revoked</span>`)
 			id := strings.TrimPrefix(page, "/calendars/")
 			again := ada.get(consent(t, ada, page, "allow", url.Values{"provider": {provider}, "calendar": {id}}))
 			if body := ada.get(page).body; again.header.Get("Location") != page || !strings.Contains(body, `<span class="badge good">active</span>`) {
 				t.Errorf("connected again: %d %s", again.status, body)
 			}
-			if got := bob.get(consent(t, bob, "/calendars", "allow", url.Values{"provider": {provider}, "calendar": {id}})); got.status != http.StatusNotFound {
-				t.Errorf("the calendar of another consumer: %d", got.status)
-			}
+			bob.get(consent(t, bob, "/calendars", "allow", url.Values{"provider": {provider}, "calendar": {id}})).want(t, "the calendar of another consumer", http.StatusNotFound)
 		})
 	}
 	h := newHarness(t)
 	h.ada()
 	ada := h.signedIn("ada@example.test")
-	if got := ada.submit("/calendars", "/calendars/consent", url.Values{"provider": {"google"}, "name": {"Ada"}, "record": {"all"}}); got.status != http.StatusNotFound {
-		t.Errorf("without an OAuth client: %d", got.status)
-	}
+	ada.submit("/calendars", "/calendars/consent", url.Values{"provider": {"google"}, "name": {"Ada"}, "record": {"all"}}).want(t, "without an OAuth client", http.StatusNotFound)
 }
 
 // TestConsentInBrowser gives permission in a real browser.
@@ -148,11 +131,5 @@ func TestConsentInBrowser(t *testing.T) {
 		page.at("/calendars/")
 		page.awaitText("recorded: you have accepted it")
 		page.awaitText("active")
-		if folder := os.Getenv("STANDIN_SCREENSHOTS"); folder != "" {
-			calendar := reads[string](page, "location.href")
-			for name, address := range map[string]string{"calendars": h.BaseURL() + "/calendars", "calendar": calendar, "choices": calendar + "/choices"} {
-				shoot(page, folder, name+"-of-"+strings.Fields(title)[0], address)
-			}
-		}
 	}
 }

@@ -65,8 +65,6 @@ func TestLargeForms(t *testing.T) {
 		"bytes":       {url.Values{"externalId": {strings.Repeat("a", 2<<20)}, "mode": {"test"}}, http.StatusRequestEntityTooLarge},
 	} {
 		test.form.Set("meetingUrl", "https://meet.google.com/abc-defg-hij")
-		if got := ada.submit("/jobs/new", "/jobs", test.form); got.status != test.want {
-			t.Errorf("%s: %d, want %d", name, got.status, test.want)
-		}
+		ada.submit("/jobs/new", "/jobs", test.form).want(t, name, test.want)
 	}
 }

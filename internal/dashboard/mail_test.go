@@ -22,9 +22,7 @@ func TestMailPage(t *testing.T) {
 	h := newHarness(t, func(s *service.Settings) { dir = service.MailDir(s.DataDir) })
 	h.ada()
 	ada := h.signedIn("ada@example.test")
-	if got := ada.get("/operator/mail"); got.status != http.StatusOK || !strings.Contains(got.body, "Email invitations are not set up") {
-		t.Errorf("without a worker: %d", got.status)
-	}
+	ada.get("/operator/mail").want(t, "without a worker", http.StatusOK, "Email invitations are not set up")
 	w, err := mail.Open(t.Context(), mail.Settings{
 		Dir: dir, Log: slog.New(slog.DiscardHandler),
 		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}},
@@ -69,11 +67,7 @@ func TestMailPage(t *testing.T) {
 		t.Errorf("retry: %d", got.status)
 	}
 	for _, path := range []string{"/operator/mail/2/retry", "/operator/mail/x/retry"} {
-		if got := ada.submit("/operator/mail", path, nil); got.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, got.status)
-		}
+		ada.submit("/operator/mail", path, nil).want(t, path, http.StatusNotFound)
 	}
-	if got := ada.get("/operator/mail?before=1"); got.status != http.StatusOK || !strings.Contains(got.body, "No messages.") {
-		t.Errorf("before the first message: %d", got.status)
-	}
+	ada.get("/operator/mail?before=1").want(t, "before the first message", http.StatusOK, "No messages.")
 }

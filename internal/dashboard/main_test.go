@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -220,6 +221,15 @@ type answered struct {
 	body   string
 }
 
+// want checks the status of a response, and texts in its body.
+func (a answered) want(t *testing.T, name string, status int, texts ...string) {
+	t.Helper()
+	missing := slices.DeleteFunc(texts, func(text string) bool { return strings.Contains(a.body, text) })
+	if a.status != status || len(missing) > 0 {
+		t.Errorf("%s: status %d, want %d, without %q: %s", name, a.status, status, missing, a.body)
+	}
+}
+
 func (p *person) get(path string) answered { p.Helper(); return p.send(http.MethodGet, path, nil) }
 
 func (p *person) post(path string, form url.Values) answered {
@@ -229,13 +239,20 @@ func (p *person) post(path string, form url.Values) answered {
 
 func (p *person) send(method, path string, form url.Values) answered {
 	p.Helper()
-	request, err := http.NewRequestWithContext(p.Context(), method, p.BaseURL()+path, strings.NewReader(form.Encode()))
+	contentType := ""
+	if form != nil {
+		contentType = "application/x-www-form-urlencoded"
+	}
+	return p.sendAs(contentType, method, path, form.Encode())
+}
+
+func (p *person) sendAs(contentType, method, path, body string) answered {
+	p.Helper()
+	request, err := http.NewRequestWithContext(p.Context(), method, p.BaseURL()+path, strings.NewReader(body))
 	if err != nil {
 		p.Fatal(err)
 	}
-	if form != nil {
-		request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	}
+	request.Header.Set("Content-Type", contentType)
 	for name, values := range p.header {
 		request.Header[name] = values
 	}
@@ -244,11 +261,11 @@ func (p *person) send(method, path string, form url.Values) answered {
 		p.Fatal(err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	content, err := io.ReadAll(response.Body)
 	if err != nil {
 		p.Fatal(err)
 	}
-	return answered{response.StatusCode, response.Header, string(body)}
+	return answered{response.StatusCode, response.Header, string(content)}
 }
 
 // submit posts a form with the form token of a page.

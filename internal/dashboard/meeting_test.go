@@ -1,15 +1,12 @@
 package dashboard_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -23,21 +20,7 @@ import (
 // beat sends a heartbeat of a live job's bot with a roster.
 func (h *harness) beat(id uuid.UUID, roster string) {
 	h.Helper()
-	body := fmt.Sprintf(`{"jobId":%q,"attempt":0,"stats":{"bytesRecorded":0,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0,"roster":{"participants":[%s]}}}`, id, roster)
-	request, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.BaseURL()+ingest.HeartbeatPath, strings.NewReader(body))
-	if err != nil {
-		h.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+ingest.Token([]byte("key"), id.String(), 0))
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		h.Fatalf("heartbeat: %s", answer.Status)
-	}
+	h.ingest(id, ingest.HeartbeatPath, fmt.Sprintf(`{"jobId":%q,"attempt":0,"stats":{"bytesRecorded":0,"bytesUploaded":0,"eventsWaiting":0,"recordedMillis":0,"roster":{"participants":[%s]}}}`, id, roster))
 }
 
 // spoken stores captions and a message of a running meeting.
@@ -92,9 +75,7 @@ func TestMeeting(t *testing.T) {
 	}
 	has("Ben Okafor speaks", false)
 	has("Nothing was said", false)
-	if got := ada.submit("/jobs/"+id.String(), "/jobs/"+id.String()+"/pin", url.Values{"participantId": {"p-2"}}); got.status != http.StatusSeeOther {
-		t.Errorf("pin: %d", got.status)
-	}
+	ada.submit("/jobs/"+id.String(), "/jobs/"+id.String()+"/pin", url.Values{"participantId": {"p-2"}}).want(t, "pin", http.StatusSeeOther)
 	h.report(id, "lifecycle.recording_paused", struct{}{})
 	has("captions and chat are not kept", true)
 	has("No picture is taken while the recording is paused.", true)
@@ -133,9 +114,7 @@ func TestBulk(t *testing.T) {
 	}
 	f.otherUser()
 	bob := f.signedIn("bob@example.test")
-	if got := bob.submit("/jobs/new", "/jobs/bulk", url.Values{"job": {f.done.String()}, "verb": {"again"}}); got.status != http.StatusNotFound {
-		t.Errorf("another team's job: %d", got.status)
-	}
+	bob.submit("/jobs/new", "/jobs/bulk", url.Values{"job": {f.done.String()}, "verb": {"again"}}).want(t, "another team's job", http.StatusNotFound)
 }
 
 // TestTranscriptDownload downloads what was said as text and as subtitles.
@@ -149,89 +128,5 @@ func TestTranscriptDownload(t *testing.T) {
 			t.Errorf("%s: %d %.200s", path, got.status, got.body)
 		}
 	}
-	if got := ada.get("/jobs/" + unrecorded.String() + "/transcript"); got.status != http.StatusNotFound {
-		t.Errorf("a job without a recording: %d", got.status)
-	}
-}
-
-// maxWatching bounds the processors that 20 open pages of running jobs use.
-const maxWatching = 0.3
-
-// TestManyPages measures what 20 open pages of running jobs cost the service.
-func TestManyPages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
-	}
-	h := newHarness(t)
-	ada := h.ada()
-	var ids []uuid.UUID
-	for range 4 {
-		p := h.signedIn(ada.Email)
-		id := p.sendBot(url.Values{"mode": {"live"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij"}, "captions": {"on"}})
-		for _, kind := range []string{"joined", "in_meeting", "recording_started"} {
-			h.report(id, "lifecycle."+kind, struct{}{})
-		}
-		h.beat(id, `{"id":"p-1","name":"Ada Quill","speaking":true},{"id":"p-2","name":"Ben Okafor"}`)
-		h.spoken(id)
-		ids = append(ids, id)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	updates := make(chan struct{}, 1000)
-	for range 5 { // a session may have four streams
-		p := h.signedIn(ada.Email)
-		p.http.Timeout = 0
-		for _, id := range ids {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.BaseURL()+"/jobs/"+id.String()+"/live", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			response, err := p.http.Do(request)
-			if err != nil || response.StatusCode != http.StatusOK {
-				t.Fatalf("follow a job: %v, %v", response, err)
-			}
-			go func() {
-				defer response.Body.Close()
-				for lines := bufio.NewScanner(response.Body); lines.Scan(); {
-					if bytes.HasPrefix(lines.Bytes(), []byte("data:")) {
-						updates <- struct{}{}
-					}
-				}
-			}()
-		}
-	}
-	for range 20 { // the first of each stream
-		<-updates
-	}
-	const measured = 10 * time.Second // a few updates of each stream
-	before, end := processorTime(t), time.NewTimer(measured)
-	for i, beat := 0, time.NewTicker(time.Second); ; i++ {
-		select {
-		case <-beat.C: // who speaks changes
-			for _, id := range ids {
-				h.beat(id, fmt.Sprintf(`{"id":"p-1","name":"Ada Quill","speaking":%v},{"id":"p-2","name":"Ben Okafor"}`, i%2 == 0))
-			}
-			continue
-		case <-updates:
-			continue
-		case <-end.C:
-			beat.Stop()
-		}
-		break
-	}
-	used := float64(processorTime(t)-before) / float64(measured)
-	t.Logf("20 pages use %.3f processors", used)
-	if used > maxWatching {
-		t.Errorf("20 pages use %.3f processors, want at most %.1f", used, maxWatching)
-	}
-}
-
-// processorTime returns the processor time of this process.
-func processorTime(t *testing.T) time.Duration {
-	t.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+	ada.get("/jobs/"+unrecorded.String()+"/transcript").want(t, "a job without a recording", http.StatusNotFound)
 }

@@ -196,9 +196,7 @@ func TestSignInWithOIDC(t *testing.T) {
 		t.Error("the account page does not offer to connect")
 	}
 	as("sub-ada", "eve@example.test", true)
-	if got := p.signIn(linked); got.status != http.StatusForbidden {
-		t.Errorf("connect another e-mail address: %d", got.status)
-	}
+	p.signIn(linked).want(t, "connect another e-mail address", http.StatusForbidden)
 	as("sub-ada", "Ada@example.test", true)
 	if got := p.signIn(linked); got.status != http.StatusSeeOther {
 		t.Errorf("connect the signed-in user: %d: %s", got.status, got.body)
@@ -230,19 +228,11 @@ func TestSignInWithOIDC(t *testing.T) {
 	as("sub-ada", "ada@example.test", true)
 	one, other := h.person(), h.person()
 	back := strings.TrimPrefix(p.callback(one), h.BaseURL())
-	if got := other.get(back); got.status != http.StatusBadRequest {
-		t.Errorf("callback in another browser: %d", got.status)
-	}
+	other.get(back).want(t, "callback in another browser", http.StatusBadRequest)
 	p.callback(other)
-	if got := other.get(back); got.status != http.StatusBadRequest {
-		t.Errorf("callback in another browser with its own sign-in: %d", got.status)
-	}
-	if got := one.get(back); got.status != http.StatusSeeOther {
-		t.Errorf("callback in the same browser: %d", got.status)
-	}
-	if got := one.get(back); got.status != http.StatusBadRequest {
-		t.Errorf("second callback: %d", got.status)
-	}
+	other.get(back).want(t, "callback in another browser with its own sign-in", http.StatusBadRequest)
+	one.get(back).want(t, "callback in the same browser", http.StatusSeeOther)
+	one.get(back).want(t, "second callback", http.StatusBadRequest)
 	back = strings.TrimPrefix(p.callback(one), h.BaseURL())
 	refused := one.get("/signin/oidc/callback?error=access_denied&state=" + url.QueryEscape(between(back, "state=")))
 	if refused.status != http.StatusUnauthorized {
@@ -270,7 +260,5 @@ func TestProviderUnavailable(t *testing.T) {
 	})
 	h.ada()
 	h.signedIn("ada@example.test")
-	if got := h.person().get("/signin/oidc"); got.status != http.StatusBadGateway || !strings.Contains(got.body, "The sign-in service is not available") {
-		t.Errorf("sign in at the provider: %d", got.status)
-	}
+	h.person().get("/signin/oidc").want(t, "sign in at the provider", http.StatusBadGateway, "The sign-in service is not available")
 }

@@ -33,9 +33,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	delivery := f.deliveries(f.done)[0].ID
 	page := "/jobs/" + f.done.String()
 	for _, path := range []string{page, page + "/live", page + "/media/recording.mp4", page + "/screenshot", "/webhooks/deliveries/" + delivery, "/operator", "/operator/live", "/operator/bots", "/operator/failures", "/operator/alerts", "/operator/mail"} {
-		if got := bob.get(path); got.status != http.StatusNotFound {
-			t.Errorf("%s: %d", path, got.status)
-		}
+		bob.get(path).want(t, path, http.StatusNotFound)
 	}
 	ids := regexp.MustCompile(`/(?:keys|team)/([0-9a-f-]{36})/`)
 	ada := f.signedIn(f.ada.Email)
@@ -44,18 +42,14 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 		page + "/delete-recording": 404, "/jobs/" + f.running.String() + "/leave": 404, "/jobs/" + f.running.String() + "/cancel": 404,
 		page + "/deliveries/" + delivery + "/redeliver": 404, page + "/share/revoke": 404, "/keys/" + key + "/revoke": 404, "/team/" + f.ada.ID.String() + "/remove": 409,
 	} {
-		if got := bob.submit("/keys", path, nil); got.status != want {
-			t.Errorf("%s: %d, want %d", path, got.status, want)
-		}
+		bob.submit("/keys", path, nil).want(t, path, want)
 	}
 	for _, path := range []string{"/jobs", "/jobs?mode=test", "/keys", "/team", "/usage", "/webhooks", "/jobs?mode=test&search=standup"} {
 		if got := bob.get(path); got.status != 200 || strings.Contains(got.body, "standup-0412") || strings.Contains(got.body, "ada@") || strings.Contains(got.body, "standin_live_") {
 			t.Errorf("%s (%d) shows data of another consumer", path, got.status)
 		}
 	}
-	if got := ada.get(page); got.status != 200 {
-		t.Errorf("the owner's page: %d", got.status)
-	}
+	ada.get(page).want(t, "the owner's page", 200)
 	token, err := f.users().Invite(t.Context(), f.ada, "carol@example.test", false)
 	if err != nil {
 		t.Fatal(err)
@@ -64,9 +58,7 @@ func TestAccessOfOtherConsumers(t *testing.T) {
 	carol := f.signedIn("carol@example.test")
 	f.checkOffers(account.Viewer)
 	f.checkOffers(account.Member)
-	if got := carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil); got.status != http.StatusConflict || !strings.Contains(got.body, "Only an operator can remove an operator.") {
-		t.Errorf("a member removes an operator: %d", got.status)
-	}
+	carol.submit("/team", "/team/"+f.ada.ID.String()+"/remove", nil).want(t, "a member removes an operator", http.StatusConflict, "Only an operator can remove an operator.")
 }
 
 var (
@@ -142,14 +134,10 @@ func TestCaptures(t *testing.T) {
 		page + "/captures/x/capture-0.zip": 404, page + "/captures/1/..%2fcapture-0.zip": 404,
 		"/jobs/" + other.String() + "/captures/1/capture-0.zip": 200, // ada is an operator
 	} {
-		if got := ada.get(path); got.status != want {
-			t.Errorf("%s: %d, want %d", path, got.status, want)
-		}
+		ada.get(path).want(t, path, want)
 	}
 	for _, id := range []uuid.UUID{f.failed, other} {
-		if got := bob.get("/jobs/" + id.String() + "/captures/1/capture-0.zip"); got.status != 404 {
-			t.Errorf("another consumer's user downloads a capture: %d", got.status)
-		}
+		bob.get("/jobs/"+id.String()+"/captures/1/capture-0.zip").want(t, "another consumer's user downloads a capture", 404)
 	}
 }
 
@@ -160,22 +148,9 @@ func TestKeys(t *testing.T) {
 	h.ada()
 	p := h.signedIn("ada@example.test")
 	key := regexp.MustCompile(`standin_test_[\w-]{43}`).FindString(p.submit("/keys", "/keys", url.Values{"name": {"CI"}, "mode": {"test"}, "scope": {"jobs"}, "days": {"30"}}).body)
-	use := func() int {
-		request, err := http.NewRequest(http.MethodGet, h.BaseURL()+"/api/v1/jobs", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "Bearer "+key)
-		answer, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		return answer.StatusCode
-	}
-	if got := use(); got != 200 {
-		t.Fatalf("the key %q: %d", key, got)
-	}
+	program := h.person()
+	program.header = http.Header{"Authorization": {"Bearer " + key}}
+	program.get("/api/v1/jobs").want(t, "the key", 200)
 	list := p.get("/keys").body
 	if strings.Contains(list, key) || !strings.Contains(list, key[:17]) || strings.Contains(list, "never") {
 		t.Error("the list shows the whole key, or lacks its prefix or its last use")
@@ -189,12 +164,8 @@ func TestKeys(t *testing.T) {
 		}
 	}
 	id := regexp.MustCompile(`/keys/([0-9a-f-]{36})/revoke`).FindStringSubmatch(list)[1]
-	if got := p.submit("/keys", "/keys/"+id+"/revoke", nil); got.status != http.StatusSeeOther {
-		t.Errorf("revoke: %d", got.status)
-	}
-	if got := use(); got != 401 {
-		t.Errorf("the revoked key: %d", got)
-	}
+	p.submit("/keys", "/keys/"+id+"/revoke", nil).want(t, "revoke", http.StatusSeeOther)
+	program.get("/api/v1/jobs").want(t, "the revoked key", 401)
 }
 
 // TestWebhookPage checks that test events are signed, with the old and the new secret
@@ -226,9 +197,7 @@ func TestWebhookPage(t *testing.T) {
 	if !strings.Contains(html.UnescapeString(p.submit("/webhooks", "/webhooks/secret", nil).body), secret) {
 		t.Error("the page does not show the secret on request")
 	}
-	if got := p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"ftp://example.test"}}); got.status != 400 {
-		t.Errorf("a URL with another scheme: %d", got.status)
-	}
+	p.submit("/webhooks", "/webhooks/endpoint", url.Values{"url": {"ftp://example.test"}}).want(t, "a URL with another scheme", 400)
 	for _, choice := range []string{"on", ""} {
 		for _, name := range []string{"transcript", "commands"} {
 			p.submit("/webhooks", "/webhooks/events", url.Values{name: {choice}})

@@ -1,7 +1,6 @@
 package dashboard_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,42 +49,29 @@ func (h *harness) report(id uuid.UUID, kind string, data any) {
 	if err != nil {
 		h.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(h.Context(), http.MethodPost, h.BaseURL()+"/api/v1/ingest", bytes.NewReader(encoded))
-	if err != nil {
-		h.Fatal(err)
-	}
-	request.Header.Set("Authorization", "Bearer "+ingest.Token([]byte("key"), id.String(), 0))
-	request.Header.Set("Content-Type", "application/json")
-	answer, err := http.DefaultClient.Do(request)
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer answer.Body.Close()
-	if body, _ := io.ReadAll(answer.Body); answer.StatusCode != http.StatusOK {
-		h.Fatalf("report %s: %s: %s", kind, answer.Status, body)
-	}
+	h.ingest(id, "/api/v1/ingest", string(encoded))
+}
+
+// ingest posts JSON as the bot of a live job.
+func (h *harness) ingest(id uuid.UUID, path, body string) {
+	h.Helper()
+	bot := h.person()
+	bot.header = http.Header{"Authorization": {"Bearer " + ingest.Token([]byte("key"), id.String(), 0)}}
+	bot.sendAs("application/json", http.MethodPost, path, body).want(h.T, path, http.StatusOK)
 }
 
 // awaitStatus waits until a job of the consumer has a status.
 func (h *harness) awaitStatus(consumer uuid.UUID, id uuid.UUID, want job.Status) job.Job {
 	h.Helper()
-	deadline, ticker := time.NewTimer(pageTimeout), time.NewTicker(20*time.Millisecond)
-	defer deadline.Stop()
-	defer ticker.Stop()
-	for {
-		found, err := h.Store().Job(h.Context(), id)
-		if err != nil || found.ConsumerID != consumer {
-			h.Fatalf("job %s: %v", id, err)
+	var found job.Record
+	await(h.T, func() bool {
+		var err error
+		if found, err = h.Store().Job(h.Context(), id); err != nil || found.ConsumerID != consumer || found.Status.Terminal() && found.Status != want {
+			h.Fatalf("job %s is %s, not %s (%s): %v", id, found.Status, want, found.FailureDetail, err)
 		}
-		if found.Status == want {
-			return found.Job
-		}
-		select {
-		case <-ticker.C:
-		case <-deadline.C:
-			h.Fatalf("job %s is %s, not %s: %s %s", id, found.Status, want, found.FailureCode, found.FailureDetail)
-		}
-	}
+		return found.Status == want
+	})
+	return found.Job
 }
 
 // receiver starts a webhook receiver and returns its URL.
@@ -234,14 +220,9 @@ func (f populatedHarness) calendarPage() string {
 // cliPage starts a device flow and returns the path of the page that authorizes it.
 func (h *harness) cliPage() string {
 	h.Helper()
-	answer, err := http.Post(h.BaseURL()+"/api/v1/cli-auth/init", "application/json", nil)
-	if err != nil {
-		h.Fatal(err)
-	}
-	defer answer.Body.Close()
 	var flow struct{ VerifyURL string }
-	if err := json.NewDecoder(answer.Body).Decode(&flow); err != nil || flow.VerifyURL == "" {
-		h.Fatalf("start a device flow: %s, %v", answer.Status, err)
+	if got := h.person().post("/api/v1/cli-auth/init", nil); json.Unmarshal([]byte(got.body), &flow) != nil || flow.VerifyURL == "" {
+		h.Fatalf("start a device flow: %s", got.body)
 	}
 	address, err := url.Parse(flow.VerifyURL)
 	if err != nil {

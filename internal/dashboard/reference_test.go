@@ -35,9 +35,7 @@ func TestReferenceKey(t *testing.T) {
 	if got := ada.get("/docs/session"); json.Unmarshal([]byte(got.body), &session) != nil || session.Name != "Ada Lovelace" || session.Team != "crew" {
 		t.Fatalf("the session is %s", got.body)
 	}
-	if got := ada.post("/docs/key", url.Values{"token": {"guessed"}}); got.status != http.StatusForbidden {
-		t.Errorf("a key without the token of the session: %d", got.status)
-	}
+	ada.post("/docs/key", url.Values{"token": {"guessed"}}).want(t, "a key without the token of the session", http.StatusForbidden)
 	var key struct {
 		Key       string
 		ExpiresAt time.Time
@@ -60,9 +58,7 @@ func TestReferenceKey(t *testing.T) {
 		t.Error("the list of keys has the whole key, or lacks it")
 	}
 	ada.header = http.Header{"Sec-Fetch-Site": {"cross-site"}}
-	if got := ada.post("/docs/key", form); got.status != http.StatusForbidden {
-		t.Errorf("a key for another site: %d", got.status)
-	}
+	ada.post("/docs/key", form).want(t, "a key for another site", http.StatusForbidden)
 	if strings.Contains(log.String(), key.Key) {
 		t.Error("the log has the key")
 	}

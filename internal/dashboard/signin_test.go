@@ -29,9 +29,7 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/keys", "/jobs", "/signout", "/cli", "/team/invite"} {
-		if got := ada.post(path, url.Values{}); got.status != http.StatusUnauthorized {
-			t.Errorf("post %s: %d", path, got.status)
-		}
+		ada.post(path, url.Values{}).want(t, "post "+path, http.StatusUnauthorized)
 	}
 	for name, form := range map[string]url.Values{
 		"wrong password": {"email": {"ada@example.test"}, "password": {"correct horse battery stapl"}},
@@ -70,12 +68,8 @@ func TestSignIn(t *testing.T) {
 	if strings.Contains(policy, "unsafe") || strings.Contains(page.body, "<style") || strings.Contains(page.body, " style=") || strings.Contains(page.body, "<script>") {
 		t.Error("a page has inline scripts or styles, or its policy allows them")
 	}
-	if got := ada.submit("/keys", "/signout", nil); got.status != http.StatusSeeOther {
-		t.Errorf("sign out: %d", got.status)
-	}
-	if got := ada.get("/keys"); got.status != http.StatusSeeOther {
-		t.Errorf("a page after sign-out: %d", got.status)
-	}
+	ada.submit("/keys", "/signout", nil).want(t, "sign out", http.StatusSeeOther)
+	ada.get("/keys").want(t, "a page after sign-out", http.StatusSeeOther)
 }
 
 // TestNext checks that signing in redirects only to pages of the service.
@@ -146,12 +140,8 @@ func TestThrottle(t *testing.T) {
 		}
 		elsewhere := h.person()
 		elsewhere.header = http.Header{"X-Forwarded-For": {"203.0.113.9"}}
-		if got := elsewhere.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}}); got.status != http.StatusSeeOther {
-			t.Errorf("the right password from another address: %d", got.status)
-		}
-		if got := try(h, "other@example.test", "wrong"); got.status != http.StatusUnauthorized {
-			t.Errorf("another account: %d", got.status)
-		}
+		elsewhere.post("/signin", url.Values{"email": {"ada@example.test"}, "password": {password}}).want(t, "the right password from another address", http.StatusSeeOther)
+		try(h, "other@example.test", "wrong").want(t, "another account", http.StatusUnauthorized)
 	})
 	t.Run("failures", func(t *testing.T) {
 		t.Parallel()
@@ -166,9 +156,7 @@ func TestThrottle(t *testing.T) {
 				t.Errorf("failure %d: %d, want %d", i, got.status, want)
 			}
 		}
-		if got := try(h, "ada@example.test", password); got.status != http.StatusSeeOther {
-			t.Errorf("the right password above the limit of failures: %d", got.status)
-		}
+		try(h, "ada@example.test", password).want(t, "the right password above the limit of failures", http.StatusSeeOther)
 		if !strings.Contains(log.String(), "client=127.0.0.1") {
 			t.Error("the log lacks the client address of the sign-ins")
 		}
@@ -182,12 +170,8 @@ func TestThrottle(t *testing.T) {
 				t.Fatalf("a wrong password: %d", got.status)
 			}
 		}
-		if got := try(h, "ada@example.test", password); got.status != http.StatusTooManyRequests {
-			t.Errorf("the fourth attempt: %d", got.status)
-		}
-		if got := h.person().get("/welcome?token=x"); got.status != http.StatusTooManyRequests {
-			t.Errorf("an invitation above the limit: %d", got.status)
-		}
+		try(h, "ada@example.test", password).want(t, "the fourth attempt", http.StatusTooManyRequests)
+		h.person().get("/welcome?token=x").want(t, "an invitation above the limit", http.StatusTooManyRequests)
 	})
 }
 
@@ -214,22 +198,16 @@ func TestForgery(t *testing.T) {
 		"a changed token":         {nil, reversed(mine), 403},
 	} {
 		ada.header = try.header
-		if got := ada.post("/keys", url.Values{"token": {try.token}, "name": {"CI"}, "mode": {"live"}}); got.status != try.want {
-			t.Errorf("%s: %d", name, got.status)
-		}
+		ada.post("/keys", url.Values{"token": {try.token}, "name": {"CI"}, "mode": {"live"}}).want(t, name, try.want)
 	}
 	ada.header = nil
 	if n := keys(); n != 0 {
 		t.Fatalf("%d keys were created", n)
 	}
 	ada.header = http.Header{"Sec-Fetch-Site": {"same-origin"}, "Origin": {h.BaseURL()}}
-	if got := ada.post("/keys", url.Values{"token": {mine}, "name": {"CI"}, "mode": {"live"}}); got.status != 200 {
-		t.Errorf("a valid form: %d", got.status)
-	}
+	ada.post("/keys", url.Values{"token": {mine}, "name": {"CI"}, "mode": {"live"}}).want(t, "a valid form", 200)
 	ada.header = http.Header{"Sec-Fetch-Site": {"cross-site"}}
-	if got := ada.post("/signin", url.Values{"email": {"bob@example.test"}, "password": {password}}); got.status != 403 {
-		t.Errorf("a sign-in from another site: %d", got.status)
-	}
+	ada.post("/signin", url.Values{"email": {"bob@example.test"}, "password": {password}}).want(t, "a sign-in from another site", 403)
 }
 
 func reversed(text string) string {
@@ -255,12 +233,8 @@ func TestExpiredSession(t *testing.T) {
 	if err := h.Store().SetPassword(t.Context(), ada.ID, ada.PasswordHash, ""); err != nil { // ends all sessions
 		t.Fatal(err)
 	}
-	if got := p.get("/jobs/live"); got.status != 401 {
-		t.Errorf("the stream of an ended session: %d", got.status)
-	}
-	if got := p.post("/keys", url.Values{"token": {token}}); got.status != 401 {
-		t.Errorf("a form of an ended session: %d", got.status)
-	}
+	p.get("/jobs/live").want(t, "the stream of an ended session", 401)
+	p.post("/keys", url.Values{"token": {token}}).want(t, "a form of an ended session", 401)
 }
 
 // safeBuffer is a buffer for concurrent use.
@@ -298,11 +272,7 @@ func TestSignInLink(t *testing.T) {
 		if got := first.get(path); got.status != http.StatusSeeOther || got.header.Get("Location") != want {
 			t.Errorf("%s: %d to %s, want %s", page, got.status, got.header.Get("Location"), want)
 		}
-		if got := first.get("/team"); got.status != http.StatusOK || !strings.Contains(got.body, "ada@example.test") {
-			t.Errorf("the team after the link: %d", got.status)
-		}
-		if got := second.get(path); got.status != http.StatusNotFound {
-			t.Errorf("the link again: %d", got.status)
-		}
+		first.get("/team").want(t, "the team after the link", http.StatusOK, "ada@example.test")
+		second.get(path).want(t, "the link again", http.StatusNotFound)
 	}
 }

@@ -25,9 +25,7 @@ func TestFirstStart(t *testing.T) {
 	page.at("/jobs")
 	page.awaitText("No jobs yet")
 
-	if got := h.person().get(strings.TrimPrefix(link, h.BaseURL())); got.status != 404 {
-		t.Errorf("use the link again: %d", got.status)
-	}
+	h.person().get(strings.TrimPrefix(link, h.BaseURL())).want(t, "use the link again", 404)
 	if _, ok, err := h.FirstUserLink(t.Context()); ok || err != nil {
 		t.Errorf("there is a link for the first user although a user exists (%v)", err)
 	}

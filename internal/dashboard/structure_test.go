@@ -29,18 +29,11 @@ func TestUnknownPaths(t *testing.T) {
 		{"/metrics", "text/html", 401, "application/json"},
 		{"/favicon.ico", "image/*", 200, "image/svg+xml"},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.BaseURL()+test.path, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Accept", test.accept)
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = response.Body.Close()
-		if got := response.Header.Get("Content-Type"); response.StatusCode != test.status || got != test.contentType {
-			t.Errorf("%s for %q: %d, %s", test.path, test.accept, response.StatusCode, got)
+		p := h.person()
+		p.header = http.Header{"Accept": {test.accept}}
+		response := p.get(test.path)
+		if got := response.header.Get("Content-Type"); response.status != test.status || got != test.contentType {
+			t.Errorf("%s for %q: %d, %s", test.path, test.accept, response.status, got)
 		}
 	}
 }
@@ -54,21 +47,15 @@ func TestFirstUserChoosesTeam(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := h.person()
-	if page := p.get("/signin").body; !strings.Contains(page, "There are no users yet") {
-		t.Error("the sign-in page does not say that there is no user")
-	}
+	p.get("/signin").want(t, "the sign-in page does not say that there is no user", http.StatusOK, "There are no users yet")
 	link := h.firstLink()
 	token := link[strings.Index(link, "token=")+len("token="):]
-	if page := p.get(strings.TrimPrefix(link, h.BaseURL())).body; !strings.Contains(page, `name="team" value="acme" checked`) {
-		t.Errorf("the page does not offer the team: %s", page)
-	}
+	p.get(strings.TrimPrefix(link, h.BaseURL())).want(t, "the page does not offer the team", http.StatusOK, `name="team" value="acme" checked`)
 	created := p.post("/welcome", url.Values{"invitation": {token}, "name": {"Ada"}, "email": {"ada@example.test"}, "password": {password}, "team": {"acme"}, "consumer": {""}})
 	if created.status != http.StatusSeeOther {
 		t.Fatalf("%d: %s", created.status, created.body)
 	}
-	if page := p.get("/keys").body; !strings.Contains(page, "standin_live_") {
-		t.Error("the user does not see the key of the team")
-	}
+	p.get("/keys").want(t, "the user does not see the key of the team", http.StatusOK, "standin_live_")
 	if page := h.person().get("/signin").body; strings.Contains(page, "There are no users yet") {
 		t.Error("the sign-in page says that there is no user")
 	}
@@ -96,16 +83,10 @@ func TestAccount(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t)
 	p := h.signedIn(h.ada().Email)
-	if page := p.get("/account").body; !strings.Contains(page, "ada@example.test") || !strings.Contains(page, "crew") {
-		t.Errorf("the account: %s", page)
-	}
+	p.get("/account").want(t, "the account", http.StatusOK, "ada@example.test", "crew")
 	const next = "a new and longer sentence"
-	if got := p.submit("/account", "/account/password", url.Values{"old": {"wrong"}, "password": {next}}); got.status != http.StatusBadRequest || !strings.Contains(got.body, "current password is wrong") {
-		t.Errorf("a wrong password: %d", got.status)
-	}
-	if got := p.submit("/account", "/account/password", url.Values{"old": {password}, "password": {next}}); got.status != http.StatusSeeOther {
-		t.Errorf("the change: %d %s", got.status, got.body)
-	}
+	p.submit("/account", "/account/password", url.Values{"old": {"wrong"}, "password": {next}}).want(t, "a wrong password", http.StatusBadRequest, "current password is wrong")
+	p.submit("/account", "/account/password", url.Values{"old": {password}, "password": {next}}).want(t, "the change", http.StatusSeeOther)
 	if _, err := h.users().SignIn(t.Context(), "ada@example.test", next); err != nil {
 		t.Errorf("sign in with the new password (at least %d characters): %v", account.MinPassword, err)
 	}
@@ -149,9 +130,7 @@ func TestRoles(t *testing.T) {
 		{"an admin creates a key", ada, "/keys", "/keys", key, 200},
 		{"an unknown role", ada, "/team", "/team/invite", url.Values{"email": {"eve@example.test"}, "role": {"root"}}, 400},
 	} {
-		if got := test.who.submit(test.page, test.path, test.form); got.status != test.want {
-			t.Errorf("%s: %d, want %d", test.name, got.status, test.want)
-		}
+		test.who.submit(test.page, test.path, test.form).want(t, test.name, test.want)
 	}
 	if got := viewer.get("/jobs/new").status; got != http.StatusForbidden {
 		t.Errorf("a viewer sees the form of a bot: %d", got)
@@ -162,14 +141,10 @@ func TestRoles(t *testing.T) {
 	}
 	for _, user := range users {
 		if user.Email == "viewer@example.test" {
-			if got := ada.submit("/team", "/team/"+user.ID.String()+"/role", url.Values{"role": {"admin"}}); got.status != http.StatusSeeOther {
-				t.Errorf("the admin changes a role: %d", got.status)
-			}
+			ada.submit("/team", "/team/"+user.ID.String()+"/role", url.Values{"role": {"admin"}}).want(t, "the admin changes a role", http.StatusSeeOther)
 		}
 	}
-	if got := viewer.submit("/keys", "/keys", key); got.status != http.StatusOK {
-		t.Errorf("the viewer who became an admin creates a key: %d", got.status)
-	}
+	viewer.submit("/keys", "/keys", key).want(t, "the viewer who became an admin creates a key", http.StatusOK)
 }
 
 // owner returns the ID of the team of Ada.

@@ -39,9 +39,7 @@ func TestUsagePages(t *testing.T) {
 	for path, want := range map[string]int{
 		"/usage?from=2026-02-01&to=2026-01-01": 400, "/usage.csv?from=x": 400, "/usage?from=2020-01-01": 400, "/operator/failures?after=x.y": 404, "/operator/failures?code=x&hours=x": 200,
 	} {
-		if got := ada.get(path); got.status != want {
-			t.Errorf("%s: %d, want %d", path, got.status, want)
-		}
+		ada.get(path).want(t, path, want)
 	}
 	if got := bob.get("/usage?mode=test&by=team"); strings.Contains(got.body, "crew") || !strings.Contains(got.body, "No test jobs ended") {
 		t.Errorf("a user who is no operator sees other teams: %s", got.body)
@@ -64,9 +62,7 @@ func TestAlertsPage(t *testing.T) {
 	if strings.Contains(page, "path-with-a-secret") || strings.Contains(page, "c2VjcmV0") {
 		t.Error("the page shows a secret")
 	}
-	if got := ada.submit("/operator/alerts", "/operator/alerts/test", nil); got.status != http.StatusOK || !strings.Contains(got.body, "was not delivered by webhook. Status 500") {
-		t.Errorf("a test alert to a broken receiver: %d %s", got.status, got.body)
-	}
+	ada.submit("/operator/alerts", "/operator/alerts/test", nil).want(t, "a test alert to a broken receiver", http.StatusOK, "was not delivered by webhook. Status 500")
 	silent := newHarness(t)
 	ada = silent.signedIn(silent.ada().Email)
 	if got := ada.submit("/operator/alerts", "/operator/alerts/test", nil); got.status != http.StatusConflict || !strings.Contains(ada.get("/operator/alerts").body, "Alerts go nowhere") {

@@ -4,12 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/chromedp/chromedp"
 
 	"standin/internal/bot/browser"
 	"standin/internal/bot/session"
@@ -21,8 +17,7 @@ import (
 )
 
 // TestWatch watches the life of a bot on the page of its job: in the lobby, in the meeting
-// with a picture, people, captions and chat, and after the end. With STANDIN_SCREENSHOTS, it
-// writes screenshots there.
+// with a picture, people, captions and chat, and after the end.
 func TestWatch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make check-long runs it")
@@ -53,7 +48,6 @@ func TestWatch(t *testing.T) {
 		"mode": {"live"}, "meetingUrl": {"https://meet.google.com/abc-defg-hij"}, "title": {"Weekly sync"}, "captions": {"on"}, "chat": {"on"},
 	})
 	page := openTab(t)
-	page.do("set the size", chromedp.EmulateViewport(1280, 860))
 	page.signIn(h, ada.Email)
 	page.open(h.BaseURL() + "/jobs/" + id.String())
 	h.awaitStatus(ada.ConsumerID, id, job.Dispatching)
@@ -78,7 +72,6 @@ func TestWatch(t *testing.T) {
 
 	page.awaitText("The bot is waiting in the lobby")
 	page.until(shown)
-	page.capture("watch-lobby")
 
 	meeting.Admit()
 	page.awaitText("The bot is recording")
@@ -109,11 +102,9 @@ func TestWatch(t *testing.T) {
 	if _, err := meeting.Wait(t.Context(), replica.EventPinned); err != nil {
 		t.Fatal(err)
 	}
-	page.capture("watch-meeting")
 	page.clickText("Pause recording")
 	page.awaitText("captions and chat are not kept")
 	page.awaitText("No picture is taken while the recording is paused.")
-	page.capture("watch-paused")
 	page.clickText("Resume recording")
 	page.awaitText("The bot is recording")
 
@@ -121,26 +112,9 @@ func TestWatch(t *testing.T) {
 	page.awaitText("The host ended the meeting")
 	page.until(`document.querySelector("video").readyState >= 1 && document.getElementById("picture").hidden`)
 	page.awaitText("Let us begin with the budget.")
-	page.capture("watch-end")
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
 	page.open(h.BaseURL() + "/jobs/" + id.String() + "?t=2")
 	page.until(`Math.abs(document.querySelector("video").currentTime - 2) < 0.5`)
-}
-
-// capture writes a screenshot of the page to the folder in STANDIN_SCREENSHOTS, if it is set.
-func (p *tab) capture(name string) {
-	p.Helper()
-	folder := os.Getenv("STANDIN_SCREENSHOTS")
-	if folder == "" {
-		return
-	}
-	screenshot, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
-	if err != nil {
-		p.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, name+".png"), screenshot, 0o644); err != nil { //nolint:gosec // screenshots are public
-		p.Fatal(err)
-	}
 }

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -23,21 +24,15 @@ func TestEndpoints(t *testing.T) {
 	t.Cleanup(server.Close)
 	p := h.signedIn(ada.Email)
 	for _, form := range []url.Values{{"url": {server.URL}}, {"url": {"ftp://example.test"}, "all": {"on"}}, {"url": {server.URL}, "events": {"nothing"}}} {
-		if got := p.submit("/webhooks/new", "/webhooks/endpoints", form); got.status != http.StatusBadRequest {
-			t.Errorf("add %v: %d", form, got.status)
-		}
+		p.submit("/webhooks/new", "/webhooks/endpoints", form).want(t, fmt.Sprintf("add %v", form), http.StatusBadRequest)
 	}
 	page := p.submit("/webhooks/new", "/webhooks/endpoints?mode=test", url.Values{"url": {server.URL}, "events": {"job.finalized"}}).header.Get("Location")
 	page, _, _ = strings.Cut(page, "?")
 	if got := p.submit(page, page+"/test", url.Values{"event": {"chat.message"}}); !strings.Contains(got.body, "It responded with <strong>200</strong>") || received.Load() != 1 {
 		t.Errorf("the test event: %d received, %s", received.Load(), got.body)
 	}
-	if got := p.submit(page, page, url.Values{"description": {"All of them"}, "all": {"on"}, "enabled": {"on"}}); got.status != http.StatusSeeOther {
-		t.Errorf("change: %d %s", got.status, got.body)
-	}
-	if got := p.submit(page, page, url.Values{"enabled": {"on"}}); got.status != http.StatusBadRequest {
-		t.Errorf("choose no events: %d", got.status)
-	}
+	p.submit(page, page, url.Values{"description": {"All of them"}, "all": {"on"}, "enabled": {"on"}}).want(t, "change", http.StatusSeeOther)
+	p.submit(page, page, url.Values{"enabled": {"on"}}).want(t, "choose no events", http.StatusBadRequest)
 	done := p.simulated("https://meet.google.com/abc-mnop-xyz", `{"seconds": 1}`, "endpoints")
 	h.awaitStatus(ada.ConsumerID, done, job.Completed)
 	log := "/webhooks/deliveries?mode=test&event=job.finalized&job=" + done.String() + "&endpoint=" + page[strings.LastIndex(page, "/")+1:]
@@ -57,14 +52,10 @@ func TestEndpoints(t *testing.T) {
 	p.submit(delivery, delivery+"/replay", nil)
 	await(t, func() bool { return received.Load() > before })
 	for verb, form := range map[string]url.Values{"retry": nil, "redeliver": {"since": {"2026-01-01T00:00"}}} {
-		if got := p.submit(page, page+"/"+verb, form); got.status != http.StatusSeeOther {
-			t.Errorf("%s: %d %s", verb, got.status, got.body)
-		}
+		p.submit(page, page+"/"+verb, form).want(t, verb, http.StatusSeeOther)
 	}
 	p.submit(page, page+"/delete", nil)
-	if got := p.get(page); got.status != http.StatusNotFound {
-		t.Errorf("a deleted endpoint: %d", got.status)
-	}
+	p.get(page).want(t, "a deleted endpoint", http.StatusNotFound)
 }
 
 // await waits until a condition is true.

@@ -68,9 +68,7 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: %d, want a match: %v", query, got.status, found)
 		}
 	}
-	if got := ada.get("/search?q=budget&from=yesterday"); got.status != 400 {
-		t.Errorf("no date: %d", got.status)
-	}
+	ada.get("/search?q=budget&from=yesterday").want(t, "no date", 400)
 
 	f.otherUser()
 	bob := f.signedIn("bob@example.test")
