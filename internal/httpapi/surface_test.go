@@ -92,7 +92,7 @@ func TestConsumerSurface(t *testing.T) {
 	notFound := []string{`"error":"not_found"`}
 	create := func(body string) request { return request{"POST", jobsPath, adasKey, nil, body} }
 	s.run(t, []surfaceCase{
-		{"create", create(`{"externalId":"all","meetingUrl":"https://us02web.zoom.us/j/1","platform":"meet","displayName":" \t\n","METADATA":{"no":1},"metadata":{"big":12345678901234567890123,"html":"<&>"},"autoLeave":{"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2}}`), jobsPath, 201,
+		{"create", create(`{"externalId":"all","meetingUrl":"https://us02web.zoom.us/j/20","platform":"meet","displayName":" \t\n","METADATA":{"no":1},"metadata":{"big":12345678901234567890123,"html":"<&>"},"autoLeave":{"afterSilenceSeconds":60.0,"afterSoloSeconds":6e2}}`), jobsPath, 201,
 			[]string{`"platform":"meet"`, `"big":12345678901234567890123`, `"html":"<&>"`, `"afterSilenceSeconds":60,"afterSoloSeconds":600`}, []string{`"no"`},
 			map[string]string{"Content-Type": "application/json", "Idempotent-Replayed": "", "X-Standin-Warning": "", "X-Ignored-Fields": "METADATA", "Cache-Control": "no-store"}},
 		{"create with a URL without a meeting", create(`{"externalId":"numbers","meetingUrl":"https://zoom.us/u/abc"}`), jobsPath, 201,
