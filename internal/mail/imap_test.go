@@ -2,207 +2,20 @@ package mail
 
 import (
 	"bytes"
-	"crypto/tls"
-	"io"
-	"log"
-	"net"
 	"net/url"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/emersion/go-imap/v2"
-	"github.com/emersion/go-imap/v2/imapclient"
-	"github.com/emersion/go-imap/v2/imapserver"
-	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
-	"github.com/emersion/go-sasl"
+	"standin/internal/testing/mailhost"
 )
 
-// imapHost is an IMAP server with one mailbox.
-type imapHost struct {
-	user     *imapmemserver.User
-	server   *imapserver.Server
-	listener net.Listener
-	config   *tls.Config // of the server
-	client   *tls.Config
-
-	mechanism string                        // of OAuth; empty without
-	accepts   func(user, token string) bool // access tokens
-
-	mu      sync.Mutex
-	fetches []string // the messages of each FETCH of sizes, and "body" for the others
-}
-
-// countedSession records the FETCH commands of a session.
-type countedSession struct {
-	*imapmemserver.UserSession
-	host *imapHost
-}
-
-func (s *countedSession) Fetch(w *imapserver.FetchWriter, set imap.NumSet, options *imap.FetchOptions) error {
-	s.host.mu.Lock()
-	if options.RFC822Size {
-		s.host.fetches = append(s.host.fetches, set.String())
-	} else if len(options.BodySection) > 0 {
-		s.host.fetches = append(s.host.fetches, "body")
-	}
-	s.host.mu.Unlock()
-	return s.UserSession.Fetch(w, set, options)
-}
-
-// AuthenticateMechanisms implements imapserver.SessionSASL.
-func (s *countedSession) AuthenticateMechanisms() []string { return []string{s.host.mechanism} }
-
-// Authenticate implements imapserver.SessionSASL.
-func (s *countedSession) Authenticate(mechanism string) (sasl.Server, error) {
-	signIn := func(user, token string) error {
-		if !s.host.accepts(user, token) {
-			return &imap.Error{Type: imap.StatusResponseTypeNo, Code: imap.ResponseCodeAuthenticationFailed, Text: "no"}
-		}
-		return s.Login("notes", "secret")
-	}
-	switch {
-	case mechanism != s.host.mechanism:
-		return nil, &imap.Error{Type: imap.StatusResponseTypeNo, Text: "unknown mechanism"}
-	case mechanism == sasl.OAuthBearer:
-		return sasl.NewOAuthBearerServer(func(o sasl.OAuthBearerOptions) *sasl.OAuthBearerError {
-			if signIn(o.Username, o.Token) != nil {
-				return &sasl.OAuthBearerError{Status: "invalid_token"}
-			}
-			return nil
-		}), nil
-	}
-	return &xoauth2Server{signIn: signIn}, nil
-}
-
-// xoauth2Server is the server of XOAUTH2.
-type xoauth2Server struct {
-	signIn func(user, token string) error
-	failed error
-}
-
-// Next implements sasl.Server.
-func (x *xoauth2Server) Next(response []byte) (challenge []byte, done bool, err error) {
-	if x.failed != nil || response == nil {
-		return nil, false, x.failed
-	}
-	var user, token string
-	for field := range strings.SplitSeq(string(response), "\x01") {
-		name, value, _ := strings.Cut(field, "=")
-		switch name {
-		case "user":
-			user = value
-		case "auth":
-			token = strings.TrimPrefix(value, "Bearer ")
-		}
-	}
-	x.failed = x.signIn(user, token)
-	if x.failed == nil {
-		return nil, true, nil
-	}
-	return []byte(`{"status":"400"}`), false, nil
-}
-
-// fetched returns the FETCH commands so far.
-func (h *imapHost) fetched() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.fetches)
-}
-
-// newIMAPHost starts a server with TLS.
-func newIMAPHost(t *testing.T) *imapHost {
-	t.Helper()
-	host := &imapHost{}
-	host.config, host.client = certificate(t)
-	host.createUser(t, "INBOX")
-	host.start(t, "127.0.0.1:0")
-	t.Cleanup(func() { _ = host.server.Close() })
-	return host
-}
-
-// createUser replaces the user by one with new, empty mailboxes.
-func (h *imapHost) createUser(t *testing.T, mailboxes ...string) {
-	t.Helper()
-	h.user = imapmemserver.NewUser("notes", "secret")
-	for _, name := range mailboxes {
-		if err := h.user.Create(name, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// start starts the server on an address.
-func (h *imapHost) start(t *testing.T, address string) {
-	t.Helper()
-	user := h.user
-	h.server = imapserver.New(&imapserver.Options{
-		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
-			return &countedSession{host: h, UserSession: imapmemserver.NewUserSession(user)}, nil, nil
-		},
-		Caps:   imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIMAP4rev2: {}, imap.CapIdle: {}},
-		Logger: log.New(io.Discard, "", 0),
-	})
-	listener, err := tls.Listen("tcp", address, h.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.listener = listener
-	server := h.server
-	go func() { _ = server.Serve(listener) }() // ends when the server is closed
-}
-
-// deliver puts a message into the mailbox.
-func (h *imapHost) deliver(t *testing.T, raw []byte) { h.deliverAt(t, raw, monday) }
-
-// deliverAt puts a message into the mailbox that was received at a time.
-func (h *imapHost) deliverAt(t *testing.T, raw []byte, at time.Time) {
-	t.Helper()
-	if _, err := h.user.Append("INBOX", literal{bytes.NewReader(raw), int64(len(raw))}, &imap.AppendOptions{Time: at}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-type literal struct {
-	io.Reader
-	size int64
-}
-
-func (l literal) Size() int64 { return l.size }
-
-// seen returns which messages are marked as seen, by UID.
-func (h *imapHost) seen(t *testing.T) (found []bool) {
-	t.Helper()
-	c, err := imapclient.DialTLS(h.listener.Addr().String(), &imapclient.Options{TLSConfig: h.client})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := c.Login("notes", "secret").Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Select("INBOX", &imap.SelectOptions{ReadOnly: true}).Wait(); err != nil {
-		t.Fatal(err)
-	}
-	all := imap.SeqSet{}
-	all.AddRange(1, 0)
-	messages, err := c.Fetch(all, &imap.FetchOptions{Flags: true}).Collect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range messages {
-		found = append(found, slices.Contains(m.Flags, imap.FlagSeen))
-	}
-	return found
-}
-
-// settings returns those of a mailbox at this server.
-func (h *imapHost) settings(interval time.Duration) IMAPSettings {
+// imapSettings returns those of a mailbox.
+func imapSettings(host *mailhost.IMAP, interval time.Duration) IMAPSettings {
+	_, client := mailhost.TLS()
 	return IMAPSettings{
-		URL: &url.URL{Scheme: "imaps", User: url.User("notes"), Host: h.listener.Addr().String()}, Password: "secret",
-		Interval: interval, Reconnect: 10 * time.Millisecond, TLS: h.client,
+		URL: &url.URL{Scheme: "imaps", User: url.User(mailhost.User), Host: host.Address}, Password: "secret",
+		Interval: interval, Reconnect: 10 * time.Millisecond, TLS: client,
 	}
 }
 
@@ -213,16 +26,16 @@ func trusted(t *testing.T, name string) []byte {
 	return append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\n"), sample(t, name)...)
 }
 
-// tooLarge returns a message above the limit of imapHost.settings.
+// tooLarge returns a message above the limit of newHarness.
 func tooLarge() []byte { return bytes.Repeat([]byte("X: y\r\n"), 20<<10) }
 
 // awaitOpened waits until the worker has seen the mailbox.
-func (h *harness) awaitOpened(t *testing.T, host *imapHost) mailbox {
+func (h *harness) awaitOpened(t *testing.T, host *mailhost.IMAP) mailbox {
 	t.Helper()
 	var box mailbox
 	await(t, "the mailbox is opened", func() bool {
 		var err error
-		if box, err = h.store.mailbox(t.Context(), "notes@"+host.listener.Addr().String()+"/INBOX"); err != nil {
+		if box, err = h.store.mailbox(t.Context(), "notes@"+host.Address+"/INBOX"); err != nil {
 			t.Fatal(err)
 		}
 		return !box.firstSeen.IsZero()
@@ -235,32 +48,29 @@ func (h *harness) awaitOpened(t *testing.T, host *imapHost) mailbox {
 // was lost. Older messages and large ones stay unread.
 func TestIMAP(t *testing.T) {
 	t.Parallel()
-	host := newIMAPHost(t)
-	host.deliver(t, trusted(t, "google-weekly"))
-	address := host.listener.Addr().String()
+	host := mailhost.NewIMAP(t, "secret")
+	host.Deliver(t, trusted(t, "google-weekly"), monday)
 	h := newHarness(t, func(s *Settings) {
-		s.IMAP = host.settings(100 * time.Millisecond)
+		s.IMAP = imapSettings(host, 100*time.Millisecond)
 		s.Policy.AuthservIDs = []string{"mx.example.test"}
 	})
 	h.start(t)
 	h.awaitOpened(t, host)
-	host.deliver(t, sample(t, "google-single"))
+	host.Deliver(t, sample(t, "google-single"), monday)
 	h.awaitRecord(t, func(r Record) bool { return r.Verdict == refused }) // it is not authenticated
-	host.deliver(t, trusted(t, "google-update"))
+	host.Deliver(t, trusted(t, "google-update"), monday)
 	h.awaitRecord(t, func(r Record) bool { return r.Verdict == accepted && r.Auth == "DMARC, checked by mx.example.test" })
-	host.deliver(t, tooLarge())
-	host.deliver(t, trusted(t, "outlook-single"))
+	host.Deliver(t, tooLarge(), monday)
+	host.Deliver(t, trusted(t, "outlook-single"), monday)
 	h.awaitRecord(t, func(r Record) bool { return r.Subject == "Jour fixe" && r.Verdict == accepted })
 
-	if err := host.server.Close(); err != nil {
-		t.Fatal(err)
-	}
-	host.deliver(t, trusted(t, "google-cancel"))
-	host.start(t, address)
+	host.Stop()
+	host.Deliver(t, trusted(t, "google-cancel"), monday)
+	host.Start(t)
 	h.awaitRecord(t, func(r Record) bool {
 		return r.Verdict == accepted && len(r.Changes) == 1 && r.Changes[0].Kind == "cancelled"
 	})
-	if got, want := host.seen(t), []bool{false, true, true, false, true, true}; !slices.Equal(got, want) {
+	if got, want := host.Seen(t), []bool{false, true, true, false, true, true}; !slices.Equal(got, want) {
 		t.Errorf("seen %v, want %v", got, want)
 	}
 	records, err := h.store.Records(t.Context(), 0, 100)
@@ -279,18 +89,18 @@ func TestIMAP(t *testing.T) {
 // large one: each check is one FETCH, and no message is looked at twice.
 func TestIMAPChecks(t *testing.T) {
 	t.Parallel()
-	host := newIMAPHost(t)
+	host := mailhost.NewIMAP(t, "secret")
 	for range 5 {
-		host.deliver(t, sample(t, "newsletter"))
+		host.Deliver(t, sample(t, "newsletter"), monday)
 	}
-	h := newHarness(t, func(s *Settings) { s.IMAP = host.settings(time.Millisecond) })
+	h := newHarness(t, func(s *Settings) { s.IMAP = imapSettings(host, time.Millisecond) })
 	h.start(t)
 	h.awaitOpened(t, host)
-	host.deliver(t, tooLarge())
-	host.deliver(t, sample(t, "newsletter"))
+	host.Deliver(t, tooLarge(), monday)
+	host.Deliver(t, sample(t, "newsletter"), monday)
 	h.awaitRecord(t, func(r Record) bool { return r.Verdict != waiting })
 	after := func() []string { // the commands after both messages
-		fetched := host.fetched()
+		fetched := host.Fetched()
 		if first := slices.Index(fetched, "8:*"); first >= 0 {
 			return fetched[first:]
 		}
@@ -302,11 +112,11 @@ func TestIMAPChecks(t *testing.T) {
 			t.Errorf("a check fetches %s, want 8:*", fetched)
 		}
 	}
-	bodies := slices.DeleteFunc(host.fetched(), func(fetched string) bool { return fetched != "body" })
+	bodies := slices.DeleteFunc(host.Fetched(), func(fetched string) bool { return fetched != "body" })
 	if len(bodies) != 1 {
 		t.Errorf("%d messages were read, want 1", len(bodies))
 	}
-	if got, want := host.seen(t), []bool{false, false, false, false, false, false, true}; !slices.Equal(got, want) {
+	if got, want := host.Seen(t), []bool{false, false, false, false, false, false, true}; !slices.Equal(got, want) {
 		t.Errorf("seen %v, want %v", got, want)
 	}
 }
@@ -315,21 +125,18 @@ func TestIMAPChecks(t *testing.T) {
 // unread ones are read, but not those from before the worker saw the mailbox.
 func TestIMAPRenumbered(t *testing.T) {
 	t.Parallel()
-	host := newIMAPHost(t)
-	address := host.listener.Addr().String()
-	h := newHarness(t, func(s *Settings) { s.IMAP = host.settings(10 * time.Millisecond) })
+	host := mailhost.NewIMAP(t, "secret")
+	h := newHarness(t, func(s *Settings) { s.IMAP = imapSettings(host, 10*time.Millisecond) })
 	h.start(t)
 	before := h.awaitOpened(t, host)
-	if err := host.server.Close(); err != nil {
-		t.Fatal(err)
-	}
-	host.createUser(t, "Other", "INBOX") // the numbers of mailboxes are their UIDVALIDITY
-	host.deliverAt(t, sample(t, "google-single"), monday.Add(-time.Second))
-	host.deliverAt(t, sample(t, "google-single"), monday.AddDate(0, -1, 0))
-	host.deliverAt(t, sample(t, "newsletter"), monday.Add(time.Minute))
-	host.start(t, address)
+	host.Stop()
+	host.Empty(t, "Other", "INBOX")
+	host.Deliver(t, sample(t, "google-single"), monday.Add(-time.Second))
+	host.Deliver(t, sample(t, "google-single"), monday.AddDate(0, -1, 0))
+	host.Deliver(t, sample(t, "newsletter"), monday.Add(time.Minute))
+	host.Start(t)
 	h.awaitRecord(t, func(r Record) bool { return r.Verdict != waiting })
-	host.deliverAt(t, sample(t, "outlook-single"), monday.AddDate(0, -1, 0)) // moved there from another mailbox
+	host.Deliver(t, sample(t, "outlook-single"), monday.AddDate(0, -1, 0)) // moved there from another mailbox
 	h.awaitRecord(t, func(r Record) bool { return r.Subject == "Jour fixe" })
 	records, err := h.store.Records(t.Context(), 0, 100)
 	if err != nil || len(records) != 2 {
@@ -343,13 +150,13 @@ func TestIMAPRenumbered(t *testing.T) {
 // TestIMAPIdle checks that the server's announcements are used.
 func TestIMAPIdle(t *testing.T) {
 	t.Parallel()
-	host := newIMAPHost(t)
-	h := newHarness(t, func(s *Settings) { s.IMAP = host.settings(time.Hour) })
+	host := mailhost.NewIMAP(t, "secret")
+	h := newHarness(t, func(s *Settings) { s.IMAP = imapSettings(host, time.Hour) })
 	h.start(t)
 	h.awaitOpened(t, host)
 	await(t, "messages are announced", func() bool {
 		// The server does not announce one that arrives just before the worker waits.
-		host.deliver(t, sample(t, "newsletter"))
+		host.Deliver(t, sample(t, "newsletter"), monday)
 		records, err := h.store.Records(t.Context(), 0, 2)
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,8 @@ import (
 
 	"github.com/emersion/go-sasl"
 	"golang.org/x/oauth2"
+
+	"standin/internal/testing/mailhost"
 )
 
 // authorizer is an OAuth 2.0 provider that replaces refresh tokens when they are used.
@@ -90,8 +92,8 @@ func (a *authorizer) revoke() {
 }
 
 // settings returns the settings of a worker that reads a mailbox with OAuth.
-func (a *authorizer) settings(host *imapHost, provider string) IMAPSettings {
-	s := IMAPSettingsOf(host.listener.Addr().String(), host.client)
+func (a *authorizer) settings(host *mailhost.IMAP, provider string) IMAPSettings {
+	s := imapSettings(host, 50*time.Millisecond)
 	s.Password = ""
 	s.OAuth = OAuthSettings{
 		Provider: provider, ClientID: "standin",
@@ -108,9 +110,9 @@ func TestOAuth(t *testing.T) {
 	for provider, mechanism := range map[string]string{Microsoft: "XOAUTH2", Google: sasl.OAuthBearer} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
-			host, provides := newIMAPHost(t), newAuthorizer(t)
-			host.mechanism, host.accepts = mechanism, provides.accepts
-			host.restart(t)
+			host, provides := mailhost.NewIMAP(t, "secret"), newAuthorizer(t)
+			host.Mechanism, host.Accepts = mechanism, provides.accepts
+			host.Restart(t)
 			settings := provides.settings(host, provider)
 			var log lockedBuffer
 			dir := t.TempDir()
@@ -133,18 +135,18 @@ func TestOAuth(t *testing.T) {
 			h.awaitOpened(t, host)
 			raw := append([]byte("Authentication-Results: mx.example.test; spf=pass smtp.mailfrom=ada@example.test\r\n"), sample(t, "google-single")...)
 			for message := range 2 {
-				host.deliverAt(t, raw, time.Now())
+				host.Deliver(t, raw, time.Now())
 				raw = append(raw, '\n')
 				h.awaitRecord(t, func(r Record) bool { return r.ID == int64(message)+1 })
 				await(t, "the messages are seen", func() bool {
-					seen := host.seen(t)
+					seen := host.Seen(t)
 					return seen[len(seen)-1]
 				})
-				host.restart(t)
+				host.Restart(t)
 			}
 			provides.revoke()
 			before := len(log.String())
-			host.restart(t)
+			host.Restart(t)
 			await(t, "the log says that access was revoked", func() bool { return strings.Contains(log.String()[before:], "run standin mail login") })
 			if strings.Contains(log.String(), "access-") || strings.Contains(log.String(), "refresh-") {
 				t.Errorf("the log has a token: %s", log.String())
@@ -160,18 +162,19 @@ func TestOAuthReplies(t *testing.T) {
 	for _, mechanism := range []string{"XOAUTH2", sasl.OAuthBearer} {
 		t.Run(mechanism, func(t *testing.T) {
 			t.Parallel()
-			mailbox, provides, host := newIMAPHost(t), newAuthorizer(t), newOutgoing(t)
-			host.mechanism, host.accepts, provides.refresh = mechanism, provides.accepts, "refresh-0"
+			mailbox, provides, host := mailhost.NewIMAP(t, "secret"), newAuthorizer(t), mailhost.NewSMTP(t, "secret")
+			host.Mechanism, host.Accepts, provides.refresh = mechanism, provides.accepts, "refresh-0"
 			settings := provides.settings(mailbox, Microsoft)
 			h := newHarness(t, func(s *Settings) {
 				s.IMAP = settings
-				s.Reply = ReplySettings{URL: host.url, OAuth: true, From: "notes@bots.example.test", TLS: host.client}
+				s.Reply = replySettings(host, "notes@bots.example.test")
+				s.Reply.OAuth, s.Reply.Password = true, ""
 			})
 			if err := h.store.saveToken(t.Context(), settings.name(), "refresh-0"); err != nil {
 				t.Fatal(err)
 			}
 			h.process(t, sample(t, "google-zone"))
-			if _, text := host.last(t); !strings.Contains(text, "Scheduled: Jour fixe") {
+			if _, text := lastReply(t, host); !strings.Contains(text, "Scheduled: Jour fixe") {
 				t.Errorf("the reply is %q", text)
 			}
 		})
@@ -180,13 +183,6 @@ func TestOAuthReplies(t *testing.T) {
 	if err := settings.Check(); err == nil || !strings.Contains(err.Error(), "STANDIN_MAIL_REPLY_OAUTH needs") {
 		t.Errorf("OAuth for replies without OAuth for the mailbox: %v", err)
 	}
-}
-
-// restart ends all connections.
-func (h *imapHost) restart(t *testing.T) {
-	t.Helper()
-	_, _ = h.server.Close(), h.listener.Close() // the server may not know the listener yet
-	h.start(t, h.listener.Addr().String())
 }
 
 // visit does what the user does with an instruction.

@@ -2,130 +2,42 @@ package mail
 
 import (
 	"bytes"
-	"cmp"
-	"crypto/tls"
 	"io"
-	"net"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/emersion/go-message/mail"
-	"github.com/emersion/go-sasl"
-	"github.com/emersion/go-smtp"
+
+	"standin/internal/testing/mailhost"
 )
 
-// outgoing is an SMTP host that keeps what it is sent.
-type outgoing struct {
-	mu       sync.Mutex
-	from, to []string
-	messages [][]byte
-	refuse   int // of the next messages
-
-	mechanism string                        // of OAuth; empty for a password
-	accepts   func(user, token string) bool // of OAuth
-	url       *url.URL
-	client    *tls.Config
+// replySettings returns the settings of replies that a host sends.
+func replySettings(host *mailhost.SMTP, from string) ReplySettings {
+	_, client := mailhost.TLS()
+	return ReplySettings{URL: &url.URL{Scheme: "smtp", User: url.User(mailhost.User), Host: host.Address}, Password: "secret", From: from, TLS: client}
 }
-
-func newOutgoing(t *testing.T) *outgoing {
-	t.Helper()
-	config, client := certificate(t)
-	o := &outgoing{client: client}
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &outgoingSession{host: o}, nil }))
-	server.TLSConfig = config
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() { _ = server.Serve(listener) }() // ends when the server is closed
-	t.Cleanup(func() { _ = server.Close() })
-	o.url = &url.URL{Scheme: "smtp", User: url.User("notes"), Host: listener.Addr().String()}
-	return o
-}
-
-type outgoingSession struct {
-	host     *outgoing
-	from, to string
-	signedIn bool
-}
-
-func (s *outgoingSession) AuthMechanisms() []string {
-	return []string{cmp.Or(s.host.mechanism, sasl.Plain)}
-}
-
-func (s *outgoingSession) Auth(mechanism string) (sasl.Server, error) {
-	signIn := func(user, token string) error {
-		if s.signedIn = s.host.accepts(user, token); !s.signedIn {
-			return smtp.ErrAuthFailed
-		}
-		return nil
-	}
-	switch mechanism {
-	case "XOAUTH2":
-		return &xoauth2Server{signIn: signIn}, nil
-	case sasl.OAuthBearer:
-		return sasl.NewOAuthBearerServer(func(o sasl.OAuthBearerOptions) *sasl.OAuthBearerError {
-			if signIn(o.Username, o.Token) != nil {
-				return &sasl.OAuthBearerError{Status: "invalid_token"}
-			}
-			return nil
-		}), nil
-	}
-	return sasl.NewPlainServer(func(_, user, password string) error {
-		if s.signedIn = user == "notes" && password == "secret"; !s.signedIn {
-			return smtp.ErrAuthFailed
-		}
-		return nil
-	}), nil
-}
-
-func (s *outgoingSession) Mail(from string, _ *smtp.MailOptions) error {
-	if s.from = from; !s.signedIn {
-		return smtp.ErrAuthRequired
-	}
-	return nil
-}
-
-func (s *outgoingSession) Rcpt(to string, _ *smtp.RcptOptions) error { s.to = to; return nil }
-
-func (s *outgoingSession) Data(r io.Reader) error {
-	raw, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	s.host.mu.Lock()
-	defer s.host.mu.Unlock()
-	if s.host.refuse > 0 {
-		s.host.refuse--
-		return &smtp.SMTPError{Code: 451, Message: "later"}
-	}
-	s.host.from, s.host.to, s.host.messages = append(s.host.from, s.from), append(s.host.to, s.to), append(s.host.messages, raw)
-	return nil
-}
-
-func (s *outgoingSession) Reset()        {}
-func (s *outgoingSession) Logout() error { return nil }
 
 // replying returns a worker that sends replies.
-func replying(t *testing.T) (*harness, *outgoing) {
+func replying(t *testing.T) (*harness, *mailhost.SMTP) {
 	t.Helper()
-	host := newOutgoing(t)
+	host := mailhost.NewSMTP(t, "secret")
 	h := newHarness(t, func(s *Settings) {
-		s.Reply = ReplySettings{URL: host.url, Password: "secret", From: "notes@bots.example.test", BaseURL: "https://standin.example.test", TLS: host.client}
+		s.Reply = replySettings(host, "notes@bots.example.test")
+		s.Reply.BaseURL = "https://standin.example.test"
 	})
 	return h, host
 }
 
-// last returns the header and the text of the last reply.
-func (o *outgoing) last(t *testing.T) (mail.Header, string) {
+// lastReply returns the header and the text of the last message that a host has sent.
+func lastReply(t *testing.T, host *mailhost.SMTP) (mail.Header, string) {
 	t.Helper()
-	if len(o.messages) == 0 {
+	sent := host.Messages()
+	if len(sent) == 0 {
 		t.Fatal("no reply")
 	}
-	reader, err := mail.CreateReader(bytes.NewReader(o.messages[len(o.messages)-1]))
+	reader, err := mail.CreateReader(bytes.NewReader(sent[len(sent)-1].Raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +58,7 @@ func TestReply(t *testing.T) {
 	t.Parallel()
 	h, host := replying(t)
 	h.process(t, sample(t, "google-zone"))
-	header, text := host.last(t)
+	header, text := lastReply(t, host)
 	link := "  https://standin.example.test/jobs/" + h.service.jobs[0].id.String()
 	if want := "Scheduled: Jour fixe, Monday, October 26, 2026 at 15:00 (Europe/Berlin)\r\n" + link; !strings.Contains(text, want) {
 		t.Errorf("the reply is %q, want %q", text, want)
@@ -156,8 +68,8 @@ func TestReply(t *testing.T) {
 	references, _ := header.MsgIDList("References")
 	subject, _ := header.Subject()
 	if len(inReplyTo) != 1 || inReplyTo[0] != original.id || len(references) != 1 || references[0] != original.id || subject != "Re: Einladung: Jour fixe" ||
-		header.Get("Auto-Submitted") != "auto-replied" || host.from[0] != "" || host.to[0] != "ada@example.test" {
-		t.Errorf("the reply has %v, from %q to %q", header.Map(), host.from, host.to)
+		header.Get("Auto-Submitted") != "auto-replied" || host.Messages()[0].From != "" || host.Messages()[0].To != "ada@example.test" {
+		t.Errorf("the reply has %v: %+v", header.Map(), host.Messages()[0])
 	}
 	for _, test := range []struct{ message, want string }{
 		{"google-single", "Scheduled: Weekly review, Wednesday, October 21, 2026 at 13:00 (UTC)"},
@@ -166,10 +78,10 @@ func TestReply(t *testing.T) {
 		{"google-allday", "Nothing was scheduled.\r\n\r\n“Off site” lasts all day."},
 		{"forwarded-html-only", "no calendar (.ics) that says when the meeting takes place"},
 	} {
-		before := len(host.messages)
+		before := len(host.Messages())
 		h.process(t, sample(t, test.message))
-		if _, text := host.last(t); len(host.messages) != before+1 || !strings.Contains(text, test.want) {
-			t.Errorf("%s: %d replies, the last is %q", test.message, len(host.messages)-before, text)
+		if _, text := lastReply(t, host); len(host.Messages()) != before+1 || !strings.Contains(text, test.want) {
+			t.Errorf("%s: %d replies, the last is %q", test.message, len(host.Messages())-before, text)
 		}
 	}
 	records, err := h.store.Records(t.Context(), 0, 1)
@@ -194,7 +106,7 @@ func TestNoReply(t *testing.T) {
 		"its own address":    bytes.ReplaceAll(invitation, []byte("juergen@example.test"), []byte("notes@bots.example.test")),
 	}
 	for name, raw := range tests {
-		if got := h.process(t, raw); got.Reply != "" || len(host.messages) != 0 {
+		if got := h.process(t, raw); got.Reply != "" || len(host.Messages()) != 0 {
 			t.Errorf("%s: %q", name, got.Reply)
 		}
 	}
@@ -205,8 +117,8 @@ func TestNoReply(t *testing.T) {
 		h.process(t, invitation)
 		invitation = append(invitation, '\n')
 	}
-	if len(host.messages) != 1 {
-		t.Errorf("%d replies to one message", len(host.messages))
+	if len(host.Messages()) != 1 {
+		t.Errorf("%d replies to one message", len(host.Messages()))
 	}
 }
 
@@ -214,15 +126,15 @@ func TestNoReply(t *testing.T) {
 func TestReplyIsRetried(t *testing.T) {
 	t.Parallel()
 	h, host := replying(t)
-	host.refuse = 2
+	host.Refuse = 2
 	for range 4 {
-		if len(host.messages) == 0 {
+		if len(host.Messages()) == 0 {
 			h.process(t, sample(t, "outlook-single"))
 			h.now = h.now.Add(time.Minute)
 		}
 	}
-	if len(host.messages) != 1 {
-		t.Fatalf("%d replies", len(host.messages))
+	if len(host.Messages()) != 1 {
+		t.Fatalf("%d replies", len(host.Messages()))
 	}
 	if records, err := h.store.Records(t.Context(), 0, 1); err != nil || records[0].Reply != "sent" || len(h.service.jobs) != 1 {
 		t.Errorf("%+v, %v", records, err)
@@ -237,30 +149,22 @@ func TestReplyLimit(t *testing.T) {
 	for i := range maxReplies + 5 {
 		h.process(t, bytes.Replace(raw, []byte("Message-ID: <"), []byte("Message-ID: <"+strings.Repeat("x", i+1)), 1))
 	}
-	if len(host.messages) != maxReplies {
-		t.Errorf("%d replies", len(host.messages))
+	if len(host.Messages()) != maxReplies {
+		t.Errorf("%d replies", len(host.Messages()))
 	}
 }
 
 // TestSend sends a message for operators to two addresses.
 func TestSend(t *testing.T) {
 	t.Parallel()
-	host := newOutgoing(t)
-	settings := ReplySettings{URL: host.url, Password: "secret", From: "notes@example.com", TLS: host.client}
+	host := mailhost.NewSMTP(t, "secret")
+	settings := replySettings(host, "notes@example.com")
 	if err := settings.Send(t.Context(), []string{"ada@example.com", "ben@example.com"}, "Disk full", "95 %\nof the disk\n"); err != nil {
 		t.Fatal(err)
 	}
-	message, err := mail.CreateReader(bytes.NewReader(host.messages[0]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	part, err := message.NextPart()
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := io.ReadAll(part.Body)
-	to, _ := message.Header.AddressList("To")
-	if subject, _ := message.Header.Subject(); err != nil || subject != "Disk full" || len(to) != 2 || host.from[0] != "" || !strings.Contains(string(text), "95 %") {
-		t.Errorf("%v, %q to %v from %q: %s", err, subject, to, host.from[0], text)
+	header, text := lastReply(t, host)
+	to, _ := header.AddressList("To")
+	if subject, err := header.Subject(); err != nil || subject != "Disk full" || len(to) != 2 || host.Messages()[0].From != "" || !strings.Contains(text, "95 %") {
+		t.Errorf("%v, %q to %v: %s", err, subject, to, text)
 	}
 }

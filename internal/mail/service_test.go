@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,10 +11,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -32,6 +32,7 @@ import (
 	"standin/internal/job"
 	"standin/internal/mail"
 	"standin/internal/service"
+	"standin/internal/testing/mailhost"
 )
 
 const intakeSecret = "the intake secret"
@@ -42,7 +43,7 @@ const (
 	workerDir  = "STANDIN_TEST_MAIL_DIR"
 	workerURL  = "STANDIN_TEST_MAIL_URL"
 	workerKill = "STANDIN_TEST_MAIL_KILL" // step:number
-	workerIMAP = "STANDIN_TEST_MAIL_IMAP" // address and certificate file of an IMAP server, or empty
+	workerIMAP = "STANDIN_TEST_MAIL_IMAP" // address of an IMAP server, or empty
 )
 
 func TestMain(m *testing.M) {
@@ -59,21 +60,19 @@ func TestMain(m *testing.M) {
 
 // workerSettings returns the settings of a worker that trusts this machine and an
 // IMAP server.
-func workerSettings(dir, url, imap string) (mail.Settings, error) {
+func workerSettings(dir, base, imap string) (mail.Settings, error) {
 	settings := mail.Settings{
-		Dir: dir, Service: mail.NewClient(url, intakeSecret),
+		Dir: dir, Service: mail.NewClient(base, intakeSecret),
 		Policy: mail.Policy{Window: time.Hour, Senders: []mail.Sender{{From: "*"}}, Recipients: []string{"notes@bots.example.test"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AuthservIDs: []string{"mx.example.test"}},
 		SMTP:   mail.SMTPSettings{Listen: "127.0.0.1:0", Hostname: "localhost"},
 		Log:    slog.New(slog.DiscardHandler),
 	}
-	if address, certFile, ok := strings.Cut(imap, " "); ok {
-		certificate, err := os.ReadFile(certFile)
-		if err != nil {
-			return settings, err
+	if imap != "" {
+		_, client := mailhost.TLS()
+		settings.IMAP = mail.IMAPSettings{
+			URL: &url.URL{Scheme: "imaps", User: url.User(mailhost.User), Host: imap}, Password: "secret",
+			Interval: 50 * time.Millisecond, Reconnect: 50 * time.Millisecond, TLS: client,
 		}
-		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(certificate)
-		settings.IMAP = mail.IMAPSettingsOf(address, &tls.Config{RootCAs: pool})
 	}
 	return settings, nil
 }
@@ -435,8 +434,8 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 	}
 	t.Parallel()
 	s := startService(t)
-	dir, host := t.TempDir(), mail.NewIMAPHost(t)
-	imap := host.Address() + " " + host.CertFile(t)
+	dir, host := t.TempDir(), mailhost.NewIMAP(t, "secret")
+	imap := host.Address
 	first, stop, done := startWorker(t, dir, s.BaseURL(), imap)
 	first.AwaitOpened(t, host) // earlier messages are not read
 	stop()
@@ -448,7 +447,7 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 	for _, step := range receivingSteps() {
 		for range 15 {
 			raw := invitation(fmt.Sprintf("event-%d", delivered), 0, start.Add(time.Duration(delivered)*time.Hour), "REQUEST")
-			host.Deliver(t, append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\n"), raw...))
+			host.Deliver(t, append([]byte("Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\n"), raw...), time.Now())
 			delivered++
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -465,7 +464,7 @@ func TestKillLosesNothingInMailbox(t *testing.T) {
 	}
 	await(t, 2*time.Minute, func() bool {
 		finishMail(t, dir, s.BaseURL(), imap)
-		return host.Unseen(t) == 0
+		return !slices.Contains(host.Seen(t), false)
 	})
 	if jobs := s.jobs(t); len(jobs) != delivered { // it fails if one is scheduled twice
 		t.Errorf("%d jobs for %d messages after %d kills", len(jobs), delivered, kills)

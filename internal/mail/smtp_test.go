@@ -2,86 +2,25 @@ package mail
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
-	"math/big"
-	"net"
-	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/emersion/go-smtp"
 
 	"standin/internal/httpmw"
+	"standin/internal/testing/mailhost"
 )
-
-// pair is the certificate for 127.0.0.1 of all tests, and its key.
-var pair = sync.OnceValues(func() (*tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "mail.example.test"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	leaf, err := x509.ParseCertificate(der)
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, err
-})
-
-// certificate returns the configurations of a server with a certificate for 127.0.0.1, and
-// of a client that trusts it.
-func certificate(t testing.TB) (server, client *tls.Config) {
-	t.Helper()
-	found, err := pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AddCert(found.Leaf)
-	return &tls.Config{Certificates: []tls.Certificate{*found}}, &tls.Config{RootCAs: pool, ServerName: "127.0.0.1"}
-}
-
-// certificateFiles writes the certificate and its key to files.
-func certificateFiles(t testing.TB) (certFile, keyFile string) {
-	t.Helper()
-	found, err := pair()
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := x509.MarshalPKCS8PrivateKey(found.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	for name, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: found.Leaf.Raw}, keyFile: {Type: "PRIVATE KEY", Bytes: key}} {
-		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certFile, keyFile
-}
 
 // listening starts a worker with an SMTP server and returns it with the
 // configuration of clients.
 func listening(t *testing.T, change func(*Settings)) (*harness, *tls.Config) {
 	t.Helper()
-	_, client := certificate(t)
-	certFile, keyFile := certificateFiles(t)
+	_, client := mailhost.TLS()
+	certFile, keyFile := mailhost.CertificateFiles(t)
 	h := newHarness(t, func(s *Settings) {
 		s.SMTP = SMTPSettings{
 			Listen: "127.0.0.1:0", Hostname: "mail.example.test",

@@ -54,7 +54,7 @@ func TestUpdates(t *testing.T) {
 			if jobs := h.service.scheduled(); !slices.Equal(jobs, test.Jobs) {
 				t.Errorf("jobs %q, want %q", jobs, test.Jobs)
 			}
-			_, text := host.last(t)
+			_, text := lastReply(t, host)
 			for _, want := range test.Reply {
 				if !strings.Contains(text, want) {
 					t.Errorf("the reply is %q, want %q", text, want)

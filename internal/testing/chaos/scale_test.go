@@ -1,12 +1,10 @@
 package chaos
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,35 +15,17 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/client"
 	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/store"
-	"standin/internal/testing/storetest"
 )
 
-// scale is the size of a measurement.
-type scale struct {
-	jobs    []int // numbers of scheduled jobs; the first is the baseline
-	due     int
-	within  time.Duration // period in which the due jobs start
-	creates int
-	strict  bool // apply the bounds for an idle machine
-}
-
-// scaleFromEnv returns the scale of STANDIN_TEST_JOBS, or a short one which only
-// shows that nothing is lost.
-func scaleFromEnv(t *testing.T) scale {
-	t.Helper()
-	most := int(envUint(t, "STANDIN_TEST_JOBS", 0))
-	if most == 0 {
-		return scale{jobs: []int{1000}, due: 60, within: 2 * time.Second, creates: 100}
-	}
-	sizes := []int{1000}
-	if most > 100_000 {
-		sizes = append(sizes, 100_000)
-	}
-	return scale{jobs: append(sizes, most), due: 2000, within: time.Minute, creates: 3000, strict: true}
-}
+// The size of the measurement.
+const (
+	dueJobs = 2000 // start within a minute
+	creates = 3000
+)
 
 // measured is the result of a run.
 type measured struct {
@@ -53,91 +33,41 @@ type measured struct {
 	memory           int64         // peak memory of the node's process, in bytes
 }
 
-// TestScale checks with many scheduled jobs that due jobs get one bot each, on time,
-// and that neither the time of creates nor the memory of the service grows.
+// TestScale checks, if STANDIN_TEST_JOBS is set (make scale), with that many scheduled jobs and fewer
+// before that due jobs get one bot each, on time, and that neither the time of creates nor the memory
+// of the service grows. It needs an idle machine.
 func TestScale(t *testing.T) {
-	if testing.Short() {
-		t.Skip("make check-long runs it")
+	most := int(envUint(t, "STANDIN_TEST_JOBS", 0))
+	if most == 0 {
+		t.Skip("STANDIN_TEST_JOBS is not set; make scale sets it")
 	}
-	t.Parallel()
-	for name, open := range map[string]func(*testing.T, string) (dataDir, address string){
-		"SQLite": func(t *testing.T, dir string) (string, string) {
-			return dir, filepath.Join(dir, "standin.db")
-		},
-		"PostgreSQL": func(t *testing.T, dir string) (string, string) {
-			private, err := storetest.Start(context.WithoutCancel(t.Context())) // other tests crash the shared server
-			if err != nil {
-				skipWithoutPostgres(t, err)
-			}
-			t.Cleanup(func() {
-				if err := private.Stop(); err != nil {
-					t.Error(err)
-				}
-			})
-			address, err := private.NewDatabase(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			return dir, address
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			size := scaleFromEnv(t)
-			if !size.strict {
-				t.Parallel()
-			}
+	for _, database := range []string{"SQLite", "PostgreSQL"} {
+		t.Run(database, func(t *testing.T) {
 			var first measured
-			for i, jobs := range size.jobs {
-				dir := filepath.Join(t.TempDir(), "only")
-				if err := os.MkdirAll(dir, 0o700); err != nil {
+			for _, jobs := range []int{1000, min(100_000, most), most} {
+				dir := t.TempDir()
+				address := filepath.Join(dir, "only", "standin.db")
+				if err := os.MkdirAll(filepath.Dir(address), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				_, address := open(t, dir)
-				m := measure(t, filepath.Dir(dir), address, size, jobs)
-				t.Logf("%d jobs scheduled, %d due within %s: lateness p99 %s; create p99 %s; memory %d MB",
-					jobs, size.due, size.within, m.lateness, m.create, m.memory>>20)
-				if i == 0 {
+				if database == "PostgreSQL" {
+					address = cluster.Fresh(t)
+				}
+				m := measure(t, dir, address, jobs)
+				t.Logf("%d jobs scheduled: lateness p99 %s; create p99 %s; memory %d MB", jobs, m.lateness, m.create, m.memory>>20)
+				if first.create == 0 {
 					first = m
 				}
-				m.check(t, size, first)
+				if m.lateness > 50*time.Millisecond || m.create > first.create*12/10 || m.memory > first.memory*12/10 {
+					t.Errorf("%d jobs: want a lateness of at most 50ms, and at most 1.2 times the time of a create and the memory of the first run", jobs)
+				}
 			}
 		})
 	}
 }
 
-// skipWithoutPostgres skips a test if PostgreSQL is missing, and fails it in CI.
-func skipWithoutPostgres(t *testing.T, err error) {
-	t.Helper()
-	if os.Getenv("CI") != "" {
-		t.Fatal(err)
-	}
-	t.Skip(err)
-}
-
-// check compares the result with the bounds: strict ones on an idle machine, and
-// otherwise that nothing was a minute late.
-func (m measured) check(t *testing.T, size scale, first measured) {
-	t.Helper()
-	maxLateness := time.Minute
-	if size.strict {
-		maxLateness = 50 * time.Millisecond
-	}
-	if m.lateness > maxLateness {
-		t.Errorf("the p99 of lateness is %s, more than %s", m.lateness, maxLateness)
-	}
-	if !size.strict {
-		return
-	}
-	if m.create > first.create*12/10 {
-		t.Errorf("the p99 of create grew from %s to %s", first.create, m.create)
-	}
-	if m.memory > first.memory*12/10 {
-		t.Errorf("the memory grew from %d to %d MB", first.memory>>20, m.memory>>20)
-	}
-}
-
 // measure fills a database, starts a node on it, and measures it.
-func measure(t *testing.T, dir, address string, size scale, jobs int) (m measured) {
+func measure(t *testing.T, dir, address string, jobs int) (m measured) {
 	t.Helper()
 	s, err := store.Open(t.Context(), address)
 	if err != nil {
@@ -169,8 +99,8 @@ func measure(t *testing.T, dir, address string, size scale, jobs int) (m measure
 	if err := n.awaitHealthy(starting); err != nil {
 		t.Fatal(err)
 	}
-	m.create = createP99(t, n, secret, size.creates)
-	due := fill(t, s, key.ConsumerID, size.due, time.Now().Add(8*time.Second), size.within, job.Test)
+	m.create = createP99(t, n, secret)
+	due := fill(t, s, key.ConsumerID, dueJobs, time.Now().Add(8*time.Second), time.Minute, job.Test)
 	m.lateness = latenessP99(t, s, due)
 	m.memory = peakMemory(t, n.process.Process.Pid)
 	return m
@@ -233,30 +163,20 @@ func vacuum(t *testing.T, address string) {
 }
 
 // createP99 creates jobs over HTTP, one at a time.
-func createP99(t *testing.T, n *node, key string, count int) time.Duration {
+func createP99(t *testing.T, n *node, key string) time.Duration {
 	t.Helper()
+	api, err := client.New(n.url(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var took []time.Duration
-	for i := range count + 20 {
-		body := fmt.Sprintf(`{"externalId": "%s", "meetingUrl": "https://meet.google.com/abc-defg-hij", "joinAt": "%s"}`,
-			uuid.NewString(), time.Now().Add(48*time.Hour).UTC().Format(time.RFC3339))
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, n.url()+"/api/v1/jobs", bytes.NewReader([]byte(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		request.Header.Set("Authorization", "Bearer "+key)
-		request.Header.Set("Content-Type", "application/json")
+	for range creates {
 		start := time.Now()
-		response, err := http.DefaultClient.Do(request)
-		if err != nil {
+		later := start.Add(48 * time.Hour)
+		if _, _, err := api.CreateJob(t.Context(), client.NewJob{ExternalID: uuid.NewString(), MeetingURL: "https://meet.google.com/abc-defg-hij", JoinAt: &later}); err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close()
-		if response.StatusCode != http.StatusCreated {
-			t.Fatalf("create job: %s", response.Status)
-		}
-		if i >= 20 { // the first ones warm up
-			took = append(took, time.Since(start))
-		}
+		took = append(took, time.Since(start))
 	}
 	return p99(took)
 }
