@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -26,15 +25,7 @@ import (
 // job waits for three.
 func TestClaimIsFairBetweenConsumers(t *testing.T) {
 	t.Parallel()
-	s, err := store.Open(t.Context(), filepath.Join(t.TempDir(), "standin.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := openSQLite(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		q := queue{clock: now}
 		var consumers []uuid.UUID
@@ -58,15 +49,7 @@ func TestClaimIsFairBetweenConsumers(t *testing.T) {
 				Now: q.clock, Lease: time.Hour, Limit: 20, Prelaunch: prelaunch,
 				Capacity: rapid.IntRange(round/busyRounds, 4).Draw(rt, "capacity"),
 			}
-			var claimed job.Claimed
-			err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-				claimed, err = tx.ClaimJobs(ctx, claim)
-				return err
-			})
-			if err != nil {
-				rt.Fatal(err)
-			}
-			for _, c := range claimed.Jobs {
+			for _, c := range claimJobs(t, s, claim).Jobs {
 				if !c.Admitted { // as the dispatcher queues it
 					changeJob(t, s, c.ID, func(r *job.Record) { r.Status, r.Lease, r.WakeAt = job.Pending, "", q.clock.Add(15*time.Second) })
 					continue
@@ -152,7 +135,6 @@ func later(a, b time.Time) time.Time {
 // TestClaimLimitsConsumers checks that a consumer at its limit of bots is not
 // admitted while other consumers are.
 func TestClaimLimitsConsumers(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		busy, idle := newConsumer(t, s).ID, newConsumer(t, s).ID
 		running := newJob(busy)
@@ -163,19 +145,14 @@ func TestClaimLimitsConsumers(t *testing.T) {
 			insert(t, s, newJob(busy))
 		}
 		insert(t, s, newJob(idle))
-		var claimed job.Claimed
-		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-			claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2})
-			return err
-		})
 		count := map[uuid.UUID]int{}
-		for _, c := range claimed.Jobs {
+		for _, c := range claimJobs(t, s, job.Claim{Now: now.Add(time.Hour), Lease: time.Minute, Limit: 10, Capacity: 10, PerConsumer: 2}).Jobs {
 			if c.Admitted {
 				count[c.ConsumerID]++
 			}
 		}
-		if err != nil || count[busy] != 1 || count[idle] != 1 {
-			t.Errorf("admitted %v (%v), want one job of each consumer", count, err)
+		if count[busy] != 1 || count[idle] != 1 {
+			t.Errorf("admitted %v, want one job of each consumer", count)
 		}
 	})
 }
@@ -189,7 +166,7 @@ func finish(t *testing.T, s *store.Store, id uuid.UUID) {
 // changeJob changes a stored job.
 func changeJob(t *testing.T, s *store.Store, id uuid.UUID, change func(*job.Record)) {
 	t.Helper()
-	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		r, err := tx.LockJob(ctx, id)
 		if err != nil {
 			return err
@@ -197,7 +174,4 @@ func changeJob(t *testing.T, s *store.Store, id uuid.UUID, change func(*job.Reco
 		change(&r)
 		return tx.SaveJob(ctx, r)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }

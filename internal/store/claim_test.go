@@ -41,27 +41,21 @@ func claimIDs(t *testing.T, s *store.Store, claim job.Claim) []uuid.UUID {
 // saveJob stores a job.
 func saveJob(t *testing.T, s *store.Store, r job.Record) {
 	t.Helper()
-	if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
-		t.Fatal(err)
-	}
+	write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) })
 }
 
 // heartbeat records a heartbeat of a node.
 func heartbeat(t *testing.T, s *store.Store, id string, at time.Time) {
 	t.Helper()
-	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		return tx.SaveNode(ctx, job.Node{ID: id, Name: id, StartedAt: now, HeartbeatAt: at, Capacity: 4})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestClaimSkipsJobsOfOtherNodes checks that only the node that runs a job's bot
 // claims the job, until the node has sent no heartbeat for the length of a lease or
 // the job has been due for that long.
 func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
@@ -102,7 +96,6 @@ func TestClaimSkipsJobsOfOtherNodes(t *testing.T) {
 // wait for their first bot to a node that reports capacity, and claims them, to
 // record why they wait, when there is none.
 func TestFullNodeLeavesJobs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
@@ -117,9 +110,7 @@ func TestFullNodeLeavesJobs(t *testing.T) {
 			want  int
 		}{{"a node with capacity", other, 0}, {"a silent node", silent, 1}, {"a full node", full, 1}} {
 			saveJob(t, s, r) // ends the lease
-			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveNode(ctx, test.other) }); err != nil {
-				t.Fatal(err)
-			}
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveNode(ctx, test.other) })
 			if got := claimIDs(t, s, mine); len(got) != test.want {
 				t.Errorf("beside %s: claimed %v, want %d", test.name, got, test.want)
 			}
@@ -130,7 +121,6 @@ func TestFullNodeLeavesJobs(t *testing.T) {
 // TestClaimOrder checks that the jobs of a consumer are claimed in the order of
 // joinAt, limited by the capacity, and that jobs to prelaunch are claimed last.
 func TestClaimOrder(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		made := map[string]uuid.UUID{}
@@ -178,7 +168,6 @@ func TestClaimOrder(t *testing.T) {
 // with a prelaunched bot is left to its node, and that the bot counts for its
 // consumer's limit.
 func TestClaimPrelaunched(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		heartbeat(t, s, "other", now)
@@ -231,7 +220,6 @@ func TestClaimPrelaunched(t *testing.T) {
 
 // TestWakeNodeJobs checks that a node finds its prelaunched bots again.
 func TestWakeNodeJobs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		var want []uuid.UUID
@@ -247,10 +235,7 @@ func TestWakeNodeJobs(t *testing.T) {
 				}
 			}
 		}
-		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.WakeNodeJobs(ctx, "a", now) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.WakeNodeJobs(ctx, "a", now) })
 		jobs, err := s.NodeJobs(t.Context(), "a")
 		if err != nil || len(jobs) != len(want) {
 			t.Fatalf("jobs %+v (%v)", jobs, err)
@@ -265,7 +250,6 @@ func TestWakeNodeJobs(t *testing.T) {
 
 // TestNodeRestart checks that a restart of a node ends its own leases and no others.
 func TestNodeRestart(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		acquired := map[string]uuid.UUID{}
@@ -273,10 +257,7 @@ func TestNodeRestart(t *testing.T) {
 			insert(t, s, newJob(consumer))
 			acquired[node] = claimIDs(t, s, job.Claim{Node: node, Now: now})[0]
 		}
-		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.ReleaseNodeLeases(ctx, "a", now) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.ReleaseNodeLeases(ctx, "a", now) })
 		for node, want := range map[string]bool{"a": false, "ab": true} {
 			if r, err := s.Job(t.Context(), acquired[node]); err != nil || (r.Lease != "") != want {
 				t.Errorf("job of %s: lease %q (%v)", node, r.Lease, err)
@@ -288,7 +269,6 @@ func TestNodeRestart(t *testing.T) {
 // TestClaimExpiredLease checks that a waiting job is admitted again when its lease has
 // ended, and not before.
 func TestClaimExpiredLease(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
@@ -313,7 +293,6 @@ func TestClaimExpiredLease(t *testing.T) {
 // TestAttackConsumersMadeByMail checks that consumers without keys and users, which
 // calendar invites create, share one turn, and are served in turn within it.
 func TestAttackConsumersMadeByMail(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		customer := newConsumer(t, s).ID
 		if err := s.InsertKey(t.Context(), account.Key{ID: uuid.New(), ConsumerID: customer, Mode: job.Live, Prefix: "standin_live_", Hash: uuid.NewString(), CreatedAt: now}); err != nil {

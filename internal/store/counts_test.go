@@ -14,7 +14,6 @@ import (
 )
 
 func TestCountActive(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		counts, err := s.CountActive(t.Context())
 		if err != nil || len(counts) != 0 {
@@ -43,15 +42,12 @@ func TestCountActive(t *testing.T) {
 
 // TestUsage checks that usage is counted by consumer, mode and day.
 func TestUsage(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		one, other := newConsumer(t, s), newConsumer(t, s)
 		day := now.Truncate(24 * time.Hour)
 		add := func(owner uuid.UUID, mode job.Mode, at time.Time, u job.Usage) {
 			t.Helper()
-			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.AddUsage(ctx, owner, mode, at, u) }); err != nil {
-				t.Fatal(err)
-			}
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.AddUsage(ctx, owner, mode, at, u) })
 		}
 		add(one.ID, job.Live, day, job.Usage{Completed: 1, Recorded: time.Hour, Bots: 2 * time.Hour, StoredBytes: 100})
 		add(one.ID, job.Live, day.Add(24*time.Hour-time.Millisecond), job.Usage{Failed: 1, Bots: time.Minute})

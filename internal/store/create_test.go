@@ -17,7 +17,6 @@ import (
 
 // TestInsertJob checks which jobs are inserted.
 func TestInsertJob(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
 		erased, existing := newJob(consumer.ID), newJob(consumer.ID)
@@ -151,7 +150,6 @@ func TestCreateJobLosesConnections(t *testing.T) {
 // TestLongExternalIDs creates jobs whose externalIds differ in different places, and
 // finds each of them again.
 func TestLongExternalIDs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
 		var records []job.Record

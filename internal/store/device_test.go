@@ -170,7 +170,6 @@ func (m *flowModel) check(t *rapid.T) {
 }
 
 func TestDeviceFlowsMatchModel(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		rapid.Check(t, func(t *rapid.T) {
 			if _, ok, err := s.DeleteExpiredDeviceFlows(t.Context(), now.AddDate(100, 0, 0)); ok || err != nil {
@@ -201,7 +200,6 @@ func flowsAt(s *store.Store, at time.Time, maxOpen, maxOpenPerClient int) *devic
 
 // TestConcurrentDeviceFlows checks that concurrent calls do not exceed the limits.
 func TestConcurrentDeviceFlows(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		flows := flowsAt(s, now, 12, 7)
 		var opened [2]atomic.Int64
@@ -231,7 +229,6 @@ func TestConcurrentDeviceFlows(t *testing.T) {
 // TestConcurrentCompletion checks that one of several concurrent keys completes the
 // flow.
 func TestConcurrentCompletion(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		flows := flowsAt(s, now, 0, 0)
 		flow, err := flows.Init(t.Context(), "a", "")
@@ -272,7 +269,6 @@ func TestConcurrentCompletion(t *testing.T) {
 // TestLongDeviceKeysAreBounded checks that long keys share a limit until they
 // expire.
 func TestLongDeviceKeysAreBounded(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		limits := device.Limits{Open: 100, OpenPerClient: 100, LongTotal: 3 * (device.LongSealed + 1)}
 		seal := func(name string, length int, at time.Time) error {

@@ -43,7 +43,6 @@ func checkOwner(t *testing.T, s *store.Store, r job.Record, want ...webhook.Endp
 
 // TestRegisterEndpoint registers, changes and deletes endpoints.
 func TestRegisterEndpoint(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const url = "https://a.test/"
 		r := newJob(newConsumer(t, s).ID)
@@ -93,18 +92,14 @@ func TestRegisterEndpoint(t *testing.T) {
 // emit emits an event of a consumer.
 func emit(t *testing.T, s *store.Store, consumer uuid.UUID, name string, at time.Time) {
 	t.Helper()
-	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		return webhook.InsertForConsumer(ctx, tx, consumer, webhook.CalendarChanged(name, webhook.CalendarMeeting{}), at)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // TestConsumerEvents checks that events without a job go to the endpoints that take them, in
 // order, and can be listed, sent again and erased.
 func TestConsumerEvents(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const url = "https://calendar.test/"
 		consumer := newConsumer(t, s).ID
@@ -147,7 +142,6 @@ func TestConsumerEvents(t *testing.T) {
 
 // TestDeliveryLog checks each filter, and that pages continue where the one before ended.
 func TestDeliveryLog(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const a, b = "https://a.test/", "https://b.test/"
 		r := newJob(newConsumer(t, s).ID)
@@ -212,7 +206,6 @@ func TestDeliveryLog(t *testing.T) {
 // TestProbeTime checks that a dead endpoint is not tried before its probe, that both the
 // endpoint and its deliveries say when that is, and that it can be tried at once.
 func TestProbeTime(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		const url = "https://dead.test/"
 		r := newJob(newConsumer(t, s).ID)

@@ -17,7 +17,6 @@ import (
 // TestDeleteWhileInserting deletes jobs and their consumer while other transactions
 // insert jobs of the consumer and timeline entries and deliveries of the jobs.
 func TestDeleteWhileInserting(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		rounds, rows := 10, 50

@@ -26,7 +26,7 @@ func failed(r *job.Record) {
 // addHistory adds an entry, a command and a delivery with a try to a job.
 func addHistory(t *testing.T, s *store.Store, r job.Record, outcome webhook.Outcome) {
 	t.Helper()
-	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		if err := tx.InsertEntry(ctx, job.TimelineEntry{
 			ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Source: job.SourceBot, Kind: job.BotJoined, EmittedAt: now, ReceivedAt: now,
 		}); err != nil {
@@ -34,9 +34,6 @@ func addHistory(t *testing.T, s *store.Store, r job.Record, outcome webhook.Outc
 		}
 		return tx.InsertCommand(ctx, ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	post(t, s, newDelivery(r, 1, "https://a.test/"))
 	for _, d := range claimDeliveries(t, s, now) {
 		tryDelivery(t, s, d, now, webhook.Verdict{Outcome: outcome, RetryAt: now.Add(time.Hour)})
@@ -46,7 +43,6 @@ func addHistory(t *testing.T, s *store.Store, r job.Record, outcome webhook.Outc
 // TestErasableJobs checks that ErasableJobs returns pages of the jobs that ended
 // before a time and have no recording and no pending webhook, ordered by their end.
 func TestErasableJobs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ada, bob := newConsumer(t, s).ID, newConsumer(t, s).ID
 		day := func(n int) time.Time { return now.Add(time.Duration(n) * 24 * time.Hour) }
@@ -75,7 +71,6 @@ func TestErasableJobs(t *testing.T) {
 // TestEraseJob checks that erasing a job deletes its history, and that inserting its
 // externalId again returns the erased job.
 func TestEraseJob(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := endedJob(t, s, newConsumer(t, s).ID, now, failed, func(r *job.Record) { r.StartedAt = now })
 		addHistory(t, s, r, webhook.Delivered)
@@ -126,7 +121,6 @@ func TestEraseJob(t *testing.T) {
 // TestEraseJobWhileReplaying erases jobs while their externalIds are inserted again,
 // and checks that each externalId still has one job or tombstone.
 func TestEraseJobWhileReplaying(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		var group sync.WaitGroup
@@ -162,7 +156,6 @@ func TestEraseJobWhileReplaying(t *testing.T) {
 
 // TestReferences checks that nothing can refer to a job that does not exist.
 func TestReferences(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		missing := newJob(newConsumer(t, s).ID)
 		for name, fn := range map[string]func(ctx context.Context, tx *store.Tx) error{
@@ -187,7 +180,6 @@ func TestReferences(t *testing.T) {
 // TestDeleteConsumer checks that deleting a consumer deletes all of its data and no
 // data of another consumer.
 func TestDeleteConsumer(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		ada := createFirstUser(t, users)

@@ -1,7 +1,6 @@
 package store_test
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +15,6 @@ import (
 
 // TestListJobs reads all pages of a consumer's jobs with each filter.
 func TestListJobs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer, other := newConsumer(t, s), newConsumer(t, s)
 		at := func(minutes int) time.Time { return now.Add(time.Duration(minutes) * time.Minute) }
@@ -120,7 +118,6 @@ func sameOrder(got, want []uuid.UUID, jobs []job.Record) bool {
 
 // TestPagesAreStable checks that jobs created while paging do not shift later pages.
 func TestPagesAreStable(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
 		var want []uuid.UUID
@@ -174,64 +171,5 @@ func TestLargeJobsMakeShortPages(t *testing.T) {
 	}
 	if got := pageThrough(t, s, consumer.ID, job.Filter{}, 100); !slices.Equal(got, want) {
 		t.Errorf("pages returned %d jobs, want %d", len(got), len(want))
-	}
-}
-
-// BenchmarkListJobs reads filtered lists of a consumer with 100,000 jobs.
-func BenchmarkListJobs(b *testing.B) {
-	s, err := store.Open(b.Context(), b.TempDir()+"/standin.db")
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	consumer, err := s.EnsureConsumer(b.Context(), benchConsumer())
-	if err != nil {
-		b.Fatal(err)
-	}
-	const jobs = 100_000
-	statuses := job.Statuses()
-	err = s.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error {
-		for i := range jobs {
-			r := newJob(consumer.ID)
-			r.CreatedAt, r.JoinAt = now.Add(time.Duration(i)*time.Second), now.Add(time.Duration(i)*2*time.Second)
-			r.Status = statuses[i%len(statuses)]
-			if _, err := tx.InsertJob(ctx, r); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	middle := now.Add(jobs / 2 * time.Second)
-	lists := map[string]job.Filter{
-		"all":                {},
-		"status":             {Statuses: []job.Status{job.Failed}},
-		"statuses":           {Statuses: []job.Status{job.Failed, job.Completed, job.Cancelled}},
-		"platform":           {Platform: job.Meet},
-		"platform, none":     {Platform: job.ZoomSDK},
-		"status, platform":   {Statuses: []job.Status{job.Failed}, Platform: job.ZoomSDK},
-		"created to middle":  {CreatedTo: middle},
-		"joining in an hour": {JoinFrom: middle, JoinTo: middle.Add(time.Hour)},
-		"joining after now":  {JoinFrom: now},
-	}
-	for name, filter := range lists {
-		b.Run(name, func(b *testing.B) {
-			var took []time.Duration
-			for b.Loop() {
-				began := time.Now()
-				if _, _, err := s.ListJobs(b.Context(), consumer.ID, job.Live, filter, job.Cursor{}, 20); err != nil {
-					b.Fatal(err)
-				}
-				took = append(took, time.Since(began))
-			}
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)*95/100].Microseconds())/1000, "p95-ms")
-		})
 	}
 }

@@ -34,9 +34,10 @@ func TestMain(m *testing.M) {
 }
 
 // onBoth runs a test on an empty SQLite database and on an empty PostgreSQL
-// database.
+// database, in parallel with others.
 func onBoth(t *testing.T, test func(t *testing.T, s *store.Store)) {
 	t.Helper()
+	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
 		test(t, openSQLite(t))
@@ -129,10 +130,18 @@ func newJob(consumer uuid.UUID) job.Record {
 	}
 }
 
+// write runs a transaction.
+func write(t *testing.T, s *store.Store, fn func(ctx context.Context, tx *store.Tx) error) {
+	t.Helper()
+	if err := s.Write(t.Context(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // insert inserts jobs, all of which must be new.
 func insert(t *testing.T, s *store.Store, records ...job.Record) {
 	t.Helper()
-	err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
 		for _, r := range records {
 			inserted, err := tx.InsertJob(ctx, r)
 			if err != nil {
@@ -144,9 +153,6 @@ func insert(t *testing.T, s *store.Store, records ...job.Record) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // createJob inserts a job, or returns the one with its externalId.

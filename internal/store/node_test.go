@@ -14,7 +14,6 @@ import (
 // TestBotStats checks that only live bots that have sent a heartbeat have
 // statistics.
 func TestBotStats(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		const reported = `{"bytesRecorded":1,"coresUsed":1.6,"memoryBytes":734003200}`
@@ -25,9 +24,7 @@ func TestBotStats(t *testing.T) {
 			r.Status, r.Attempts, r.Attempt, r.Node = job.InMeeting, 3, 2, "a"
 			r.HeartbeatAt, r.Stats = now.Add(time.Second), json.RawMessage(reported)
 			change(&r)
-			if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
-				t.Fatal(err)
-			}
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) })
 			return r
 		}
 		wanted := keep(job.Live, func(*job.Record) {})
@@ -56,7 +53,6 @@ func TestBotStats(t *testing.T) {
 
 // TestNodes inserts, updates and deletes nodes.
 func TestNodes(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		heartbeat(t, s, "a", now)
 		heartbeat(t, s, "b", now.Add(time.Second))
@@ -65,9 +61,7 @@ func TestNodes(t *testing.T) {
 		if err != nil || len(nodes) != 1 || nodes[0].ID != "a" || !nodes[0].HeartbeatAt.Equal(now.Add(2*time.Second)) || nodes[0].Capacity != 4 {
 			t.Errorf("nodes with recent heartbeats: %+v (%v)", nodes, err)
 		}
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNodes(ctx, now.Add(time.Second)) }); err != nil {
-			t.Fatal(err)
-		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteNodes(ctx, now.Add(time.Second)) })
 		if nodes, err := s.Nodes(t.Context(), now.Add(-time.Hour)); err != nil || len(nodes) != 1 {
 			t.Errorf("remaining nodes: %+v (%v)", nodes, err)
 		}

@@ -15,7 +15,6 @@ import (
 // TestSearchJobs checks that a search finds whole IDs and parts of texts, ignoring
 // case.
 func TestSearchJobs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer, other := newConsumer(t, s), newConsumer(t, s)
 		var jobs []job.Record
@@ -43,28 +42,15 @@ func TestSearchJobs(t *testing.T) {
 			for _, i := range want {
 				wanted = append(wanted, jobs[i].ID)
 			}
-			if !sameIDs(got, wanted) {
+			if !slices.Equal(got, wanted) {
 				t.Errorf("%q finds %v, want the jobs %v", text, got, want)
 			}
 		}
 	})
 }
 
-func sameIDs(got, want []uuid.UUID) bool {
-	if len(got) != len(want) {
-		return false
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // TestOverview checks the counts and lists of the overview.
 func TestOverview(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s)
 		due, later, loud, silent, old := newJob(consumer.ID), newJob(consumer.ID), newJob(consumer.ID), newJob(consumer.ID), newJob(consumer.ID)
@@ -82,7 +68,7 @@ func TestOverview(t *testing.T) {
 		old.Status, old.FailureCode, old.WakeAt, old.StatusSince = job.Failed, job.NetworkLoss, time.Time{}, now.AddDate(0, 0, -30)
 		failed = append(failed, old)
 		insert(t, s, failed...)
-		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			for _, r := range failed {
 				if err := tx.SaveJob(ctx, r); err != nil {
 					return err
@@ -90,9 +76,6 @@ func TestOverview(t *testing.T) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		o, err := s.Overview(t.Context(), job.Live, now)
 		if err != nil {
 			t.Fatal(err)

@@ -50,7 +50,6 @@ func endedPages(t *testing.T, query func(after store.EndedJob, limit int) ([]sto
 // TestExpiredRecordings reads all pages of a consumer's ended jobs with stored
 // recordings, ordered by their end.
 func TestExpiredRecordings(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ada, bob := newConsumer(t, s).ID, newConsumer(t, s).ID
 		day := func(n int) time.Time { return now.Add(time.Duration(n) * 24 * time.Hour) }
@@ -104,7 +103,6 @@ func nameOf(t *testing.T, s *store.Store, id uuid.UUID) string {
 
 // TestPendingErasures checks that unfinished deletions are listed, oldest first.
 func TestPendingErasures(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		begun := func(minutes int, erased bool) uuid.UUID {
@@ -132,7 +130,6 @@ func TestPendingErasures(t *testing.T) {
 
 // TestRecordedJobs reads all pages of jobs with a manifest that was not deleted.
 func TestRecordedJobs(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		var want []uuid.UUID
@@ -162,7 +159,6 @@ func TestRecordedJobs(t *testing.T) {
 }
 
 func TestSetRetention(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		c := newConsumer(t, s)
 		hour, forever := time.Hour, time.Duration(0)

@@ -13,7 +13,6 @@ import (
 
 // TestSearchTexts searches the texts of recordings on both databases.
 func TestSearchTexts(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		own, other := newConsumer(t, s), newConsumer(t, s)
@@ -21,9 +20,7 @@ func TestSearchTexts(t *testing.T) {
 		insert(t, s, mine, theirs)
 		replace := func(r job.Record, kind job.TextKind, texts ...job.SearchText) {
 			t.Helper()
-			if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.ReplaceSearchTexts(ctx, r.Job, kind, texts) }); err != nil {
-				t.Fatal(err)
-			}
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.ReplaceSearchTexts(ctx, r.Job, kind, texts) })
 		}
 		replace(mine, job.TranscriptText, job.SearchText{Text: "an earlier version"})
 		replace(mine, job.TranscriptText,
@@ -66,14 +63,11 @@ func TestSearchTexts(t *testing.T) {
 
 // TestClaimTranscription leases transcriptions on both databases.
 func TestClaimTranscription(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		ctx := t.Context()
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
-		if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, now) }); err != nil {
-			t.Fatal(err)
-		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.InsertTranscription(ctx, r.ID, now) })
 		claim := func(at time.Time) (job.Transcription, bool) {
 			t.Helper()
 			claimed, ok, err := s.ClaimTranscription(ctx, at, at.Add(time.Minute), uuid.NewString())
@@ -109,9 +103,7 @@ func TestClaimTranscription(t *testing.T) {
 		if err := s.SaveTranscriptionPiece(ctx, r.ID, "a 0-1", `{"text":"\u0000"}`); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return tx.EndTranscription(ctx, r.ID) }); err != nil {
-			t.Fatal(err)
-		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.EndTranscription(ctx, r.ID) })
 		if pieces, err := s.TranscriptionPieces(ctx, r.ID); err != nil || len(pieces) > 0 {
 			t.Errorf("pieces %v (%v)", pieces, err)
 		}

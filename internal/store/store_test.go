@@ -6,9 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,10 +20,6 @@ import (
 	"standin/internal/webhook"
 )
 
-func benchConsumer() account.Consumer {
-	return account.Consumer{ID: uuid.New(), Name: "bench", WebhookSecret: "whsec_c2VjcmV0", WebhookVersion: 2, CreatedAt: now}
-}
-
 // randomText returns text that does not compress.
 func randomText(length int) string {
 	random := make([]byte, length/2)
@@ -36,7 +30,6 @@ func randomText(length int) string {
 // TestJobRoundTrip checks that every field of a stored job is read back, including
 // texts with special characters, and that it can be reset.
 func TestJobRoundTrip(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		created := newJob(newConsumer(t, s).ID)
 		created.ExternalID = "backslash \\0, quotes ' \", bidi \u202e, emoji 🎥" + randomText(100_000) // longer than the maximum index entry
@@ -45,7 +38,7 @@ func TestJobRoundTrip(t *testing.T) {
 		created.Metadata = json.RawMessage(`{"k":"\u202e 🎥 \\","n":1.5}`)
 		created.AutoLeave.OnBotDetected = true
 		created.Options.Recording.Layout = job.LayoutGallery
-		created.ICalUID, created.CalendarKey = "uid '", "key \""
+		created.ICalUID, created.CalendarKey = "uid '"+created.ExternalID, "key \""
 		created.Stats = json.RawMessage{} // as it is read
 		insert(t, s, created)
 
@@ -74,6 +67,18 @@ func TestJobRoundTrip(t *testing.T) {
 				t.Errorf("by externalId: %v\ngot  %+.1000v\nwant %+.1000v", err, view, want.Job)
 			}
 		}
+		r = created
+		r.MeetingURL, r.Platform, r.DisplayName = "https://zoom.us/j/1", job.ZoomWeb, "Ada"
+		r.Webhooks, r.Metadata, r.AutoLeave = job.Webhooks{}, json.RawMessage(`{}`), job.AutoLeave{AfterSilenceSeconds: 2, AfterSoloSeconds: 3}
+		r.ICalUID, r.CalendarKey = "", "" // clears the key
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.SaveJobRequest(ctx, r) })
+		if got, err := s.Job(t.Context(), r.ID); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("%v\ngot  %+.1000v\nwant %+.1000v", err, got, r)
+		}
+		r.Status, r.WakeAt = job.InMeeting, time.Time{}
+		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err == nil {
+			t.Error("a job in a meeting was stored without a wake time")
+		}
 		missing := newJob(r.ConsumerID)
 		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, missing) }); err == nil {
 			t.Error("a job was saved that does not exist")
@@ -93,116 +98,15 @@ func wantNoZero(t *testing.T, value reflect.Value) {
 	}
 }
 
-// TestOneJobPerExternalID checks that one of several concurrent inserts succeeds.
-func TestOneJobPerExternalID(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		consumer := newConsumer(t, s)
-		var kept atomic.Int64
-		var group sync.WaitGroup
-		for range 30 {
-			group.Go(func() {
-				r := newJob(consumer.ID)
-				r.ExternalID = "the same"
-				inserted := false
-				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-					inserted, err = tx.InsertJob(ctx, r)
-					return err
-				})
-				if err != nil {
-					t.Error(err)
-				}
-				if inserted {
-					kept.Add(1)
-				}
-			})
-		}
-		group.Wait()
-		if kept.Load() != 1 {
-			t.Errorf("%d of 30 inserts succeeded, want 1", kept.Load())
-		}
-		other := newJob(consumer.ID)
-		other.ExternalID, other.Mode = "the same", job.Test
-		insert(t, s, other) // live and test jobs have separate externalIds
-	})
-}
-
-// TestClaims checks that a due job is claimed once until its lease ends, and that
-// other jobs are not claimed.
-func TestClaims(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		consumer := newConsumer(t, s)
-		const due = 40
-		for range due {
-			insert(t, s, newJob(consumer.ID))
-		}
-		later := newJob(consumer.ID)
-		later.WakeAt = now.Add(time.Hour)
-		insert(t, s, later)
-
-		claimed := claimAll(t, s, now)
-		if len(claimed) != due || len(slices.Compact(slices.Sorted(slices.Values(claimed)))) != due {
-			t.Errorf("%d claims of %d due jobs", len(claimed), due)
-		}
-		if again := claimAll(t, s, now.Add(30*time.Second)); len(again) != 0 {
-			t.Errorf("%d jobs were claimed while they were leased", len(again))
-		}
-		if again := claimAll(t, s, now.Add(61*time.Second)); len(again) != due {
-			t.Errorf("%d jobs were claimed after their leases, want %d", len(again), due)
-		}
-		next, ok, err := s.NextWake(t.Context(), "", now.Add(2*time.Minute), 0)
-		if err != nil || !ok || !next.Equal(now.Add(61*time.Second+time.Minute)) {
-			t.Errorf("next wake: %v, %v, %v", next, ok, err)
-		}
-	})
-}
-
-// claimAll claims all due jobs for a minute from several goroutines and returns the
-// claimed IDs.
-func claimAll(t *testing.T, s *store.Store, at time.Time) []string {
-	t.Helper()
-	var mu sync.Mutex
-	var ids []string
-	var group sync.WaitGroup
-	for range 4 {
-		group.Go(func() {
-			for {
-				var claimed job.Claimed
-				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-					claimed, err = tx.ClaimJobs(ctx, job.Claim{Now: at, Limit: 7, Lease: time.Minute})
-					return err
-				})
-				if err != nil {
-					t.Error(err)
-				}
-				if len(claimed.Jobs) == 0 {
-					return
-				}
-				mu.Lock()
-				for _, c := range claimed.Jobs {
-					ids = append(ids, c.ID.String())
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	group.Wait()
-	return ids
-}
-
 // TestLeases checks that only the holder extends a lease, that WakeJob skips leased
 // jobs, and that ReleaseLeases ends all leases.
 func TestLeases(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
 		write := func(fn func(ctx context.Context, tx *store.Tx) error) {
 			t.Helper()
-			if err := s.Write(t.Context(), fn); err != nil {
-				t.Fatal(err)
-			}
+			write(t, s, fn)
 		}
 		wake := func() time.Time {
 			t.Helper()
@@ -236,28 +140,9 @@ func TestLeases(t *testing.T) {
 	})
 }
 
-// TestUnendedJobNeedsWakeTime checks that the database rejects a job that has not
-// ended and has no wake time.
-func TestUnendedJobNeedsWakeTime(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		r := newJob(newConsumer(t, s).ID)
-		insert(t, s, r)
-		r.Status, r.WakeAt = job.InMeeting, time.Time{}
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err == nil {
-			t.Error("a job in a meeting was stored without a wake time")
-		}
-		r.Status = job.Cancelled
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.SaveJob(ctx, r) }); err != nil {
-			t.Errorf("a cancelled job without a wake time: %v", err)
-		}
-	})
-}
-
-// TestTimelineAndCommands checks that timeline entries are read in the order of
-// arrival, and commands until they are acknowledged.
+// TestTimelineAndCommands checks that timeline entries are read as they were stored,
+// and commands until they are acknowledged.
 func TestTimelineAndCommands(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
@@ -266,19 +151,18 @@ func TestTimelineAndCommands(t *testing.T) {
 			EmittedAt: now, ReceivedAt: now.Add(time.Second), Applied: true, From: job.Dispatching, To: job.Joining,
 			Data: json.RawMessage(`{"x":"🎥 \\"}`),
 		}
-		leave := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now}
+		first := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.LeaveCall, CreatedAt: now}
+		second := first
+		second.ID, second.CreatedAt = uuid.Must(uuid.NewV7()), now.Add(time.Second)
 		chat := ingest.QueuedCommand{ID: uuid.Must(uuid.NewV7()), JobID: r.ID, Kind: ingest.SendChatMessage, Args: json.RawMessage(`{"text":"hi"}`), CreatedAt: now}
-		err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			for _, c := range []ingest.QueuedCommand{leave, chat} {
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			for _, c := range []ingest.QueuedCommand{first, chat, second} {
 				if err := tx.InsertCommand(ctx, c); err != nil {
 					return err
 				}
 			}
 			return tx.InsertEntry(ctx, entry)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		entries, err := s.Timeline(t.Context(), r.ID)
 		if err != nil || len(entries) != 1 || !reflect.DeepEqual(entries[0], entry) {
 			t.Errorf("timeline: %+v, %v\nwant %+v", entries, err, entry)
@@ -291,56 +175,29 @@ func TestTimelineAndCommands(t *testing.T) {
 				t.Errorf("event %s of another time received before: %v, %v", kind, seen, err)
 			}
 		}
-		for id, want := range map[uuid.UUID]int{r.ID: 2, uuid.New(): 0} {
+		for id, want := range map[uuid.UUID]int{r.ID: 3, uuid.New(): 0} {
 			if commands, err := s.PendingCommands(t.Context(), id); len(commands) != want || err != nil {
 				t.Errorf("job %s has the pending commands %v, %v", id, commands, err)
 			}
 		}
-		err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
-			_, _, err := tx.AckCommand(ctx, r.ID, leave.ID.String(), now)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
+		for _, want := range []uuid.UUID{first.ID, second.ID} {
+			if got, ok, err := s.PendingCommand(t.Context(), r.ID, ingest.LeaveCall); err != nil || !ok || got != want {
+				t.Errorf("pending command %s, %v, %v, want %s", got, ok, err, want)
+			}
+			write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				_, _, err := tx.AckCommand(ctx, r.ID, want.String(), now)
+				return err
+			})
+		}
+		if got, ok, err := s.PendingCommand(t.Context(), r.ID, ingest.LeaveCall); err != nil || ok {
+			t.Errorf("pending command %s, %v", got, err)
 		}
 		waiting, err := s.PendingCommands(t.Context(), r.ID)
 		if err != nil || len(waiting) != 1 || waiting[0].ID != chat.ID.String() || string(waiting[0].Args) != `{"text":"hi"}` {
-			t.Errorf("pending commands after the first acknowledgement: %+v, %v", waiting, err)
+			t.Errorf("pending commands after the acknowledgements: %+v, %v", waiting, err)
 		}
-	})
-}
-
-// TestKeys checks that a key authenticates until it is revoked.
-func TestKeys(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, s *store.Store) {
-		at := now
-		keys := &account.Keys{Store: s, Now: func() time.Time { return at }}
-		key, secret, err := keys.Issue(t.Context(), "acme", "ops@acme.test", job.Live)
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, _, err := keys.Issue(t.Context(), "acme", "", job.Test)
-		if err != nil || second.ConsumerID != key.ConsumerID {
-			t.Fatalf("a second key of the same consumer: %+v, %v", second, err)
-		}
-		caller, err := keys.Authenticate(t.Context(), secret)
-		if err != nil || caller != (account.Caller{KeyID: key.ID, KeyName: key.Prefix + "…", ConsumerID: key.ConsumerID, Mode: job.Live, Scope: account.AdminScope}) {
-			t.Fatalf("caller %+v, %v", caller, err)
-		}
-		for _, wrong := range []string{"", "x", secret + "x", secret[:len(secret)-1], "standin_live_"} {
-			if _, err := keys.Authenticate(t.Context(), wrong); !job.ErrorIs(err, job.Unauthorized) {
-				t.Errorf("bearer %q: %v", wrong, err)
-			}
-		}
-		if found, err := s.RevokeKey(t.Context(), key.ID, at); !found || err != nil {
-			t.Fatalf("revoke: %v, %v", found, err)
-		}
-		if _, err := keys.Authenticate(t.Context(), secret); !job.ErrorIs(err, job.Unauthorized) {
-			t.Errorf("a revoked key: %v", err)
-		}
-		if found, err := s.RevokeKey(t.Context(), uuid.New(), at); found || err != nil {
-			t.Errorf("revoking an unknown key: %v, %v", found, err)
+		if got, err := s.CommandsOfKind(t.Context(), r.ID, ingest.LeaveCall); err != nil || !reflect.DeepEqual(got, []ingest.QueuedCommand{first, second}) {
+			t.Errorf("commands to leave: %+v, %v", got, err)
 		}
 	})
 }

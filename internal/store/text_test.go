@@ -52,7 +52,6 @@ func contents(texts []job.MeetingText) string {
 // TestTexts checks that a text with a known ID replaces the stored one under a new
 // sequence, and that a repeated one changes nothing.
 func TestTexts(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		consumer := newConsumer(t, s).ID
 		r, other := newJob(consumer), newJob(consumer)
@@ -91,9 +90,7 @@ func TestTexts(t *testing.T) {
 		if err != nil || more || contents(page) != "a message" {
 			t.Errorf("after 4: %q, %v, %v", contents(page), more, err)
 		}
-		if err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.DeleteTexts(ctx, r.ID) }); err != nil {
-			t.Fatal(err)
-		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteTexts(ctx, r.ID) })
 		if all, err := s.Texts(t.Context(), r.ID); err != nil || len(all) > 0 {
 			t.Errorf("deleted texts: %v, %v", all, err)
 		}

@@ -38,7 +38,6 @@ func createFirstUser(t *testing.T, users *account.Users) account.User {
 
 // TestFirstUser checks that one first user is created, even with several links.
 func TestFirstUser(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		var tokens []string
@@ -85,7 +84,6 @@ func TestFirstUser(t *testing.T) {
 // TestInvitation checks that a link works once and before it expires, not for
 // existing users, and that only operators invite operators.
 func TestInvitation(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, now := newUsers(s)
 		ada := createFirstUser(t, users)
@@ -133,7 +131,6 @@ func TestInvitation(t *testing.T) {
 // TestSessions checks that a session ends after its lifetime, after inactivity and
 // when the password is changed in another session.
 func TestSessions(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, now := newUsers(s)
 		ada := createFirstUser(t, users)
@@ -205,7 +202,6 @@ func TestSessions(t *testing.T) {
 // TestRemoveUser checks that removing a user ends its sessions and revokes its keys,
 // and that the only operator cannot be removed.
 func TestRemoveUser(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		ada := createFirstUser(t, users)
@@ -263,7 +259,6 @@ func TestRemoveUser(t *testing.T) {
 // TestSignInOIDC checks that a sign-in is matched by identity, then by verified
 // e-mail, then by invitation.
 func TestSignInOIDC(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		users, _ := newUsers(s)
 		ada := createFirstUser(t, users)

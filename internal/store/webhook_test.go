@@ -18,7 +18,6 @@ import (
 
 // TestEndpoints checks the health of a consumer's endpoints.
 func TestEndpoints(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r, other := newJob(newConsumer(t, s).ID), newJob(newConsumer(t, s).ID)
 		insert(t, s, r, other)
@@ -83,7 +82,6 @@ func TestEndpoints(t *testing.T) {
 // TestEndpointsCountConsecutiveFailures checks that a success resets the number of
 // consecutive failures.
 func TestEndpointsCountConsecutiveFailures(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)
@@ -131,7 +129,6 @@ func TestEndpointsCountConsecutiveFailures(t *testing.T) {
 // TestRedeliverFailed checks that failed deliveries that match a filter are
 // scheduled.
 func TestRedeliverFailed(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r, stranger := newJob(newConsumer(t, s).ID), newJob(newConsumer(t, s).ID)
 		second, test := newJob(r.ConsumerID), newJob(r.ConsumerID)
@@ -240,7 +237,6 @@ func TestRedeliverManyFailed(t *testing.T) {
 // TestRotateSecret checks that both secrets sign after a rotation, and only the
 // newest two after a second rotation.
 func TestRotateSecret(t *testing.T) {
-	t.Parallel()
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		r := newJob(newConsumer(t, s).ID)
 		insert(t, s, r)

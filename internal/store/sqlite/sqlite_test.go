@@ -29,22 +29,13 @@ func TestDriver(t *testing.T) {
 	drivertest.Run(t, open(t, filepath.Join(t.TempDir(), "a ? b#.db")), sqldb.SQLite)
 }
 
-// TestFile checks that only its owner can read the file, and that one tells whether it
-// was closed.
+// TestFile checks that one tells whether a file was closed.
 func TestFile(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "standin.db")
-	if err := os.WriteFile(path, nil, 0o644); err != nil { //nolint:gosec // the test
-		t.Fatal(err)
-	}
 	db := open(t, path)
 	if sqlite.ClosedCleanly(path) {
 		t.Error("an open database counts as closed")
-	}
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
-		if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s has the mode %v (%v)", name, info.Mode(), err)
-		}
 	}
 	if err := errors.Join(db.Check(t.Context()), db.Close()); err != nil {
 		t.Fatal(err)
