@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,12 +50,6 @@ func packedPart(attempt, number int, startedAt, length float64) PackedPart {
 	}
 }
 
-// endedBy returns a part with an end reason.
-func endedBy(part ingest.RecordingPart, reason string) ingest.RecordingPart {
-	part.EndedBy = reason
-	return part
-}
-
 // completePart returns a part that ended normally.
 func completePart(number int, from, to float64) ingest.RecordingPart {
 	return ingest.RecordingPart{Number: number, StartedAt: at(from), EndedAt: at(to), Segments: 3, Complete: true}
@@ -81,95 +75,53 @@ func newManifest(input ManifestInput, reports []ingest.Report, packed Packed, ba
 	return newBuilder(input, reports, packed).manifest(baseURL)
 }
 
-func TestBuildListsMediaFaults(t *testing.T) {
-	t.Parallel()
-	report := leftReport(0, completePart(0, 0, 10))
-	report.LeftAt = at(9)
-	report.MediaFaults = []ingest.MediaFault{
-		{Kind: "frozen_picture", From: at(5)}, // until the bot left
-		{Kind: "no_sound", From: at(-1), To: at(3)},
-		{Kind: "no_sound", From: at(-4), To: at(-2)}, // before the recording
-		{From: at(6), To: at(7)},
+// readJSON decodes a file of testdata.
+func readJSON(t *testing.T, name string, value any) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	if err == nil {
+		err = json.Unmarshal(text, value)
 	}
-	manifest := newManifest(testInput(), []ingest.Report{report}, Packed{Parts: []PackedPart{packedPart(0, 0, 0, 10)}, Files: []recording.File{testFile()}}, "http://localhost")
-	want := []recording.MediaFault{{Kind: "no_sound", StartMs: 0, EndMs: 3000}, {Kind: "frozen_picture", StartMs: 5000, EndMs: 9000}}
-	if !slices.Equal(manifest.MediaFaults, want) || manifest.Partial {
-		t.Errorf("faults %+v, partial %v; want %+v", manifest.MediaFaults, manifest.Partial, want)
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
-// TestBuildReportsGaps checks the reasons of gaps, and what TestManifestMatchesRecording does not
+// TestManifests checks what manifests say about the recordings in testdata/manifests.json: gaps
+// with their reasons, faults, evidence of speech, and what TestManifestMatchesRecording does not
 // generate.
-func TestBuildReportsGaps(t *testing.T) {
+func TestManifests(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		reports []ingest.Report
-		packed  []PackedPart
-		botLost bool
-		stopped float64 // when the service observed the end of the recording; 0 for never
-		partial bool
-		gaps    []recording.Gap
-	}{
-		"unreported pause": {
-			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), completePart(1, 30, 40))},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 30, 10)},
-			gaps:    []recording.Gap{{StartMs: 10000, EndMs: 30000, Reason: recording.GapNotRecording}},
-		},
-		"browser replaced after a complete part": {
-			reports: []ingest.Report{leftReport(0, endedBy(completePart(0, 0, 10), "browser_crashed"), completePart(1, 16, 20))},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(0, 1, 16, 4)},
-			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 16000, Reason: "browser_crashed"}},
-		},
-		"second attempt": {
-			reports: []ingest.Report{lostReport(0, openPart(0, 0)), leftReport(1, completePart(0, 25, 40))},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 25, 15)},
-			partial: true, gaps: []recording.Gap{{StartMs: 10000, EndMs: 25000, Reason: recording.GapBotLost}},
-		},
-		"second attempt without a gap": {
-			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10)), leftReport(1, completePart(0, 10, 20))},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10), packedPart(1, 0, 10, 10)},
-			partial: true,
-		},
-		"lost after the recording was stopped": {
-			reports: []ingest.Report{lostReport(0, completePart(0, 0, 10))}, botLost: true, stopped: 10,
-			packed: []PackedPart{packedPart(0, 0, 0, 10)},
-		},
-		"lost after leaving": {
-			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))}, botLost: true,
-			packed: []PackedPart{packedPart(0, 0, 0, 10)},
-		},
-		"part without segments": {
-			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10), ingest.RecordingPart{Number: 1, StartedAt: at(10), Complete: true})},
-			packed:  []PackedPart{packedPart(0, 0, 0, 10)},
-		},
-		"recording without media": {
-			reports: []ingest.Report{leftReport(0, completePart(0, 0, 10))},
-			partial: true, gaps: []recording.Gap{{StartMs: 0, EndMs: 10000, Reason: recording.GapMediaLost}},
-		},
-		"never recorded": {
-			reports: []ingest.Report{leftReport(0)},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			input := testInput()
-			input.BotLost = test.botLost
-			if test.stopped > 0 {
-				input.ObservedTimeline.RecordingStoppedAt = recording.Instant{Time: at(test.stopped)}
-			}
-			packed := Packed{Parts: test.packed}
-			if slices.ContainsFunc(test.packed, func(s PackedPart) bool { return s.File != "" }) {
-				packed.Files = []recording.File{testFile()}
-			}
-			manifest := newManifest(input, test.reports, packed, "https://standin.example.com")
-			checkSchema(t, manifest)
-			if manifest.Partial != test.partial {
-				t.Errorf("partial = %v, want %v", manifest.Partial, test.partial)
-			}
-			if !slices.Equal(manifest.Gaps, test.gaps) {
-				t.Errorf("gaps = %v, want %v", manifest.Gaps, test.gaps)
-			}
-		})
+	type description struct {
+		Partial      bool
+		Gaps         []recording.Gap
+		MediaFaults  []recording.MediaFault
+		SpeechSource recording.SpeechSource
+	}
+	var recordings []struct {
+		Name    string
+		Reports []ingest.Report
+		Parts   []struct {
+			PackedPart
+			LengthMs int64
+		}
+		BotLost   bool
+		StoppedAt time.Time // as the service observed it
+		Want      description
+	}
+	readJSON(t, "manifests.json", &recordings)
+	for _, r := range recordings {
+		input, packed := testInput(), Packed{}
+		input.BotLost, input.ObservedTimeline.RecordingStoppedAt = r.BotLost, recording.Instant{Time: r.StoppedAt}
+		for _, part := range r.Parts {
+			part.File, part.Length = "recording.mp4", time.Duration(part.LengthMs)*time.Millisecond
+			packed.Parts, packed.Files = append(packed.Parts, part.PackedPart), []recording.File{testFile()}
+		}
+		m := newManifest(input, r.Reports, packed, testBase)
+		checkSchema(t, m)
+		if got := (description{m.Partial, m.Gaps, m.MediaFaults, m.SpeechSource}); !reflect.DeepEqual(got, r.Want) {
+			t.Errorf("%s: %+v, want %+v", r.Name, got, r.Want)
+		}
 	}
 }
 
@@ -177,33 +129,14 @@ func TestBuildSeveralAttempts(t *testing.T) {
 	t.Parallel()
 	input := testInput()
 	input.Job.Metadata = json.RawMessage(`{"room":"4"}`)
-	input.Consents = []recording.Consent{
-		{CommandID: "0192f5c8-5c1e-7a30-9a4f-000000000001", RequestedAt: recording.Instant{Time: at(1)}, Outcome: recording.ConsentGranted, RespondedAt: recording.Instant{Time: at(2)}},
-		{CommandID: "0192f5c8-5c1e-7a30-9a4f-000000000002", RequestedAt: recording.Instant{Time: at(3)}},
+	var meeting struct {
+		Consents []recording.Consent
+		Reports  []ingest.Report
+		Packed   Packed
 	}
-	first := ingest.Report{
-		Attempt: 0, BotVersion: "1.0", JoinedAt: at(-9), AdmittedAt: at(-5), Parts: []ingest.RecordingPart{openPart(0, 0.25)},
-		People: []ingest.Person{
-			{ID: "p1", Name: "Ada", JoinedAt: at(-5)},
-			{ID: "p2", Name: "Bob", JoinedAt: at(-5), LeftAt: at(4)},
-		},
-		Speech: []ingest.Speech{
-			{PersonID: "p1", From: at(-3), To: at(-1)},
-			{PersonID: "p1", From: at(-1), To: at(1.25)},
-			{PersonID: "p9", From: at(3), To: at(4)},
-		},
-	}
-	second := ingest.Report{
-		Attempt: 1, BotVersion: "1.1", JoinedAt: at(15), AdmittedAt: at(18), LeftAt: at(41), EndReason: "alone",
-		Parts: []ingest.RecordingPart{completePart(0, 20.25, 40)},
-		People: []ingest.Person{
-			{ID: "p1", Name: "Ada", JoinedAt: at(18), LeftAt: at(30)},
-			{ID: "p2", Name: "Cleo", JoinedAt: at(22)},
-		},
-		Speech: []ingest.Speech{{PersonID: "p2", From: at(24.25), To: at(25.25)}},
-	}
-	packed := Packed{Files: []recording.File{testFile()}, Parts: []PackedPart{packedPart(0, 0, 0.25, 8), packedPart(1, 0, 20.25, 19.75)}}
-	manifest := newManifest(input, []ingest.Report{second, first}, packed, "https://standin.example.com/")
+	readJSON(t, "several-attempts.input.json", &meeting)
+	input.Consents = meeting.Consents
+	manifest := newManifest(input, meeting.Reports, meeting.Packed, "https://standin.example.com/")
 	checkSchema(t, manifest)
 	want, err := os.ReadFile(filepath.Join("testdata", "several-attempts.json"))
 	if err != nil {

@@ -54,26 +54,3 @@ func TestPackedFromReport(t *testing.T) {
 		})
 	}
 }
-
-// TestSpeechSource checks that the manifest names the evidence of speech of all
-// attempts, and none when nothing is known.
-func TestSpeechSource(t *testing.T) {
-	t.Parallel()
-	speech := []ingest.Speech{{PersonID: "ada"}}
-	for name, c := range map[string]struct {
-		reports []ingest.Report
-		want    recording.SpeechSource
-	}{
-		"no report":                      {nil, recording.SpeechUnknown},
-		"nothing is known":               {[]ingest.Report{{}}, recording.SpeechUnknown},
-		"a report of an earlier version": {[]ingest.Report{{Speech: speech}}, recording.SpeechByPage},
-		"marks":                          {[]ingest.Report{{SpeechSources: []string{"page"}}}, recording.SpeechByPage},
-		"levels":                         {[]ingest.Report{{SpeechSources: []string{"audio"}, Speech: speech}}, recording.SpeechByAudio},
-		"one attempt each":               {[]ingest.Report{{SpeechSources: []string{"audio"}}, {SpeechSources: []string{"page"}}}, recording.SpeechByPageAndAudio},
-		"an unknown kind":                {[]ingest.Report{{SpeechSources: []string{"guess"}}}, recording.SpeechUnknown},
-	} {
-		if got := (&builder{reports: c.reports}).speechSource(); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
