@@ -3,16 +3,12 @@ package main
 import (
 	"bytes"
 	"crypto/rand"
-	"crypto/tls"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"log"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -24,13 +20,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/emersion/go-imap/v2"
-	"github.com/emersion/go-imap/v2/imapserver"
-	"github.com/emersion/go-imap/v2/imapserver/imapmemserver"
-	"github.com/emersion/go-sasl"
-	"github.com/emersion/go-smtp"
-
 	"standin/internal/ingest"
+	"standin/internal/testing/mailhost"
 	"standin/internal/testing/s3test"
 	"standin/internal/testing/storetest"
 	"standin/internal/testing/testbrowser"
@@ -56,11 +47,11 @@ func TestSecretsStayPrivate(t *testing.T) {
 	t.Parallel()
 	needTools(t)
 	testbrowser.Reserve(t)
-	outside := newOutside(t)
-	meetings, meeting := openMeeting(t, smallPicture)
 	secrets := newSecrets(t)
+	outside := newOutside(t, secrets)
+	meetings, meeting := openMeeting(t, smallPicture)
 	dir := newDataDir(t)
-	env := append(secrets.environment(), outside.environment(t, secrets)...)
+	env := append(secrets.environment(), outside.environment(t)...)
 	env = append(env, "STANDIN_LAUNCHER=process", "STANDIN_NO_SANDBOX=true", "STANDIN_BROWSER_MODE=headless", "STANDIN_LOG_LEVEL=debug",
 		"STANDIN_PICTURE_SIZE=640x360", "STANDIN_FRAME_RATE=8",
 		"STANDIN_LOOPBACK_MEETINGS=true", "STANDIN_ALLOWED_MEETING_HOSTS="+strings.TrimPrefix(meetings.URL(), "http://"), "STANDIN_ZOOM_SDK_KEY=client", "STANDIN_MAIL=true",
@@ -242,57 +233,42 @@ func (s *target) signInElsewhere() {
 // outside is what the service connects to: PostgreSQL, S3, a mailbox, an outgoing
 // mail host and a sign-in provider.
 type outside struct {
-	cluster   *storetest.Cluster
-	address   string // of the database
-	storage   string
-	provider  string
-	mail      *httptest.Server // its certificate is that of the mail hosts
-	signedIn  chan struct{}    // closed when a reply is sent with the right password
-	imap      *imapmemserver.User
-	imapHost  net.Listener
-	replyHost net.Listener
+	address  string // of the database
+	storage  string
+	provider string
+	mailbox  *mailhost.IMAP
+	replies  *mailhost.SMTP
 }
 
-func newOutside(t *testing.T) *outside {
+func newOutside(t *testing.T, secrets *secretValues) *outside {
 	t.Helper()
-	o := &outside{signedIn: make(chan struct{})}
-	var err error
-	if o.cluster, err = storetest.Start(t.Context()); errors.Is(err, storetest.ErrMissing) && os.Getenv("CI") == "" {
+	cluster, err := storetest.Start(t.Context())
+	if errors.Is(err, storetest.ErrMissing) && os.Getenv("CI") == "" {
 		t.Skip(err)
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = o.cluster.Stop() })
-	if o.address, err = o.cluster.NewDatabase(t.Context()); err != nil {
+	t.Cleanup(func() { _ = cluster.Stop() })
+	address, err := cluster.NewDatabase(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	o.storage = s3test.Start(t).Address()
-	o.mail = httptest.NewTLSServer(http.NotFoundHandler())
-	t.Cleanup(o.mail.Close)
-	o.provider = startProvider(t)
-	return o
+	return &outside{
+		address + "&password=" + secrets.of("database password"), s3test.Start(t).Address(), startProvider(t),
+		mailhost.NewIMAP(t, secrets.of(envIMAPPassword)), mailhost.NewSMTP(t, secrets.of(envReplyPassword)),
+	}
 }
 
-// database returns the address of the database with the password.
-func (o *outside) database(secrets *secretValues) string {
-	return o.address + "&password=" + secrets.of("database password")
-}
-
-// environment starts the mail hosts and returns the settings of the service.
-func (o *outside) environment(t *testing.T, secrets *secretValues) []string {
+// environment returns the settings of the service.
+func (o *outside) environment(t *testing.T) []string {
 	t.Helper()
-	o.startMailbox(t, secrets.of(envIMAPPassword))
-	o.startReplies(t, secrets.of(envReplyPassword))
-	roots := filepath.Join(t.TempDir(), "roots.pem")
-	if err := os.WriteFile(roots, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: o.mail.Certificate().Raw}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	roots, _ := mailhost.CertificateFiles(t)
 	env := []string{
-		"STANDIN_DATABASE_URL=" + o.database(secrets), "STANDIN_STORAGE_URL=" + o.storage, "SSL_CERT_FILE=" + roots,
+		"STANDIN_DATABASE_URL=" + o.address, "STANDIN_STORAGE_URL=" + o.storage, "SSL_CERT_FILE=" + roots,
 		"STANDIN_OIDC_ISSUER=" + o.provider, "STANDIN_OIDC_CLIENT_ID=standin", "STANDIN_GOOGLE_CLIENT_ID=standin", "STANDIN_MICROSOFT_CLIENT_ID=standin",
-		"STANDIN_MAIL_IMAP_URL=imaps://notes@" + o.imapHost.Addr().String(), "STANDIN_MAIL_AUTHSERV_IDS=mx.example.test",
+		"STANDIN_MAIL_IMAP_URL=imaps://notes@" + o.mailbox.Address, "STANDIN_MAIL_AUTHSERV_IDS=mx.example.test",
 		"STANDIN_MAIL_SENDERS=*", "STANDIN_MAIL_RECIPIENTS=notes@bots.example.test",
-		"STANDIN_MAIL_REPLY_URL=smtps://notes@" + o.replyHost.Addr().String(), "STANDIN_MAIL_REPLY_FROM=notes@bots.example.test",
+		"STANDIN_MAIL_REPLY_URL=smtp://notes@" + o.replies.Address, "STANDIN_MAIL_REPLY_FROM=notes@bots.example.test",
 	}
 	for name, value := range s3test.Environment() {
 		env = append(env, name+"="+value)
@@ -300,108 +276,19 @@ func (o *outside) environment(t *testing.T, secrets *secretValues) []string {
 	return env
 }
 
-// listen listens with the certificate of the mail hosts.
-func (o *outside) listen(t *testing.T) net.Listener {
-	t.Helper()
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: o.mail.TLS.Certificates, MinVersion: tls.VersionTLS12})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return listener
-}
-
-// startMailbox starts an IMAP server.
-func (o *outside) startMailbox(t *testing.T, password string) {
-	t.Helper()
-	o.imap = imapmemserver.NewUser("notes", password)
-	if err := o.imap.Create("INBOX", nil); err != nil {
-		t.Fatal(err)
-	}
-	memory := imapmemserver.New()
-	memory.AddUser(o.imap)
-	server := imapserver.New(&imapserver.Options{
-		NewSession: func(*imapserver.Conn) (imapserver.Session, *imapserver.GreetingData, error) {
-			return memory.NewSession(), nil, nil
-		},
-		Caps: imap.CapSet{imap.CapIMAP4rev1: {}, imap.CapIMAP4rev2: {}, imap.CapIdle: {}}, Logger: log.New(io.Discard, "", 0),
-	})
-	o.imapHost = o.listen(t)
-	go func() { _ = server.Serve(o.imapHost) }() // ends when the server is closed
-	t.Cleanup(func() { _ = server.Close() })
-}
-
 // awaitReply delivers invitations until the worker replies to one. It skips those that
 // arrived before it first saw the mailbox.
 func (o *outside) awaitReply(t *testing.T) {
 	t.Helper()
-	again, limit := time.NewTicker(2*time.Second), time.After(4*time.Minute)
-	defer again.Stop()
-	for {
-		o.deliver(t)
-		select {
-		case <-o.signedIn:
-			return
-		case <-again.C:
-		case <-limit:
-			t.Fatal("the mail worker sends no reply")
-		}
-	}
-}
-
-// deliver adds an invitation to the mailbox.
-func (o *outside) deliver(t *testing.T) {
-	t.Helper()
 	const header = "Authentication-Results: mx.example.test; dmarc=pass header.from=example.test\r\nTo: notes@bots.example.test\r\nMessage-ID: <1@example.test>\r\n"
-	message := mailLiteral{strings.NewReader(header + invitation("meet.google.com"))}
-	if _, err := o.imap.Append("INBOX", message, &imap.AppendOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
-type mailLiteral struct{ *strings.Reader }
-
-// startReplies starts an SMTP server that requires the password.
-func (o *outside) startReplies(t *testing.T, password string) {
-	t.Helper()
-	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &replySession{outside: o, password: password}, nil }))
-	server.ErrorLog = log.New(io.Discard, "", 0)
-	o.replyHost = o.listen(t)
-	go func() { _ = server.Serve(o.replyHost) }() // ends when the server is closed
-	t.Cleanup(func() { _ = server.Close() })
-}
-
-type replySession struct {
-	outside  *outside
-	password string
-	signedIn bool
-}
-
-func (s *replySession) AuthMechanisms() []string { return []string{sasl.Plain} }
-
-func (s *replySession) Auth(string) (sasl.Server, error) {
-	return sasl.NewPlainServer(func(_, _, password string) error {
-		if s.signedIn = password == s.password; !s.signedIn {
-			return smtp.ErrAuthFailed
+	var delivered time.Time
+	eventually(t, "a reply of the mail worker", func() bool {
+		if time.Since(delivered) > 2*time.Second {
+			delivered = time.Now()
+			o.mailbox.Deliver(t, []byte(header+invitation("meet.google.com")), delivered)
 		}
-		return nil
-	}), nil
-}
-
-func (s *replySession) Mail(string, *smtp.MailOptions) error { return nil }
-func (s *replySession) Rcpt(string, *smtp.RcptOptions) error { return nil }
-func (s *replySession) Reset()                               {}
-func (s *replySession) Logout() error                        { return nil }
-
-func (s *replySession) Data(r io.Reader) error {
-	_, err := io.Copy(io.Discard, r)
-	if s.signedIn {
-		select {
-		case <-s.outside.signedIn:
-		default:
-			close(s.outside.signedIn)
-		}
-	}
-	return err
+		return len(o.replies.Messages()) > 0
+	})
 }
 
 // startProvider starts a sign-in provider that refuses the client secret.

@@ -64,7 +64,7 @@ func (h *IMAP) Start(t *testing.T) {
 		Logger: log.New(io.Discard, "", 0),
 	})
 	config, _ := TLS()
-	listener, err := net.Listen("tcp", h.Address)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", h.Address)
 	if err != nil {
 		t.Fatal(err)
 	}

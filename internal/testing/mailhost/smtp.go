@@ -36,7 +36,7 @@ func NewSMTP(t *testing.T, password string) *SMTP {
 	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &smtpSession{host: h}, nil }))
 	server.TLSConfig, _ = TLS()
 	server.ErrorLog = log.New(io.Discard, "", 0)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
