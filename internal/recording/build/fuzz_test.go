@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -44,17 +45,18 @@ func FuzzScanFragments(f *testing.F) {
 	})
 }
 
-// FuzzUnbundle checks that a bundle leaves nothing but segments in its folder, which are
+// FuzzUnbundle checks that a bundle leaves nothing but segments, in its folder, which are
 // together not larger than the bundle.
 func FuzzUnbundle(f *testing.F) {
-	for _, name := range []string{ingest.TrackSegmentName(1, 2), "../" + ingest.TrackSegmentName(0, 0), "report.json"} {
+	good := ingest.TrackSegmentName(1, 2)
+	for _, header := range []tar.Header{
+		{Name: good}, {Name: "../" + good}, {Name: "other/" + good}, {Name: "/" + good}, {Name: "report.json"}, {Name: good, Typeflag: tar.TypeSymlink, Linkname: "../target"},
+	} {
 		var bundle bytes.Buffer
 		writer := tar.NewWriter(&bundle)
-		if err := writer.WriteHeader(&tar.Header{Name: name, Size: 3, Mode: 0o600}); err != nil {
+		if err := errors.Join(writer.WriteHeader(&header), writer.Close()); err != nil {
 			f.Fatal(err)
 		}
-		_, _ = writer.Write([]byte("abc"))
-		_ = writer.Close()
 		f.Add(bundle.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, bundle []byte) {
@@ -75,6 +77,9 @@ func FuzzUnbundle(f *testing.F) {
 			if _, _, ok := ingest.ParseTrackSegmentName(entry.Name()); !ok || !entry.Type().IsRegular() {
 				t.Errorf("extracted %s", entry)
 			}
+		}
+		if others, err := os.ReadDir(outside); err != nil || len(others) != 2 {
+			t.Errorf("outside of the folder: %v, %v", others, err)
 		}
 		if used := diskUse(t, outside); used > 2*int64(len(bundle)) {
 			t.Errorf("a bundle of %d bytes extracts to %d bytes", len(bundle), used-int64(len(bundle)))
