@@ -1,6 +1,7 @@
 package lifecycle_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -8,48 +9,94 @@ import (
 
 	"github.com/google/uuid"
 
+	"standin/internal/account"
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/testing/world"
 	"standin/internal/webhook"
 )
 
-// TestJobs checks that a caller's own jobs are listed in pages, newest first.
-func TestJobs(t *testing.T) {
+// TestLists checks that a caller lists its own jobs, newest first, and the timeline and the
+// deliveries of a job, in pages, and that invalid pages and filters are rejected.
+func TestLists(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
-		var want []uuid.UUID
-		for range 7 {
-			want = append(want, h.newJob(t))
+		id := h.begun(t)
+		h.walk(t, id, job.BotJoined, job.BotInMeeting)
+		h.ingest(t, botEvent(id, 0, 1, job.BotInMeeting, ""))
+		h.ingest(t, botEvent(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
+		ids := []string{id.String()}
+		for range 5 {
+			ids = append(ids, h.newJob(t).String())
 		}
-		slices.Reverse(want)
-		for _, limit := range []int{0, 1, 3, 7, lifecycle.MaxPage} {
-			var got []uuid.UUID
-			page := lifecycle.Page{Limit: limit}
-			for {
-				jobs, next, err := h.Jobs(t.Context(), h.Caller, job.Filter{}, page)
-				if err != nil {
-					t.Fatal(err)
-				}
+		slices.Reverse(ids)
+		for name, list := range map[string]struct {
+			page func(account.Caller, lifecycle.Page) (keys []string, next string, err error)
+			want []string
+		}{
+			"jobs": {func(caller account.Caller, p lifecycle.Page) (keys []string, next string, err error) {
+				jobs, next, err := h.Jobs(t.Context(), caller, job.Filter{}, p)
 				for _, j := range jobs {
-					got = append(got, j.ID)
+					keys = append(keys, j.ID.String())
 				}
-				if page.Cursor = next; next == "" {
-					break
+				return keys, next, err
+			}, ids},
+			"timeline": {func(caller account.Caller, p lifecycle.Page) (keys []string, next string, err error) {
+				entries, next, err := h.Timeline(t.Context(), caller, id, p)
+				for _, e := range entries {
+					if e.Source == job.SourceBot && (e.EmittedAt.Before(started) || e.EmittedAt.After(started.Add(time.Minute))) {
+						t.Errorf("%s was emitted at %v", e.Kind, e.EmittedAt)
+					}
+					keys = append(keys, fmt.Sprint(e.Source, " ", e.Kind, " ", e.Applied, " ", e.Reason, " ", string(e.Data)))
+				}
+				return keys, next, err
+			}, []string{
+				"service attempt_started true  ", "bot lifecycle.joined true  ", "bot lifecycle.in_meeting true  ", "bot lifecycle.in_meeting false duplicate ",
+				`bot lifecycle.entering_lobby false out_of_order {"why":"late"}`,
+			}},
+			"deliveries": {func(caller account.Caller, p lifecycle.Page) (keys []string, next string, err error) {
+				deliveries, next, err := h.Deliveries(t.Context(), caller, id, p)
+				for _, d := range deliveries {
+					keys = append(keys, fmt.Sprint(d.Sequence, " ", d.Event, " ", d.State, " ", d.URL))
+				}
+				return keys, next, err
+			}, []string{
+				"1 job.status_changed waiting " + world.StatusURL, "2 job.status_changed waiting " + world.StatusURL, "3 job.status_changed waiting " + world.StatusURL,
+			}},
+		} {
+			for _, limit := range []int{0, 1, 2, lifecycle.MaxPage} {
+				var got []string
+				for page, more := (lifecycle.Page{Limit: limit}), true; more; more = page.Cursor != "" {
+					keys, next, err := list.page(h.Caller, page)
+					if err != nil {
+						t.Fatal(err)
+					}
+					got, page.Cursor = append(got, keys...), next
+				}
+				if !slices.Equal(got, list.want) {
+					t.Errorf("%s in pages of %d: %q, want %q", name, limit, got, list.want)
 				}
 			}
-			if !slices.Equal(got, want) {
-				t.Errorf("limit %d: %v, want %v", limit, got, want)
+			for who, stranger := range h.otherCallers(t) {
+				if got, _, err := list.page(stranger, lifecycle.Page{}); len(got) > 0 || (name == "jobs") != (err == nil) || err != nil && !job.ErrorIs(err, job.NotFound) {
+					t.Errorf("%s lists the %s %q: %v", who, name, got, err)
+				}
+			}
+			for _, page := range []lifecycle.Page{{Limit: -1}, {Limit: lifecycle.MaxPage + 1}, {Cursor: "x"}} {
+				field := "limit"
+				if page.Cursor != "" {
+					field = "cursor"
+				}
+				if _, _, err := list.page(h.Caller, page); !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
+					t.Errorf("%s of %+v: %v", name, page, err)
+				}
 			}
 		}
-		for who, stranger := range h.otherCallers(t) {
-			if jobs, next, err := h.Jobs(t.Context(), stranger, job.Filter{}, lifecycle.Page{}); err != nil || len(jobs) != 0 || jobs == nil || next != "" {
-				t.Errorf("%s lists %d jobs, %q, %v", who, len(jobs), next, err)
+		for field, filter := range map[string]job.Filter{"status": {Statuses: []job.Status{"x\x00"}}, "platform": {Platform: "x\x00"}} {
+			_, _, err := h.Jobs(t.Context(), h.Caller, filter, lifecycle.Page{})
+			if !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
+				t.Errorf("filter %+v: %v", filter, err)
 			}
-		}
-		filtered, _, err := h.Jobs(t.Context(), h.Caller, job.Filter{Statuses: []job.Status{job.Completed}}, lifecycle.Page{})
-		if err != nil || len(filtered) != 0 {
-			t.Errorf("completed: %d, %v", len(filtered), err)
 		}
 	})
 }
@@ -91,136 +138,21 @@ func TestJobsByLargeMetadata(t *testing.T) {
 	}
 }
 
-// TestInvalidPagesAndFilters checks that invalid pages and filters are rejected.
-func TestInvalidPagesAndFilters(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.newJob(t)
-		lists := map[string]func(lifecycle.Page) error{
-			"jobs": func(p lifecycle.Page) error {
-				_, _, err := h.Jobs(t.Context(), h.Caller, job.Filter{}, p)
-				return err
-			},
-			"timeline": func(p lifecycle.Page) error {
-				_, _, err := h.Timeline(t.Context(), h.Caller, id, p)
-				return err
-			},
-			"deliveries": func(p lifecycle.Page) error {
-				_, _, err := h.Deliveries(t.Context(), h.Caller, id, p)
-				return err
-			},
-		}
-		wrong := map[string]lifecycle.Page{
-			"limit":  {Limit: -1},
-			"cursor": {Cursor: "x"},
-		}
-		for list, call := range lists {
-			for field, page := range wrong {
-				if err := call(page); !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
-					t.Errorf("%s of %+v: %v", list, page, err)
-				}
-			}
-			if err := call(lifecycle.Page{Limit: lifecycle.MaxPage + 1}); !job.ErrorIs(err, job.InvalidInput) {
-				t.Errorf("%s with a limit above the maximum: %v", list, err)
-			}
-		}
-		for field, filter := range map[string]job.Filter{"status": {Statuses: []job.Status{"x\x00"}}, "platform": {Platform: "x\x00"}} {
-			_, _, err := h.Jobs(t.Context(), h.Caller, filter, lifecycle.Page{})
-			if !job.ErrorIs(err, job.InvalidInput) || asJobError(err).Path[0] != field {
-				t.Errorf("filter %+v: %v", filter, err)
-			}
-		}
-	})
-}
-
-// TestTimeline checks that only the job's consumer can list the timeline, with applied
-// and rejected events and their reasons.
-func TestTimeline(t *testing.T) {
+// TestRedelivery checks that a consumer can redeliver a failed delivery.
+func TestRedelivery(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		id := h.begun(t)
 		h.walk(t, id, job.BotJoined, job.BotInMeeting)
-		h.ingest(t, botEvent(id, 0, 1, job.BotInMeeting, ""))
-		h.ingest(t, botEvent(id, 0, 2, job.BotEnteringLobby, `{"why":"late"}`))
-		type entryView struct {
-			source  job.Source
-			kind    job.Trigger
-			applied bool
-			reason  job.Reason
-			data    string
-		}
-		want := []entryView{
-			{job.SourceService, job.AttemptStarted, true, "", ""},
-			{job.SourceBot, job.BotJoined, true, "", ""},
-			{job.SourceBot, job.BotInMeeting, true, "", ""},
-			{job.SourceBot, job.BotInMeeting, false, job.Duplicate, ""},
-			{job.SourceBot, job.BotEnteringLobby, false, job.OutOfOrder, `{"why":"late"}`},
-		}
-		for _, limit := range []int{0, 1, 2} {
-			var got []entryView
-			page := lifecycle.Page{Limit: limit}
-			for {
-				entries, next, err := h.Timeline(t.Context(), h.Caller, id, page)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for _, e := range entries {
-					got = append(got, entryView{e.Source, e.Kind, e.Applied, e.Reason, string(e.Data)})
-					if e.Source == job.SourceBot && (e.EmittedAt.Before(started) || e.EmittedAt.After(started.Add(time.Minute)) || e.ReceivedAt.Equal(e.EmittedAt)) {
-						t.Errorf("%s: emitted at %v, received at %v", e.Kind, e.EmittedAt, e.ReceivedAt)
-					}
-				}
-				if page.Cursor = next; next == "" {
-					break
-				}
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("limit %d: %+v\nwant %+v", limit, got, want)
-			}
-		}
-		for who, stranger := range h.otherCallers(t) {
-			if _, _, err := h.Timeline(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("%s: %v", who, err)
-			}
-			if _, _, err := h.Deliveries(t.Context(), stranger, id, lifecycle.Page{}); !job.ErrorIs(err, job.NotFound) {
-				t.Errorf("deliveries, %s: %v", who, err)
-			}
-		}
-	})
-}
-
-// TestDeliveriesAndRedelivery checks that a consumer can list its webhook deliveries
-// and redeliver one.
-func TestDeliveriesAndRedelivery(t *testing.T) {
-	t.Parallel()
-	onBoth(t, func(t *testing.T, h *harness) {
-		id := h.begun(t)
-		h.walk(t, id, job.BotJoined, job.BotInMeeting)
-		list := func(limit int) []webhook.DeliveryRecord {
+		list := func() []webhook.DeliveryRecord {
 			t.Helper()
-			var all []webhook.DeliveryRecord
-			page := lifecycle.Page{Limit: limit}
-			for {
-				deliveries, next, err := h.Deliveries(t.Context(), h.Caller, id, page)
-				if err != nil {
-					t.Fatal(err)
-				}
-				all = append(all, deliveries...)
-				if page.Cursor = next; next == "" {
-					return all
-				}
+			all, _, err := h.Deliveries(t.Context(), h.Caller, id, lifecycle.Page{})
+			if err != nil {
+				t.Fatal(err)
 			}
+			return all
 		}
-		all := list(2)
-		if len(all) != 3 || len(list(0)) != 3 {
-			t.Fatalf("%d deliveries, want one for each transition", len(all))
-		}
-		for i, d := range all {
-			if d.Sequence != int64(i+1) || d.URL != world.StatusURL || d.State != webhook.DeliveryWaiting || d.Event != webhook.JobStatusChanged {
-				t.Errorf("delivery %d: %+v", i, d)
-			}
-		}
-		first := all[0].ID
+		first := list()[0].ID
 		if _, err := h.Redeliver(t.Context(), h.Caller, id, first); !job.ErrorIs(err, job.InvalidState) {
 			t.Errorf("redeliver a pending delivery: %v", err)
 		}
@@ -233,7 +165,7 @@ func TestDeliveriesAndRedelivery(t *testing.T) {
 		if _, err := h.Store.RecordTries(t.Context(), []webhook.Result{gone}); err != nil {
 			t.Fatal(err)
 		}
-		if d := list(0)[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
+		if d := list()[0]; d.State != webhook.DeliveryFailed || len(d.Tries) != 1 || d.Tries[0].StatusCode != 410 || string(d.Tries[0].ResponseBody) != "gone" {
 			t.Errorf("failed delivery: %+v", d)
 		}
 
