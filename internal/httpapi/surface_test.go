@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -14,6 +15,8 @@ import (
 	"standin/internal/job"
 	"standin/internal/lifecycle"
 	"standin/internal/recording"
+	"standin/internal/store"
+	"standin/internal/webhook"
 )
 
 // surfaceCase is a request with the expected response.
@@ -223,6 +226,27 @@ func TestManifestAndMedia(t *testing.T) {
 		{"a path instead of a name", request{"GET", media + "..%2Fmanifest.json", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
 		{"a file missing in storage", request{"GET", media + "lost.mp4", adasKey, nil, ""}, mediaRoute, 404, []string{"not_found"}, nil, nil},
 	})
+}
+
+// TestHostileResponses lists a delivery whose receiver answered with bytes that are no text.
+func TestHostileResponses(t *testing.T) {
+	t.Parallel()
+	s := newSurface(t, nil)
+	at := time.UnixMilli(0)
+	d := webhook.Delivery{ID: webhook.NewDeliveryID(), JobID: adasJob, ConsumerID: s.ada.ConsumerID, Mode: job.Live, URL: "https://a.example/?a&b", Event: webhook.JobFailed, EmittedAt: at, Data: []byte(`{}`), Version: 1}
+	err := s.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.InsertDelivery(ctx, d) })
+	claimed, _, claimErr := webhook.ClaimDeliveries(t.Context(), s.store, webhook.Claim{Now: at, Lease: time.Minute, Limit: 1})
+	if err != nil || claimErr != nil || len(claimed) != 1 {
+		t.Fatalf("claimed %v (%v, %v)", claimed, err, claimErr)
+	}
+	try := webhook.Try{DeliveryID: d.ID, Number: 1, StartedAt: at, Latency: 1500 * time.Microsecond, StatusCode: 410, ResponseBody: []byte("gone\xff\x00é")}
+	if _, err := s.store.RecordTries(t.Context(), []webhook.Result{{Delivery: claimed[0], Try: try, Verdict: webhook.Verdict{Outcome: webhook.PermanentFailure, Reason: "gone"}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, []surfaceCase{{"deliveries", request{"GET", jobsPath + "/" + adasJob.String() + "/deliveries", adasKey, nil, ""}, jobRoute + "/deliveries", 200, []string{
+		`"url":"https://a.example/?a&b"`, `"state":"failed"`, `"nextTryAt":null`, `"endReason":"gone"`,
+		`{"number":1,"startedAt":"1970-01-01T00:00:00.000Z","latencyMs":1,"status":410,"error":null,"responseBody":"gone` + "\uFFFD" + `\u0000é"}`,
+	}, nil, nil}})
 }
 
 // panickingJobs panics when it creates a job.
