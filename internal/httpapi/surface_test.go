@@ -233,7 +233,7 @@ func TestHostileResponses(t *testing.T) {
 	t.Parallel()
 	s := newSurface(t, nil)
 	at := time.UnixMilli(0)
-	d := webhook.Delivery{ID: webhook.NewDeliveryID(), JobID: adasJob, ConsumerID: s.ada.ConsumerID, Mode: job.Live, URL: "https://a.example/?a&b", Event: webhook.JobFailed, EmittedAt: at, Data: []byte(`{}`), Version: 1}
+	d := webhook.Delivery{ID: webhook.NewDeliveryID(), JobID: adasJob, ConsumerID: s.ada.ConsumerID, Mode: job.Live, URL: "https://a.example/?a&b", Event: webhook.JobFailed, Sequence: 1, EmittedAt: at, Data: []byte(`{}`), Version: 1}
 	err := s.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error { return tx.InsertDelivery(ctx, d) })
 	claimed, _, claimErr := webhook.ClaimDeliveries(t.Context(), s.store, webhook.Claim{Now: at, Lease: time.Minute, Limit: 1})
 	if err != nil || claimErr != nil || len(claimed) != 1 {
