@@ -47,9 +47,9 @@ func TestCreateOnce(t *testing.T) {
 	})
 }
 
-// TestReplay checks that a replay changes nothing, for any request, and also after the job
+// TestReplayErasedJob checks that a replay changes nothing, for any request, and also after the job
 // was erased, when it is no longer found by its ID.
-func TestReplay(t *testing.T) {
+func TestReplayErasedJob(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, h *harness) {
 		first, _, err := h.Create(t.Context(), h.Caller, world.Request("standup"))
