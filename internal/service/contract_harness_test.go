@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -145,6 +146,25 @@ func (h *contractHarness) operation(t testing.TB, id string) api.Operation {
 		t.Fatalf("the API description has no operation %s", id)
 	}
 	return operations[at]
+}
+
+// to returns a request to an operation with valid credentials, for a job and its first bot, without a body.
+func (h *contractHarness) to(operation api.Operation, id string) contractRequest {
+	r := contractRequest{op: operation.ID, bearer: map[string]string{"apiKey": h.ada, "botToken": contractToken(id, 0)}[operation.Security]}
+	r.header = map[string]map[string]string{
+		"adminSecret": {"x-service-admin-secret": contractAdminSecret}, "intakeSecret": {"x-service-intake-secret": contractIntakeSecret},
+		"paymentSignature": {"Payment-Signature": "t=1,v1=00"}, // of no body
+	}[operation.Security]
+	if operation.ID == "uploadMedia" {
+		r.header = contractSum("")
+	}
+	values := map[string]string{"{attempt}": "0", "{name}": "recording-000-000000.mp4s", "{nonce}": strings.Repeat("x", 43)}
+	for part := range strings.SplitSeq(operation.Path, "/") {
+		if strings.HasPrefix(part, "{") {
+			r.in = append(r.in, cmp.Or(values[part], id))
+		}
+	}
+	return r
 }
 
 // contractPath replaces the parameters of an operation's path.

@@ -74,11 +74,7 @@ func contractKeys(t *testing.T, h *contractHarness) {
 		if operation.Security != "apiKey" || operation.Method == http.MethodGet || operation.Method == http.MethodHead {
 			continue
 		}
-		in := make([]string, strings.Count(operation.Path, "{"))
-		for i := range in {
-			in[i] = "x"
-		}
-		h.call(t, 403, reading, operation.ID, "", in...)
+		h.call(t, 403, reading, operation.ID, "", h.to(operation, "x").in...)
 	}
 	h.call(t, 403, sending, "rotateWebhookSecret", "")
 	h.call(t, 200, reading, "listJobs", "")

@@ -24,10 +24,7 @@ func contractCredentials(t *testing.T, h *contractHarness) {
 			continue
 		}
 		requests++
-		request := contractRequest{op: operation.ID, query: "limit=x&wait=x", body: "{"}
-		for range strings.Count(operation.Path, "{") {
-			request.in = append(request.in, "x")
-		}
+		request := contractRequest{op: operation.ID, in: h.to(operation, "x").in, query: "limit=x&wait=x", body: "{"}
 		h.expect(t, 401, request)
 		if strings.HasPrefix(operation.Path, "/api/v1/ingest") {
 			continue // the body of a bot is checked before its token
@@ -70,11 +67,7 @@ func contractForeign(t *testing.T, h *contractHarness) {
 		}
 		requests++
 		for _, id := range jobs {
-			request := contractRequest{op: operation.ID, in: []string{id}, bearer: h.ada, body: bodies[operation.ID]}
-			if strings.Count(operation.Path, "{") == 2 {
-				request.in = append(request.in, "x")
-			}
-			h.expect(t, 404, request)
+			h.call(t, 404, h.ada, operation.ID, bodies[operation.ID], h.to(operation, id).in...)
 		}
 	}
 	if requests < 16 {

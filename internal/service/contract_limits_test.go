@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,44 +15,30 @@ import (
 	"standin/internal/httpmw"
 )
 
-// contractBodyOps returns a request to each operation that reads a JSON body, with
-// valid credentials and a valid path.
-func contractBodyOps(t *testing.T, h *contractHarness) []contractRequest {
+// contractBodyOps returns a request to each operation that reads a body and may therefore return a status,
+// with valid credentials and a valid path.
+func contractBodyOps(t *testing.T, h *contractHarness, status string) (requests []contractRequest) {
 	t.Helper()
-	id := h.create(t, h.ada, contractJob(contractFuture))
-	calendar := h.connectCalendar(t)
-	return []contractRequest{
-		{op: "createCalendar", bearer: h.ada},
-		{op: "patchCalendar", in: []string{calendar}, bearer: h.ada},
-		{op: "patchCalendarEvent", in: []string{calendar, id}, bearer: h.ada},
-		{op: "createKey", bearer: h.ada},
-		{op: "createJob", bearer: h.ada},
-		{op: "createJobs", bearer: h.ada},
-		{op: "patchJob", in: []string{id}, bearer: h.ada},
-		{op: "sendChatMessage", in: []string{id}, bearer: h.ada},
-		{op: "pinParticipant", in: []string{id}, bearer: h.ada},
-		{op: "playAudio", in: []string{id}, bearer: h.ada},
-		{op: "setCamera", in: []string{id}, bearer: h.ada},
-		{op: "shareScreen", in: []string{id}, bearer: h.ada},
-		{op: "speak", in: []string{id}, bearer: h.ada},
-		{op: "transcribeAgain", in: []string{id}, bearer: h.ada},
-		{op: "ingestEvent", bearer: contractToken(id, 0)},
-		{op: "heartbeat", bearer: contractToken(id, 0)},
-		{op: "ingestTexts", bearer: contractToken(id, 0)},
-		{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret}},
-		{op: "completeLogin"},
-		{op: "redeliverFailed", bearer: h.ada},
-		{op: "createWebhookEndpoint", bearer: h.ada},
-		{op: "patchWebhookEndpoint", in: []string{id}, bearer: h.ada},
-		{op: "testWebhookEndpoint", in: []string{id}, bearer: h.ada},
-		{op: "redeliverToEndpoint", in: []string{id}, bearer: h.ada},
-		{op: "receivePayment", header: map[string]string{"Payment-Signature": "t=1,v1=00"}},
+	id, calendar := h.create(t, h.ada, contractJob(contractFuture)), h.connectCalendar(t)
+	for _, operation := range h.description.Operations() {
+		if !slices.Contains(operation.Statuses, status) {
+			continue
+		}
+		request := h.to(operation, id)
+		if strings.HasPrefix(operation.Path, "/api/v1/calendars/") {
+			request.in[0] = calendar
+		}
+		requests = append(requests, request)
 	}
+	return requests
 }
 
 // contractBodies tests bodies larger than 1 MiB and invalid bodies.
 func contractBodies(t *testing.T, h *contractHarness) {
-	for _, request := range contractBodyOps(t, h) {
+	for _, request := range contractBodyOps(t, h, "413") {
+		if request.op == "uploadMedia" || request.op == "ingestScreenshot" {
+			continue // no JSON
+		}
 		request.body = `{"x":"` + strings.Repeat("x", 1<<20) + `"}`
 		h.expect(t, 413, request)
 		if request.op == "receivePayment" {
@@ -109,11 +96,7 @@ func contractSlow(t *testing.T, coverage *contractCoverage) {
 	settings := contractSettings(t)
 	settings.HTTP.Timeouts = httpapi.Timeouts{ReadJSON: 200 * time.Millisecond, Stall: 200 * time.Millisecond}
 	h := openContractHarness(t, coverage, settings)
-	id := h.create(t, h.ada, contractJob(contractFuture))
-	requests := append(contractBodyOps(t, h), contractRequest{
-		op: "uploadMedia", in: []string{id, "0", "recording-000-000000.mp4s"}, bearer: contractToken(id, 0), header: contractSum("x"),
-	}, contractRequest{op: "ingestScreenshot", in: []string{id, "0"}, bearer: contractToken(id, 0)})
-	for _, request := range requests {
+	for _, request := range contractBodyOps(t, h, "408") {
 		t.Run(request.op, func(t *testing.T) {
 			t.Parallel()
 			header := "Content-Length: 100\r\n"
@@ -129,60 +112,33 @@ func contractSlow(t *testing.T, coverage *contractCoverage) {
 
 // contractAll returns a request to each operation that needs the database, with valid
 // credentials.
-func contractAll(id string, h *contractHarness) []contractRequest {
+func contractAll(id string, h *contractHarness) (requests []contractRequest) {
 	beat := `{"jobId":"` + id + `","attempt":0`
 	event := `{"id":"evt_all"}`
-	requests := []contractRequest{
-		{op: "createJob", bearer: h.ada, body: contractJob("")},
-		{op: "createJobs", bearer: h.ada, body: `{"jobs":[` + contractJob("") + `]}`},
-		{op: "listJobs", bearer: h.ada},
-		{op: "getMe", bearer: h.ada},
-		{op: "listKeys", bearer: h.ada},
-		{op: "listAuditLog", bearer: h.ada},
-		{op: "getUsage", bearer: h.ada},
-		{op: "createKey", bearer: h.ada, body: `{"name":"CI"}`},
-		{op: "revokeKey", in: []string{id}, bearer: h.ada},
-		{op: "searchTexts", query: "q=budget", bearer: h.ada},
-		{op: "listWebhookEndpoints", bearer: h.ada},
-		{op: "createWebhookEndpoint", bearer: h.ada, body: `{"url":"https://example.com/","events":["*"]}`},
-		{op: "redeliverToEndpoint", in: []string{id}, bearer: h.ada, body: `{"since":"2026-11-20T13:00:00Z"}`},
-		{op: "listTeamDeliveries", bearer: h.ada},
-		{op: "redeliverFailed", bearer: h.ada, body: `{"url":"https://example.com/"}`},
-		{op: "rotateWebhookSecret", bearer: h.ada},
-		{op: "ingestEvent", bearer: contractToken(id, 0), body: beat + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`},
-		{op: "heartbeat", bearer: contractToken(id, 0), body: beat + `}`},
-		{op: "ingestTexts", bearer: contractToken(id, 0), body: beat + contractTexts("m-1", "Hello") + `}`},
-		{op: "uploadMedia", in: []string{id, "0", "a.mp4"}, bearer: contractToken(id, 0), header: contractSum("")},
-		{op: "ingestSound", in: []string{id, "0"}, bearer: contractToken(id, 0)},
-		{op: "ingestScreenshot", in: []string{id, "0"}, bearer: contractToken(id, 0), body: contractPicture(160)},
-		{op: "intakeInvite", header: map[string]string{"x-service-intake-secret": contractIntakeSecret},
-			body: `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`},
-		{op: "initLogin"},
-		{op: "pollLogin", in: []string{strings.Repeat("x", 43)}},
-		{op: "completeLogin", body: `{"nonce":"` + strings.Repeat("x", 43) + `","apiKey":"k"}`},
-		{op: "hostMetrics", header: map[string]string{"x-service-admin-secret": contractAdminSecret}},
-		{op: "receivePayment", header: contractSigned(contractPaymentSecret, event, time.Now()), body: event},
+	bodies := map[string]string{
+		"createJob": contractJob(""), "createJobs": `{"jobs":[` + contractJob("") + `]}`, "createKey": `{"name":"CI"}`,
+		"createWebhookEndpoint": `{"url":"https://example.com/","events":["*"]}`, "redeliverToEndpoint": `{"since":"2026-11-20T13:00:00Z"}`,
+		"redeliverFailed": `{"url":"https://example.com/"}`, "ingestEvent": beat + `,"kind":"lifecycle.joined","emittedAt":"2026-11-20T13:00:00Z"}`,
+		"heartbeat": beat + `}`, "ingestTexts": beat + contractTexts("m-1", "Hello") + `}`, "uploadMedia": "", "ingestScreenshot": contractPicture(160),
+		"intakeInvite":  `{"organizerEmail":"a@example.com","meetingUrl":"https://meet.google.com/abc","platform":"meet","joinAt":"2999-01-01T00:00:00Z"}`,
+		"completeLogin": `{"nonce":"` + strings.Repeat("x", 43) + `","apiKey":"k"}`, "receivePayment": event,
+		"createCalendar": contractCalendarBody, "patchCalendar": `{"name":"Ada"}`, "patchCalendarEvent": `{"override":null}`,
 	}
-	for _, op := range []string{
-		"getJob", "getJobSettings", "getJobDetails", "patchJob", "cancelJob", "requestRecordingPermission", "pauseRecording", "resumeRecording", "stopRecording", "leaveCall",
-		"sendChatMessage", "pinParticipant", "playAudio", "speak", "stopOutput", "setCamera", "shareScreen", "listTimeline", "listDeliveries", "getManifest", "getTranscript", "transcribeAgain", "liveJob", "listenToJob", "getScreenshot", "deleteRecording",
-	} {
-		body := `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3","none":true}` // valid for every operation
-		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: body})
-	}
-	for _, op := range []string{"getWebhookEndpoint", "patchWebhookEndpoint", "deleteWebhookEndpoint", "testWebhookEndpoint", "retryWebhookEndpoint", "getDelivery", "redeliverDelivery"} {
-		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: `{}`})
-	}
-	for _, op := range []string{"getCalendar", "patchCalendar", "deleteCalendar", "syncCalendar", "listCalendarEvents"} {
-		requests = append(requests, contractRequest{op: op, in: []string{id}, bearer: h.ada, body: `{"name":"Ada"}`})
-	}
-	requests = append(requests,
-		contractRequest{op: "createCalendar", bearer: h.ada, body: contractCalendarBody},
-		contractRequest{op: "listCalendars", bearer: h.ada},
-		contractRequest{op: "patchCalendarEvent", in: []string{id, id}, bearer: h.ada, body: `{"override":null}`})
-	requests = append(requests, contractRequest{op: "readOutput", in: []string{id, "0", id}, bearer: contractToken(id, 0)})
-	for _, op := range []string{"redeliver", "getMedia", "headMedia"} {
-		requests = append(requests, contractRequest{op: op, in: []string{id, "x"}, bearer: h.ada})
+	for _, operation := range h.description.Operations() {
+		if !slices.Contains(operation.Statuses, "500") {
+			continue
+		}
+		request, known := h.to(operation, id), false
+		if request.body, known = bodies[operation.ID]; !known {
+			request.body = `{"text":"hello","participantId":"p-1","uri":"https://example.com/a.mp3","none":true}` // valid for every other operation
+		}
+		switch operation.ID {
+		case "searchTexts":
+			request.query = "q=budget"
+		case "receivePayment":
+			request.header = contractSigned(contractPaymentSecret, event, time.Now())
+		}
+		requests = append(requests, request)
 	}
 	return requests
 }

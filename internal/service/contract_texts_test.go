@@ -205,19 +205,10 @@ func (h *contractHarness) hostileAddresses(t *testing.T, hostile string) {
 			t.Errorf("%s %.100q %.100q: %d %s", request.op, request.in, request.query, reply.status, reply.body)
 		}
 	}
-	credentials := map[string]string{"apiKey": h.ada, "botToken": contractToken(id, 0)}
 	for _, operation := range h.description.Operations() {
-		parameters := strings.Count(operation.Path, "{")
-		for i := range parameters {
-			in := slices.Repeat([]string{id}, parameters)
-			in[i] = "x" + plain
-			request := contractRequest{op: operation.ID, in: in, bearer: credentials[operation.Security]}
-			if operation.ID == "uploadMedia" {
-				request.in[1], request.header = "0", contractSum("")
-				if i == 1 {
-					continue
-				}
-			}
+		for i := range h.to(operation, id).in {
+			request := h.to(operation, id)
+			request.in[i] = "x" + plain
 			refuse(request)
 		}
 	}
