@@ -25,40 +25,31 @@ const (
 // costSizes are the numbers of participants that TestCost measures with.
 var costSizes = []int{1, 4, 9}
 
-// costRow is one way to be in a meeting.
+// costRow is one way to be in a meeting: options of the job, and of the service.
 type costRow struct {
-	name    string
-	measure func(t *testing.T, people int, length time.Duration) cost
+	name                string
+	metadata, recording map[string]any
+	environment         string // a variable
 }
 
 // costRows returns the ways that TestCost measures.
 func costRows() []costRow {
-	off := map[string]any{"participantAudio": false}
+	off, required := map[string]any{"participantAudio": false}, map[string]any{"recordingPermission": "required"}
+	page, audio := map[string]any{"layout": "page"}, map[string]any{"mode": "audio"}
 	headed := modeVariable + "=headed"
 	return []costRow{
-		bot("in the meeting, not recording", map[string]any{"recordingPermission": "required"}, nil),
-		bot("the same, headed", map[string]any{"recordingPermission": "required"}, nil, headed),
-		bot("in the meeting, not recording, layout page", map[string]any{"recordingPermission": "required"}, map[string]any{"layout": "page"}),
-		bot("720p, 15 frames per second", off, nil),
-		bot("the same, headed", off, nil, headed),
-		bot("the same, layout page", off, map[string]any{"layout": "page"}),
-		bot("720p, 15 frames per second, with participant audio", map[string]any{"participantAudio": true}, nil),
-		bot("720p, 25 frames per second", off, nil, "STANDIN_FRAME_RATE=25"),
-		bot("1080p, 15 frames per second", off, map[string]any{"resolution": "1080p"}),
-		bot("audio only", off, map[string]any{"mode": "audio"}),
-		bot("audio only, headed", off, map[string]any{"mode": "audio"}, headed),
+		{"in the meeting, not recording", required, nil, ""},
+		{"the same, headed", required, nil, headed},
+		{"in the meeting, not recording, layout page", required, page, ""},
+		{"720p, 15 frames per second", off, nil, ""},
+		{"the same, headed", off, nil, headed},
+		{"the same, layout page", off, page, ""},
+		{"720p, 15 frames per second, with participant audio", map[string]any{"participantAudio": true}, nil, ""},
+		{"720p, 25 frames per second", off, nil, "STANDIN_FRAME_RATE=25"},
+		{"1080p, 15 frames per second", off, map[string]any{"resolution": "1080p"}, ""},
+		{"audio only", off, audio, ""},
+		{"audio only, headed", off, audio, headed},
 	}
-}
-
-// bot returns the row of a bot with these options of its job, and of the service.
-func bot(name string, metadata, recording map[string]any, environment ...string) costRow {
-	return costRow{name, func(t *testing.T, people int, length time.Duration) cost {
-		for _, variable := range environment { // the service inherits it
-			name, value, _ := strings.Cut(variable, "=")
-			t.Setenv(name, value)
-		}
-		return measureBot(t, people, metadata, recording, length)
-	}}
 }
 
 // TestCost measures the CPU time and the proportional set size of all processes
@@ -234,34 +225,30 @@ type cost struct {
 	processes int
 }
 
-// measureBot sends a bot into a meeting and measures it.
-func measureBot(t *testing.T, people int, metadata, recording map[string]any, length time.Duration) cost {
+// measure sends a bot into a meeting and measures it.
+func (r costRow) measure(t *testing.T, people int, length time.Duration) cost {
 	t.Helper()
-	if recording == nil {
-		recording = map[string]any{}
+	if name, value, found := strings.Cut(r.environment, "="); found { // the service inherits it
+		t.Setenv(name, value)
 	}
-	v := newHarness(t, fullPicture).visit(t, busyMeeting(people), map[string]any{"metadata": metadata, "recording": recording})
+	request := map[string]any{"metadata": r.metadata, "recording": map[string]any{}}
+	if r.recording != nil {
+		request["recording"] = r.recording
+	}
+	v := newHarness(t, fullPicture).visit(t, busyMeeting(people), request)
 	v.awaitJob(v.id, job.InMeeting, job.RecordingStarted, job.PermissionRequested)
-	return measureSessions(length, v.bot(v.id, 0))
+	return measureSession(length, v.bot(v.id, 0))
 }
 
-// measureSessions measures all processes of sessions (setsid), which have just started.
-func measureSessions(length time.Duration, leaders ...int) (result cost) {
+// measureSession measures all processes of a session (setsid), which has just started.
+func measureSession(length time.Duration, leader int) (result cost) {
 	<-time.After(costWarmUp)
-	used := func() (sum time.Duration) {
-		for _, leader := range leaders {
-			sum += cpuTime(leader)
-		}
-		return sum
-	}
-	before, start := used(), time.Now()
+	before, start := cpuTime(leader), time.Now()
 	<-time.After(length)
-	result.cores = (used() - before).Seconds() / time.Since(start).Seconds()
-	for _, leader := range leaders {
-		for _, pid := range processesOf(leader, func(string) bool { return true }) {
-			result.memory += proportionalSetSize(pid)
-			result.processes++
-		}
+	result.cores = (cpuTime(leader) - before).Seconds() / time.Since(start).Seconds()
+	for _, pid := range processesOf(leader, nil) {
+		result.memory += proportionalSetSize(pid)
+		result.processes++
 	}
 	return result
 }
@@ -269,7 +256,7 @@ func measureSessions(length time.Duration, leaders ...int) (result cost) {
 // cpuTime returns the CPU time of the running processes of a session, such as a bot's.
 func cpuTime(bot int) time.Duration {
 	ticks := 0
-	for _, pid := range processesOf(bot, func(string) bool { return true }) {
+	for _, pid := range processesOf(bot, nil) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			continue // the process has exited

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -27,9 +26,9 @@ var commandsNotRun = map[string]map[string]string{
 	"docs/commands.md":   {"standin login --url": "waits for a person; TestLogin authorizes it"},
 	"docs/calendars.md":  {"standin calendars connect": "needs a calendar; TestTutorials connects one"},
 	"docs/mail.md": {
-		"curl smtp:":          "has no job as its response; TestServeMail sends a message",
+		"curl smtp:":          "has no job as its response; TestServe sends a message",
 		"standin mail login":  "needs an account of a provider; TestOAuth signs in",
-		"standin mail --smtp": "the worker of serve uses the directory; TestServeMail runs the worker",
+		"standin mail --smtp": "the worker of serve uses the directory; TestServe runs the worker",
 	},
 	"docs/diagnose.md": {"STANDIN_CANARY_MEETING": "visits a meeting of a live platform"},
 	"docs/transcripts.md": {
@@ -164,13 +163,8 @@ func (r *documentRun) startService() {
 	} {
 		r.run(documentedCommand{shell: "bash", text: command})
 	}
-	body, header := r.signedWebhook()
-	var lines bytes.Buffer
-	if err := header.Write(&lines); err != nil {
-		r.Fatal(err)
-	}
-	r.write("body.json", body)
-	r.write("headers.txt", lines.Bytes())
+	r.write("body.json", []byte(webhookBody))
+	r.write("headers.txt", []byte(headerLines(r.T, signedHeader(r.T, r.secret, time.Now()))))
 }
 
 // output runs a command and returns what it prints.
@@ -188,16 +182,6 @@ func (r *documentRun) write(name string, content []byte) {
 	if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
 		r.Fatal(err)
 	}
-}
-
-// signedWebhook returns a webhook signed with the run's secret.
-func (r *documentRun) signedWebhook() (body []byte, header http.Header) {
-	r.Helper()
-	body, header = []byte(`{"deliveryId":"dlv_1","event":"job.finalized","attempt":1,"data":{"jobId":"j"}}`), make(http.Header)
-	if err := webhook.Sign(header, []webhook.Secret{{Value: r.secret}}, "dlv_1", time.Now(), body); err != nil {
-		r.Fatal(err)
-	}
-	return body, header
 }
 
 // longRunning matches commands that run until they are interrupted.
@@ -322,12 +306,11 @@ func (r *documentRun) start(text string) {
 	if !strings.Contains(text, "webhooks listen") {
 		return
 	}
-	body, header := r.signedWebhook()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(webhookBody))
 	if err != nil {
 		r.Fatal(err)
 	}
-	request.Header = header
+	request.Header = signedHeader(r.T, r.secret, time.Now())
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		r.Fatal(err)

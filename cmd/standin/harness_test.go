@@ -133,7 +133,7 @@ func stopBots(t *testing.T, dir string) {
 			if bot <= 1 {
 				return true
 			}
-			processes := processesOf(bot, func(string) bool { return true })
+			processes := processesOf(bot, nil)
 			for _, pid := range processes {
 				_ = syscall.Kill(pid, syscall.SIGKILL)
 			}

@@ -187,7 +187,7 @@ func isFFmpeg(command string) bool {
 	return filepath.Base(program) == "ffmpeg"
 }
 
-// processesOf returns the processes in a bot's session whose command line matches.
+// processesOf returns the processes in a bot's session whose command line matches; all if match is nil.
 func processesOf(bot int, match func(command string) bool) (found []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
@@ -205,7 +205,7 @@ func processesOf(bot int, match func(command string) bool) (found []int) {
 			continue
 		}
 		command, err := os.ReadFile(filepath.Join("/proc", entry.Name(), "cmdline"))
-		if err == nil && match(strings.ReplaceAll(string(command), "\x00", " ")) {
+		if err == nil && (match == nil || match(strings.ReplaceAll(string(command), "\x00", " "))) {
 			found = append(found, pid)
 		}
 	}

@@ -183,7 +183,7 @@ func (s *secretValues) check(t *testing.T, where string, text []byte) {
 // environments of those.
 func (s *secretValues) checkProcesses(t *testing.T, service, bot int) {
 	t.Helper()
-	processes := processesOf(bot, func(string) bool { return true })
+	processes := processesOf(bot, nil)
 	if len(processes) < 3 {
 		t.Errorf("only %d processes of the bot were found", len(processes))
 	}

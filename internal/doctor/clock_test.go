@@ -30,10 +30,3 @@ func TestClockComparedWithOthers(t *testing.T) {
 		expect(t, checkClock(limited(t), test.readings), test.state, test.want...)
 	}
 }
-
-func TestClockRunsEvenly(t *testing.T) {
-	t.Parallel()
-	if moved := drift(limited(t)); moved > maxDrift {
-		t.Errorf("the clock of this machine drifts by %v", moved)
-	}
-}

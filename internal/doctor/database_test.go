@@ -116,27 +116,23 @@ func TestPostgres(t *testing.T) {
 // TestPasswordsStaySecret checks that no report contains a password.
 func TestPasswordsStaySecret(t *testing.T) {
 	t.Parallel()
+	checks := []Check{checkBaseURL(Settings{BaseURL: "https://me:hunter2@example.com", Listen: "127.0.0.1:8080"})}
 	for _, address := range []string{
 		"postgres://me:hunter2@127.0.0.1:1/standin?connect_timeout=5",
 		"postgres://me:hunter2@127.0.0.1:port/standin",
 		"mysql://me:hunter2@127.0.0.1/standin",
 	} {
 		check, _ := checkDatabase(limited(t), Settings{DataSettings: service.DataSettings{DataDir: t.TempDir(), DatabaseURL: address}})
-		expect(t, check, Fail)
-		if strings.Contains(check.Found+check.Fix, "hunter2") {
-			t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)
-		}
+		checks = append(checks, check)
 	}
 	for _, address := range []string{"s3://key:hunter2@bucket", "file://me:hunter2@host/folder", "s3://key:hunter2@b%"} {
 		check, _ := checkStorage(limited(t), Settings{StorageSettings: service.StorageSettings{StorageURL: address}})
+		checks = append(checks, check)
+	}
+	for _, check := range checks {
 		expect(t, check, Fail)
 		if strings.Contains(check.Found+check.Fix, "hunter2") {
 			t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)
 		}
-	}
-	check := checkBaseURL(Settings{BaseURL: "https://me:hunter2@example.com", Listen: "127.0.0.1:8080"})
-	expect(t, check, Fail)
-	if strings.Contains(check.Found+check.Fix, "hunter2") {
-		t.Errorf("the password is shown: %s; fix: %s", check.Found, check.Fix)
 	}
 }

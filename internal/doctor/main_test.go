@@ -29,9 +29,13 @@ func limited(t *testing.T) context.Context {
 	return ctx
 }
 
-// needTools skips a test whose tools are missing, and fails it in CI.
+// needTools skips a test that starts a browser with -short, and if its tools are missing; in CI
+// it fails it then.
 func needTools(t *testing.T) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("long: make check-long")
+	}
 	_, noBrowser := browser.Find("")
 	_, noFFmpeg := build.FindTools()
 	for _, err := range []error{noBrowser, noFFmpeg} {

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 )
@@ -28,22 +27,6 @@ func TestReportForPeople(t *testing.T) {
 	}
 	if !report.Failed() || (Report{Checks: report.Checks[:2]}).Failed() {
 		t.Error("a warning counts as failure, or a failure does not")
-	}
-}
-
-// TestNoColorInFiles checks that only terminals get color.
-func TestNoColorInFiles(t *testing.T) {
-	t.Parallel()
-	file, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	if err := (Report{Checks: []Check{{Name: "browser", State: OK, Found: "Chromium 1"}}}).WriteText(file); err != nil {
-		t.Fatal(err)
-	}
-	if text, err := os.ReadFile(file.Name()); err != nil || strings.Contains(string(text), "\x1b") {
-		t.Errorf("the file holds %q, %v", text, err)
 	}
 }
 
