@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -135,50 +137,58 @@ func TestScheduleForExistingConsumer(t *testing.T) {
 	}
 }
 
+// invitePair is an invite, another one for the same consumer, and what becomes of it.
+type invitePair struct {
+	First, Second json.RawMessage // what is not as in invitation
+	Status        job.Status      // of the first job, when the second invite arrives
+	Kind          calendar.Kind
+	Old           job.Status // of the first job, afterward
+}
+
+// readInvites calls a function with each pair of invites in a file of testdata. Each pair has its
+// own consumers.
+func readInvites(t *testing.T, file string, check func(name string, p invitePair, first, second calendar.Invite)) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs map[string]invitePair
+	if err := json.Unmarshal(text, &pairs); err != nil {
+		t.Fatal(err)
+	}
+	for name, p := range pairs {
+		host := fmt.Sprintf("%x.test", name)
+		own := strings.NewReplacer("example.test", host, "EXAMPLE.TEST", strings.ToUpper(host))
+		invites := []calendar.Invite{invitation(), invitation()}
+		for i, change := range []json.RawMessage{p.First, p.Second} {
+			if change == nil {
+				change = json.RawMessage("{}")
+			}
+			if err := json.Unmarshal(change, &invites[i]); err != nil {
+				t.Fatal(err)
+			}
+			invites[i].OrganizerEmail = own.Replace(invites[i].OrganizerEmail)
+		}
+		check(name, p, invites[0], invites[1])
+	}
+}
+
 // TestDedupe checks which invites match the job of an earlier invite.
 func TestDedupe(t *testing.T) {
 	t.Parallel()
-	anonymous := invitation()
-	anonymous.ICalUID = ""
-	change := func(invite calendar.Invite, change func(*calendar.Invite)) calendar.Invite {
-		change(&invite)
-		return invite
-	}
-	tests := map[string]struct {
-		first, second calendar.Invite
-		want          calendar.Kind
-	}{
-		"the same":                          {invitation(), invitation(), calendar.Deduped},
-		"the same without an icalUid":       {anonymous, anonymous, calendar.Deduped},
-		"another subject":                   {invitation(), change(invitation(), func(i *calendar.Invite) { i.Subject = "Other" }), calendar.Deduped},
-		"another meeting, same icalUid":     {invitation(), change(invitation(), func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Deduped},
-		"another icalUid, same meeting":     {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "uid-2" }), calendar.Deduped},
-		"the icalUid is added later":        {anonymous, invitation(), calendar.Deduped},
-		"the icalUid is missing later":      {invitation(), anonymous, calendar.Deduped},
-		"another meeting, no icalUid":       {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }), calendar.Scheduled},
-		"another time, no icalUid":          {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Hour) }), calendar.Scheduled},
-		"the same moment in another zone":   {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.In(time.FixedZone("", 3600)) }), calendar.Deduped},
-		"a fraction of a millisecond later": {anonymous, change(anonymous, func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(time.Microsecond) }), calendar.Deduped},
-		"another spelling, no icalUid":      {anonymous, change(anonymous, func(i *calendar.Invite) { i.MeetingURL = "HTTPS://meet.google.com/abcdefghij?authuser=1" }), calendar.Deduped},
-		"another organizer":                 {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "bob@example.test" }), calendar.Scheduled},
-		"the organizer in upper case":       {invitation(), change(invitation(), func(i *calendar.Invite) { i.OrganizerEmail = "ADA@EXAMPLE.TEST" }), calendar.Deduped},
-		"the icalUid in upper case":         {invitation(), change(invitation(), func(i *calendar.Invite) { i.ICalUID = "UID-1@example.test" }), calendar.Deduped},
-	}
 	onBoth(t, func(t *testing.T, h *harness) {
 		d := newInviteHarness(t, h)
-		for name, test := range tests {
-			host := fmt.Sprintf("%x.test", name) // each case has its own consumers
-			test.first.OrganizerEmail = strings.Replace(test.first.OrganizerEmail, "example.test", host, 1)
-			test.second.OrganizerEmail = strings.NewReplacer("example.test", host, "EXAMPLE.TEST", strings.ToUpper(host)).Replace(test.second.OrganizerEmail)
-			first := d.schedule(t, test.first, calendar.Scheduled)
-			second, err := d.Schedule(t.Context(), test.second)
-			if err != nil || second.Kind != test.want || (second.JobID == first.JobID) != (test.want == calendar.Deduped) {
-				t.Errorf("%s: %+v, %v, want %s", name, second, err, test.want)
+		readInvites(t, "repeated-invites.json", func(name string, p invitePair, one, other calendar.Invite) {
+			first := d.schedule(t, one, calendar.Scheduled)
+			second, err := d.Schedule(t.Context(), other)
+			if err != nil || second.Kind != p.Kind || (second.JobID == first.JobID) != (p.Kind == calendar.Deduped) {
+				t.Errorf("%s: %+v, %v, want %s", name, second, err, p.Kind)
 			}
-			if again, err := d.Schedule(t.Context(), test.second); err != nil || again.JobID != second.JobID || again.Kind != calendar.Deduped {
+			if again, err := d.Schedule(t.Context(), other); err != nil || again.JobID != second.JobID || again.Kind != calendar.Deduped {
 				t.Errorf("%s, again: %+v, %v", name, again, err)
 			}
-		}
+		})
 	})
 }
 
@@ -375,53 +385,28 @@ func TestInviteMovesJob(t *testing.T) {
 // and that a failed job with another address is scheduled anew.
 func TestCorrectedInvite(t *testing.T) {
 	t.Parallel()
-	later := func(i *calendar.Invite) { i.JoinAt = i.JoinAt.Add(2 * time.Hour) }
-	otherLink := func(i *calendar.Invite) { i.MeetingURL = "https://meet.google.com/new-link-new" }
-	sameLink := func(i *calendar.Invite) { i.MeetingURL += "?authuser=1" }
-	tests := map[string]struct {
-		status    job.Status
-		change    func(*calendar.Invite)
-		scheduled bool       // a new job
-		old       job.Status // of the first job
-	}{
-		"moved while dispatching":             {job.Dispatching, later, true, job.Cancelled},
-		"moved while joining":                 {job.Joining, later, true, job.Cancelled},
-		"moved in the lobby":                  {job.EnteringLobby, later, true, job.Cancelled},
-		"moved while recording":               {job.RecordingStarted, later, true, job.RecordingStarted},
-		"moved after a failure":               {job.Failed, later, true, job.Failed},
-		"another link in the lobby":           {job.EnteringLobby, otherLink, true, job.Cancelled},
-		"another link while recording":        {job.RecordingStarted, otherLink, false, job.RecordingStarted},
-		"another link after a failure":        {job.Failed, otherLink, true, job.Failed},
-		"another link after the meeting":      {job.Completed, otherLink, false, job.Completed},
-		"another spelling after a failure":    {job.Failed, sameLink, false, job.Failed},
-		"another spelling while in the lobby": {job.EnteringLobby, sameLink, false, job.EnteringLobby},
-	}
 	h := newSQLiteHarness(t)
 	d := newInviteHarness(t, h)
-	for name, test := range tests {
-		invite := invitation()
-		invite.OrganizerEmail = fmt.Sprintf("ada@%x.test", name)
+	readInvites(t, "corrected-invites.json", func(name string, p invitePair, invite, corrected calendar.Invite) {
 		first := d.schedule(t, invite, calendar.Scheduled)
 		h.begin(t, first.JobID)
-		h.setStatus(t, first.JobID, test.status)
-		corrected := invite
-		test.change(&corrected)
+		h.setStatus(t, first.JobID, p.Status)
 		second, err := d.Schedule(t.Context(), corrected)
-		if err != nil || (second.Kind == calendar.Scheduled) != test.scheduled || (second.JobID != first.JobID) != test.scheduled {
-			t.Errorf("%s: %+v (%v), want a new job: %v", name, second, err, test.scheduled)
+		if err != nil || second.Kind != p.Kind || (second.JobID != first.JobID) != (p.Kind == calendar.Scheduled) {
+			t.Errorf("%s: %+v (%v), want %s", name, second, err, p.Kind)
 		}
 		old := h.Record(t, first.JobID)
-		if old.Status != test.old {
-			t.Errorf("%s: the first job is %s, want %s", name, old.Status, test.old)
+		if old.Status != p.Old {
+			t.Errorf("%s: the first job is %s, want %s", name, old.Status, p.Old)
 		}
 		commands, err := h.Store.PendingCommands(t.Context(), first.JobID)
-		if leaves := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; err != nil || leaves != (test.old == job.Cancelled) {
+		if leaves := len(commands) == 1 && commands[0].Kind == ingest.LeaveCall; err != nil || leaves != (p.Old == job.Cancelled) {
 			t.Errorf("%s: the first bot has the commands %+v (%v)", name, commands, err)
 		}
 		if again := d.schedule(t, corrected, calendar.Deduped); again.JobID != second.JobID {
 			t.Errorf("%s: the invite again: %+v, want job %s", name, again, second.JobID)
 		}
-		if r := h.Record(t, second.JobID); test.scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
+		if r := h.Record(t, second.JobID); p.Kind == calendar.Scheduled && (r.MeetingURL != corrected.MeetingURL || !r.JoinAt.Equal(corrected.JoinAt) || r.Status != job.Scheduled) {
 			t.Errorf("%s: the new job %+v", name, r)
 		}
 		// A cancellation of the event leaves no bot at any of its doors.
@@ -432,7 +417,7 @@ func TestCorrectedInvite(t *testing.T) {
 				t.Errorf("%s: a job is %s after the cancellation", name, r.Status)
 			}
 		}
-	}
+	})
 }
 
 func outsideMeeting(status job.Status) bool {
