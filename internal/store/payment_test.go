@@ -3,8 +3,10 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -62,48 +64,45 @@ func invoice(subscription string, second int64, effect billing.Effect) billing.E
 // TestPlanFollowsEvents checks that a plan is the same after events in order and in
 // reverse order.
 func TestPlanFollowsEvents(t *testing.T) {
-	type history []struct {
-		second int64
-		effect billing.Effect
-		status billing.Status
-	}
 	histories := map[string]struct {
-		events history
+		events string // their second, effect and status
 		want   billing.Status
 		active bool
 	}{
-		"none": {nil, "", false},
-		"sign-up within one second": {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentMade, ""},
-			{1, billing.Changed, billing.ActiveStatus}}, billing.ActiveStatus, true},
-		"sign-up, change not yet received":    {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
-		"first payment fails":                 {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentFailed, ""}}, billing.Incomplete, false},
-		"first payment fails and is repeated": {history{{1, billing.Began, billing.Incomplete}, {1, billing.PaymentFailed, ""}, {1, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
-		"only a payment received":             {history{{1, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
-		"only a failed payment received":      {history{{1, billing.PaymentFailed, ""}}, billing.Incomplete, false},
-		"trial":                               {history{{1, billing.Began, billing.Trialing}, {1, billing.PaymentMade, ""}}, billing.Trialing, true},
-		"trial ends without payment":          {history{{1, billing.Began, billing.Trialing}, {2, billing.PaymentFailed, ""}}, billing.PastDue, true},
-		"renewal fails":                       {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.PaymentFailed, ""}}, billing.PastDue, true},
-		"renewal fails, then succeeds": {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.PaymentFailed, ""},
-			{3, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
-		"the provider stops retrying": {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.PaymentFailed, ""},
-			{3, billing.Changed, billing.Unpaid}, {4, billing.PaymentFailed, ""}}, billing.Unpaid, false},
-		"paid after all":              {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, billing.Unpaid}, {3, billing.PaymentMade, ""}}, billing.ActiveStatus, true},
-		"paused":                      {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, billing.Paused}, {3, billing.PaymentMade, ""}}, billing.Paused, false},
-		"resumed":                     {history{{1, billing.Began, billing.Paused}, {2, billing.Changed, billing.ActiveStatus}}, billing.ActiveStatus, true},
-		"deleted":                     {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Ended, billing.Canceled}}, billing.Canceled, false},
-		"last invoice paid":           {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Ended, billing.Canceled}, {3, billing.PaymentMade, ""}}, billing.Canceled, false},
-		"deleted and changed at once": {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, billing.PastDue}, {2, billing.Ended, billing.Canceled}}, billing.Canceled, false},
-		"never paid":                  {history{{1, billing.Began, billing.Incomplete}, {2, billing.Changed, billing.IncompleteExpired}, {3, billing.PaymentMade, ""}}, billing.IncompleteExpired, false},
-		"two changes at once":         {history{{1, billing.Changed, billing.Incomplete}, {1, billing.Changed, billing.ActiveStatus}}, billing.ActiveStatus, true},
-		"unknown status":              {history{{1, billing.Began, billing.ActiveStatus}, {2, billing.Changed, "dormant"}, {3, billing.PaymentMade, ""}}, "dormant", false},
+		"none":                                {"", "", false},
+		"sign-up within one second":           {"1 began incomplete, 1 payment_made, 1 changed active", "active", true},
+		"sign-up, change not yet received":    {"1 began incomplete, 1 payment_made", "active", true},
+		"first payment fails":                 {"1 began incomplete, 1 payment_failed", "incomplete", false},
+		"first payment fails and is repeated": {"1 began incomplete, 1 payment_failed, 1 payment_made", "active", true},
+		"only a payment received":             {"1 payment_made", "active", true},
+		"only a failed payment received":      {"1 payment_failed", "incomplete", false},
+		"trial":                               {"1 began trialing, 1 payment_made", "trialing", true},
+		"trial ends without payment":          {"1 began trialing, 2 payment_failed", "past_due", true},
+		"renewal fails":                       {"1 began active, 2 payment_failed", "past_due", true},
+		"renewal fails, then succeeds":        {"1 began active, 2 payment_failed, 3 payment_made", "active", true},
+		"the provider stops retrying":         {"1 began active, 2 payment_failed, 3 changed unpaid, 4 payment_failed", "unpaid", false},
+		"paid after all":                      {"1 began active, 2 changed unpaid, 3 payment_made", "active", true},
+		"paused":                              {"1 began active, 2 changed paused, 3 payment_made", "paused", false},
+		"resumed":                             {"1 began paused, 2 changed active", "active", true},
+		"deleted":                             {"1 began active, 2 ended canceled", "canceled", false},
+		"last invoice paid":                   {"1 began active, 2 ended canceled, 3 payment_made", "canceled", false},
+		"deleted and changed at once":         {"1 began active, 2 changed past_due, 2 ended canceled", "canceled", false},
+		"never paid":                          {"1 began incomplete, 2 changed incomplete_expired, 3 payment_made", "incomplete_expired", false},
+		"two changes at once":                 {"1 changed incomplete, 1 changed active", "active", true},
+		"unknown status":                      {"1 began active, 2 changed dormant, 3 payment_made", "dormant", false},
 	}
 	onBoth(t, func(t *testing.T, s *store.Store) {
 		for name, test := range histories {
 			for _, reversed := range []bool{false, true} {
 				consumer, subscription := newConsumer(t, s), uuid.NewString()
 				var events []billing.Event
-				for _, e := range test.events {
-					events = append(events, change(consumer, subscription, e.second, e.effect, e.status))
+				for event := range strings.SplitSeq(test.events, ", ") {
+					var second int64
+					var effect billing.Effect
+					var status billing.Status
+					if read, _ := fmt.Sscan(event, &second, &effect, &status); read > 1 {
+						events = append(events, change(consumer, subscription, second, effect, status))
+					}
 				}
 				if reversed {
 					slices.Reverse(events)
