@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -163,7 +164,7 @@ func newCLI(t *testing.T, mode job.Mode) *cli {
 // signedIn returns a command line that is signed in to a service.
 func signedIn(t *testing.T, s *service.Service, mode job.Mode) *cli {
 	t.Helper()
-	_, key, err := s.Keys.Issue(t.Context(), t.Name(), "ada@example.com", mode)
+	_, key, err := s.Keys.Issue(t.Context(), t.Name()+rand.Text(), "ada@example.com", mode)
 	if err != nil {
 		t.Fatal(err)
 	}
