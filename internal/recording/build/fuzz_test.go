@@ -100,10 +100,10 @@ func (s storedReport) OpenUpload(context.Context, uuid.UUID, int, string) (io.Re
 // FuzzReport checks that whatever a bot reports results in a valid manifest, whose gaps are in
 // order.
 func FuzzReport(f *testing.F) {
-	f.Add(`{"parts":[{"number":0,"startedAt":"2026-11-20T09:00:00Z","endedAt":"2026-11-20T09:00:10Z","segments":3,"complete":true}],"leftAt":"2026-11-20T09:01:40Z","endReason":"alone"}`)
-	f.Add(`{"parts":[{"number":1,"startedAt":"0001-01-01T00:00:00Z","endedAt":"9999-12-31T23:59:59Z","segments":-1},{"number":1}],"gaps":[{"from":"2026-11-20T09:00:10Z","to":"2026-11-20T09:00:05Z","reason":""}]}`)
+	f.Add(`{"stretches":[{"number":0,"startedAt":"2026-11-20T09:00:00Z","endedAt":"2026-11-20T09:00:10Z","segments":3,"complete":true}],"leftAt":"2026-11-20T09:01:40Z","endReason":"alone"}`)
+	f.Add(`{"stretches":[{"number":1,"startedAt":"0001-01-01T00:00:00Z","endedAt":"9999-12-31T23:59:59Z","segments":-1},{"number":1}],"gaps":[{"from":"2026-11-20T09:00:10Z","to":"2026-11-20T09:00:05Z","reason":""}]}`)
 	f.Add(`{"people":[{"id":"","name":"\u0000\ud800"},{"id":"a"},{"id":"a"}],"speech":[{"personId":"a","from":"2026-11-20T09:00:10Z","to":"2026-11-20T09:00:05Z"}],"speechSources":["page","x"]}`)
-	f.Add(`{"audioTracks":[{"number":0,"personId":"a"}],"packedTracks":[{"number":0,"file":"../x"}],"packedParts":[{"number":0,"offsetMs":9223372036854775807,"lengthMs":1}],"mediaFaults":[{"kind":"no_sound"}]}`)
+	f.Add(`{"voices":[{"number":0,"personId":"a"}],"packedTracks":[{"number":0,"file":"../x"}],"packedParts":[{"number":0,"offsetMs":9223372036854775807,"lengthMs":1}],"mediaFaults":[{"kind":"no_sound"}]}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		finisher := &Finisher{Storage: storedReport{text: text}, Log: slog.New(slog.DiscardHandler)}
 		report, err := finisher.report(t.Context(), uuid.Nil, 0)

@@ -122,9 +122,13 @@ func (b *builder) gapCause(i int) string {
 	return cmp.Or(ended.EndedBy, recording.GapNotRecording)
 }
 
-// lostMediaEnd returns the reported end of the last incomplete part.
+// lostMediaEnd returns the reported end of the last incomplete part; 0 if the start of the
+// recording is unknown.
 func (b *builder) lostMediaEnd() time.Duration {
 	until := time.Duration(0)
+	if b.origin.IsZero() {
+		return until
+	}
 	for _, report := range b.reports {
 		for _, part := range report.Parts {
 			if !part.EndedAt.IsZero() && !b.isComplete(report.Attempt, part) {
