@@ -62,7 +62,7 @@ func TestAttribution(t *testing.T) {
 				t.Errorf("words %q, want %q", got, test.want)
 			}
 			var m recording.Manifest
-			text, err := h.World.Storage.Manifest(t.Context(), r.ID)
+			text, err := h.Storage.Manifest(t.Context(), r.ID)
 			if err != nil || json.Unmarshal(text, &m) != nil || m.Revision != 2 || len(m.Media) != len(test.media)+2 {
 				t.Errorf("the manifest is %s (%v)", text, err)
 			}

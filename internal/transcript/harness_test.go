@@ -72,7 +72,7 @@ func (h *harness) finalized(t *testing.T, m recording.Manifest, files map[string
 		}
 		sum := sha256.Sum256(content)
 		m.Media[i].SHA256, m.Media[i].Bytes = hex.EncodeToString(sum[:]), int64(len(content))
-		if err := h.World.Storage.PutMedia(ctx, r.ID, media.Name, bytes.NewReader(content), m.Media[i].SHA256); err != nil {
+		if err := h.Storage.PutMedia(ctx, r.ID, media.Name, bytes.NewReader(content), m.Media[i].SHA256); err != nil {
 			t.Fatal(err)
 		}
 	}

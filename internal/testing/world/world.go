@@ -154,7 +154,7 @@ func (w *World) NewJob(t T, change ...func(*lifecycle.NewJob)) job.Job {
 	for _, fn := range change {
 		fn(&request)
 	}
-	j, replayed, err := w.Service.Create(context.Background(), w.Caller, request)
+	j, replayed, err := w.Create(context.Background(), w.Caller, request)
 	if err != nil || replayed {
 		t.Fatalf("create a job: %v (replayed %v)", err, replayed)
 	}
